@@ -77,7 +77,7 @@ func (l List) Append(dst []byte) []byte {
 
 // Append adds one field to dst and returns the extended slice.
 func Append[V string | []byte](dst []byte, key string, value V) []byte {
-	//nolint:gosec // a field never reaches 4 GiB: both callers bound a block at far less
+	// A field never reaches 4 GiB: every caller bounds a block at far less.
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(key)+1+len(value)))
 	dst = append(dst, key...)
 	dst = append(dst, '=')
