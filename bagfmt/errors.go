@@ -1,0 +1,80 @@
+package bagfmt
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	ErrNotBag    = errors.New("bagfmt: not a bag")
+	ErrVersion   = errors.New("bagfmt: unsupported bag version")
+	ErrUnindexed = errors.New("bagfmt: unindexed bag")
+	ErrEncrypted = errors.New("bagfmt: encrypted bag")
+	ErrCorrupt   = errors.New("bagfmt: corrupt bag")
+	ErrLimit     = errors.New("bagfmt: limit exceeded")
+	ErrClosed    = errors.New("bagfmt: writer is closed")
+)
+
+// VersionError says that a bag is of a version that this package does not read.
+type VersionError struct {
+	Version string // for example "1.2"
+}
+
+// Error implements error.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("bagfmt: bag version %s, this reader knows 2.0", e.Version)
+}
+
+// Is reports whether target is ErrVersion.
+func (e *VersionError) Is(target error) bool { return target == ErrVersion }
+
+// CorruptError says where a bag is damaged and how. It matches ErrCorrupt. A bag
+// that ends too early also matches io.ErrUnexpectedEOF.
+type CorruptError struct {
+	Offset int64 // start of the damaged record in the file; for records inside a chunk, of the chunk
+	Op     Op    // kind of that record, 0 if it cannot be told
+	Reason string
+	Err    error // cause, may be nil
+}
+
+// Error implements error.
+func (e *CorruptError) Error() string {
+	what := "record"
+	if e.Op != 0 {
+		what = e.Op.String()
+	}
+	s := fmt.Sprintf("bagfmt: %s at %d: %s", what, e.Offset, e.Reason)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Is reports whether target is ErrCorrupt.
+func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// Unwrap returns the cause.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// LimitError says that a bag asks for more than the reader was told to give. It
+// matches ErrLimit. The bag may be sound.
+type LimitError struct {
+	Offset int64 // start of the record in the file
+	Op     Op
+	What   string // for example "chunk size"
+	Got    int64
+	Limit  int64
+}
+
+// Error implements error.
+func (e *LimitError) Error() string {
+	what := "record"
+	if e.Op != 0 {
+		what = e.Op.String()
+	}
+	return fmt.Sprintf("bagfmt: %s at %d: %s of %d bytes, limit %d", what, e.Offset, e.What, e.Got, e.Limit)
+}
+
+// Is reports whether target is ErrLimit.
+func (e *LimitError) Is(target error) bool { return target == ErrLimit }

@@ -1,0 +1,35 @@
+package bagfmt
+
+import "fmt"
+
+// Op is the kind of a record, the value of its op field.
+type Op byte
+
+// The records of format V2.0.
+const (
+	OpMessage    Op = 2 // one message of a connection
+	OpBagHeader  Op = 3 // first record of the file: where the index section is
+	OpIndexData  Op = 4 // index of one connection's messages in the chunk before it
+	OpChunk      Op = 5 // connection and message records, possibly compressed
+	OpChunkInfo  Op = 6 // index section: place, times and counts of one chunk
+	OpConnection Op = 7 // topic and connection header of a publisher
+)
+
+// String returns the name of the record as error texts use it.
+func (o Op) String() string {
+	switch o {
+	case OpMessage:
+		return "message"
+	case OpBagHeader:
+		return "bag header"
+	case OpIndexData:
+		return "index data"
+	case OpChunk:
+		return "chunk"
+	case OpChunkInfo:
+		return "chunk info"
+	case OpConnection:
+		return "connection"
+	}
+	return fmt.Sprintf("op %d", byte(o))
+}
