@@ -1,0 +1,183 @@
+package tcpros
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Sentinels. Callers compare with errors.Is.
+var (
+	// ErrName matches every *NameError.
+	ErrName = errors.New("tcpros: invalid name")
+	// ErrClosed says that the node, subscription or publication is closed.
+	ErrClosed = errors.New("tcpros: closed")
+	// ErrConflict matches every *ConflictError.
+	ErrConflict = errors.New("tcpros: topic already in use by this node")
+	// ErrHeader matches every *HeaderError.
+	ErrHeader = errors.New("tcpros: invalid connection header")
+	// ErrPeer matches every *PeerError.
+	ErrPeer = errors.New("tcpros: refused by the peer")
+	// ErrTooLarge matches every *TooLargeError.
+	ErrTooLarge = errors.New("tcpros: message too large")
+	// ErrStalled says that a message stopped in the middle for too long.
+	ErrStalled = errors.New("tcpros: message stalled")
+	// ErrUnresolved matches every *ResolveError.
+	ErrUnresolved = errors.New("tcpros: host name not resolved")
+	// ErrStatus matches every *StatusError.
+	ErrStatus = errors.New("tcpros: call refused")
+	// ErrNotDrained matches every *DrainError.
+	ErrNotDrained = errors.New("tcpros: not every subscriber took all messages")
+)
+
+// NameError says why a graph resource name is refused.
+type NameError struct {
+	Name   string
+	Reason string
+}
+
+// Error implements error.
+func (e *NameError) Error() string { return fmt.Sprintf("tcpros: name %q: %s", e.Name, e.Reason) }
+
+// Is reports whether target is ErrName.
+func (e *NameError) Is(target error) bool { return target == ErrName }
+
+// ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
+// knows one subscription and one publication for each topic of a node.
+type ConflictError struct {
+	Topic      string
+	Have, Want string // "type/md5sum" in use and asked for
+}
+
+// Error implements error.
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("tcpros: topic %s is in use as %s, asked for %s", e.Topic, e.Have, e.Want)
+}
+
+// Is reports whether target is ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// HeaderError says what is wrong with a connection header.
+type HeaderError struct {
+	Reason string
+	Err    error // cause, or nil
+}
+
+// Error implements error.
+func (e *HeaderError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("tcpros: connection header: %s: %v", e.Reason, e.Err)
+	}
+	return "tcpros: connection header: " + e.Reason
+}
+
+// Is reports whether target is ErrHeader.
+func (e *HeaderError) Is(target error) bool { return target == ErrHeader }
+
+// Unwrap returns the cause.
+func (e *HeaderError) Unwrap() error { return e.Err }
+
+// PeerError holds the error field of a peer's connection header.
+type PeerError struct{ Text string }
+
+// Error implements error. The peer's text is quoted: it may hold anything.
+func (e *PeerError) Error() string { return fmt.Sprintf("tcpros: peer says %q", e.Text) }
+
+// Is reports whether target is ErrPeer.
+func (e *PeerError) Is(target error) bool { return target == ErrPeer }
+
+// TooLargeError says that a peer announced a message above the limit.
+type TooLargeError struct {
+	Bytes, Limit int64
+}
+
+// Error implements error.
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("tcpros: message of %d bytes, limit %d", e.Bytes, e.Limit)
+}
+
+// Is reports whether target is ErrTooLarge.
+func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
+
+// ResolveError says that a host name that a peer advertises has no address here.
+type ResolveError struct {
+	Host string
+	Err  error
+}
+
+// Error implements error.
+func (e *ResolveError) Error() string {
+	return fmt.Sprintf("tcpros: host %q has no address here: %v", e.Host, e.Err)
+}
+
+// Is reports whether target is ErrUnresolved.
+func (e *ResolveError) Is(target error) bool { return target == ErrUnresolved }
+
+// Unwrap returns the resolver's error.
+func (e *ResolveError) Unwrap() error { return e.Err }
+
+// StatusError is a reply of the master or of a node whose code is not 1.
+type StatusError struct {
+	Code int
+	Text string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("tcpros: answered code %d: %q", e.Code, e.Text)
+}
+
+// Is reports whether target is ErrStatus.
+func (e *StatusError) Is(target error) bool { return target == ErrStatus }
+
+// CallError is a call to the master or to a node that did not succeed.
+type CallError struct {
+	Method string
+	Host   string // host:port called
+	Err    error
+}
+
+// Error implements error.
+func (e *CallError) Error() string {
+	return fmt.Sprintf("tcpros: %s at %s: %v", e.Method, e.Host, strip(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// DrainError names the subscribers that did not take all messages.
+type DrainError struct {
+	Left []Undrained
+	Err  error // the context's error when that ended the wait
+}
+
+// Undrained is one subscriber that did not take all messages.
+type Undrained struct {
+	Topic    string
+	CallerID string
+	Frames   int    // frames that never left the queue
+	Reason   string // "takes nothing", "left early", "no time left"
+}
+
+// Error implements error.
+func (e *DrainError) Error() string {
+	var b strings.Builder
+	b.WriteString("tcpros: not taken to the end:")
+	for i, u := range e.Left {
+		if i == 8 {
+			fmt.Fprintf(&b, " and %d more", len(e.Left)-i)
+			break
+		}
+		fmt.Fprintf(&b, " %s by %q (%s, %d queued)", u.Topic, u.CallerID, u.Reason, u.Frames)
+	}
+	return b.String()
+}
+
+// Is reports whether target is ErrNotDrained.
+func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
+
+// Unwrap returns the context's error, or nil.
+func (e *DrainError) Unwrap() error { return e.Err }
+
+// strip cuts the package prefix, so that a chain of our errors says it once.
+func strip(err error) string { return strings.TrimPrefix(err.Error(), "tcpros: ") }
