@@ -1,0 +1,77 @@
+package xmlrpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Limits on answers: the state of a large graph and the whole parameter tree
+// must fit.
+var answerLimits = Limits{BodyBytes: 16 << 20, Depth: 128}
+
+// dialTimeout bounds name lookup and connecting together.
+const dialTimeout = 5 * time.Second
+
+// NewHTTPClient returns a client fit for Call: no proxy, no redirects, no
+// compression, and at most timeout for a whole call.
+func NewHTTPClient(timeout time.Duration) *http.Client {
+	d := &net.Dialer{Timeout: min(dialTimeout, timeout), KeepAlive: 15 * time.Second}
+	return &http.Client{
+		Timeout: timeout,
+		Transport: &http.Transport{
+			DialContext:            d.DialContext,
+			DisableCompression:     true,
+			MaxIdleConns:           256,
+			MaxIdleConnsPerHost:    2,
+			IdleConnTimeout:        10 * time.Second,
+			ResponseHeaderTimeout:  timeout,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Call calls a method of the server at uri and returns the one value it answers.
+// The error is a *Fault if the server answered with one; it matches ErrTransport
+// if there was no proper answer, ErrMalformed or ErrLimit if it could not be
+// read, ErrEncode if the arguments cannot be sent.
+func Call(ctx context.Context, hc *http.Client, uri, method string, args ...any) (any, error) {
+	return call(ctx, hc, uri, answerLimits, method, args)
+}
+
+func call(ctx context.Context, hc *http.Client, uri string, l Limits, method string, args []any) (any, error) {
+	if u, err := url.Parse(uri); err != nil || u.Scheme != "http" || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q is not an http URI", ErrTransport, uri)
+	}
+	body, err := AppendRequest(nil, method, args...)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, uri, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+	}
+	req.Header.Set("Content-Type", "text/xml")
+	// Never sent, being empty: it only lets net/http repeat the call when the
+	// server closed an idle connection under us. All calls of ROS can be repeated.
+	req.Header["Idempotency-Key"] = []string{}
+	resp, err := hc.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%w: %s answers HTTP status %d", ErrTransport, uri, resp.StatusCode)
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+	}
+	return ParseResponse(answer, l)
+}

@@ -1,0 +1,230 @@
+package xmlrpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Handler answers one call. peer is the caller's host:port. A *Fault is sent as
+// it is, any other error as a fault with code 1. ctx ends with the caller's
+// connection and with the server.
+type Handler func(ctx context.Context, peer, method string, args []any) (any, error)
+
+// ServerOptions configures a Server.
+type ServerOptions struct {
+	Limits  Limits        // of requests
+	Conns   int           // open connections; zero means 64
+	Timeout time.Duration // to receive a request, and to answer it; zero means 10 s
+	Log     *log.Logger   // what net/http has to say; nil discards it
+}
+
+const (
+	defaultConns   = 64
+	defaultTimeout = 10 * time.Second
+	headerTimeout  = 5 * time.Second
+	idleTimeout    = 30 * time.Second
+	headerBytes    = 64 << 10
+)
+
+// Server serves XML-RPC over HTTP on any path. It is ready for hostile peers:
+// see ServerOptions for what it bounds.
+type Server struct {
+	handler Handler
+	limits  Limits
+	http    http.Server
+	conns   connTable
+}
+
+// NewServer returns a server that is not yet serving.
+func NewServer(h Handler, o ServerOptions) *Server {
+	if o.Conns <= 0 {
+		o.Conns = defaultConns
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Log == nil {
+		o.Log = log.New(io.Discard, "", 0)
+	}
+	s := &Server{handler: h, limits: o.Limits.withDefaults()}
+	s.conns.max = o.Conns
+	// A web page must not reach us through its reader's browser.
+	guard := http.NewCrossOriginProtection()
+	s.http = http.Server{
+		Handler:           guard.Handler(http.HandlerFunc(s.serveHTTP)),
+		ReadHeaderTimeout: min(headerTimeout, o.Timeout),
+		ReadTimeout:       o.Timeout,
+		WriteTimeout:      o.Timeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
+		ConnState:         s.conns.track,
+		ErrorLog:          o.Log,
+	}
+	return s
+}
+
+// Serve answers calls that come in over l until Close or Shutdown, which also
+// close l, and then returns nil. It may be called for several listeners.
+func (s *Server) Serve(l net.Listener) error {
+	s.conns.add(1)
+	defer s.conns.add(-1)
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("xmlrpc: serve %v: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops accepting, waits for calls under way until ctx is done, then
+// closes. A handler must not call it.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	if cerr := s.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// Close closes all listeners and connections and waits until Serve has returned
+// and every connection's goroutine has ended. A handler must not call it.
+func (s *Server) Close() error {
+	s.conns.refuse()
+	err := s.http.Close()
+	s.conns.wait()
+	return err
+}
+
+func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "XML-RPC needs POST", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.BodyBytes))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		http.Error(w, "request body too large", http.StatusRequestEntityTooLarge)
+		return
+	} else if err != nil {
+		http.Error(w, "request body incomplete", http.StatusBadRequest)
+		return
+	}
+	answer := s.answer(r.Context(), r.RemoteAddr, body)
+	w.Header().Set("Content-Type", "text/xml")
+	// roscpp does not understand chunked transfer.
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
+	_, _ = w.Write(answer) // the caller is gone: nobody to tell
+}
+
+func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {
+	method, args, err := ParseRequest(body, s.limits)
+	if err == nil {
+		var v any
+		if v, err = s.handler(ctx, peer, method, args); err == nil {
+			var b []byte
+			if b, err = AppendResponse(nil, v); err == nil {
+				return b
+			}
+		}
+	}
+	f := new(Fault)
+	if !errors.As(err, &f) {
+		f = &Fault{Code: 1, Text: err.Error()}
+	}
+	return AppendFault(nil, f)
+}
+
+// connTable counts connections. At the limit a new one replaces the one that has
+// been idle longest, so that silent keep-alive connections cannot shut others out;
+// if all are busy the new one is closed.
+type connTable struct {
+	max int
+
+	mu     sync.Mutex
+	conns  map[net.Conn]time.Time // since when idle; zero if busy
+	closed bool                   // refuse what is accepted from now on
+	alive  int                    // calls of Serve and goroutines of connections
+	ended  chan struct{}          // closed when alive falls to zero; nil if nobody waits
+}
+
+// add changes the number of goroutines that wait has to wait for.
+func (t *connTable) add(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.addLocked(n)
+}
+
+func (t *connTable) addLocked(n int) {
+	if t.alive += n; t.alive == 0 && t.ended != nil {
+		close(t.ended)
+		t.ended = nil
+	}
+}
+
+func (t *connTable) refuse() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+func (t *connTable) wait() {
+	t.mu.Lock()
+	if t.alive == 0 {
+		t.mu.Unlock()
+		return
+	}
+	if t.ended == nil {
+		t.ended = make(chan struct{})
+	}
+	ended := t.ended
+	t.mu.Unlock()
+	<-ended
+}
+
+// track is the ConnState hook of net/http.
+func (t *connTable) track(c net.Conn, state http.ConnState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		t.addLocked(1)
+		if t.conns == nil {
+			t.conns = map[net.Conn]time.Time{}
+		}
+		// net/http forgets to close a connection accepted while it is being closed.
+		if t.closed || len(t.conns) >= t.max && !t.evict() {
+			_ = c.Close()
+		}
+		t.conns[c] = time.Time{}
+	case http.StateActive:
+		t.conns[c] = time.Time{}
+	case http.StateIdle:
+		t.conns[c] = time.Now()
+	case http.StateClosed, http.StateHijacked:
+		delete(t.conns, c)
+		t.addLocked(-1)
+	}
+}
+
+// evict closes the connection that has been idle longest, if any.
+func (t *connTable) evict() bool {
+	var oldest net.Conn
+	var since time.Time
+	for c, idle := range t.conns {
+		if !idle.IsZero() && (oldest == nil || idle.Before(since)) {
+			oldest, since = c, idle
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	_ = oldest.Close()
+	delete(t.conns, oldest) // its StateClosed may come later than the next StateNew
+	return true
+}
