@@ -69,3 +69,6 @@ func (r *Record) Validate() error {
 	}
 	return nil
 }
+
+// RecordFor returns --duration; zero means until the end.
+func (r *Record) RecordFor() time.Duration { return time.Duration(r.Duration) }

@@ -1,0 +1,117 @@
+// Command gorecord records ROS 1 topics to bag files, as rosbag record does.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+const name = "gorecord"
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	args, rosArgs, err := tcpros.ParseArgs(args)
+	if err != nil {
+		return program.Fail(name, program.ExitUsage, err)
+	}
+	var c config.Record
+	if err := config.Parse(name, config.RecordHelp, program.Version(), args, &c); err != nil {
+		return program.Fail(name, program.ExitUsage, err)
+	}
+	log := program.NewLog(c.Quiet)
+	ctx, signals := program.Catch(context.Background())
+	defer signals.Close()
+	limitMemory(c.Buffsize)
+
+	graph, err := program.Join(ctx, tcpros.NodeOptions{
+		BaseName:  "record",
+		Anonymous: true,
+		Args:      rosArgs,
+		Log:       log,
+		OnShutdown: func(reason, peer string) {
+			log.Warn("Shutdown request received.", zap.String("reason", reason), zap.String("peer", peer))
+			signals.End()
+		},
+	}, string(c.EmbeddedMaster))
+	if err != nil {
+		return program.Fail(name, program.ExitUsage, err)
+	}
+	sum, runErr := recorder.Run(ctx, options(&c, graph.Node, log, signals.Hurry))
+	if err := graph.Leave(); err != nil {
+		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
+	}
+	return report(&c, &sum, runErr)
+}
+
+// options translates the command line.
+func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan struct{}) recorder.Options {
+	all := c.All
+	if len(c.Exclude) > 0 && !all && !c.Regex && c.Node == "" {
+		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
+		all = true
+	}
+	o := recorder.Options{
+		Node:          node,
+		Log:           log,
+		Select:        recorder.Selection{Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Node: c.Node},
+		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName},
+		ChunkBytes:    max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
+		BufferBytes:   int64(c.Buffsize) << 20,
+		FlushInterval: c.FlushInterval,
+		Limit:         c.Limit,
+		Duration:      c.RecordFor(),
+		TCPNoDelay:    c.TCPNoDelay,
+		Hurry:         hurry,
+	}
+	switch {
+	case c.BZ2:
+		o.Compression = bagfmt.CompressionBZ2
+	case c.LZ4:
+		o.Compression = bagfmt.CompressionLZ4
+	}
+	if c.Buffsize == 0 {
+		o.BufferBytes = recorder.Unlimited
+	}
+	if c.Overflow == "block" {
+		o.Overflow = recorder.OverflowBlock
+	}
+	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
+	return o
+}
+
+// limitMemory makes the garbage collector keep the process near the buffer's size:
+// buffers are reused, but those that are let go would otherwise linger.
+func limitMemory(buffsize int) {
+	const rest = 40 // MiB for all but the buffer
+	if buffsize > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(buffsize+rest) << 20)
+	}
+}
+
+// report prints the summary and returns the exit code.
+func report(c *config.Record, sum *recorder.Summary, err error) int {
+	if !c.Quiet && sum.File != "" {
+		fmt.Print(screen.RecordSummary(sum))
+	}
+	switch {
+	case err != nil && sum.File == "":
+		return program.Fail(name, program.ExitUsage, err)
+	case err != nil:
+		return program.Fail(name, program.ExitLoss, err)
+	case sum.Dropped() > 0:
+		return program.Fail(name, program.ExitLoss, fmt.Errorf("%d messages were lost; see the summary", sum.Dropped()))
+	}
+	return program.ExitOK
+}

@@ -1,0 +1,161 @@
+// Package program holds what the commands share: the log, signals, exit codes, the
+// version, and a node with its master.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
+)
+
+// Exit codes of every command.
+const (
+	ExitOK       = 0
+	ExitUsage    = 1 // usage, configuration or start-up error
+	ExitInternal = 2 // our fault
+	ExitLoss     = 3 // finished, but messages were lost or the input was damaged
+)
+
+// goodbye is the most that leaving the ROS graph may take.
+const goodbye = time.Second
+
+// NewLog returns a log that writes one line per event to standard error, in color
+// on a terminal. quiet leaves out all below warnings.
+func NewLog(quiet bool) *zap.Logger {
+	enc := zap.NewDevelopmentEncoderConfig()
+	enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
+	enc.EncodeLevel = zapcore.CapitalLevelEncoder
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
+	}
+	enc.ConsoleSeparator = " "
+	level := zap.InfoLevel
+	if quiet {
+		level = zap.WarnLevel
+	}
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(os.Stderr), level))
+}
+
+// Version returns what --version prints: the module's version and its commit.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version == "" || version == "(devel)" {
+		version = "development build"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value
+		}
+	}
+	return version + " " + info.GoVersion
+}
+
+// Signals tells how a user asks a program to end.
+type Signals struct {
+	Hurry <-chan struct{} // closed at the second signal
+
+	stop   context.CancelFunc
+	events chan os.Signal
+	done   chan struct{}
+}
+
+// Catch turns SIGINT, SIGTERM and SIGHUP into an end of the returned context: the
+// first ends it, the second closes Hurry, the third ends the process with
+// ExitInternal. SIGPIPE is ignored: a closed terminal must not end a recording.
+func Catch(parent context.Context) (context.Context, *Signals) {
+	ctx, cancel := context.WithCancel(parent)
+	hurry := make(chan struct{})
+	s := &Signals{Hurry: hurry, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
+	signal.Ignore(syscall.SIGPIPE)
+	signal.Notify(s.events, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// owner: Signals; ends in Close.
+	go func() {
+		defer close(s.done)
+		n := 0
+		for range s.events {
+			switch n++; n {
+			case 1:
+				cancel()
+			case 2:
+				close(hurry)
+			default:
+				os.Exit(ExitInternal) //nolint:forbidigo // the user has asked three times
+			}
+		}
+	}()
+	return ctx, s
+}
+
+// End ends the context as the first signal does.
+func (s *Signals) End() { s.stop() }
+
+// Close gives the signals back to the system.
+func (s *Signals) Close() {
+	signal.Stop(s.events)
+	close(s.events)
+	<-s.done
+	s.stop()
+}
+
+// Graph is a node and, if one was asked for, the master inside this process.
+type Graph struct {
+	Node   *tcpros.Node
+	master *master.Master
+}
+
+// Join starts a node. embedded is the address of a master to start first; empty
+// means that the master is outside.
+func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, error) {
+	g := &Graph{}
+	if embedded != "" {
+		m, err := master.New(ctx, master.Options{Listen: embedded, Log: o.Log})
+		if err != nil {
+			return nil, fmt.Errorf("embedded master: %w", err)
+		}
+		g.master = m
+		o.MasterURI = m.URI()
+		o.Log.Info("embedded master", zap.String("ROS_MASTER_URI", m.URI()))
+	}
+	n, err := tcpros.NewNode(ctx, o)
+	if err != nil {
+		return nil, errors.Join(err, g.closeMaster())
+	}
+	g.Node = n
+	return g, nil
+}
+
+// Leave takes the node out of the graph, within a second.
+func (g *Graph) Leave() error {
+	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	defer cancel()
+	return errors.Join(g.Node.Close(ctx), g.closeMaster())
+}
+
+func (g *Graph) closeMaster() error {
+	if g.master == nil {
+		return nil
+	}
+	return g.master.Close()
+}
+
+// Fail prints one line about err and returns the exit code for it.
+func Fail(name string, code int, err error) int {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+	return code
+}

@@ -1,0 +1,21 @@
+//go:build !linux
+
+package recorder
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// osFile is an *os.File.
+type osFile struct{ *os.File }
+
+// renameNew renames within dir unless the new name exists.
+func renameNew(dir *os.File, oldName, newName string) error {
+	to := filepath.Join(dir.Name(), newName)
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(filepath.Join(dir.Name(), oldName), to)
+}

@@ -1,0 +1,280 @@
+// Package recorder subscribes to ROS topics and writes what arrives to bag files.
+//
+// The links hand runs of raw frames to a pipeline, which copies them once into the
+// open chunk. Full or old chunks are swapped against a free buffer, compressed on
+// all cores and written in order by one goroutine. One number, Options.BufferBytes,
+// bounds the memory of all that; what does not fit is dropped and counted by topic
+// and cause, or holds up the publishers, as Options.Overflow says.
+//
+// Nothing on the network can delay the closing of a bag: Run closes the file and
+// leaves it to the caller to close the node, which talks to the master.
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Defaults of Options. Sizes and the buffer are those of stock rosbag record.
+const (
+	DefaultBufferBytes   = 256 << 20
+	DefaultFlushInterval = time.Second
+	DefaultPollInterval  = 200 * time.Millisecond
+
+	// Unlimited as BufferBytes lets the buffer grow as long as there is memory.
+	Unlimited = -1
+)
+
+// Overflow says what happens when the buffer is full.
+type Overflow int
+
+// The zero value drops: a robot's topics must go on whatever the disk does.
+const (
+	OverflowDrop  Overflow = iota // drop the newest messages and count them
+	OverflowBlock                 // stop reading the sockets until there is room
+)
+
+// Sync says when the recorder waits for the disk.
+type Sync int
+
+// The zero value is the default of the durability contract.
+const (
+	SyncInterval Sync = iota // every second or 32 MiB, beside the writing
+	SyncChunk                // after each chunk
+	SyncNone                 // never: the kernel decides
+)
+
+// Options says what to record, where to and how. The zero value of each field but
+// Node, Output and Select is its default.
+type Options struct {
+	Node   *tcpros.Node
+	Log    *zap.Logger // nil logs nothing
+	Select Selection
+	Output Output
+
+	Compression bagfmt.Compression // empty means none
+	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
+	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least two chunks and one for each core are always had
+	Overflow    Overflow
+
+	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
+	PollInterval  time.Duration // ask the master for new topics this often; zero means 200 ms
+	Sync          Sync
+
+	Limit    int           // end after this many messages on each topic; zero means none
+	Duration time.Duration // end after this time; zero means never
+
+	TCPNoDelay bool // ask the publishers for TCP_NODELAY
+
+	// Hurry, when closed, makes a Run that is ending skip what is still queued
+	// (counted as dropped) and close the bag at once.
+	Hurry <-chan struct{}
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Node == nil {
+		panic("recorder: Options.Node is nil")
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Compression == "" {
+		o.Compression = bagfmt.CompressionNone
+	}
+	if o.ChunkBytes == 0 {
+		o.ChunkBytes = bagfmt.DefaultChunkBytes
+	}
+	if o.BufferBytes == 0 {
+		o.BufferBytes = DefaultBufferBytes
+	}
+	if o.FlushInterval == 0 {
+		o.FlushInterval = DefaultFlushInterval
+	}
+	if o.PollInterval == 0 {
+		o.PollInterval = DefaultPollInterval
+	}
+	if o.ChunkBytes < 0 || o.FlushInterval < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 {
+		return o, errors.New("recorder: a size, count or time is negative")
+	}
+	return o, o.Select.compile()
+}
+
+// Run records until ctx is done, the duration is over, every topic has reached the
+// limit, or the file cannot be written. It returns when the bag is closed and
+// everything it started has ended. The summary is valid also with an error.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Summary{}, err
+	}
+	started := time.Now()
+	out, err := createBag(o.Output, o.Sync, started)
+	if err != nil {
+		return Summary{}, err
+	}
+	o.Log.Info("Recording to", zap.String("file", out.target))
+	r := &recording{
+		Options: o,
+		out:     out,
+		pipe:    newPipeline(o, out),
+		subs:    map[string]*subscription{},
+		tried:   map[string]bool{},
+	}
+	runErr := r.run(ctx)
+	closeErr := r.pipe.close()
+	sum := r.summary(time.Since(started))
+	if err := errors.Join(runErr, closeErr); err != nil {
+		return sum, fmt.Errorf("recorder: %w", err)
+	}
+	o.Log.Info("Closing", zap.String("file", out.target))
+	return sum, nil
+}
+
+// recording is the state of one Run. Its own goroutine owns the maps.
+type recording struct {
+	Options
+	out   *bagFile
+	pipe  *pipeline
+	subs  map[string]*subscription // by resolved topic
+	tried map[string]bool          // topics of the master that were refused or are in subs
+}
+
+type subscription struct {
+	topic *topic
+	sub   *tcpros.Subscription
+	ended bool // the limit is reached: no longer subscribed
+}
+
+// run is the owner loop: it subscribes, keeps time and ends the intake.
+func (r *recording) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer r.closeSubscriptions()
+	defer cancel()
+
+	for _, name := range r.Select.literal {
+		if err := r.subscribe(name); err != nil {
+			return err
+		}
+	}
+	found := make(chan []string)
+	if r.Select.polls() {
+		// owner: run; ends when ctx is done.
+		wg.Go(func() { r.discover(ctx, found) })
+	}
+	tick := time.NewTicker(min(r.FlushInterval/4, 250*time.Millisecond))
+	defer tick.Stop()
+	var over <-chan time.Time
+	if r.Duration > 0 {
+		t := time.NewTimer(r.Duration)
+		defer t.Stop()
+		over = t.C
+	}
+	for {
+		select {
+		case names := <-found:
+			for _, name := range names {
+				if err := r.consider(name); err != nil {
+					return err
+				}
+			}
+		case now := <-tick.C:
+			r.pipe.tick(now)
+		case <-r.pipe.limited:
+			if r.endLimited() {
+				return nil
+			}
+		case <-r.pipe.failed:
+			return nil // the pipeline keeps the error and returns it from close
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// consider subscribes to a topic that the master knows, if it is selected and new.
+func (r *recording) consider(name string) error {
+	if r.tried[name] {
+		return nil
+	}
+	r.tried[name] = true
+	if _, ok := r.subs[name]; ok {
+		return nil
+	}
+	return r.subscribe(name)
+}
+
+// subscribe adds a topic under the name it was asked for, which is also the name
+// in the bag, as stock does it. One topic asked for under two names is recorded
+// once, under the first (stock writes each message twice).
+func (r *recording) subscribe(name string) error {
+	resolved, err := r.Node.Resolve(name)
+	if err != nil {
+		return err
+	}
+	if _, ok := r.subs[resolved]; ok {
+		return nil
+	}
+	t := r.pipe.addTopic(name)
+	sub, err := r.Node.Subscribe(tcpros.SubscribeOptions{
+		Topic:      name,
+		TCPNoDelay: r.TCPNoDelay,
+		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
+			return r.pipe.openLink(t, info)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	r.Log.Info("Subscribing to", zap.String("topic", name))
+	r.subs[resolved] = &subscription{topic: t, sub: sub}
+	return nil
+}
+
+// endLimited leaves the topics that have all the messages asked for, and reports
+// whether every topic has.
+func (r *recording) endLimited() bool {
+	all := true
+	for _, s := range r.subs {
+		switch {
+		case s.ended:
+		case r.pipe.reachedLimit(s.topic):
+			s.sub.Close()
+			s.ended = true
+		default:
+			all = false
+		}
+	}
+	return all
+}
+
+func (r *recording) closeSubscriptions() {
+	var wg sync.WaitGroup
+	for _, s := range r.subs {
+		if !s.ended {
+			// owner: closeSubscriptions; ends when the links of s have ended.
+			wg.Go(s.sub.Close)
+		}
+	}
+	wg.Wait()
+}
+
+// workers is the number of compression goroutines.
+func workers(c bagfmt.Compression) int {
+	if c == bagfmt.CompressionNone {
+		return 0 // nothing to do but a checksum: the writer seals the chunk itself
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,122 @@
+package recorder
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// dropCause says why messages that were received are not in the bag.
+type dropCause int
+
+const (
+	dropBufferFull dropCause = iota // no room in the buffer
+	dropOversize                    // one message larger than the whole buffer
+	dropDisk                        // the file could not be written
+	dropHurry                       // skipped at the end on request
+	dropCauses                      // their number
+)
+
+// String returns the cause as it stands in logs and summaries.
+func (c dropCause) String() string {
+	switch c {
+	case dropBufferFull:
+		return "queue_full"
+	case dropOversize:
+		return "oversize"
+	case dropDisk:
+		return "disk"
+	case dropHurry:
+		return "hurried_end"
+	case dropCauses:
+	}
+	return "unknown"
+}
+
+// drop counts messages of t that are lost. pipeline.mu is held.
+func (t *topic) drop(cause dropCause, messages uint64) { t.dropped[cause] += messages }
+
+// drop is one line of the report of tick.
+type drop struct {
+	topic    string
+	cause    dropCause
+	messages uint64
+}
+
+// newDrops returns what was dropped since the last call. mu is held.
+func (p *pipeline) newDrops() []drop {
+	var all []drop
+	for _, t := range p.topics {
+		for cause, n := range t.dropped {
+			if d := n - t.warned[cause]; d > 0 {
+				t.warned[cause] = n
+				all = append(all, drop{t.name, dropCause(cause), d})
+			}
+		}
+	}
+	return all
+}
+
+// Summary is the account of one recording.
+type Summary struct {
+	File     string // the closed bag
+	Bytes    int64  // its size
+	Duration time.Duration
+	Topics   []TopicSummary // by name
+}
+
+// TopicSummary is the account of one topic.
+type TopicSummary struct {
+	Topic      string
+	Type       string   // of the first publisher; empty if there was none
+	Publishers []string // callerids, in order of their first connection
+	Messages   uint64   // in the bag
+	Bytes      uint64   // payload of all messages received
+	Dropped    map[string]uint64
+}
+
+// Messages returns the number of messages in the bag.
+func (s *Summary) Messages() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		n += s.Topics[i].Messages
+	}
+	return n
+}
+
+// Dropped returns the number of messages that were received and are not in the bag.
+func (s *Summary) Dropped() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		for _, d := range s.Topics[i].Dropped {
+			n += d
+		}
+	}
+	return n
+}
+
+// summary reads the accounts after the pipeline has been closed.
+func (r *recording) summary(d time.Duration) Summary {
+	r.pipe.mu.Lock()
+	defer r.pipe.mu.Unlock()
+	s := Summary{File: r.out.sealed, Bytes: r.out.end, Duration: d}
+	for _, t := range r.pipe.topics {
+		ts := TopicSummary{Topic: t.name, Messages: t.messages, Bytes: t.bytes, Dropped: map[string]uint64{}}
+		for _, c := range t.conns {
+			if ts.Type == "" {
+				ts.Type = c.conn.Header.Type()
+			}
+			if id := c.conn.Header.CallerID(); !slices.Contains(ts.Publishers, id) {
+				ts.Publishers = append(ts.Publishers, id)
+			}
+		}
+		for cause, n := range t.dropped {
+			if n > 0 {
+				ts.Dropped[dropCause(cause).String()] = n
+			}
+		}
+		s.Topics = append(s.Topics, ts)
+	}
+	slices.SortFunc(s.Topics, func(a, b TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
+	return s
+}
