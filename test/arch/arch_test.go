@@ -1,0 +1,168 @@
+// Package arch_test holds the house to its plan: which package may import which,
+// and how long a file may be.
+package arch_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gorosbag/gorosbag/"
+
+// allowed is the import direction of ARCHITECTURE.md: each package (or folder, with
+// a trailing slash) and what of ours it may import outside its tests.
+var allowed = map[string][]string{
+	"bagfmt":            {"internal/fields"},
+	"config":            {},
+	"rosmsg":            {},
+	"recorder":          {"bagfmt", "tcpros"},
+	"player":            {"bagfmt", "tcpros"},
+	"tcpros":            {"internal/fields", "internal/xmlrpc"},
+	"tcpros/master":     {"internal/xmlrpc", "tcpros"},
+	"internal/fields":   {},
+	"internal/xmlrpc":   {},
+	"internal/baginfo":  {"bagfmt"},
+	"internal/keys":     {},
+	"internal/program":  {"tcpros", "tcpros/master"},
+	"internal/screen":   {"recorder", "player"},
+	"cmd/":              {"config", "recorder", "player", "bagfmt", "tcpros", "tcpros/master", "internal/"},
+	"test/":             {"config", "recorder", "player", "bagfmt", "tcpros", "tcpros/master", "internal/", "test/"},
+	"internal/testbag":  {"bagfmt"},
+	"internal/faultnet": {},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Standard   bool
+}
+
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		rule, ok := ruleFor(name)
+		if !ok {
+			t.Errorf("package %s has no rule: add it to the plan in this test and in ARCHITECTURE.md", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			ours, ok := strings.CutPrefix(imp, module)
+			if ok && !slices.ContainsFunc(rule, func(r string) bool { return r == ours || strings.HasSuffix(r, "/") && strings.HasPrefix(ours, r) }) {
+				t.Errorf("%s imports %s; it may import %v", name, ours, rule)
+			}
+		}
+	}
+}
+
+// TestQuietPackages checks what a package may not touch at all.
+func TestQuietPackages(t *testing.T) {
+	t.Parallel()
+	forbidden := map[string][]string{
+		"bagfmt":          {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"internal/fields": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"config":          {"net/http", "go.uber.org/zap"},
+	}
+	for _, p := range list(t) {
+		for _, imp := range p.Imports {
+			if slices.Contains(forbidden[strings.TrimPrefix(p.ImportPath, module)], imp) {
+				t.Errorf("%s imports %s", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
+func ruleFor(name string) ([]string, bool) {
+	if rule, ok := allowed[name]; ok {
+		return rule, true
+	}
+	for folder, rule := range allowed {
+		if strings.HasSuffix(folder, "/") && strings.HasPrefix(name, folder) {
+			return rule, true
+		}
+	}
+	return nil, false
+}
+
+// list returns the packages of the module with their imports outside tests.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Standard", "./...")
+	cmd.Dir = root(t)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestFilesStayReadable(t *testing.T) {
+	t.Parallel()
+	limits := map[string]int{".go": 450}
+	mains := 150
+	err := filepath.WalkDir(root(t), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && (d.Name() == ".git" || d.Name() == "bin") {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		limit, ok := limits[filepath.Ext(path)]
+		switch {
+		case !ok:
+			return nil
+		case d.Name() == "main.go" && strings.Contains(path, "/cmd/"):
+			limit = mains
+		case strings.HasSuffix(path, "_test.go"):
+			limit *= 2
+		}
+		if n := lines(t, path); n > limit {
+			t.Errorf("%s has %d lines, more than %d: is it one idea?", path, n, limit)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lines(t *testing.T, path string) int {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	for s := bufio.NewScanner(f); s.Scan(); n++ {
+	}
+	return n
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
