@@ -39,8 +39,8 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 
 // Call calls a method of the server at uri and returns the one value it answers.
 // The error is a *Fault if the server answered with one; it matches ErrTransport
-// if there was no proper answer, ErrMalformed or ErrLimit if it could not be
-// read, ErrEncode if the arguments cannot be sent.
+// if there was no answer, ErrNotXMLRPC if there was none of status 200, ErrMalformed
+// or ErrLimit if it could not be read, ErrEncode if the arguments cannot be sent.
 func Call(ctx context.Context, hc *http.Client, uri, method string, args ...any) (any, error) {
 	return call(ctx, hc, uri, answerLimits, method, args)
 }
@@ -67,7 +67,7 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w: %s answers HTTP status %d", ErrTransport, uri, resp.StatusCode)
+		return nil, fmt.Errorf("%w: %s answers HTTP status %d", ErrNotXMLRPC, uri, resp.StatusCode)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
 	if err != nil {

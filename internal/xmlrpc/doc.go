@@ -54,10 +54,11 @@ func (l Limits) withDefaults() Limits {
 
 // Errors that the codec, Call and the server return or report.
 var (
-	ErrMalformed = errors.New("xmlrpc: malformed message") // not XML-RPC; the error is a *MalformedError
-	ErrLimit     = errors.New("xmlrpc: limit exceeded")    // sound so far, but larger than Limits allows
-	ErrEncode    = errors.New("xmlrpc: cannot be written") // a Go value that XML-RPC, or ROS, cannot carry
-	ErrTransport = errors.New("xmlrpc: no answer")         // the call got no answer, or not over HTTP as expected
+	ErrMalformed = errors.New("xmlrpc: malformed message")           // not XML-RPC; the error is a *MalformedError
+	ErrLimit     = errors.New("xmlrpc: limit exceeded")              // sound so far, but larger than Limits allows
+	ErrEncode    = errors.New("xmlrpc: cannot be written")           // a Go value that XML-RPC, or ROS, cannot carry
+	ErrNotXMLRPC = errors.New("xmlrpc: HTTP answer without XML-RPC") // the peer answers HTTP, but not this call
+	ErrTransport = errors.New("xmlrpc: no answer")                   // the call got no answer, or not over HTTP as expected
 )
 
 // MalformedError says where a message stops being XML-RPC.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // Handler answers one call. peer is the caller's host:port. A *Fault is sent as
@@ -23,7 +24,7 @@ type ServerOptions struct {
 	Limits  Limits        // of requests
 	Conns   int           // open connections; zero means 64
 	Timeout time.Duration // to receive a request, and to answer it; zero means 10 s
-	Log     *log.Logger   // what net/http has to say; nil discards it
+	Log     *zap.Logger   // trouble that no caller hears of, such as a failing accept; nil discards it
 }
 
 const (
@@ -52,10 +53,14 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		o.Timeout = defaultTimeout
 	}
 	if o.Log == nil {
-		o.Log = log.New(io.Discard, "", 0)
+		o.Log = zap.NewNop()
 	}
 	s := &Server{handler: h, limits: o.Limits.withDefaults()}
 	s.conns.max = o.Conns
+	errorLog, err := zap.NewStdLogAt(o.Log, zap.WarnLevel)
+	if err != nil {
+		panic("xmlrpc: " + err.Error()) // only for a level that does not exist
+	}
 	// A web page must not reach us through its reader's browser.
 	guard := http.NewCrossOriginProtection()
 	s.http = http.Server{
@@ -66,7 +71,7 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		ConnState:         s.conns.track,
-		ErrorLog:          o.Log,
+		ErrorLog:          errorLog,
 	}
 	return s
 }

@@ -1,12 +1,28 @@
-// Package master is a ROS 1 master and parameter server in one value.
 package master
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
+	"strconv"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+// DefaultPort is where a ROS master is expected.
+const DefaultPort = 11311
+
+// What roscore of ROS Noetic sets, newlines included.
+const (
+	rosVersion = "1.15.15\n"
+	rosDistro  = "noetic\n"
 )
 
 // Options configures a Master. The zero value serves this machine on port 11311.
@@ -18,26 +34,174 @@ type Options struct {
 	AlsoListen []string
 	// URIHost is the host in URI; empty means the host of Listen.
 	URIHost string
+	// OnShutdown is called, in the goroutine of the call, when a node asks the
+	// master to shut down; it must not wait for Close. nil refuses such calls.
+	OnShutdown func(caller, reason, peer string)
 	// Log gets one line per event; nil logs nothing.
 	Log *zap.Logger
 }
 
-// Master is a running master.
+func (o Options) withDefaults() (Options, error) {
+	if o.Listen == "" {
+		o.Listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(DefaultPort))
+	}
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return o, fmt.Errorf("master: listen address %q: %w", o.Listen, err)
+	}
+	if o.URIHost == "" {
+		if o.URIHost = host; host == "" || net.ParseIP(host).IsUnspecified() {
+			o.URIHost = "localhost"
+		}
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return o, nil
+}
+
+// Master is a running master. It is safe for concurrent use.
 type Master struct {
-	uri string
-	ln  net.Listener
+	uri        string
+	addr       net.Addr
+	log        *zap.Logger
+	onShutdown func(caller, reason, peer string)
+	methods    map[string]method
+	server     *xmlrpc.Server
+	notify     *notifier
+	wg         sync.WaitGroup
+	failed     chan error // one error of each listener at most
+
+	mu     sync.Mutex // guards what follows; never held during a network call
+	reg    *registry
+	params *paramTree
 }
 
 // New starts a master, which serves until Close. ctx bounds only the start.
-func New(_ context.Context, _ Options) (*Master, error) {
-	return nil, errors.New("master: not built yet")
+func New(ctx context.Context, o Options) (*Master, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	listeners, err := listen(ctx, o.Listen, o.AlsoListen)
+	if err != nil {
+		return nil, err
+	}
+	m := &Master{
+		addr:       listeners[0].Addr(),
+		log:        o.Log,
+		onShutdown: o.OnShutdown,
+		methods:    methods(),
+		notify:     newNotifier(o.Log),
+		failed:     make(chan error, len(listeners)),
+		reg:        newRegistry(),
+		params:     newParamTree(),
+	}
+	m.uri = "http://" + net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0]))) + "/"
+	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion, "/rosdistro": rosDistro} {
+		if err := m.params.set(key, v); err != nil {
+			panic("master: " + err.Error()) // constant values of legal size
+		}
+	}
+	m.server = xmlrpc.NewServer(m.handle, xmlrpc.ServerOptions{
+		Limits:  xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth},
+		Conns:   maxConns,
+		Timeout: requestTimeout,
+		Log:     o.Log,
+	})
+	for _, l := range listeners {
+		// owner: Close; ends when the server is closed.
+		m.wg.Go(func() {
+			if err := m.server.Serve(l); err != nil {
+				m.failed <- fmt.Errorf("master: %w", err)
+			}
+		})
+	}
+	return m, nil
 }
+
+const (
+	multicallDepth = 4                // nesting that system.multicall wraps around a value
+	requestTimeout = 60 * time.Second // large parameters over slow networks take their time
+)
 
 // URI returns the address that nodes put in ROS_MASTER_URI.
 func (m *Master) URI() string { return m.uri }
 
 // Addr returns the address of the first listener.
-func (m *Master) Addr() net.Addr { return m.ln.Addr() }
+func (m *Master) Addr() net.Addr { return m.addr }
+
+// Failed delivers an error if the master can no longer accept connections on one
+// of its addresses. Close is still due.
+func (m *Master) Failed() <-chan error { return m.failed }
 
 // Close stops the master. When it returns, nothing that New started is alive.
-func (m *Master) Close() error { return nil }
+// Nodes are not told.
+func (m *Master) Close() error {
+	err := m.server.Close()
+	m.notify.close()
+	m.wg.Wait()
+	if err != nil {
+		return fmt.Errorf("master: %w", err)
+	}
+	return nil
+}
+
+func port(l net.Listener) int {
+	if a, ok := l.Addr().(*net.TCPAddr); ok {
+		return a.Port
+	}
+	return 0
+}
+
+// listen opens first, and then the same port on each further host. A free port of
+// one address may be taken on another, hence the attempts.
+func listen(ctx context.Context, first string, also []string) ([]net.Listener, error) {
+	const attempts = 8
+	_, wanted, _ := net.SplitHostPort(first)
+	for i := 1; ; i++ {
+		all, err := listenOnce(ctx, first, also)
+		if err == nil || wanted != "0" || len(also) == 0 || i == attempts {
+			return all, err
+		}
+	}
+}
+
+func listenOnce(ctx context.Context, first string, also []string) (all []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range all {
+				err = errors.Join(err, l.Close())
+			}
+			all = nil
+		}
+	}()
+	var cfg net.ListenConfig
+	for i := range 1 + len(also) {
+		addr := first
+		if i > 0 {
+			addr = net.JoinHostPort(also[i-1], strconv.Itoa(port(all[0])))
+		}
+		l, err := cfg.Listen(ctx, "tcp", addr)
+		if err != nil {
+			return all, fmt.Errorf("master: %w", err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// newRunID returns a UUID of version 1, as roscore makes it from time and host; the
+// part for the host is random, with the bit set that says so.
+func newRunID(now time.Time) string {
+	const since1582 = 0x01B21DD213814000 // 100 ns steps from 1582-10-15 to 1970-01-01
+	t := uint64(now.UnixNano()/100) + since1582
+	var b [16]byte
+	_, _ = rand.Read(b[8:]) // never fails
+	binary.BigEndian.PutUint32(b[0:], uint32(t))
+	binary.BigEndian.PutUint16(b[4:], uint16(t>>32))
+	binary.BigEndian.PutUint16(b[6:], uint16(t>>48)&0x0fff|0x1000)
+	b[8] = b[8]&0x3f | 0x80
+	b[10] |= 1
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

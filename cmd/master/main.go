@@ -1,0 +1,157 @@
+// Command master (gomaster) is a ROS 1 master and parameter server in one binary,
+// for machines without ROS. It takes the place of roscore; see the package
+// tcpros/master for the few differences.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/gorosbag/gorosbag/tcpros/master"
+)
+
+// Exit codes, the same in all programs of this module.
+const (
+	exitUsage    = 1 // usage or start-up
+	exitInternal = 2
+)
+
+type flags struct {
+	Port           int    `short:"p" default:"-1" placeholder:"N" help:"TCP port; 0 takes any free one. Default: the port in ROS_MASTER_URI, or 11311."`
+	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
+	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
+	LogLevel       string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least level to log: debug (each registration), info, warn or error."`
+
+	// Options of roscore that mean nothing here.
+	NumWorkers string `short:"w" name:"numworkers" hidden:""`
+	Timeout    string `short:"t" hidden:""`
+	Verbose    bool   `short:"v" hidden:""`
+}
+
+const description = `Run a ROS 1 master and parameter server.
+
+ROS_HOSTNAME, ROS_IP, __hostname:= and __ip:= set the address that is advertised. Other name:=value arguments are ignored.`
+
+func main() {
+	err := run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "gomaster: %s\n", strings.TrimPrefix(err.Error(), "master: "))
+	if errors.Is(err, errStopped) {
+		os.Exit(exitInternal)
+	}
+	os.Exit(exitUsage)
+}
+
+var (
+	errStopped = errors.New("stopped serving")
+	errHelped  = errors.New("help was shown")
+)
+
+// run serves until a signal. An error that is not errStopped is one of usage or start-up.
+func run(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	args, remaps := splitRemaps(args)
+	f, err := parse(args, stdout, stderr)
+	if errors.Is(err, errHelped) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	port, err := choosePort(f.Port, getenv("ROS_MASTER_URI"))
+	if err != nil {
+		return err
+	}
+	log := newLog(f.LogLevel, stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	at, err := chooseAddress(ctx, f.Listen, override(remaps, getenv), getenv("ROS_IPV6") == "on")
+	if err != nil {
+		return err
+	}
+	if at.warning != "" {
+		log.Warn(at.warning, zap.String("host", at.uriHost))
+	}
+	shutdown := make(chan struct{}, 1)
+	o := master.Options{Listen: net.JoinHostPort(at.hosts[0], port), AlsoListen: at.hosts[1:], URIHost: at.uriHost, Log: log}
+	if f.RemoteShutdown {
+		o.OnShutdown = func(caller, reason, peer string) {
+			log.Info("shutdown asked for", zap.String("caller", caller), zap.String("peer", peer), zap.String("reason", reason))
+			select {
+			case shutdown <- struct{}{}:
+			default:
+			}
+		}
+	}
+	m, err := master.New(ctx, o)
+	if err != nil {
+		return explain(err, port)
+	}
+	fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
+	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
+	select {
+	case <-ctx.Done():
+	case <-shutdown:
+	case err = <-m.Failed():
+		err = fmt.Errorf("%w: %w", errStopped, err)
+	}
+	stop() // a second signal ends the process at once
+	log.Info("stopping")
+	return errors.Join(err, m.Close())
+}
+
+// parse reads the command line. errHelped means that --help did its work.
+func parse(args []string, stdout, stderr io.Writer) (flags, error) {
+	var f flags
+	helped := false
+	k, err := kong.New(&f, kong.Name("gomaster"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { helped = true }))
+	if err != nil {
+		panic("master: " + err.Error()) // the struct above is wrong
+	}
+	_, err = k.Parse(args)
+	if helped {
+		return f, errHelped
+	}
+	return f, err
+}
+
+// explain turns the usual reasons for not starting into something to act on.
+func explain(err error, port string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("port %s is taken, perhaps by another master (choose one with -p)", port)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("port %s needs more rights (choose one above 1023 with -p)", port)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("not an address of this machine: %w (choose one with --listen)", err)
+	}
+	return err
+}
+
+func newLog(level string, w io.Writer) *zap.Logger {
+	l, err := zapcore.ParseLevel(level)
+	if err != nil {
+		panic("master: " + err.Error()) // kong checked it
+	}
+	cfg := zap.NewProductionEncoderConfig()
+	cfg.EncodeTime = zapcore.ISO8601TimeEncoder
+	enc := zapcore.NewJSONEncoder(cfg)
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		cfg.EncodeLevel = zapcore.CapitalLevelEncoder
+		enc = zapcore.NewConsoleEncoder(cfg)
+	}
+	return zap.New(zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), l))
+}

@@ -1,0 +1,33 @@
+// Package master is a ROS 1 master and parameter server in one value: what roscore
+// runs, without its rosout node and its launcher.
+//
+// It answers the Master API, the Parameter Server API and system.multicall as
+// rosmaster of ros_comm 1.15 does, with its codes and texts, and tells nodes about
+// publishers, parameters and name clashes through one ordered queue for each node,
+// so that a dead or slow node delays nobody else. Where it differs on purpose:
+//
+//   - shutdown is refused unless Options.OnShutdown is set;
+//   - when a node is replaced by another of the same name, the subscribers of its
+//     topics are told (rosmaster leaves them with the old publisher);
+//   - a subscriber below a parameter that becomes a plain value is told that its
+//     own parameter is gone (rosmaster tells it only if the new value is a struct);
+//   - updates that a node did not take in time are repeated a few times, with the
+//     latest value;
+//   - lists are sorted by name, and names, nesting, the number of registrations and
+//     the size of the parameter tree are limited.
+//
+// The package makes network calls only from its queues, never while it holds a lock.
+package master
+
+// What one master holds at most. rosmaster has no limits; these are far above
+// what real graphs need and keep a hostile peer from filling the memory.
+const (
+	maxNameBytes     = 4096      // a name, a type or a URI
+	maxRegistrations = 200_000   // publishers, subscribers, services and parameter subscribers together
+	maxParamBytes    = 256 << 20 // the parameter tree, roughly
+	maxParamDepth    = 64        // path elements of a parameter plus nesting of its value
+	maxMulticallSize = 64 << 20  // results of one system.multicall, roughly
+	maxRequestBytes  = 64 << 20  // one request: robot descriptions run to megabytes
+	maxConns         = 4096      // open connections: nodes keep theirs between calls
+	sweepTypesAt     = 65536     // known topic types above which those of unused topics are forgotten
+)

@@ -1,0 +1,116 @@
+package master
+
+import (
+	"errors"
+	"strings"
+
+	"go.uber.org/zap"
+)
+
+func (m *Master) setParam(c call) reply {
+	key := resolve(c.str(0), c.caller)
+	value := c.args[1]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.params.set(key, value); err != nil {
+		text := err.Error()
+		if !errors.Is(err, errNoValue) {
+			text = "Error: invalid arguments: " + text
+		}
+		return reply{codeError, text, 0}
+	}
+	m.tellParam(updatesFor(m.reg.refs[paramSubscriber], key, value, c.caller))
+	m.log.Debug("parameter set", zap.String("key", key), zap.String("node", c.caller))
+	return success(0, "parameter %s set", key)
+}
+
+func (m *Master) deleteParam(c call) reply {
+	key := resolve(c.str(0), c.caller)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.params.delete(key) {
+		return reply{codeError, "parameter [" + key + "] is not set", 0}
+	}
+	m.tellParam(updatesFor(m.reg.refs[paramSubscriber], key, map[string]any{}, ""))
+	m.log.Debug("parameter deleted", zap.String("key", key), zap.String("node", c.caller))
+	return success(0, "parameter %s deleted", key)
+}
+
+// tellParam queues updates. The lock is held.
+func (m *Master) tellParam(updates []paramUpdate) {
+	for _, u := range updates {
+		for _, c := range u.to {
+			m.notify.send(c.uri, &notice{
+				key: "parameter " + u.key, method: "paramUpdate",
+				args: []any{"/master", u.key, u.value},
+			})
+		}
+	}
+}
+
+func (m *Master) getParam(c call) reply {
+	key := resolve(c.str(0), c.caller)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.params.get(key)
+	if !ok {
+		return reply{codeError, "Parameter [" + key + "] is not set", 0}
+	}
+	return success(v, "Parameter [%s]", key)
+}
+
+func (m *Master) hasParam(c call) reply {
+	key := resolve(c.str(0), c.caller)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return success(m.params.has(key), "%s", key)
+}
+
+func (m *Master) searchParam(c call) reply {
+	key := c.str(0)
+	switch {
+	case key[0] == '~':
+		return reply{codeFailure, "Internal failure: invalid key", 0}
+	case !strings.HasPrefix(c.caller, "/"):
+		return reply{codeFailure, "Internal failure: namespace must be global", 0}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.params.search(c.caller, key)
+	if !ok {
+		return reply{codeError, "Cannot find parameter [" + key + "] in an upwards search", ""}
+	}
+	return success(found, "Found [%s]", found)
+}
+
+func (m *Master) subscribeParam(c call) reply {
+	key := resolve(c.str(1), c.caller)
+	from := ref{c.caller, c.str(0)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reg.full() {
+		return errFull
+	}
+	v, ok := m.params.get(key)
+	if !ok {
+		v = map[string]any{} // how ROS says "not set"
+	}
+	m.bumped(from.caller, m.reg.register(paramSubscriber, subscriptionKey(key), from), "")
+	m.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller), zap.String("uri", from.uri))
+	return success(v, "Subscribed to parameter [%s]", key)
+}
+
+func (m *Master) unsubscribeParam(c call) reply {
+	key := resolve(c.str(1), c.caller)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reg.unregister(paramSubscriber, subscriptionKey(key), ref{c.caller, c.str(0)})
+	m.log.Debug("parameter unsubscribed", zap.String("key", key), zap.String("node", c.caller))
+	return success(1, "Unsubscribe to parameter [%s]", key) // 1 even if it was not subscribed
+}
+
+func (m *Master) getParamNames(call) reply {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return success(m.params.names(), "Parameter names")
+}

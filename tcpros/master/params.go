@@ -1,0 +1,268 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// paramTree holds the parameters. Inner nodes are map[string]any; anything else is
+// a value. It is not safe for concurrent use; Master guards it with its lock.
+// Values go in and come out as copies, because the maps are changed in place.
+type paramTree struct {
+	root map[string]any
+	size int64
+}
+
+var (
+	errRootValue = errors.New("cannot set root of parameter tree to non-dictionary")
+	errNoValue   = errors.New("ERROR: parameter [value] must be specified")
+)
+
+func newParamTree() *paramTree { return &paramTree{root: map[string]any{}} }
+
+// lookup returns the value at key without copying it.
+func (t *paramTree) lookup(key string) (any, bool) {
+	var v any = t.root
+	for _, e := range elements(key) {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if v, ok = m[e]; !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+func (t *paramTree) get(key string) (any, bool) {
+	v, ok := t.lookup(key)
+	return clone(v), ok
+}
+
+func (t *paramTree) has(key string) bool {
+	_, ok := t.lookup(key)
+	return ok
+}
+
+// set stores v, which the tree then owns. Plain values on the way become namespaces.
+func (t *paramTree) set(key string, v any) error {
+	path := elements(key)
+	if len(path) > maxParamDepth {
+		return errTooDeep
+	}
+	size, err := measure(v, maxParamDepth-len(path))
+	if err != nil {
+		return err
+	}
+	var before int64
+	if old, ok := t.lookup(key); ok {
+		before, _ = measure(old, maxParamDepth)
+	}
+	if t.size-before+size > maxParamBytes {
+		return fmt.Errorf("parameters would take more than %d bytes", maxParamBytes)
+	}
+	if len(path) == 0 {
+		root, ok := v.(map[string]any)
+		if !ok {
+			return errRootValue
+		}
+		t.root, t.size = root, size
+		return nil
+	}
+	t.size += size - before
+	m := t.root
+	for _, e := range path[:len(path)-1] {
+		next, ok := m[e].(map[string]any)
+		if !ok {
+			if old, there := m[e]; there {
+				n, _ := measure(old, maxParamDepth)
+				t.size -= n
+			}
+			next = map[string]any{}
+			m[e] = next
+			t.size += memberCost(e) + containerCost
+		}
+		m = next
+	}
+	last := path[len(path)-1]
+	if _, there := m[last]; !there {
+		t.size += memberCost(last)
+	}
+	m[last] = v
+	return nil
+}
+
+func (t *paramTree) delete(key string) bool {
+	path := elements(key)
+	if len(path) == 0 {
+		return false // the root stays
+	}
+	parent, _ := t.lookup(strings.Join(path[:len(path)-1], "/"))
+	m, _ := parent.(map[string]any)
+	last := path[len(path)-1]
+	v, ok := m[last]
+	if ok {
+		n, _ := measure(v, maxParamDepth)
+		t.size -= n + memberCost(last)
+		delete(m, last)
+	}
+	return ok
+}
+
+// names returns the full name of every value, sorted.
+func (t *paramTree) names() []string {
+	names := appendNames([]string{}, "/", t.root)
+	slices.Sort(names)
+	return names
+}
+
+func appendNames(dst []string, ns string, m map[string]any) []string {
+	for name, v := range m {
+		full := join(ns, name)
+		if sub, ok := v.(map[string]any); ok {
+			dst = appendNames(dst, full, sub)
+		} else {
+			dst = append(dst, full)
+		}
+	}
+	return dst
+}
+
+// search looks for the first element of key in the namespace ns and then in each
+// one above it, and returns the full name of key in the first that has it.
+func (t *paramTree) search(ns, key string) (string, bool) {
+	if strings.HasPrefix(key, "/") {
+		return key, t.has(key)
+	}
+	first := elements(key)[0]
+	for path := elements(ns); ; path = path[:len(path)-1] {
+		above := "/" + strings.Join(path, "/")
+		if t.has(join(above, first)) {
+			return join(above, key), true
+		}
+		if len(path) == 0 {
+			return "", false
+		}
+	}
+}
+
+// Rough memory of values, for the limit on the whole tree.
+const (
+	scalarCost    = 32
+	containerCost = 64
+)
+
+func memberCost(name string) int64 { return int64(len(name)) + 2*scalarCost }
+
+var errTooDeep = fmt.Errorf("parameter is nested deeper than %d", maxParamDepth)
+
+// measure returns the rough size of v. It is an error if v nests deeper than depth
+// or holds a nil, which could not be sent to anyone again.
+func measure(v any, depth int) (int64, error) {
+	n := int64(scalarCost)
+	switch v := v.(type) {
+	case nil:
+		return 0, errNoValue
+	case string:
+		n += int64(len(v))
+	case []byte:
+		n += int64(len(v))
+	case []any:
+		if depth <= 0 {
+			return 0, errTooDeep
+		}
+		n = containerCost
+		for _, e := range v {
+			size, err := measure(e, depth-1)
+			if err != nil {
+				return 0, err
+			}
+			n += size
+		}
+	case map[string]any:
+		if depth <= 0 {
+			return 0, errTooDeep
+		}
+		n = containerCost
+		for name, e := range v {
+			size, err := measure(e, depth-1)
+			if err != nil {
+				return 0, err
+			}
+			n += size + memberCost(name)
+		}
+	}
+	return n, nil
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for name, e := range v {
+			m[name] = clone(e)
+		}
+		return m
+	case []any:
+		// Lists are never changed in place, nor is anything in them.
+		return v
+	default:
+		return v
+	}
+}
+
+// paramUpdate is one notice: who gets it, and what it says.
+type paramUpdate struct {
+	to    []ref
+	key   string // with a slash at its end, as rosmaster sends it
+	value any    // an empty map for a parameter that is gone
+}
+
+// updatesFor returns whom to tell that key now has the value v; an empty map means
+// it is gone. subs maps subscribed keys, all with a slash at their end, to nodes.
+// The node setter hears nothing of what it subscribed at key or above, because it
+// knows; setter is empty for a deletion.
+func updatesFor(subs map[string][]ref, key string, v any, setter string) []paramUpdate {
+	if len(subs) == 0 {
+		return nil
+	}
+	key = subscriptionKey(key)
+	var list []paramUpdate
+	for _, sub := range slices.Sorted(maps.Keys(subs)) {
+		to := subs[sub]
+		switch {
+		case strings.HasPrefix(key, sub): // key itself, or a namespace above it
+			if setter != "" {
+				to = without(to, setter)
+			}
+			list = append(list, paramUpdate{to, key, v})
+		case strings.HasPrefix(sub, key): // below it: still there, or gone with this value
+			below, ok := (&paramTree{root: map[string]any{"v": v}}).lookup("v/" + sub[len(key):])
+			if !ok {
+				below = map[string]any{}
+			}
+			list = append(list, paramUpdate{to, sub, below})
+		}
+	}
+	for i := range list {
+		list[i].value = clone(list[i].value)
+	}
+	return list
+}
+
+func without(list []ref, caller string) []ref {
+	return slices.DeleteFunc(slices.Clone(list), func(c ref) bool { return c.caller == caller })
+}
+
+// subscriptionKey is the form in which keys are compared: with a slash at the end,
+// so that /a/ is no prefix of /ab/.
+func subscriptionKey(key string) string {
+	if key == "/" {
+		return key
+	}
+	return canonical(key) + "/"
+}

@@ -1,0 +1,276 @@
+package master
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// kind is what a node can be registered for.
+type kind byte
+
+const (
+	publisher kind = iota
+	subscriber
+	service
+	paramSubscriber
+)
+
+// ref is one registration: a node's name and its slave URI.
+type ref struct {
+	caller string
+	uri    string
+}
+
+type node struct {
+	uri  string
+	regs map[regKey]struct{}
+}
+
+type regKey struct {
+	kind kind
+	name string
+}
+
+// provider is who provides a service, and where.
+type provider struct {
+	ref
+	serviceURI string
+}
+
+// registry is the graph: who publishes, subscribes and provides what. It is not
+// safe for concurrent use; Master guards it with its lock.
+type registry struct {
+	nodes    map[string]*node
+	refs     [paramSubscriber + 1]map[string][]ref // by kind and name; in the order of registration; nil for service
+	services map[string]provider
+	types    map[string]string // of topics; kept when a topic loses its last node, as rosmaster does
+	sweepAt  int
+	count    int // registrations of all nodes
+}
+
+func newRegistry() *registry {
+	r := &registry{
+		nodes:    map[string]*node{},
+		services: map[string]provider{},
+		types:    map[string]string{},
+		sweepAt:  sweepTypesAt,
+	}
+	for _, k := range []kind{publisher, subscriber, paramSubscriber} {
+		r.refs[k] = map[string][]ref{}
+	}
+	return r
+}
+
+// full reports whether one more registration would be over the limit.
+func (r *registry) full() bool { return r.count >= maxRegistrations }
+
+// bump is what a registration under a new URI did to the node that had the name.
+type bump struct {
+	uri    string   // of the node replaced; empty if there was none
+	topics []string // whose list of publishers changed
+}
+
+// node returns the node called caller. If it was known under another URI, that one
+// is replaced and its registrations are gone.
+func (r *registry) node(c ref) (*node, bump) {
+	n, known := r.nodes[c.caller]
+	if known && n.uri == c.uri {
+		return n, bump{}
+	}
+	var b bump
+	if known {
+		b = bump{n.uri, r.forget(c.caller, n)}
+	}
+	n = &node{c.uri, map[regKey]struct{}{}}
+	r.nodes[c.caller] = n
+	return n, b
+}
+
+// forget removes a node with all its registrations and returns the topics it published.
+func (r *registry) forget(caller string, n *node) (published []string) {
+	for k := range n.regs {
+		if k.kind == service {
+			delete(r.services, k.name)
+		} else {
+			r.remove(k, ref{caller, n.uri})
+		}
+		if k.kind == publisher {
+			published = append(published, k.name)
+		}
+	}
+	r.count -= len(n.regs)
+	delete(r.nodes, caller)
+	slices.Sort(published)
+	return published
+}
+
+// remove takes c off the list of k and reports whether it was there.
+func (r *registry) remove(k regKey, c ref) bool {
+	list := r.refs[k.kind][k.name]
+	i := slices.Index(list, c)
+	if i < 0 {
+		return false
+	}
+	if len(list) == 1 {
+		delete(r.refs[k.kind], k.name)
+	} else {
+		r.refs[k.kind][k.name] = slices.Delete(list, i, i+1)
+	}
+	return true
+}
+
+// note adds or takes away (add false) one registration of a node.
+func (r *registry) note(n *node, k regKey, add bool) {
+	_, has := n.regs[k]
+	switch {
+	case add && !has:
+		n.regs[k] = struct{}{}
+		r.count++
+	case !add && has:
+		delete(n.regs, k)
+		r.count--
+	}
+}
+
+// register makes c a publisher, subscriber or parameter subscriber of name.
+func (r *registry) register(k kind, name string, c ref) bump {
+	n, b := r.node(c)
+	key := regKey{k, name}
+	r.note(n, key, true)
+	if list := r.refs[k][name]; !slices.Contains(list, c) {
+		r.refs[k][name] = append(list, c)
+	}
+	return b
+}
+
+// registerService makes c the provider of name, in place of any other.
+func (r *registry) registerService(name string, c ref, serviceURI string) bump {
+	n, b := r.node(c)
+	if old, ok := r.services[name]; ok && old.caller != c.caller {
+		r.drop(old.caller, regKey{service, name})
+	}
+	r.note(n, regKey{service, name}, true)
+	r.services[name] = provider{c, serviceURI}
+	return b
+}
+
+// drop takes one registration from a node, and forgets a node that has none left.
+func (r *registry) drop(caller string, k regKey) {
+	n, ok := r.nodes[caller]
+	if !ok {
+		return
+	}
+	r.note(n, k, false)
+	if len(n.regs) == 0 {
+		delete(r.nodes, caller)
+	}
+}
+
+// outcome is how an unregistration ended.
+type outcome byte
+
+const (
+	removed     outcome = iota
+	notProvider         // not registered for that name, or under another URI
+	unknownNode
+)
+
+func (r *registry) unregister(k kind, name string, c ref) outcome {
+	if _, ok := r.nodes[c.caller]; !ok {
+		return unknownNode
+	}
+	key := regKey{k, name}
+	if !r.remove(key, c) {
+		return notProvider
+	}
+	r.drop(c.caller, key)
+	return removed
+}
+
+func (r *registry) unregisterService(name, caller, serviceURI string) outcome {
+	if _, ok := r.nodes[caller]; !ok {
+		return unknownNode
+	}
+	if p := r.services[name]; p.caller != caller || p.serviceURI != serviceURI {
+		return notProvider
+	}
+	delete(r.services, name)
+	r.drop(caller, regKey{service, name})
+	return removed
+}
+
+// uris returns the slave URIs registered for name, never nil.
+func (r *registry) uris(k kind, name string) []string {
+	list := r.refs[k][name]
+	uris := make([]string, len(list))
+	for i := range list {
+		uris[i] = list[i].uri
+	}
+	return uris
+}
+
+// publisherType notes the type that a publisher declared: '*' never replaces one.
+func (r *registry) publisherType(topic, typ string) {
+	if _, known := r.types[topic]; typ != "*" || !known {
+		r.setType(topic, typ)
+	}
+}
+
+// subscriberType notes the type that a subscriber declared, if none is known.
+func (r *registry) subscriberType(topic, typ string) {
+	if _, known := r.types[topic]; typ != "*" && !known {
+		r.setType(topic, typ)
+	}
+}
+
+func (r *registry) setType(topic, typ string) {
+	if len(r.types) >= r.sweepAt {
+		maps.DeleteFunc(r.types, func(t, _ string) bool {
+			return len(r.refs[publisher][t]) == 0 && len(r.refs[subscriber][t]) == 0
+		})
+		r.sweepAt = 2*len(r.types) + sweepTypesAt
+	}
+	r.types[topic] = typ
+}
+
+// publishedTopics returns [topic, type] of each topic with a publisher whose name
+// starts with prefix.
+func (r *registry) publishedTopics(prefix string) []any {
+	list := []any{}
+	for _, t := range slices.Sorted(maps.Keys(r.refs[publisher])) {
+		if strings.HasPrefix(t, prefix) {
+			list = append(list, []any{t, r.types[t]})
+		}
+	}
+	return list
+}
+
+func (r *registry) topicTypes() []any {
+	list := []any{}
+	for _, t := range slices.Sorted(maps.Keys(r.types)) {
+		list = append(list, []any{t, r.types[t]})
+	}
+	return list
+}
+
+// state returns [publishers, subscribers, services], each a list of [name, [node...]].
+func (r *registry) state() []any {
+	services := []any{}
+	for _, name := range slices.Sorted(maps.Keys(r.services)) {
+		services = append(services, []any{name, []any{r.services[name].caller}})
+	}
+	return []any{callers(r.refs[publisher]), callers(r.refs[subscriber]), services}
+}
+
+func callers(refs map[string][]ref) []any {
+	list := []any{}
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		nodes := []any{}
+		for _, c := range refs[name] {
+			nodes = append(nodes, c.caller)
+		}
+		list = append(list, []any{name, nodes})
+	}
+	return list
+}
