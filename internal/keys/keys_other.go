@@ -1,0 +1,13 @@
+//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+
+// Package keys reads single key presses from standard input. On this system it
+// reads none.
+package keys
+
+import (
+	"context"
+	"os"
+)
+
+// Watch returns at once.
+func Watch(context.Context, *os.File, func(key byte)) error { return nil }

@@ -1,0 +1,118 @@
+//go:build linux
+
+package keys_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/gorosbag/gorosbag/internal/keys"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/signal.loop"))
+}
+
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	w.WriteString("s s\x03")
+	w.Close()
+	var got []byte
+	if err := keys.Watch(t.Context(), r, func(k byte) { got = append(got, k) }); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff("s s\x03", string(got)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestEndsWithContext(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	w.WriteString("x")
+	// No key comes after x: only the context can end Watch.
+	if err := keys.Watch(ctx, r, func(byte) { cancel() }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	ours, theirs := openTerminal(t)
+	before := termios(t, ours)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var during *unix.Termios
+	theirs.WriteString(" \n") // in line mode a key comes only with the newline
+	err := keys.Watch(ctx, ours, func(key byte) {
+		if key == ' ' {
+			during = termios(t, ours)
+			cancel()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case during == nil:
+		t.Fatal("no key")
+	case during.Lflag&(unix.ICANON|unix.ECHO) != 0:
+		t.Errorf("local flags %#x while watching: line mode or echo is on", during.Lflag)
+	case during.Lflag&unix.ISIG == 0:
+		t.Error("Ctrl-C is off")
+	case during.Oflag != before.Oflag:
+		t.Error("output modes have changed")
+	}
+	if d := cmp.Diff(before, termios(t, ours)); d != "" {
+		t.Errorf("not restored (-before +after):\n%s", d)
+	}
+}
+
+func termios(t *testing.T, f *os.File) *unix.Termios {
+	t.Helper()
+	s, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// openTerminal returns both ends of a pseudo terminal.
+func openTerminal(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	theirs, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals here: ", err)
+	}
+	t.Cleanup(func() { theirs.Close() })
+	if err := unix.IoctlSetPointerInt(int(theirs.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(theirs.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ours.Close() })
+	return ours, theirs
+}

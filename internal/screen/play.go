@@ -1,0 +1,141 @@
+package screen
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// Play prints the progress of goplay in the words of stock rosbag play.
+type Play struct {
+	W     io.Writer
+	Live  bool          // W is a terminal: draw the status line
+	Quiet bool          // no status line and no blank lines
+	Delay time.Duration // what PhaseDelay waits for
+
+	phase player.Phase
+	begun bool
+	drawn time.Time
+}
+
+// redraw is the shortest time between two status lines.
+const redraw = 95 * time.Millisecond // a little under the 10 Hz of the calls
+
+// Update prints what is new in s. Calls come one at a time.
+func (p *Play) Update(s player.Status) {
+	if !p.begun || s.Phase != p.phase {
+		if p.begun {
+			p.leave(p.phase)
+		}
+		p.begun, p.phase = true, s.Phase
+		p.enter(s.Phase)
+	}
+	playing := s.Phase == player.PhasePlay || s.Phase == player.PhaseKeepAlive
+	if p.Live && !p.Quiet && (playing || s.Phase == player.PhaseDone) && (!playing || time.Since(p.drawn) >= redraw) {
+		p.drawn = time.Now()
+		fmt.Fprint(p.W, StatusLine(s)) //nolint:errcheck // a terminal that is gone must not end play
+	}
+}
+
+func (p *Play) enter(phase player.Phase) {
+	switch phase {
+	case player.PhaseDelay:
+		p.print(fmt.Sprintf("Waiting %g seconds after advertising topics...", p.Delay.Seconds()))
+	case player.PhaseWait:
+		p.print("Waiting for subscribers.\n")
+	case player.PhasePlay:
+		p.blank()
+		p.print("Hit space to toggle paused, or 's' to step.\n")
+	case player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	}
+}
+
+func (p *Play) leave(phase player.Phase) {
+	switch phase {
+	case player.PhaseDelay:
+		p.print(" done.\n")
+	case player.PhaseWait:
+		p.print("Finished waiting for subscribers.\n")
+	case player.PhasePlay, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	}
+}
+
+// Done prints the end: stock says so only when play ended by itself.
+func (p *Play) Done(interrupted bool) {
+	p.blank()
+	if !interrupted {
+		p.print("Done.\n")
+	}
+}
+
+func (p *Play) blank() {
+	if !p.Quiet {
+		p.print("\n")
+	}
+}
+
+func (p *Play) print(text string) {
+	fmt.Fprint(p.W, text) //nolint:errcheck // a terminal that is gone must not end play
+}
+
+// StatusLine is stock's, byte for byte; the blanks wipe what was longer before.
+func StatusLine(s player.Status) string {
+	state := "RUNNING"
+	if s.Paused {
+		state = "PAUSED "
+	}
+	bagTime := float64(s.BagTime.Sec) + float64(s.BagTime.Nsec)/1e9
+	return fmt.Sprintf("\r [%s]  Bag Time: %13.6f   Duration: %.6f / %.6f%15s\r",
+		state, bagTime, s.Position.Seconds(), s.Length.Seconds(), "")
+}
+
+// PlaySummary returns the closing table of goplay.
+func PlaySummary(s *player.Summary) string {
+	var b strings.Builder
+	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(tw, "messages\tbytes\tsubscribers\tdropped\t  topic\n")
+	for i := range s.Topics {
+		t := &s.Topics[i]
+		fmt.Fprintf(tw, "%d\t%s\t%d\t%d\t  %s : %s\n", t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, Plain(t.Name), Plain(t.Type))
+	}
+	tw.Flush() //nolint:errcheck // a strings.Builder takes everything
+	fmt.Fprintf(&b, "%d messages, %s, %.1f s of the bags in %.1f s", s.Messages, humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
+	if s.Achieved > 0 {
+		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved)
+	}
+	if t := s.Timing; t.Messages > 0 {
+		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))
+	}
+	b.WriteString("\nlost: " + playLosses(s) + "\n")
+	return b.String()
+}
+
+func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
+
+// playLosses lists what did not get from the bags to the subscribers, by cause.
+func playLosses(s *player.Summary) string {
+	var parts []string
+	if s.Dropped > 0 {
+		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", s.Dropped))
+	}
+	for i := range s.Unplayable {
+		u := &s.Unplayable[i]
+		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
+	}
+	if n := len(s.Damage); n > 0 {
+		parts = append(parts, fmt.Sprintf("all in %d damaged places of the bags", n))
+	}
+	if s.Undelivered != nil {
+		parts = append(parts, s.Undelivered.Error())
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,137 @@
+// Package player publishes the messages of bags again: in their order, at their
+// time, on their topics, with the latching of each original publisher.
+//
+// A reader goroutine merges the bags and reads ahead. The pacer, on a thread of
+// its own, waits for the deadline of each message and hands its frame, the very
+// bytes of the bag, to the publication; a slow subscriber has a queue and does
+// not hold up the others. A front end steers through Control.
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Options says what to play and how. Node and Bags are needed.
+type Options struct {
+	Node *tcpros.Node
+	Bags []*Bag // played as one, merged by time
+
+	Topics   []string      // recorded names to play; none means all
+	Prefix   string        // put in front of each recorded name, before name resolution
+	Start    time.Duration // offset of the window from the earliest message of all bags
+	Duration time.Duration // length of the window, end inclusive; zero means to the end
+
+	Rate      float64 // bag time per wall time; zero means 1
+	Immediate bool    // publish without waiting for time; pausing still works
+	Paused    bool    // start paused
+	Loop      bool    // start again after the last message, for ever
+	KeepAlive bool    // after the last message stay until the context ends
+
+	Queue int // messages held for each subscriber; zero means unlimited
+
+	Delay              time.Duration // between advertising and the first message
+	WaitForSubscribers bool          // do not begin before each topic has a subscriber
+
+	Clock bool    // publish the bag time on topic clock
+	Hz    float64 // how often, by the wall; zero means 100
+
+	Log *zap.Logger // nil means none
+
+	// OnStart is called once, when play is prepared, with the control of this Run.
+	OnStart func(Control)
+	// OnStatus is called at each change of the phase, and ten times a second. Calls
+	// come one at a time; they do not hold up play.
+	OnStatus func(Status)
+}
+
+// ErrOption matches every *OptionError.
+var ErrOption = errors.New("player: invalid option")
+
+// OptionError says which option is wrong.
+type OptionError struct {
+	Option string
+	Reason string
+}
+
+// Error implements error.
+func (e *OptionError) Error() string { return fmt.Sprintf("player: option %s %s", e.Option, e.Reason) }
+
+// Is reports whether target is ErrOption.
+func (e *OptionError) Is(target error) bool { return target == ErrOption }
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Rate == 0 {
+		o.Rate = 1
+	}
+	if o.Hz == 0 {
+		o.Hz = 100
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	switch {
+	case o.Node == nil:
+		return o, &OptionError{"Node", "is missing"}
+	case len(o.Bags) == 0:
+		return o, &OptionError{"Bags", "is empty"}
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 0): // also NaN
+		return o, &OptionError{"Rate", "must be positive"}
+	case !(o.Hz > 0) || o.Hz > 1e6:
+		return o, &OptionError{"Hz", "must be between 0 and 1e6"}
+	case o.Start < 0, o.Duration < 0, o.Delay < 0:
+		return o, &OptionError{"Start, Duration or Delay", "is negative"}
+	case o.Queue < 0:
+		return o, &OptionError{"Queue", "is negative"}
+	}
+	return o, nil
+}
+
+// Run plays until the last message, or for ever with Loop or KeepAlive, or until
+// ctx ends, which is no error. What could not be played is in the Summary. Run
+// returns ErrNoMessages when there is nothing to play. The node stays open, but
+// is drained when play comes to its end by itself.
+func Run(ctx context.Context, o Options) (Summary, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Summary{}, err
+	}
+	s := newSleeper(o.Log)
+	defer s.Close()
+	return play(ctx, &o, nodeGraph{o.Node}, s)
+}
+
+// play is Run against a given graph and clock.
+func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) {
+	p, err := newPlan(o, g.Resolve)
+	if err != nil {
+		return Summary{}, err
+	}
+	p.advertise(g, o.Queue)
+	defer p.close()
+	r := &run{o: o, graph: g, plan: p, queue: newQueue(maxAheadBytes, maxAheadMessages)}
+	r.reader = &reader{plan: p, queue: r.queue, loop: o.Loop}
+	r.head = &playhead{
+		sleeper:  s,
+		schedule: schedule{rate: o.Rate, immediate: o.Immediate, paused: o.Paused},
+	}
+	if o.Start > 0 {
+		r.head.latched = p.latchedBefore(r.reader.report)
+	}
+	if o.Clock {
+		clock, err := advertiseClock(g, p)
+		if err != nil {
+			return Summary{}, fmt.Errorf("player: clock: %w", err)
+		}
+		defer clock.close()
+		r.head.publishClock = func(pos time.Duration) { clock.Publish(clockFrame(r.head.zero.Add(pos))) }
+	}
+	return r.perform(ctx)
+}

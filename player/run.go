@@ -1,0 +1,217 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+const (
+	statusPeriod = 100 * time.Millisecond
+	// A read that the kernel does not finish (a dead file server) cannot be taken
+	// back. Run waits this long for it and then leaves it behind.
+	readerGrace = time.Second
+	drainReport = 2 * time.Second // Drain taking longer is worth a line
+)
+
+// run is one Run after its preparation.
+type run struct {
+	o      *Options
+	graph  graph
+	plan   *plan
+	head   *playhead
+	queue  *queue
+	reader *reader
+
+	report sync.Mutex // calls of OnStatus come one at a time
+}
+
+// perform starts the goroutines and goes through the phases.
+func (r *run) perform(ctx context.Context) (Summary, error) {
+	stopWake := context.AfterFunc(ctx, r.head.sleeper.Wake)
+	defer stopWake()
+	last := r.plan.last()
+
+	readCtx, stopReading := context.WithCancel(ctx)
+	read := make(chan struct{})
+	// owner: perform; ends with readCtx or when all is read.
+	go func() {
+		defer close(read)
+		r.reader.run(readCtx)
+	}()
+	defer r.awaitReader(read)
+	defer stopReading()
+
+	first, ok := r.queue.peek(ctx)
+	if !ok {
+		return r.nothing(ctx)
+	}
+	r.head.zero, r.head.length = first.stamp, last.Sub(first.stamp)
+	if r.o.OnStart != nil {
+		r.o.OnStart(r.head)
+	}
+
+	statusCtx, stopStatus := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stopStatus()
+	// owner: perform; ends with statusCtx.
+	wg.Go(func() { r.runStatus(statusCtx) })
+
+	s := r.phases(ctx)
+	stopStatus()
+	wg.Wait()
+	r.enter(PhaseDone)
+	return s, nil
+}
+
+// nothing returns what to say when the selection turned out empty.
+func (r *run) nothing(ctx context.Context) (Summary, error) {
+	s := r.summary()
+	s.Interrupted = ctx.Err() != nil
+	if s.Interrupted || s.Lossy() {
+		return s, nil
+	}
+	return s, ErrNoMessages
+}
+
+func (r *run) awaitReader(read <-chan struct{}) {
+	grace := time.NewTimer(readerGrace)
+	defer grace.Stop()
+	select {
+	case <-read:
+	case <-grace.C:
+		r.o.Log.Warn("a read of a bag does not return, leaving it behind")
+	}
+}
+
+// phases plays from the first delay to the last message read by a subscriber.
+func (r *run) phases(ctx context.Context) Summary {
+	if r.o.Delay > 0 {
+		r.enter(PhaseDelay)
+		wait(ctx, r.o.Delay)
+	}
+	r.head.mu.Lock()
+	r.head.publishLatched()
+	r.head.mu.Unlock()
+	if r.o.WaitForSubscribers {
+		r.enter(PhaseWait)
+		r.plan.waitForSubscribers(ctx)
+	}
+	r.enter(PhasePlay)
+	r.publish(ctx)
+
+	s := r.summary()
+	s.Interrupted = !r.head.completed
+	if ctx.Err() != nil {
+		return s
+	}
+	r.enter(PhaseDrain)
+	slow := time.AfterFunc(drainReport, func() {
+		r.o.Log.Info("all is published; subscribers are still reading what is queued for them")
+	})
+	defer slow.Stop()
+	if err := r.graph.Drain(ctx); err != nil {
+		if ctx.Err() != nil {
+			s.Interrupted = true
+			return s
+		}
+		r.o.Log.Warn("not every subscriber took all messages", zap.Error(err))
+		s.Undelivered = err
+	}
+	return s
+}
+
+// publish runs the pacer and, beside it, the clock.
+func (r *run) publish(ctx context.Context) {
+	clockCtx, stopClock := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stopClock()
+	if r.head.publishClock != nil {
+		// owner: publish; ends with clockCtx.
+		wg.Go(func() { r.head.runClock(clockCtx, r.o.Hz) })
+	}
+	paced := make(chan struct{})
+	// owner: publish; ends with ctx or after the last message. It may lock its
+	// thread, so it must be a goroutine that ends.
+	go func() {
+		defer close(paced)
+		r.head.run(ctx, r.queue)
+	}()
+	<-paced
+	if r.o.KeepAlive && ctx.Err() == nil {
+		r.enter(PhaseKeepAlive)
+		<-ctx.Done()
+	}
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// enter changes the phase and tells the front end.
+func (r *run) enter(p Phase) {
+	r.head.setPhase(p)
+	r.notify()
+}
+
+func (r *run) notify() {
+	if r.o.OnStatus == nil {
+		return
+	}
+	r.report.Lock()
+	defer r.report.Unlock()
+	r.o.OnStatus(r.head.Status())
+}
+
+func (r *run) runStatus(ctx context.Context) {
+	if r.o.OnStatus == nil {
+		return
+	}
+	t := time.NewTicker(statusPeriod)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			r.notify()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// summary collects what happened up to now.
+func (r *run) summary() Summary {
+	var s Summary
+	r.head.mu.Lock()
+	defer r.head.mu.Unlock()
+	r.plan.summarize(&s)
+	t := &r.head.timing
+	now := r.head.sleeper.Now()
+	s.Played, s.Elapsed, s.Achieved = t.played, t.elapsed(now), t.achieved(now)
+	s.Timing = t.histogram.summary()
+	s.Starved = r.queue.timesStarved()
+	s.Damage = r.reader.damages()
+	return s
+}
+
+func damageFields(e *DamageError) []zap.Field {
+	f := []zap.Field{zap.String("bag", e.Bag), zap.Error(e.Err)}
+	var corrupt *bagfmt.CorruptError
+	if errors.As(e.Err, &corrupt) {
+		f = append(f, zap.Int64("offset", corrupt.Offset))
+	}
+	return f
+}
