@@ -1,0 +1,510 @@
+package recorder
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// frame is one TCPROS frame whose payload says whose it is and which number it has.
+func frame(publisher, n uint32, size int) []byte {
+	b := make([]byte, 4+max(size, 8))
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
+	binary.LittleEndian.PutUint32(b[4:], publisher)
+	binary.LittleEndian.PutUint32(b[8:], n)
+	return b
+}
+
+func linkInfo(topic, publisher string) tcpros.LinkInfo {
+	return tcpros.LinkInfo{Topic: topic, Header: tcpros.Header{
+		{Key: "callerid", Value: publisher}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: "0123456789abcdef0123456789abcdef"},
+		{Key: "message_definition", Value: "uint32 publisher\nuint32 n\n"}, {Key: "topic", Value: topic}, {Key: "type", Value: "test/Numbered"},
+	}}
+}
+
+// testPipeline is a pipeline on a file in a directory of the test.
+func testPipeline(t testing.TB, o Options, wrap func(file) file) *pipeline {
+	t.Helper()
+	o.Select.All, o.Node = true, new(tcpros.Node)
+	o, err := o.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := createBag(Output{Name: filepath.Join(t.TempDir(), "test")}, o.Sync, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrap != nil {
+		out.file = wrap(out.file)
+	}
+	return newPipeline(o, out)
+}
+
+func open(t testing.TB, p *pipeline, topic, publisher string) *link {
+	t.Helper()
+	l, err := p.openLink(p.addTopic(topic), linkInfo(topic, publisher))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// numbers reads a bag and returns the message numbers of each publisher in time
+// order, and in file order.
+func numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
+	for m, err := range r.All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(byTime, m)
+	}
+	s, err := bagfmt.NewScanner(f, bagfmt.ScannerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := s.Next()
+		if err != nil {
+			return byTime, byFile
+		}
+		add(byFile, m)
+	}
+}
+
+func add(to map[uint32][]uint32, m *bagfmt.Message) {
+	d := m.Data()
+	publisher := binary.LittleEndian.Uint32(d)
+	to[publisher] = append(to[publisher], binary.LittleEndian.Uint32(d[4:]))
+}
+
+// checkCount checks that the numbers 0 to n-1 are all there, in order.
+func checkCount(t *testing.T, what string, got map[uint32][]uint32, publishers, n int) {
+	t.Helper()
+	if len(got) != publishers {
+		t.Errorf("%s: %d publishers, want %d", what, len(got), publishers)
+	}
+	for publisher, all := range got {
+		if len(all) != n {
+			t.Errorf("%s: publisher %d: %d messages, want %d", what, publisher, len(all), n)
+		}
+		for i, v := range all {
+			if int(v) != i {
+				t.Errorf("%s: publisher %d: message %d at place %d", what, publisher, v, i)
+				break
+			}
+		}
+	}
+}
+
+func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
+	t.Parallel()
+	const publishers, messages = 5, 400
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2} {
+		for _, chunkBytes := range []int{1, 5000, 0} {
+			t.Run(fmt.Sprintf("%s/chunk=%d", c, chunkBytes), func(t *testing.T) {
+				t.Parallel()
+				p := testPipeline(t, Options{Compression: c, ChunkBytes: chunkBytes, Overflow: OverflowBlock, BufferBytes: 4 << 20}, nil)
+				var wg sync.WaitGroup
+				for i := range publishers {
+					l := open(t, p, fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/p%d", i))
+					wg.Go(func() { publish(l, uint32(i), messages) })
+				}
+				wg.Wait()
+				if err := p.close(); err != nil {
+					t.Fatal(err)
+				}
+				byTime, byFile := numbers(t, p.out.target)
+				checkCount(t, "by time", byTime, publishers, messages)
+				checkCount(t, "in the file", byFile, publishers, messages)
+			})
+		}
+	}
+}
+
+// publish sends runs of small frames and, every seventh time, a large one.
+func publish(l *link, publisher uint32, messages int) {
+	for n := 0; n < messages; {
+		if n%7 == 0 {
+			f := frame(publisher, uint32(n), 3000)
+			large := l.Large(len(f))
+			for rest := f; len(rest) > 0; {
+				rest = rest[copy(large.Room(min(len(rest), 1000)), rest):]
+			}
+			large.Commit(time.Now())
+			n++
+			continue
+		}
+		var run []byte
+		count := 0
+		for ; count < 3 && n < messages && n%7 != 0; count++ {
+			run = append(run, frame(publisher, uint32(n), 100*(n%5))...)
+			n++
+		}
+		l.Frames(run, count, time.Now())
+	}
+}
+
+// gate is a file whose writes wait while it is shut.
+type gate struct {
+	file
+	open chan struct{}
+}
+
+func (g gate) WriteAt(p []byte, off int64) (int, error) {
+	<-g.open
+	return g.file.WriteAt(p, off)
+}
+
+func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	const messages = 1000
+	for n := range uint32(messages) {
+		l.Frames(frame(1, n, 10_000), 1, time.Now())
+	}
+	if l.Large(5<<20) != nil {
+		t.Error("a message larger than the buffer was taken")
+	}
+	if held := p.pool.held; held > 1<<20 {
+		t.Errorf("%d bytes held, more than the budget", held)
+	}
+	close(g.open)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, p.out.target)
+	kept := len(byTime[1])
+	for i, v := range byTime[1] {
+		if int(v) != i {
+			t.Fatalf("message %d at place %d: not the newest were dropped", v, i)
+		}
+	}
+	topic := l.connection.topic
+	if kept == 0 || kept > 110 || topic.messages != uint64(kept) {
+		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.messages)
+	}
+	if d := topic.dropped[dropBufferFull]; d != uint64(messages-kept) {
+		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
+	}
+	if topic.dropped[dropOversize] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.dropped[dropOversize])
+	}
+}
+
+func TestOverflowBlocksAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		publishPlain(l, 300)
+	}()
+	select {
+	case <-done:
+		t.Error("the publisher was not held up")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(g.open)
+	<-done
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, byFile := numbers(t, p.out.target)
+	checkCount(t, "by time", byTime, 1, 300)
+	checkCount(t, "in the file", byFile, 1, 300)
+}
+
+func publishPlain(l *link, messages uint32) {
+	for n := range messages {
+		l.Frames(frame(1, n, 10_000), 1, time.Now())
+	}
+}
+
+func TestEndReleasesABlockedPublisher(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	var wg sync.WaitGroup
+	wg.Go(func() { publishPlain(l, 100) })
+	closed := make(chan error)
+	go func() { closed <- p.close() }()
+	wg.Wait() // close ends the intake although the file hangs
+	close(g.open)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	hurry := make(chan struct{})
+	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 100)
+	close(hurry)
+	close(g.open)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, p.out.target)
+	topic := l.connection.topic
+	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropHurry] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropHurry])
+	}
+}
+
+var errInjected = errors.New("injected")
+
+// faulty fails the at-th operation, a write after half of its bytes.
+type faulty struct {
+	file
+	mu    sync.Mutex
+	at, n int
+	sync  bool // count syncs instead of writes
+	syncs int
+}
+
+func (f *faulty) due(isSync bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sync != isSync {
+		return false
+	}
+	f.n++
+	return f.n == f.at
+}
+
+func (f *faulty) WriteAt(p []byte, off int64) (int, error) {
+	if f.due(false) {
+		n, err := f.file.WriteAt(p[:len(p)/2], off)
+		return n, errors.Join(errInjected, err)
+	}
+	return f.file.WriteAt(p, off)
+}
+
+func (f *faulty) Sync() error {
+	f.mu.Lock()
+	f.syncs++
+	f.mu.Unlock()
+	if f.due(true) {
+		return errInjected
+	}
+	return f.file.Sync()
+}
+
+// TestEveryWriteFailsOnce checks for each write that what was written before can be
+// read, that the bag has an index if anything could still be written, and that the
+// account is right.
+func TestEveryWriteFailsOnce(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at++ {
+		f := &faulty{at: at}
+		p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(inner file) file { f.file = inner; return f })
+		l := open(t, p, "/t", "/p")
+		publishPlain(l, 20)
+		err := p.close()
+		if err == nil {
+			if at < 5 {
+				t.Errorf("only %d writes were visited", at)
+			}
+			return
+		}
+		if !errors.Is(err, errInjected) {
+			t.Fatalf("write %d: %v", at, err)
+		}
+		path := p.out.sealed
+		if path == p.out.target { // closed with an index
+			byTime, _ := numbers(t, path)
+			if got, want := uint64(len(byTime[1])), l.connection.topic.messages; got != want {
+				t.Errorf("write %d: %d messages in the bag, %d counted", at, got, want)
+			}
+		}
+		if sum := l.connection.topic.messages + l.connection.topic.dropped[dropDisk]; sum > 20 {
+			t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
+		}
+	}
+}
+
+func TestFailedSyncIsFinal(t *testing.T) {
+	t.Parallel()
+	f := &faulty{at: 2, sync: true}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, func(inner file) file { f.file = inner; return f })
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	err := p.close()
+	if !errors.Is(err, errInjected) {
+		t.Fatalf("got %v, want the failed sync", err)
+	}
+	if f.syncs != 2 {
+		t.Errorf("%d syncs; none may follow the failed one", f.syncs)
+	}
+	byTime, _ := numbers(t, p.out.sealed)
+	if len(byTime[1]) == 0 {
+		t.Error("the bag is empty")
+	}
+}
+
+func TestFlushSealsAnOldChunk(t *testing.T) {
+	t.Parallel()
+	written := make(chan struct{}, 10)
+	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f file) file { return told{f, written} })
+	l := open(t, p, "/t", "/p")
+	now := time.Now()
+	l.Frames(frame(1, 0, 10), 1, now)
+	p.tick(now.Add(999 * time.Millisecond))
+	select {
+	case <-written:
+		t.Error("written before the flush interval")
+	default:
+	}
+	p.tick(now.Add(time.Second))
+	<-written
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// told reports each write.
+type told struct {
+	file
+	written chan<- struct{}
+}
+
+func (f told) WriteAt(p []byte, off int64) (int, error) {
+	defer func() {
+		select {
+		case f.written <- struct{}{}:
+		default:
+		}
+	}()
+	return f.file.WriteAt(p, off)
+}
+
+func TestSameHeaderSameConnection(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	topic := p.addTopic("/t")
+	info := linkInfo("/t", "/p")
+	first, err1 := p.openLink(topic, info)
+	again, err2 := p.openLink(topic, info)
+	info.Header = append(info.Header, fields.Field{Key: "zfoo", Value: "bar"})
+	other, err3 := p.openLink(topic, info)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if first.connection != again.connection || first.connection == other.connection {
+		t.Error("a connection is one publisher's header on one topic")
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLimitStopsAtTheMessage(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Limit: 5}, nil)
+	l := open(t, p, "/t", "/p")
+	for n := uint32(0); n < 8; n += 4 {
+		var run []byte
+		for i := range uint32(4) {
+			run = append(run, frame(1, n+i, 20)...)
+		}
+		l.Frames(run, 4, time.Now())
+	}
+	<-p.limited
+	if l.Large(1<<20) != nil || !p.reachedLimit(l.connection.topic) {
+		t.Error("the topic goes on after its limit")
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, p.out.target)
+	checkCount(t, "by time", byTime, 1, 5)
+}
+
+// TestAppendAllocatesNothing: a message costs one copy and no allocation.
+func TestAppendAllocatesNothing(t *testing.T) {
+	p := testPipeline(t, Options{FlushInterval: time.Hour, Sync: SyncNone, Overflow: OverflowBlock, BufferBytes: 8 << 20}, nil)
+	l := open(t, p, "/t", "/p")
+	const count = 64
+	var run []byte
+	for i := range uint32(count) {
+		run = append(run, frame(1, i, 1000)...)
+	}
+	now := time.Now()
+	for range 200 { // let every buffer grow
+		l.Frames(run, count, now)
+	}
+	// A chunk of 768 KiB costs a few allocations when it is sealed; it holds 12 runs.
+	perRun := testing.AllocsPerRun(600, func() { l.Frames(run, count, now) })
+	if perMessage := perRun / count; perMessage > 0.02 {
+		t.Errorf("%.3f allocations a message", perMessage)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range []int{100, 1 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
+			p := testPipeline(b, Options{Sync: SyncNone, Overflow: OverflowBlock}, func(f file) file { return nowhere{f} })
+			l := open(b, p, "/t", "/p")
+			count := max(64<<10/size, 1)
+			var run []byte
+			for i := range count {
+				run = append(run, frame(1, uint32(i), size)...)
+			}
+			b.SetBytes(int64(len(run)))
+			b.ReportAllocs()
+			now := time.Now()
+			for b.Loop() {
+				l.Frames(run, count, now)
+			}
+			b.StopTimer()
+			p.close() //nolint:errcheck // the file holds nothing
+			runtime.GC()
+		})
+	}
+}
+
+// nowhere takes every write.
+type nowhere struct{ file }
+
+func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
+

@@ -1,0 +1,306 @@
+// Package integration_test runs the built programs as a user does: against the
+// embedded master always, against real ROS where it is installed. With
+// GOROSBAG_REQUIRE_ROS=1 a missing ROS is a failure.
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait for something that should take well under a second.
+const patience = 20 * time.Second
+
+var bin string // where the built programs are
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "gorosbag-bin-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		bin = dir
+		for name, pkg := range map[string]string{"gorecord": "record", "goplay": "play", "gobag": "bag", "gomaster": "master"} {
+			build := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/gorosbag/gorosbag/cmd/"+pkg)
+			build.Env = append(os.Environ(), "CGO_ENABLED=0")
+			if out, err := build.CombinedOutput(); err != nil {
+				fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+				return 1
+			}
+		}
+		return m.Run()
+	}())
+}
+
+// needROS skips the test where real ROS is not installed, or fails if it must be.
+func needROS(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/usr/lib/rosbag/record"); err == nil {
+		return
+	}
+	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
+		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but real ROS is not installed (apt-get install ros-core)")
+	}
+	t.Skip("real ROS is not installed (apt-get install ros-core on Debian 12)")
+}
+
+// graph is a master and the environment to reach it in.
+type graph struct {
+	t    *testing.T
+	kind string // gomaster or roscore
+	port string
+	dir  string // working directory of its programs
+	core *process
+}
+
+// eachMaster runs a test against the embedded master and, if installed, roscore.
+func eachMaster(t *testing.T, test func(t *testing.T, g *graph)) {
+	t.Helper()
+	for _, kind := range []string{"gomaster", "roscore"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, newGraph(t, kind))
+		})
+	}
+}
+
+func newGraph(t *testing.T, kind string) *graph {
+	t.Helper()
+	if kind == "roscore" {
+		needROS(t)
+	}
+	g := &graph{t: t, kind: kind, port: freePort(t), dir: t.TempDir()}
+	g.startMaster()
+	return g
+}
+
+func (g *graph) uri() string { return "http://127.0.0.1:" + g.port }
+
+func (g *graph) startMaster() {
+	g.t.Helper()
+	if g.kind == "roscore" {
+		g.core = g.start("roscore", "-p", g.port)
+		g.eventually("roscore answers", func() bool { return g.try("rosparam", "get", "/run_id") == nil })
+		return
+	}
+	g.core = g.start("gomaster", "-p", g.port)
+	g.eventually("gomaster listens", func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+g.port)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// command prepares one of our programs, or one of ROS, in the graph.
+func (g *graph) command(name string, args ...string) *exec.Cmd {
+	path := filepath.Join(bin, name)
+	if _, err := os.Stat(path); err != nil {
+		path = name
+		if !strings.Contains(name, "/") {
+			path = filepath.Join("/usr/bin", name)
+		}
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = g.dir
+	cmd.Env = append(os.Environ(), "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+g.uri(), "ROS_IP=127.0.0.1",
+		"ROS_HOSTNAME=", "ROS_HOME="+g.dir, "ROS_LOG_DIR="+filepath.Join(g.dir, "log"), "PYTHONUNBUFFERED=1")
+	return cmd
+}
+
+// process is a running program.
+type process struct {
+	t      *testing.T
+	name   string
+	cmd    *exec.Cmd
+	out    output
+	exited chan struct{}
+	err    error
+}
+
+// start runs a program until the test ends, unless it ends before.
+func (g *graph) start(name string, args ...string) *process {
+	g.t.Helper()
+	return g.launch(name, g.command(name, args...))
+}
+
+func (g *graph) launch(name string, cmd *exec.Cmd) *process {
+	g.t.Helper()
+	p := &process{t: g.t, name: name, cmd: cmd, exited: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.out, &p.out
+	if err := cmd.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.exited)
+	}()
+	g.t.Cleanup(func() {
+		p.signal(syscall.SIGINT)
+		select {
+		case <-p.exited:
+		case <-time.After(patience):
+			cmd.Process.Kill()
+			<-p.exited
+		}
+		if g.t.Failed() {
+			g.t.Logf("%s printed:\n%s", name, p.out.String())
+		}
+	})
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) {
+	select {
+	case <-p.exited:
+	default:
+		p.cmd.Process.Signal(s)
+	}
+}
+
+// wait returns the exit code.
+func (p *process) wait() int {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(60 * time.Second):
+		p.t.Fatalf("%s does not end; it printed:\n%s", p.name, p.out.String())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// stop ends the program with SIGINT and expects exit code 0.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGINT)
+	if code := p.wait(); code != 0 {
+		p.t.Fatalf("%s: exit code %d; it printed:\n%s", p.name, code, p.out.String())
+	}
+}
+
+// run runs a program to its end and returns what it printed.
+func (g *graph) run(name string, args ...string) string {
+	g.t.Helper()
+	p := g.start(name, args...)
+	if code := p.wait(); code != 0 {
+		g.t.Fatalf("%s %v: exit code %d; it printed:\n%s", name, args, code, p.out.String())
+	}
+	return p.out.String()
+}
+
+// try runs a program without judging it.
+func (g *graph) try(name string, args ...string) error {
+	return g.command(name, args...).Run()
+}
+
+// python runs a script of testdata with ROS's Python and decodes the JSON it prints.
+func (g *graph) python(into any, script string, args ...string) {
+	g.t.Helper()
+	cmd := g.command("python3", append([]string{g.script(script)}, args...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		g.t.Fatalf("%s %v: %v\n%s", script, args, err, errs.String())
+	}
+	if err := json.Unmarshal(out.Bytes(), into); err != nil {
+		g.t.Fatalf("%s: %v in %.200q", script, err, out.String())
+	}
+}
+
+func (g *graph) script(name string) string {
+	g.t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return path
+}
+
+// startPython starts a script that runs until it is stopped.
+func (g *graph) startPython(script string, args ...string) *process {
+	g.t.Helper()
+	return g.launch(script, g.command("python3", append([]string{g.script(script)}, args...)...))
+}
+
+// eventually waits for a condition.
+func (g *graph) eventually(what string, ok func() bool) {
+	g.t.Helper()
+	eventually(g.t, what, ok)
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// printed waits until the program has printed text.
+func (p *process) printed(text string) {
+	p.t.Helper()
+	eventually(p.t, p.name+" prints "+text, func() bool { return strings.Contains(p.out.String(), text) })
+}
+
+// output collects what a program prints.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// demoBag is the bag that the repository ships.
+func demoBag(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../testdata/demo.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
