@@ -1,22 +1,374 @@
 package bagfmt
 
-// DefaultChunkBytes is the chunk size of stock rosbag.
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+)
+
+// DefaultChunkBytes is the chunk size of stock rosbag: the size beyond which a
+// chunk is sealed.
 const DefaultChunkBytes = 768 << 10
 
-// ConnRecords knows which connection records one output file holds already, and
-// the budget for repeating them. The zero value is ready.
-type ConnRecords struct{}
+const (
+	repeatShare  = 100     // connection records are repeated for at most 1/repeatShare of the bytes
+	firstRoom    = 1 << 20 // memory for a message read straight into the chunk starts with this
+	denseConnIDs = 1 << 16 // ids below are found by a slice index, the others by a map
+)
 
-// ChunkBuilder collects the records of one open chunk.
-type ChunkBuilder struct{}
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ConnRecords knows which connection records one output file holds already, and
+// the budget for repeating them: a connection record is written at the first use,
+// and again in each chunk that uses the connection while all repeats stay within
+// 1 % of the bytes, so that damage to one chunk orphans few messages of others.
+// The zero value is ready.
+type ConnRecords struct {
+	written  map[ConnID]struct{}
+	bytes    int64 // chunk data appended so far
+	repeated int64 // of it, repeated connection records
+}
+
+// want reports whether a record of size bytes shall be written for id, and whether
+// that is a repeat.
+func (r *ConnRecords) want(id ConnID, size int) (write, repeat bool) {
+	if r == nil {
+		return true, false
+	}
+	if _, ok := r.written[id]; !ok {
+		return true, false
+	}
+	return (r.repeated+int64(size))*repeatShare <= r.bytes, true
+}
+
+func (r *ConnRecords) add(id ConnID, size int, repeat bool) {
+	if r == nil {
+		return
+	}
+	r.bytes += int64(size)
+	if repeat {
+		r.repeated += int64(size)
+		return
+	}
+	if r.written == nil {
+		r.written = make(map[ConnID]struct{})
+	}
+	r.written[id] = struct{}{}
+}
+
+func (r *ConnRecords) undo(id ConnID, size int, repeat bool) {
+	if r == nil {
+		return
+	}
+	r.bytes -= int64(size)
+	if repeat {
+		r.repeated -= int64(size)
+		return
+	}
+	delete(r.written, id)
+}
+
+// ChunkBuilder collects the records of one open chunk in memory. Its buffer keeps
+// headroom for the header of the chunk record, so that a sealed uncompressed chunk
+// and its index are one slice and were copied once. The zero value needs Reset.
+// A ChunkBuilder is not for concurrent use.
+type ChunkBuilder struct {
+	buf     []byte // chunkHeadroom bytes, then the chunk data
+	records *ConnRecords
+	entries []chunkEntry
+	slots   []connSlot
+	dense   []int32          // slot+1 by connection id, 0 = none
+	sparse  map[ConnID]int32 // slot by connection id, for ids >= denseConnIDs
+	used    []int32          // slots that this chunk uses, by first use
+	start   Time
+	end     Time
+	open    openMessage
+}
+
+// chunkEntry is an index entry before it is sorted into its connection's index.
+type chunkEntry struct {
+	time   Time
+	offset uint32
+	slot   int32
+}
+
+// connSlot is what a builder knows about one connection in the current chunk.
+type connSlot struct {
+	conn  *Connection
+	count uint32 // messages in the current chunk
+	used  bool
+	at    int  // while sealing: where the next index entry goes
+	last  Time // while sealing: time of the entry before
+	mixed bool // while sealing: entries are not in time order
+}
+
+// openMessage is a message between BeginMessage and FinishMessage.
+type openMessage struct {
+	active bool
+	slot   int32
+	start  int // where its record starts in buf
+	end    int // where it will end
+	// What AbortMessage takes back.
+	undoLen    int
+	undoRecord int // bytes of the connection record written for it
+	undoRepeat bool
+	undoUsed   bool
+}
+
+// Reset starts a new chunk in the memory of the last one. Messages that were not
+// sealed are forgotten. r belongs to the output file; nil makes every chunk carry
+// the records of all its connections.
+func (b *ChunkBuilder) Reset(r *ConnRecords) {
+	if b.buf == nil {
+		b.buf = make([]byte, chunkHeadroom)
+	}
+	b.buf = b.buf[:chunkHeadroom]
+	b.records = r
+	b.entries = b.entries[:0]
+	for _, s := range b.used {
+		b.slots[s].count, b.slots[s].used = 0, false
+	}
+	b.used = b.used[:0]
+	b.open = openMessage{}
+}
+
+// Len returns the bytes of chunk data so far.
+func (b *ChunkBuilder) Len() int { return max(len(b.buf)-chunkHeadroom, 0) }
+
+// Cap returns the bytes of memory that the chunk and its index entries hold.
+func (b *ChunkBuilder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
+
+// Messages returns the number of finished messages in the chunk.
+func (b *ChunkBuilder) Messages() int { return len(b.entries) }
+
+// HasConn reports whether the chunk holds messages of the connection.
+func (b *ChunkBuilder) HasConn(id ConnID) bool {
+	s, ok := b.slot(id)
+	return ok && b.slots[s].used
+}
+
+// AppendRun adds count whole frames that lie back to back in run. The first one
+// gets the time first, each one after it 1 ns more. It panics if run does not hold
+// exactly count frames.
+func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count int) {
+	if b.open.active {
+		panic("bagfmt: AppendRun inside a message")
+	}
+	slot := b.use(c)
+	at := len(b.buf)
+	size := len(run) + count*messageHeaderBytes
+	b.grow(size)
+	buf := b.buf[:at+size]
+	t, last := first, first
+	for range count {
+		n := 4 + int64(binary.LittleEndian.Uint32(run))
+		b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
+		putMessageHeader(buf[at:], c.ID, t)
+		at += messageHeaderBytes
+		at += copy(buf[at:], run[:n])
+		run = run[n:]
+		last = t
+		if t.Nsec++; t.Nsec >= uint32(nsecPerSec) {
+			t = Time{t.Sec + 1, 0}
+		}
+	}
+	if len(run) != 0 {
+		panic("bagfmt: AppendRun with bytes after the last frame")
+	}
+	b.buf = buf
+	b.count(slot, count, size, first, last)
+}
+
+// BeginMessage starts a message whose frame, length word included, has frameBytes
+// bytes and will be read straight into the chunk: Room gives the places to fill,
+// then FinishMessage or AbortMessage ends it.
+func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int) {
+	if b.open.active {
+		panic("bagfmt: BeginMessage inside a message")
+	}
+	if frameBytes < 4 {
+		panic("bagfmt: BeginMessage with a frame of less than 4 bytes")
+	}
+	o := openMessage{active: true, undoLen: len(b.buf)}
+	s, known := b.slot(c.ID)
+	o.undoUsed = !known || !b.slots[s].used
+	if o.undoUsed {
+		size := connectionBytes(c)
+		var write bool
+		if write, o.undoRepeat = b.records.want(c.ID, size); write {
+			o.undoRecord = size
+		}
+	}
+	o.slot = b.use(c)
+	o.start = len(b.buf)
+	o.end = o.start + messageHeaderBytes + frameBytes
+	b.checkSize(int64(o.end))
+	b.grow(messageHeaderBytes)
+	b.buf = b.buf[:o.start+messageHeaderBytes]
+	putMessageHeader(b.buf[o.start:], c.ID, Time{})
+	b.open = o
+}
+
+// Room returns the next place of the frame, 1 to n bytes, which the caller fills
+// wholly before the next call. Memory follows what has arrived, not what the frame
+// claims: it grows in steps of 1 MiB, then doubling.
+func (b *ChunkBuilder) Room(n int) []byte {
+	if !b.open.active {
+		panic("bagfmt: Room outside a message")
+	}
+	at := len(b.buf)
+	left := b.open.end - at
+	if n = min(n, left); n < 1 {
+		panic("bagfmt: Room beyond the end of the message")
+	}
+	if at == cap(b.buf) {
+		b.grow(min(left, max(firstRoom, at-b.open.start)))
+	}
+	b.buf = b.buf[:at+min(n, cap(b.buf)-at)]
+	return b.buf[at:]
+}
+
+// FinishMessage stamps and indexes the message. Its frame must be complete.
+func (b *ChunkBuilder) FinishMessage(t Time) {
+	o := b.open
+	if !o.active || len(b.buf) != o.end {
+		panic("bagfmt: FinishMessage of an incomplete message")
+	}
+	frame := b.buf[o.start+messageHeaderBytes:]
+	if int64(binary.LittleEndian.Uint32(frame))+4 != int64(len(frame)) {
+		panic("bagfmt: FinishMessage of a frame with a wrong length")
+	}
+	putTime(b.buf[o.start+messageTimeAt:], t)
+	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - chunkHeadroom), o.slot})
+	b.count(o.slot, 1, o.end-o.start, t, t)
+	b.open = openMessage{}
+}
+
+// AbortMessage takes the message back as if it had never begun.
+func (b *ChunkBuilder) AbortMessage() {
+	o := b.open
+	if !o.active {
+		panic("bagfmt: AbortMessage outside a message")
+	}
+	b.buf = b.buf[:o.undoLen]
+	s := &b.slots[o.slot]
+	if o.undoUsed {
+		s.used = false
+		b.used = b.used[:len(b.used)-1]
+	}
+	if o.undoRecord > 0 {
+		b.records.undo(s.conn.ID, o.undoRecord, o.undoRepeat)
+	}
+	b.open = openMessage{}
+}
+
+// appendMessage adds one message from its data without the length word.
+func (b *ChunkBuilder) appendMessage(c *Connection, t Time, data []byte) {
+	slot := b.use(c)
+	at := len(b.buf)
+	size := messageHeaderBytes + 4 + len(data)
+	b.grow(size)
+	b.buf = b.buf[:at+messageHeaderBytes]
+	putMessageHeader(b.buf[at:], c.ID, t)
+	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(data)))
+	b.buf = append(b.buf, data...)
+	b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
+	b.count(slot, 1, size, t, t)
+}
+
+// grow makes room for n more bytes.
+func (b *ChunkBuilder) grow(n int) {
+	b.checkSize(int64(len(b.buf)) + int64(n))
+	b.buf = slices.Grow(b.buf, n)
+}
+
+// checkSize panics when a chunk would exceed what any reader accepts: its owner
+// seals it long before.
+func (b *ChunkBuilder) checkSize(n int64) {
+	if n > hardMaxChunkBytes {
+		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, hardMaxChunkBytes))
+	}
+}
+
+// count accounts for messages that were just added.
+func (b *ChunkBuilder) count(slot int32, messages, size int, first, last Time) {
+	if messages == 0 {
+		return
+	}
+	none := len(b.entries) == messages // before these
+	if none || first.Before(b.start) {
+		b.start = first
+	}
+	if none || b.end.Before(last) {
+		b.end = last
+	}
+	b.slots[slot].count += uint32(messages)
+	if b.records != nil {
+		b.records.bytes += int64(size)
+	}
+}
+
+// slot finds the slot of a connection.
+func (b *ChunkBuilder) slot(id ConnID) (int32, bool) {
+	if id < denseConnIDs {
+		if int64(id) < int64(len(b.dense)) {
+			s := b.dense[id]
+			return s - 1, s != 0
+		}
+		return 0, false
+	}
+	s, ok := b.sparse[id]
+	return s, ok
+}
+
+// use returns the slot of c and, at its first use in this chunk, writes the
+// connection record if the file needs it.
+func (b *ChunkBuilder) use(c *Connection) int32 {
+	s, ok := b.slot(c.ID)
+	if ok && b.slots[s].used {
+		return s
+	}
+	if !ok {
+		s = b.addSlot(c.ID)
+	}
+	b.slots[s].conn, b.slots[s].used = c, true
+	b.used = append(b.used, s)
+	size := connectionBytes(c)
+	if write, repeat := b.records.want(c.ID, size); write {
+		b.grow(size)
+		b.buf = appendConnection(b.buf, c)
+		b.records.add(c.ID, size, repeat)
+	}
+	return s
+}
+
+func (b *ChunkBuilder) addSlot(id ConnID) int32 {
+	s := int32(len(b.slots))
+	b.slots = append(b.slots, connSlot{})
+	if id >= denseConnIDs {
+		if b.sparse == nil {
+			b.sparse = make(map[ConnID]int32)
+		}
+		b.sparse[id] = s
+		return s
+	}
+	if n := int(id) + 1; n > len(b.dense) {
+		b.dense = append(b.dense, make([]int32, n-len(b.dense))...)
+	}
+	b.dense[id] = s + 1
+	return s
+}
 
 // SealedChunk is a finished chunk.
 type SealedChunk struct {
 	Record            []byte // chunk record and its index data records, ready for one Write
 	Compression       Compression
-	UncompressedBytes int64
-	StoredBytes       int64
-	Start, End        Time
+	UncompressedBytes int64 // chunk data as built
+	StoredBytes       int64 // chunk data as stored in Record
+	Start, End        Time  // of the earliest and the latest message
 	Counts            []ConnCount
 }
 
@@ -26,14 +378,101 @@ type ConnCount struct {
 	Count uint32
 }
 
-func (b *ChunkBuilder) Reset(r *ConnRecords)                                       { panic("todo") }
-func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count int) { panic("todo") }
-func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int)                 { panic("todo") }
-func (b *ChunkBuilder) Room(n int) []byte                                          { panic("todo") }
-func (b *ChunkBuilder) FinishMessage(t Time)                                       { panic("todo") }
-func (b *ChunkBuilder) AbortMessage()                                              { panic("todo") }
-func (b *ChunkBuilder) Len() int                                                   { panic("todo") }
-func (b *ChunkBuilder) Cap() int                                                   { panic("todo") }
-func (b *ChunkBuilder) Messages() int                                              { panic("todo") }
-func (b *ChunkBuilder) HasConn(id ConnID) bool                                     { panic("todo") }
-func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error)       { panic("todo") }
+// Seal finishes the chunk: it compresses the data, adds the header in front and
+// the index behind. Without compression Record is the builder's own memory, valid
+// until its Reset; otherwise it is buf, grown if needed. The builder takes no
+// messages until Reset. Seal touches nothing but b, z and buf, so that it can run
+// beside other builders of the same file.
+func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
+	if b.open.active {
+		panic("bagfmt: Seal inside a message")
+	}
+	if len(b.entries) == 0 {
+		return nil, errEmptyChunk
+	}
+	data := b.buf[chunkHeadroom:]
+	c := &SealedChunk{
+		Compression:       CompressionNone,
+		UncompressedBytes: int64(len(data)),
+		StoredBytes:       int64(len(data)),
+		Start:             b.start,
+		End:               b.end,
+		Counts:            make([]ConnCount, 0, len(b.used)),
+	}
+	out, headroom := b.buf, chunkHeadroom
+	if z != nil && z.kind != CompressionNone {
+		c.Compression = z.kind
+		headroom = chunkHeaderBytes(z.kind)
+		out = slices.Grow(buf[:0], headroom)[:headroom]
+		var err error
+		if out, err = z.appendTo(out, data); err != nil {
+			return nil, err
+		}
+		c.StoredBytes = int64(len(out) - headroom)
+		if c.StoredBytes > math.MaxUint32 {
+			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: math.MaxUint32}
+		}
+	}
+	stored := out[headroom:]
+	appendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, castagnoli), len(data), len(stored))
+	c.Record = b.appendIndex(out, c)
+	if c.Compression == CompressionNone {
+		b.buf = c.Record[:chunkHeadroom+len(data)] // keep the memory if the index made it grow
+	}
+	return c, nil
+}
+
+var errEmptyChunk = errors.New("bagfmt: chunk without messages")
+
+// appendIndex adds one index data record for each connection, by ascending id, and
+// fills c.Counts.
+func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
+	slices.SortFunc(b.used, func(x, y int32) int {
+		if b.slots[x].conn.ID < b.slots[y].conn.ID {
+			return -1
+		}
+		return 1 // no two slots share an id
+	})
+	size := len(b.used)*indexHeaderBytes + len(b.entries)*indexEntryBytes
+	out = slices.Grow(out, size)
+	for _, s := range b.used {
+		slot := &b.slots[s]
+		if slot.count == 0 {
+			continue
+		}
+		out = appendIndexHeader(out, slot.conn.ID, int(slot.count))
+		slot.at, slot.last, slot.mixed = len(out), Time{}, false
+		out = out[:len(out)+int(slot.count)*indexEntryBytes]
+		c.Counts = append(c.Counts, ConnCount{slot.conn, slot.count})
+	}
+	for _, e := range b.entries {
+		slot := &b.slots[e.slot]
+		putTime(out[slot.at:], e.time)
+		binary.LittleEndian.PutUint32(out[slot.at+8:], e.offset)
+		slot.at += indexEntryBytes
+		slot.mixed = slot.mixed || e.time.Before(slot.last)
+		slot.last = e.time
+	}
+	for _, s := range b.used {
+		if slot := &b.slots[s]; slot.mixed && slot.count > 0 {
+			sortIndex(out[slot.at-int(slot.count)*indexEntryBytes : slot.at])
+		}
+	}
+	return out
+}
+
+// indexHeaderBytes is the length of what appendIndexHeader adds.
+const indexHeaderBytes = 55
+
+// sortIndex sorts encoded index entries by time, entries of the same time by offset.
+func sortIndex(b []byte) {
+	entries := make([]chunkEntry, 0, len(b)/indexEntryBytes)
+	for i := 0; i < len(b); i += indexEntryBytes {
+		entries = append(entries, chunkEntry{time: getTime(b[i:]), offset: binary.LittleEndian.Uint32(b[i+8:])})
+	}
+	slices.SortStableFunc(entries, func(x, y chunkEntry) int { return x.time.Compare(y.time) })
+	for i, e := range entries {
+		putTime(b[i*indexEntryBytes:], e.time)
+		binary.LittleEndian.PutUint32(b[i*indexEntryBytes+8:], e.offset)
+	}
+}

@@ -1,6 +1,7 @@
 package bagfmt
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -54,17 +55,6 @@ func (h ConnectionHeader) CallerID() string { return h.value(keyCallerID) }
 // Latching reports whether the publisher sends its last message to new subscribers.
 func (h ConnectionHeader) Latching() bool { return h.value(keyLatching) == "1" }
 
-// complete returns h with the fields that stock readers insist on: rosbag's Python
-// API calls a whole bag unindexed when one connection lacks its definition.
-func (h ConnectionHeader) complete() ConnectionHeader {
-	for _, key := range [...]string{keyType, keyMD5Sum, keyMessageDefinition} {
-		if _, ok := h.Get(key); !ok {
-			h = append(slices.Clip(h), Field{Key: key})
-		}
-	}
-	return h
-}
-
 // Connection is one publisher of one topic. It is never modified once it is used.
 type Connection struct {
 	ID     ConnID
@@ -83,3 +73,63 @@ type Message struct {
 
 // Data returns the serialized message without its length.
 func (m *Message) Data() []byte { return m.Frame[4:] }
+
+// denseTable bounds the slice of a connTable: ids beyond it cost a map lookup.
+const denseTable = 4096
+
+// connTable finds the connections of a bag by id.
+type connTable struct {
+	dense  []*Connection
+	sparse map[ConnID]*Connection
+}
+
+func (t *connTable) get(id ConnID) *Connection {
+	if int64(id) < int64(len(t.dense)) {
+		return t.dense[id]
+	}
+	return t.sparse[id]
+}
+
+// add learns the connection of the record at offset at. A record that repeats a
+// known connection changes nothing, as in stock readers; one that contradicts it
+// is an error.
+func (t *connTable) add(h *recordHeader, data []byte, at int64) (*Connection, error) {
+	c, err := parseConnection(h, data)
+	if err != nil {
+		return nil, corrupt(at, OpConnection, "%v", err)
+	}
+	if old := t.get(c.ID); old != nil {
+		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() || old.Header.MD5Sum() != c.Header.MD5Sum() {
+			return nil, corrupt(at, OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
+		}
+		return old, nil
+	}
+	switch {
+	case c.ID >= denseTable:
+		if t.sparse == nil {
+			t.sparse = make(map[ConnID]*Connection)
+		}
+		t.sparse[c.ID] = c
+		return c, nil
+	case int(c.ID) >= len(t.dense):
+		t.dense = append(t.dense, make([]*Connection, int(c.ID)+1-len(t.dense))...)
+	}
+	t.dense[c.ID] = c
+	return c, nil
+}
+
+// all returns the connections by ascending id.
+func (t *connTable) all() []*Connection {
+	list := make([]*Connection, 0, len(t.sparse))
+	for _, c := range t.dense {
+		if c != nil {
+			list = append(list, c)
+		}
+	}
+	n := len(list)
+	for _, c := range t.sparse {
+		list = append(list, c)
+	}
+	slices.SortFunc(list[n:], func(a, b *Connection) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}

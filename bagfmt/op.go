@@ -15,6 +15,9 @@ const (
 	OpConnection Op = 7 // topic and connection header of a publisher
 )
 
+// opMessageDefinition is a record of format V1 that some V2.0 bags still hold.
+const opMessageDefinition Op = 1
+
 // String returns the name of the record as error texts use it.
 func (o Op) String() string {
 	switch o {

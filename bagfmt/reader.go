@@ -1,30 +1,72 @@
 package bagfmt
 
 import (
+	"cmp"
+	"encoding/binary"
+	"errors"
 	"io"
 	"iter"
+	"slices"
+)
+
+const (
+	defaultCacheBytes = 128 << 20
+	minConnBytes      = 32 // of a connection record, so that a file bounds their number
 )
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
 type ReaderOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, more than 2 GiB - 1 is refused
-	CacheBytes    int64 // unpacked chunks that one Cursor keeps; zero means 128 MiB
+	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, the most is 2 GiB - 1
+	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 }
 
-// Reader reads a closed bag through its index.
-type Reader struct{}
+func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = defaultCacheBytes
+	}
+	var err error
+	o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes)
+	return o, err
+}
+
+// chunkLimit fills in and checks an option MaxChunkBytes.
+func chunkLimit(n int64) (int64, error) {
+	if n == 0 {
+		return defaultMaxChunkBytes, nil
+	}
+	if n < 0 || n > hardMaxChunkBytes {
+		return 0, &LimitError{Op: OpChunk, What: "option MaxChunkBytes", Got: n, Limit: hardMaxChunkBytes}
+	}
+	return n, nil
+}
+
+// Reader reads a closed bag through its index. Its methods may be called from
+// several goroutines if the underlying io.ReaderAt may.
+type Reader struct {
+	r        io.ReaderAt
+	size     int64
+	o        ReaderOptions
+	version  string
+	indexPos int64
+	conns    []*Connection // by id
+	byID     map[ConnID]int32
+	chunks   []ChunkInfo
+	start    Time
+	end      Time
+	messages uint64
+}
 
 // ChunkInfo says where a chunk is and what is in it.
 type ChunkInfo struct {
-	Pos        int64
-	Start, End Time
+	Pos        int64 // of its record in the file
+	Start, End Time  // of its earliest and latest message
 	Counts     []ConnCount
 }
 
 // ChunkHeader says how a chunk is stored.
 type ChunkHeader struct {
-	Compression       Compression
+	Compression       Compression // as the bag says, possibly unknown
 	StoredBytes       int64
 	UncompressedBytes int64
 }
@@ -35,20 +77,260 @@ type Query struct {
 	Start, End Time                   // inclusive; a zero Time leaves that side open
 }
 
-// Cursor walks over the messages of a Query in time order.
-type Cursor struct{}
+// NewReader opens a closed bag of size bytes. It reads the bag header and the
+// index section only.
+//
+// A file that is no bag matches ErrNotBag, a bag of another version ErrVersion,
+// one that was not closed ErrUnindexed, an encrypted one ErrEncrypted, a damaged
+// one ErrCorrupt. A Scanner reads what is in unindexed and damaged ones.
+func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	br := &Reader{r: r, size: size, o: o}
+	s := newStream(io.NewSectionReader(r, 0, size), 0, 4<<10)
+	var h recordHeader
+	if br.version, h, err = s.preamble(o.FutureVersion); err != nil {
+		return nil, err
+	}
+	if err := br.checkHeader(&h); err != nil {
+		return nil, err
+	}
+	if err := br.readIndexSection(int(h.connCount), int(h.chunkCount)); err != nil {
+		return nil, err
+	}
+	br.summarize()
+	return br, nil
+}
 
-func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) { panic("todo") }
-func (r *Reader) Version() string                                           { panic("todo") }
-func (r *Reader) Connections() []*Connection                                { panic("todo") }
-func (r *Reader) Chunks() []ChunkInfo                                       { panic("todo") }
-func (r *Reader) Start() Time                                               { panic("todo") }
-func (r *Reader) End() Time                                                 { panic("todo") }
-func (r *Reader) Messages() uint64                                          { panic("todo") }
-func (r *Reader) IndexPos() int64                                           { panic("todo") }
-func (r *Reader) Size() int64                                               { panic("todo") }
-func (r *Reader) ChunkHeader(i int) (ChunkHeader, error)                    { panic("todo") }
-func (r *Reader) Cursor(q Query) *Cursor                                    { panic("todo") }
-func (c *Cursor) Next() (*Message, error)                                   { panic("todo") }
-func (r *Reader) All(q Query) iter.Seq2[*Message, error]                    { panic("todo") }
-func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error)          { panic("todo") }
+// checkHeader checks the bag header against the size of the file.
+func (r *Reader) checkHeader(h *recordHeader) error {
+	at := int64(len(versionLine))
+	switch {
+	case h.indexPos == 0:
+		return ErrUnindexed
+	case h.indexPos > uint64(r.size):
+		e := corrupt(at, OpBagHeader, "the index section is at %d, the file ends at %d", h.indexPos, r.size)
+		e.Err = io.ErrUnexpectedEOF
+		return e
+	case h.indexPos <= uint64(at):
+		return corrupt(at, OpBagHeader, "the index section is at %d, inside this record", h.indexPos)
+	case int64(h.connCount) > r.size/minConnBytes || int64(h.chunkCount) > r.size/minRecordBytes:
+		return corrupt(at, OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
+			h.connCount, h.chunkCount, r.size)
+	}
+	r.indexPos = int64(h.indexPos)
+	return nil
+}
+
+// readIndexSection reads records until there are conns connections and chunks
+// chunk infos. What follows is of no interest: stock readers ignore it, too.
+func (r *Reader) readIndexSection(conns, chunks int) error {
+	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
+	table := connTable{}
+	var counts []ConnCount // of all chunks, so that a big bag makes few allocations
+	for seen := 0; seen < conns || len(r.chunks) < chunks; {
+		start := s.off
+		var h recordHeader
+		if err := s.next(&h); err != nil {
+			if errors.Is(err, io.EOF) {
+				e := corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
+					seen, conns, len(r.chunks), chunks)
+				e.Err = io.ErrUnexpectedEOF
+				return e
+			}
+			return err
+		}
+		op := h.op
+		n, err := s.length(start, op)
+		if err != nil {
+			return err
+		}
+		if op != OpConnection && op != OpChunkInfo {
+			if err := s.skip(n, start, op); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > r.size-s.off {
+			return torn(start, op, "data", r.size-s.off, n)
+		}
+		data, err := s.grab(n, start, op)
+		if err != nil {
+			return err
+		}
+		if op == OpConnection {
+			seen++
+			if _, err := table.add(&h, data, start); err != nil {
+				return err
+			}
+			continue
+		}
+		if counts, err = r.addChunk(&h, data, start, &table, counts); err != nil {
+			return err
+		}
+	}
+	r.conns = table.all()
+	r.byID = make(map[ConnID]int32, len(r.conns))
+	for i, c := range r.conns {
+		r.byID[c.ID] = int32(i)
+	}
+	return nil
+}
+
+// addChunk adds the chunk of a chunk info record. Its counts are appended to all.
+func (r *Reader) addChunk(h *recordHeader, data []byte, at int64, table *connTable, all []ConnCount) ([]ConnCount, error) {
+	last := int64(len(versionLine))
+	if n := len(r.chunks); n > 0 {
+		last = r.chunks[n-1].Pos
+	}
+	switch {
+	case h.ver != indexVersion:
+		return nil, corrupt(at, OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
+	case int64(h.count)*countEntryBytes != int64(len(data)):
+		return nil, corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, len(data))
+	case h.chunkPos > uint64(r.size-minRecordBytes):
+		return nil, corrupt(at, OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
+	case int64(h.chunkPos) <= last:
+		return nil, corrupt(at, OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
+	}
+	first := len(all)
+	for ; len(data) > 0; data = data[countEntryBytes:] {
+		id := ConnID(binary.LittleEndian.Uint32(data))
+		c := table.get(id)
+		if c == nil {
+			return nil, corrupt(at, OpChunkInfo, "messages of unknown connection %d", id)
+		}
+		all = append(all, ConnCount{c, binary.LittleEndian.Uint32(data[4:])})
+	}
+	r.chunks = append(r.chunks, ChunkInfo{int64(h.chunkPos), h.start, h.end, slices.Clip(all[first:])})
+	return all, nil
+}
+
+// summarize computes what covers all chunks.
+func (r *Reader) summarize() {
+	for i := range r.chunks {
+		c := &r.chunks[i]
+		for _, n := range c.Counts {
+			r.messages += uint64(n.Count)
+		}
+		if i == 0 || c.Start.Before(r.start) {
+			r.start = c.Start
+		}
+		if i == 0 || r.end.Before(c.End) {
+			r.end = c.End
+		}
+	}
+}
+
+// Version returns the version of the bag, "2.0".
+func (r *Reader) Version() string { return r.version }
+
+// Connections returns all connections by ascending id. The caller must not modify
+// the slice.
+func (r *Reader) Connections() []*Connection { return r.conns }
+
+// Chunks returns the chunks in file order. The caller must not modify the slice.
+func (r *Reader) Chunks() []ChunkInfo { return r.chunks }
+
+// Start returns the time of the earliest message, the zero Time if there is none.
+func (r *Reader) Start() Time { return r.start }
+
+// End returns the time of the latest message, the zero Time if there is none.
+func (r *Reader) End() Time { return r.end }
+
+// Messages returns the number of messages as the chunk infos say.
+func (r *Reader) Messages() uint64 { return r.messages }
+
+// IndexPos returns where the index section starts.
+func (r *Reader) IndexPos() int64 { return r.indexPos }
+
+// Size returns the size of the file.
+func (r *Reader) Size() int64 { return r.size }
+
+// ChunkHeader reads the header of chunk i.
+func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
+	var l chunkLoader
+	p, err := l.place(r, i)
+	if err != nil {
+		return ChunkHeader{}, err
+	}
+	return ChunkHeader{p.compression, p.stored, p.size}, nil
+}
+
+// All calls Next of a new Cursor for each step of the loop. A step with an error
+// has no message; the loop may go on, as with Next.
+func (r *Reader) All(q Query) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		c := r.Cursor(q)
+		for {
+			m, err := c.Next()
+			if errors.Is(err, io.EOF) || !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// LastBefore returns the latest message of a connection with a time of at most t,
+// the last one in the file if several have that time, nil if there is none. It
+// reads no more than it needs, newest chunk first.
+func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
+	at, ok := r.byID[conn]
+	if !ok {
+		return nil, nil //nolint:nilnil // no such message is no error
+	}
+	keep := make([]bool, len(r.conns))
+	keep[at] = true
+	var l chunkLoader
+	var best *Message
+	bestChunk := 0
+	for _, i := range r.chunksOf(r.conns[at], t) {
+		if best != nil && r.chunks[i].End.Before(best.Time) {
+			break
+		}
+		entries, err := l.entries(r, i, keep, nil)
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return nil, err
+		}
+		x := &cursorChunk{number: i, entries: entries, damaged: err != nil}
+		n := lastAt(entries, t)
+		if !x.damaged && n < 0 {
+			continue
+		}
+		if best != nil && n >= 0 && cmp.Or(entries[n].time().Compare(best.Time), cmp.Compare(i, bestChunk)) < 0 {
+			continue
+		}
+		if err := l.load(r, x, keep, Query{}); x.data == nil {
+			return nil, err
+		}
+		if n = lastAt(x.entries, t); n < 0 { // they may come from the chunk itself now
+			continue
+		}
+		m := Message{Conn: r.conns[at], Time: x.entries[n].time()}
+		if _, _, m.Frame, err = messageAt(x.data, int64(x.entries[n].offset)); err != nil {
+			return nil, corrupt(r.chunks[i].Pos, OpChunk, "message record at %d: %v", x.entries[n].offset, err)
+		}
+		best, bestChunk = &m, i
+	}
+	return best, nil
+}
+
+// chunksOf lists the chunks that hold messages of c and begin at t or before, the
+// one with the latest end first, of equal ones the last in the file.
+func (r *Reader) chunksOf(c *Connection, t Time) []int {
+	var list []int
+	for i := range r.chunks {
+		if t.Before(r.chunks[i].Start) {
+			continue
+		}
+		if slices.ContainsFunc(r.chunks[i].Counts, func(n ConnCount) bool { return n.Conn == c && n.Count > 0 }) {
+			list = append(list, i)
+		}
+	}
+	slices.SortFunc(list, func(a, b int) int {
+		return cmp.Or(r.chunks[b].End.Compare(r.chunks[a].End), cmp.Compare(b, a))
+	})
+	return list
+}

@@ -1,17 +1,332 @@
 package bagfmt
 
-import "io"
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+const (
+	arenaBytes      = 256 << 10 // memory for messages outside chunks, many at a time
+	arenaShareBytes = arenaBytes / 4
+)
 
 // ScannerOptions limits what a Scanner does. The zero value is ready to use.
 type ScannerOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, more than 2 GiB - 1 is refused
+	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, the most is 2 GiB - 1
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 }
 
-// Scanner reads a bag from front to back.
-type Scanner struct{}
+// Scanner reads a bag from front to back without its index: any prefix of a bag,
+// closed or not, also what stock's recorder leaves when it is killed.
+type Scanner struct {
+	s       *stream
+	o       ScannerOptions
+	version string
+	conns   connTable
+	load    chunkLoader
+	walk    chunkWalk
+	chunk   int64 // where the chunk of walk is
+	later   error // to report once walk is over
+	skip    int64 // bytes to pass over before the next record
+	skipAt  int64 // the record that they belong to
+	good    int64 // end of the last whole record
+	chunks  int   // seen so far
+	infos   int
+	arena   []byte
+	msg     Message
+	final   error
+}
 
-func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) { panic("todo") }
-func (s *Scanner) Next() (*Message, error)                       { panic("todo") }
-func (s *Scanner) Connections() []*Connection                    { panic("todo") }
-func (s *Scanner) Offset() int64                                 { panic("todo") }
+// NewScanner reads the version line and the bag header.
+func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
+	var err error
+	if o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes); err != nil {
+		return nil, err
+	}
+	s := &Scanner{s: newStream(r, 0, streamBufferBytes), o: o}
+	var h recordHeader
+	if s.version, h, err = s.s.preamble(o.FutureVersion); err != nil {
+		return nil, err
+	}
+	at := int64(len(versionLine))
+	n, err := s.s.length(at, h.op)
+	if err == nil {
+		err = s.s.skip(n, at, h.op)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.good = s.s.off
+	return s, nil
+}
+
+// Version returns the version of the bag, "2.0".
+func (s *Scanner) Version() string { return s.version }
+
+// Connections returns the connections seen so far, by ascending id.
+func (s *Scanner) Connections() []*Connection { return s.conns.all() }
+
+// Offset returns the end of the last top level record that was read wholly.
+func (s *Scanner) Offset() int64 { return s.good }
+
+// Next returns the next message in file order, io.EOF at a clean end. The Message
+// is valid until the next call; its Frame must not be modified and stays valid for
+// as long as it is referenced.
+//
+// Another error says what could not be read. A file that ends inside a record is a
+// *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
+// next call goes on behind the damaged record or, if that cannot be found, returns
+// io.EOF. Each fault is reported once, so that the end is always reached.
+func (s *Scanner) Next() (*Message, error) {
+	for {
+		m, err := s.fromChunk()
+		if m != nil || err != nil {
+			return m, err
+		}
+		if err := s.later; err != nil {
+			s.later = nil
+			return nil, err
+		}
+		if s.final != nil {
+			return nil, s.final
+		}
+		m, err = s.record()
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+}
+
+// fromChunk returns the next message of the current chunk, nil at its end.
+func (s *Scanner) fromChunk() (*Message, error) {
+	for {
+		h, tail, err := s.walk.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			s.walk.data = nil
+			return nil, nil //nolint:nilnil // the caller goes on with the next record
+		case err != nil && errors.Is(err, io.ErrUnexpectedEOF) && s.later != nil:
+			continue // a torn chunk, which later reports
+		case err != nil:
+			return nil, corrupt(s.chunk, OpChunk, "%v", err)
+		case h.op == OpConnection:
+			if _, err := s.conns.add(h, tail[4:], s.chunk); err != nil {
+				return nil, err
+			}
+		case h.op == OpMessage:
+			return s.message(h, tail, s.chunk)
+		}
+	}
+}
+
+// message returns a message from the record at offset at.
+func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, error) {
+	c := s.conns.get(h.conn)
+	if c == nil {
+		return nil, corrupt(at, OpMessage, "message of unknown connection %d", h.conn)
+	}
+	s.msg = Message{c, h.time, frame}
+	return &s.msg, nil
+}
+
+// record reads the next top level record. It returns a message only if that is one.
+func (s *Scanner) record() (*Message, error) {
+	if s.skip > 0 {
+		n := s.skip
+		s.skip = 0
+		if err := s.s.skip(n, s.skipAt, OpChunk); err != nil {
+			return nil, s.stop(err)
+		}
+		s.good = s.s.off
+	}
+	if s.complete() {
+		if b, _ := s.s.r.Peek(len(versionPrefix)); string(b) == versionPrefix {
+			s.final = io.EOF
+			return nil, corrupt(s.s.off, 0, "another bag starts here")
+		}
+	}
+	start := s.s.off
+	var h recordHeader
+	if err := s.s.next(&h); err != nil {
+		if !h.framed {
+			return nil, s.stop(err)
+		}
+		n, end := s.s.length(start, h.op)
+		if end != nil {
+			s.final = io.EOF
+		}
+		s.skip, s.skipAt = n, start // the header alone is bad
+		return nil, err
+	}
+	switch h.op {
+	case OpChunk:
+		return nil, s.startChunk(&h, start)
+	case OpMessage:
+		return s.rawMessage(&h, start)
+	case OpConnection:
+		return nil, s.connection(&h, start)
+	case OpIndexData:
+		if h.ver == indexVersion {
+			return nil, s.indexData(&h, start)
+		}
+	case OpChunkInfo:
+		s.infos++
+	case OpBagHeader:
+	}
+	n, err := s.s.length(start, h.op)
+	if err == nil {
+		err = s.s.skip(n, start, h.op)
+	}
+	return nil, s.done(err)
+}
+
+// done ends a record: with an error the rest of the file cannot be read.
+func (s *Scanner) done(err error) error {
+	if err != nil {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	return nil
+}
+
+// complete reports whether the index section has been read. What follows is not
+// part of the bag and, as for stock readers, may be anything.
+func (s *Scanner) complete() bool { return s.chunks > 0 && s.infos == s.chunks }
+
+// stop makes io.EOF follow err, which ends the scan.
+func (s *Scanner) stop(err error) error {
+	s.final = io.EOF
+	var bad *CorruptError
+	switch {
+	case errors.As(err, &bad) && s.complete():
+		return io.EOF
+	case bad == nil && !errors.Is(err, io.EOF):
+		s.final = err // reading failed: nobody knows what would follow
+	}
+	return err
+}
+
+// startChunk reads a chunk record and makes it the current chunk.
+func (s *Scanner) startChunk(h *recordHeader, start int64) error {
+	p := chunkPlace{
+		pos: start, size: int64(h.size), compression: Compression(h.compression),
+		crc: h.crc, checked: h.has&hasCRC32C != 0,
+	}
+	n, err := s.s.length(start, OpChunk)
+	if err != nil {
+		return s.stop(err)
+	}
+	p.stored = n
+	s.chunks++
+	if n == 0 && p.size == 0 {
+		// Stock's recorder starts a chunk like this and completes the header when the
+		// chunk is full. If it was killed before, the records follow bare.
+		return s.done(nil)
+	}
+	_, err = ParseCompression(string(p.compression))
+	if err != nil {
+		err = corrupt(start, OpChunk, "unknown compression %q", p.compression)
+	} else {
+		err = checkChunkSize(start, p.compression, p.stored, p.size, s.o.MaxChunkBytes)
+	}
+	if err != nil {
+		s.skip, s.skipAt = n, start
+		return err
+	}
+	return s.readChunk(&p)
+}
+
+func (s *Scanner) readChunk(p *chunkPlace) error {
+	s.chunk = p.pos
+	if p.compression != CompressionNone {
+		stored, err := s.s.grab(p.stored, p.pos, OpChunk)
+		if err != nil {
+			return s.stop(err)
+		}
+		s.good = s.s.off
+		data, err := s.load.open(p, stored)
+		s.walk = chunkWalk{data: data}
+		return err
+	}
+	stored, err := s.s.bytes(p.stored, p.pos, OpChunk)
+	if err != nil {
+		// The whole messages of a torn chunk are good: records were appended in order.
+		// No checksum can tell more.
+		s.walk = chunkWalk{data: stored}
+		s.later = s.stop(err)
+		return nil
+	}
+	s.good = s.s.off
+	data, err := s.load.open(p, stored)
+	s.walk = chunkWalk{data: data}
+	return err
+}
+
+// rawMessage reads a message record outside chunks.
+func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
+	n, err := s.s.length(start, OpMessage)
+	if err != nil {
+		return nil, s.stop(err)
+	}
+	if n > maxMessageBytes {
+		s.skip, s.skipAt = n, start
+		return nil, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
+	}
+	var word [4]byte
+	binary.LittleEndian.PutUint32(word[:], uint32(n))
+	var frame []byte
+	if n > arenaShareBytes {
+		frame, err = readSized(io.MultiReader(bytes.NewReader(word[:]), s.s.r), n+4, firstReadBytes)
+		s.s.off += int64(len(frame)) - 4
+		switch {
+		case err != nil && isEnd(err):
+			err = torn(start, OpMessage, "data", int64(len(frame))-4, n)
+		case err != nil:
+			err = readError(s.s.off, err)
+		}
+	} else {
+		if int64(cap(s.arena)-len(s.arena)) < n+4 {
+			s.arena = make([]byte, 0, arenaBytes)
+		}
+		at := len(s.arena)
+		s.arena = append(s.arena, word[:]...)[:at+4+int(n)]
+		frame = s.arena[at:len(s.arena):len(s.arena)]
+		err = s.s.full(frame[4:], start, OpMessage, "data")
+	}
+	if err != nil {
+		return nil, s.stop(err)
+	}
+	s.good = s.s.off
+	return s.message(h, frame, start)
+}
+
+// connection reads a connection record outside chunks.
+func (s *Scanner) connection(h *recordHeader, start int64) error {
+	n, err := s.s.length(start, OpConnection)
+	if err != nil {
+		return s.stop(err)
+	}
+	if n > maxConnectionBytes {
+		s.skip, s.skipAt = n, start
+		return &LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+	}
+	data, err := s.s.grab(n, start, OpConnection)
+	if err != nil {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	_, err = s.conns.add(h, data, start)
+	return err
+}
+
+// indexData passes over an index data record.
+func (s *Scanner) indexData(h *recordHeader, start int64) error {
+	next, err := s.s.indexData(h, start, false)
+	if err != nil && !next {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	return err
+}

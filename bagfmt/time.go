@@ -24,7 +24,7 @@ func TimeOf(t time.Time) Time {
 	case sec > math.MaxUint32:
 		return maxTime
 	default:
-		return Time{uint32(sec), uint32(t.Nanosecond())} //nolint:gosec // both ranges are checked
+		return Time{uint32(sec), uint32(t.Nanosecond())}
 	}
 }
 
@@ -64,7 +64,7 @@ func (t Time) Add(d time.Duration) Time {
 	if ns > maxTime.nanos() {
 		return maxTime
 	}
-	return Time{uint32(ns / nsecPerSec), uint32(ns % nsecPerSec)} //nolint:gosec // checked against maxTime
+	return Time{uint32(ns / nsecPerSec), uint32(ns % nsecPerSec)}
 }
 
 func (t Time) nanos() uint64 { return uint64(t.Sec)*nsecPerSec + uint64(t.Nsec) }

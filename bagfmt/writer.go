@@ -1,6 +1,13 @@
 package bagfmt
 
-import "io"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
 
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
@@ -8,12 +15,283 @@ type WriterOptions struct {
 	ChunkBytes  int         // such a chunk is sealed beyond this many bytes; zero means DefaultChunkBytes
 }
 
-// Writer writes one bag.
-type Writer struct{}
+func (o WriterOptions) withDefaults() (WriterOptions, error) {
+	if o.Compression == "" {
+		o.Compression = CompressionNone
+	}
+	if _, err := ParseCompression(string(o.Compression)); err != nil {
+		return o, err
+	}
+	if o.ChunkBytes == 0 {
+		o.ChunkBytes = DefaultChunkBytes
+	}
+	if most := hardMaxChunkBytes - maxMessageBytes - maxHeaderBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
+		return o, &LimitError{Op: OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
+	}
+	return o, nil
+}
 
-func NewWriter(w io.Writer, o WriterOptions) (*Writer, error)                         { panic("todo") }
-func (w *Writer) AddConnection(topic string, h ConnectionHeader) (*Connection, error) { panic("todo") }
-func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error               { panic("todo") }
-func (w *Writer) WriteChunk(c *SealedChunk) error                                     { panic("todo") }
-func (w *Writer) Size() int64                                                         { panic("todo") }
-func (w *Writer) Close() error                                                        { panic("todo") }
+// Writer writes one bag, front to back. Chunks come from WriteMessage, which fills
+// them itself, or from WriteChunk. It is not for concurrent use.
+//
+// After a failed write the file ends inside a record. If the underlying writer has
+// WriteAt, Close still makes a good bag of everything before: it puts the index
+// section where the failed record began, after cutting the file there if the
+// writer has Truncate.
+type Writer struct {
+	w      io.Writer
+	o      WriterOptions
+	size   int64 // end of the last whole chunk
+	conns  map[ConnID]*Connection
+	nextID ConnID
+	stored map[ConnID]struct{} // connections with messages in written chunks
+	infos  []byte              // encoded chunk info records
+	chunks int
+
+	open       ChunkBuilder // of WriteMessage
+	records    ConnRecords
+	compressor *Compressor
+	packed     []byte
+
+	writeErr error // first failed write: the file ends with rubbish
+	syncErr  error // a failed sync is final
+	closed   bool
+}
+
+// syncer is what Close uses to make the bag durable, if w has it.
+type syncer interface{ Sync() error }
+
+// truncater is what Close uses to cut off a torn record, if w has it.
+type truncater interface{ Truncate(size int64) error }
+
+// NewWriter writes the version line and an empty bag header to w. With io.WriterAt
+// Close completes that header; without, the header stays empty and readers have to
+// reindex the bag. With a Sync method Close makes the bag durable. An *os.File that
+// is a pipe has these methods but cannot do what they say: hide them, for example
+// in a struct{ io.Writer }.
+func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	z, err := NewCompressor(o.Compression)
+	if err != nil {
+		return nil, err
+	}
+	bw := &Writer{
+		w: w, o: o, compressor: z,
+		conns:  make(map[ConnID]*Connection),
+		stored: make(map[ConnID]struct{}),
+	}
+	bw.open.Reset(&bw.records)
+	head := appendBagHeader([]byte(versionLine), 0, 0, 0)
+	if err := bw.write(head); err != nil {
+		return nil, err
+	}
+	return bw, nil
+}
+
+// write sends b in one call and moves the end of the good part of the file.
+func (w *Writer) write(b []byte) error {
+	n, err := w.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		w.writeErr = fmt.Errorf("bagfmt: write at %d: %w", w.size, err)
+		return w.writeErr
+	}
+	w.size += int64(len(b))
+	return nil
+}
+
+// Size returns the bytes up to the end of the last whole chunk and its index. What
+// follows in the file is not part of the bag.
+func (w *Writer) Size() int64 { return w.size }
+
+// AddConnection makes a connection for WriteMessage. The messages are stored under
+// topic; h is kept as it is. The connection is written with its first message.
+func (w *Writer) AddConnection(topic string, h ConnectionHeader) (*Connection, error) {
+	if w.closed {
+		return nil, ErrClosed
+	}
+	c := &Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
+	if n := int64(connectionBytes(c)); n > maxHeaderBytes {
+		return nil, &LimitError{Offset: w.size, Op: OpConnection, What: "connection record", Got: n, Limit: maxHeaderBytes}
+	}
+	if err := w.learn(c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// learn makes c known under its id.
+func (w *Writer) learn(c *Connection) error {
+	if old, ok := w.conns[c.ID]; ok {
+		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
+			return nil
+		}
+		return fmt.Errorf("bagfmt: connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
+	}
+	w.conns[c.ID] = c
+	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
+		w.nextID = c.ID + 1
+	}
+	return nil
+}
+
+// WriteMessage adds a message of c, which comes from AddConnection, received at t.
+// It keeps no reference to data.
+func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error {
+	switch {
+	case w.closed:
+		return ErrClosed
+	case w.writeErr != nil:
+		return w.writeErr
+	case w.conns[c.ID] != c:
+		return fmt.Errorf("bagfmt: connection %d, %s, does not belong to this writer", c.ID, c.Topic)
+	case len(data) > maxMessageBytes:
+		return &LimitError{Offset: w.size, Op: OpMessage, What: "message", Got: int64(len(data)), Limit: maxMessageBytes}
+	}
+	w.open.appendMessage(c, t, data)
+	if w.open.Len() > w.o.ChunkBytes {
+		return w.flush()
+	}
+	return nil
+}
+
+// flush seals and writes the chunk of WriteMessage.
+func (w *Writer) flush() error {
+	if w.open.Messages() == 0 {
+		return nil
+	}
+	c, err := w.open.Seal(w.compressor, w.packed)
+	if err != nil {
+		return err
+	}
+	if c.Compression != CompressionNone {
+		w.packed = c.Record[:0]
+	}
+	err = w.writeChunk(c)
+	w.open.Reset(&w.records)
+	return err
+}
+
+// WriteChunk appends a chunk built elsewhere in one Write call. Its connections
+// become part of the bag.
+func (w *Writer) WriteChunk(c *SealedChunk) error {
+	switch {
+	case w.closed:
+		return ErrClosed
+	case w.writeErr != nil:
+		return w.writeErr
+	}
+	for _, n := range c.Counts {
+		if err := w.learn(n.Conn); err != nil {
+			return err
+		}
+	}
+	// Messages of WriteMessage came before these.
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.writeChunk(c)
+}
+
+func (w *Writer) writeChunk(c *SealedChunk) error {
+	pos := w.size
+	if err := w.write(c.Record); err != nil {
+		return err
+	}
+	w.infos = appendChunkInfo(w.infos, pos, c.Start, c.End, c.Counts)
+	w.chunks++
+	for _, n := range c.Counts {
+		w.stored[n.Conn.ID] = struct{}{}
+	}
+	return nil
+}
+
+// Close writes what is open, then the index section, syncs, completes the bag
+// header and syncs again. It does not close the underlying writer. After a failed
+// write it makes a good bag of what came before, as described at Writer, and
+// returns nil if that worked: the failed write was reported by its own call. An
+// error of Close about the last chunk of WriteMessage means the same: everything
+// before it is a good bag if a second Close returns nil. A failed sync is final.
+func (w *Writer) Close() error {
+	switch {
+	case w.syncErr != nil:
+		return w.syncErr
+	case w.closed:
+		return nil
+	}
+	var lost error // what the last flush lost: nobody else reports it
+	if w.writeErr == nil {
+		if lost = w.flush(); lost != nil && w.writeErr == nil {
+			return lost
+		}
+	}
+	if err := w.writeIndexSection(); err != nil {
+		return errors.Join(lost, err)
+	}
+	if at, ok := w.w.(io.WriterAt); ok {
+		// Sync before the header rewrite: a header pointing at an index that is not yet
+		// durable makes stock tools refuse a bag they could otherwise reindex.
+		if err := w.sync(); err != nil {
+			return err
+		}
+		head := appendBagHeader(nil, w.size, len(w.stored), w.chunks)
+		if _, err := at.WriteAt(head, int64(len(versionLine))); err != nil {
+			return fmt.Errorf("bagfmt: bag header at %d: %w", len(versionLine), err)
+		}
+	}
+	if err := w.sync(); err != nil {
+		return err
+	}
+	w.closed = true
+	return lost
+}
+
+func (w *Writer) sync() error {
+	s, ok := w.w.(syncer)
+	if !ok {
+		return nil
+	}
+	if err := s.Sync(); err != nil {
+		w.syncErr = fmt.Errorf("bagfmt: sync: %w", err)
+	}
+	return w.syncErr
+}
+
+// writeIndexSection writes all connection and chunk info records behind the last
+// whole chunk. size stays there: it is the index position.
+func (w *Writer) writeIndexSection() error {
+	ids := make([]ConnID, 0, len(w.stored))
+	for id := range w.stored {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, cmp.Compare[ConnID])
+	var section []byte
+	for _, id := range ids {
+		section = appendConnection(section, w.conns[id])
+	}
+	section = append(section, w.infos...)
+	if w.writeErr == nil {
+		pos := w.size
+		err := w.write(section)
+		w.size = pos
+		return err
+	}
+	at, ok := w.w.(io.WriterAt)
+	if !ok {
+		return w.writeErr
+	}
+	if t, ok := w.w.(truncater); ok {
+		if err := t.Truncate(w.size); err != nil {
+			return fmt.Errorf("bagfmt: truncate at %d: %w", w.size, err)
+		}
+	}
+	if _, err := at.WriteAt(section, w.size); err != nil {
+		return fmt.Errorf("bagfmt: index section at %d: %w", w.size, err)
+	}
+	return nil
+}

@@ -1,0 +1,478 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+// Limits on what a bag may ask for, and the constants of the format. Stock ROS has
+// hardly any; the bags it writes stay far below these.
+const (
+	maxHeaderBytes       = 1 << 20       // a record header
+	maxConnectionBytes   = 2 << 20       // a connection header: 1 MiB on the wire, and what we add
+	maxVersionLineBytes  = 64            // the first line of the file
+	defaultMaxChunkBytes = 256 << 20     // a chunk, stored or unpacked, unless options say otherwise
+	hardMaxChunkBytes    = math.MaxInt32 // no option goes beyond: sizes are u32, memory offsets int
+	maxMessageBytes      = 1_000_000_000 // roscpp refuses to receive more
+
+	versionPrefix      = "#ROSBAG V"
+	versionLine        = "#ROSBAG V2.0\n"
+	bagHeaderBytes     = 4096 // header and padding, without their length words
+	messageHeaderBytes = 42   // length word and header of a message record
+	chunkHeadroom      = 64   // chunkHeaderBytes of CompressionNone
+	indexEntryBytes    = 12
+	countEntryBytes    = 8
+	indexVersion       = 1
+	minRecordBytes     = 8 // two length words
+)
+
+// Keys of record headers. The connection's topic and the compression share their
+// names with nothing else.
+const (
+	keyChunkCount  = "chunk_count"
+	keyChunkPos    = "chunk_pos"
+	keyCompression = "compression"
+	keyConn        = "conn"
+	keyConnCount   = "conn_count"
+	keyCount       = "count"
+	keyCRC32C      = "crc32c"
+	keyEncryptor   = "encryptor"
+	keyEndTime     = "end_time"
+	keyIndexPos    = "index_pos"
+	keyOp          = "op"
+	keySize        = "size"
+	keyStartTime   = "start_time"
+	keyTime        = "time"
+	keyVer         = "ver"
+)
+
+// fieldSet says which fields a recordHeader holds.
+type fieldSet uint32
+
+const (
+	hasChunkCount fieldSet = 1 << iota
+	hasChunkPos
+	hasCompression
+	hasConn
+	hasConnCount
+	hasCount
+	hasCRC32C
+	hasEncryptor
+	hasEndTime
+	hasIndexPos
+	hasOp
+	hasSize
+	hasStartTime
+	hasTime
+	hasTopic
+	hasVer
+)
+
+// required holds the fields without which a record of an op means nothing.
+var required = [...]fieldSet{
+	OpMessage:    hasConn | hasTime,
+	OpBagHeader:  hasIndexPos | hasConnCount | hasChunkCount,
+	OpIndexData:  hasVer | hasConn | hasCount,
+	OpChunk:      hasCompression | hasSize,
+	OpChunkInfo:  hasVer | hasChunkPos | hasStartTime | hasEndTime | hasCount,
+	OpConnection: hasConn | hasTopic,
+}
+
+// recordHeader is a parsed record header. Fields that it does not know are left
+// out; byte slices share the memory of the header they were parsed from.
+type recordHeader struct {
+	has         fieldSet
+	framed      bool // all fields could be cut and there is an op: the record's extent can be trusted
+	op          Op
+	conn        ConnID
+	time        Time
+	count       uint32
+	ver         uint32
+	size        uint32
+	crc         uint32
+	start, end  Time
+	chunkPos    uint64
+	indexPos    uint64
+	connCount   uint32
+	chunkCount  uint32
+	compression []byte
+	topic       []byte
+	encryptor   []byte
+}
+
+// parse reads a whole record header. It allocates only when it fails.
+func (h *recordHeader) parse(b []byte) error {
+	*h = recordHeader{}
+	var wrong error
+	for rest := b; len(rest) > 0; {
+		key, value, tail, err := fields.Next(rest)
+		if err != nil {
+			var c *fields.CorruptError
+			if errors.As(err, &c) {
+				return fmt.Errorf("header byte %d: %s", len(b)-len(rest)+c.Offset, c.Reason)
+			}
+			return err
+		}
+		if !h.set(key, value) && wrong == nil {
+			wrong = fmt.Errorf("header field %s has %d bytes", key, len(value))
+		}
+		rest = tail
+	}
+	if h.has&hasOp == 0 {
+		return errNoOp
+	}
+	h.framed = true
+	if wrong == nil && int(h.op) < len(required) && h.has&required[h.op] != required[h.op] {
+		wrong = fmt.Errorf("header lacks %s", required[h.op]&^h.has)
+	}
+	return wrong
+}
+
+var errNoOp = errors.New("header without op field")
+
+// String names the fields of the set, for error texts.
+func (f fieldSet) String() string {
+	names := [...]string{
+		keyChunkCount, keyChunkPos, keyCompression, keyConn, keyConnCount, keyCount, keyCRC32C,
+		keyEncryptor, keyEndTime, keyIndexPos, keyOp, keySize, keyStartTime, keyTime, keyTopic, keyVer,
+	}
+	s := ""
+	for i, name := range names {
+		if f&(1<<i) == 0 {
+			continue
+		}
+		if s != "" {
+			s += ", "
+		}
+		s += name
+	}
+	return s
+}
+
+// set stores one field. It reports whether the value has the length of its kind.
+// As in stock readers the last of repeated fields counts.
+func (h *recordHeader) set(key, value []byte) bool {
+	switch string(key) {
+	case keyChunkCount:
+		return h.u32(hasChunkCount, &h.chunkCount, value)
+	case keyChunkPos:
+		return h.u64(hasChunkPos, &h.chunkPos, value)
+	case keyCompression:
+		h.has, h.compression = h.has|hasCompression, value
+	case keyConn:
+		return h.u32(hasConn, (*uint32)(&h.conn), value)
+	case keyConnCount:
+		return h.u32(hasConnCount, &h.connCount, value)
+	case keyCount:
+		return h.u32(hasCount, &h.count, value)
+	case keyCRC32C:
+		return h.u32(hasCRC32C, &h.crc, value)
+	case keyEncryptor:
+		h.has, h.encryptor = h.has|hasEncryptor, value
+	case keyEndTime:
+		return h.stamp(hasEndTime, &h.end, value)
+	case keyIndexPos:
+		return h.u64(hasIndexPos, &h.indexPos, value)
+	case keyOp:
+		if len(value) != 1 {
+			return false
+		}
+		h.has, h.op = h.has|hasOp, Op(value[0])
+	case keySize:
+		return h.u32(hasSize, &h.size, value)
+	case keyStartTime:
+		return h.stamp(hasStartTime, &h.start, value)
+	case keyTime:
+		return h.stamp(hasTime, &h.time, value)
+	case keyTopic:
+		h.has, h.topic = h.has|hasTopic, value
+	case keyVer:
+		return h.u32(hasVer, &h.ver, value)
+	}
+	return true
+}
+
+func (h *recordHeader) u32(f fieldSet, dst *uint32, value []byte) bool {
+	if len(value) != 4 {
+		return false
+	}
+	h.has |= f
+	*dst = binary.LittleEndian.Uint32(value)
+	return true
+}
+
+func (h *recordHeader) u64(f fieldSet, dst *uint64, value []byte) bool {
+	if len(value) != 8 {
+		return false
+	}
+	h.has |= f
+	*dst = binary.LittleEndian.Uint64(value)
+	return true
+}
+
+func (h *recordHeader) stamp(f fieldSet, dst *Time, value []byte) bool {
+	if len(value) != 8 {
+		return false
+	}
+	h.has |= f
+	*dst = getTime(value)
+	return true
+}
+
+func getTime(b []byte) Time {
+	return Time{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])}
+}
+
+func putTime(b []byte, t Time) {
+	binary.LittleEndian.PutUint32(b, t.Sec)
+	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
+}
+
+// messageHeader is the start of every message record that C++ and we write. The
+// places of conn and time are zero.
+const messageHeader = "\x26\x00\x00\x00" +
+	"\x09\x00\x00\x00conn=\x00\x00\x00\x00" +
+	"\x04\x00\x00\x00op=\x02" +
+	"\x0d\x00\x00\x00time=\x00\x00\x00\x00\x00\x00\x00\x00"
+
+const (
+	messageConnAt = 4 + 4 + 5
+	messageTimeAt = messageConnAt + 4 + 8 + 4 + 5
+)
+
+// putMessageHeader fills the first messageHeaderBytes of b.
+func putMessageHeader(b []byte, id ConnID, t Time) {
+	_ = b[messageHeaderBytes-1]
+	copy(b, messageHeader)
+	binary.LittleEndian.PutUint32(b[messageConnAt:], uint32(id))
+	putTime(b[messageTimeAt:], t)
+}
+
+// isMessageHeader reports whether b starts with the usual message header, so that
+// readers need no field by field parsing for nearly all messages.
+func isMessageHeader(b []byte) bool {
+	return len(b) >= messageHeaderBytes &&
+		string(b[:messageConnAt]) == messageHeader[:messageConnAt] &&
+		string(b[messageConnAt+4:messageTimeAt]) == messageHeader[messageConnAt+4:messageTimeAt]
+}
+
+// cutRecord parses the record at the start of b, which is chunk data. tail is the
+// data with its length word: of a message record, its frame. A record that does
+// not lie wholly in b is an error that unwraps to io.ErrUnexpectedEOF. After an
+// error h.framed tells whether rest is good.
+func cutRecord(b []byte, h *recordHeader) (tail, rest []byte, err error) {
+	h.framed = false
+	n, err := sized(b, "header")
+	if err != nil {
+		return nil, nil, err
+	}
+	if n-4 > maxHeaderBytes {
+		return nil, nil, fmt.Errorf("header of %d bytes, limit %d", n-4, maxHeaderBytes)
+	}
+	wrong := h.parse(b[4:n])
+	if !h.framed {
+		return nil, nil, wrong
+	}
+	b = b[n:]
+	if n, err = sized(b, "data"); err != nil {
+		h.framed = false
+		return nil, nil, err
+	}
+	return b[:n:n], b[n:], wrong
+}
+
+// cutMessage does what cutRecord does for the message records that C++ and we
+// write, which are nearly all records of nearly all bags.
+func cutMessage(b []byte) (id ConnID, t Time, frame, rest []byte, ok bool) {
+	if !isMessageHeader(b) {
+		return 0, Time{}, nil, nil, false
+	}
+	id = ConnID(binary.LittleEndian.Uint32(b[messageConnAt:]))
+	t = getTime(b[messageTimeAt:])
+	b = b[messageHeaderBytes:]
+	if len(b) < 4 {
+		return 0, Time{}, nil, nil, false
+	}
+	n := int64(binary.LittleEndian.Uint32(b)) + 4
+	if n > int64(len(b)) {
+		return 0, Time{}, nil, nil, false
+	}
+	return id, t, b[:n:n], b[n:], true
+}
+
+// messageAt finds the message record at offset in the chunk data. As in stock
+// readers, connection records in front of it are skipped.
+func messageAt(data []byte, offset int64) (id ConnID, t Time, frame []byte, err error) {
+	if offset >= int64(len(data)) {
+		return 0, Time{}, nil, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
+	}
+	for b := data[offset:]; ; {
+		if id, t, frame, _, ok := cutMessage(b); ok {
+			return id, t, frame, nil
+		}
+		var h recordHeader
+		tail, rest, err := cutRecord(b, &h)
+		switch {
+		case err != nil:
+			return 0, Time{}, nil, err
+		case h.op == OpMessage:
+			return h.conn, h.time, tail, nil
+		case h.op != OpConnection && h.op != opMessageDefinition:
+			return 0, Time{}, nil, fmt.Errorf("%s record instead of a message", h.op)
+		}
+		b = rest
+	}
+}
+
+// sized returns the length of the length-prefixed block at the start of b, its
+// length word included.
+func sized(b []byte, what string) (int, error) {
+	if len(b) < 4 {
+		return 0, fmt.Errorf("%s length needs 4 bytes, %d left: %w", what, len(b), io.ErrUnexpectedEOF)
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if left := int64(len(b) - 4); n > left {
+		return 0, fmt.Errorf("%s of %d bytes, %d left: %w", what, n, left, io.ErrUnexpectedEOF)
+	}
+	return int(n) + 4, nil
+}
+
+// parseConnection makes a Connection from its record. It shares no memory with
+// the arguments.
+func parseConnection(h *recordHeader, data []byte) (*Connection, error) {
+	if len(data) > maxConnectionBytes {
+		return nil, fmt.Errorf("connection header of %d bytes, limit %d", len(data), maxConnectionBytes)
+	}
+	l, err := fields.Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return &Connection{ID: h.conn, Topic: string(h.topic), Header: ConnectionHeader(l)}, nil
+}
+
+// stockKeys are the fields that stock readers insist on: rosbag's Python API calls
+// a whole bag unindexed when one connection lacks its definition.
+var stockKeys = [...]string{keyType, keyMD5Sum, keyMessageDefinition}
+
+// connectionHeaderBytes is the length of the record header of c.
+func connectionHeaderBytes(c *Connection) int {
+	return 13 + 8 + 4 + len(keyTopic) + 1 + len(c.Topic)
+}
+
+// connectionBytes is the length of what appendConnection adds.
+func connectionBytes(c *Connection) int {
+	n := minRecordBytes + connectionHeaderBytes(c) + fields.List(c.Header).Size()
+	for _, key := range stockKeys {
+		if _, ok := c.Header.Get(key); !ok {
+			n += 4 + len(key) + 1
+		}
+	}
+	return n
+}
+
+// appendConnection adds the record of c to dst, with empty values for the fields
+// of stockKeys that it lacks.
+func appendConnection(dst []byte, c *Connection) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(connectionHeaderBytes(c)))
+	dst = appendU32(dst, keyConn, uint32(c.ID))
+	dst = appendOp(dst, OpConnection)
+	dst = fields.Append(dst, keyTopic, c.Topic)
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = fields.List(c.Header).Append(dst)
+	for _, key := range stockKeys {
+		if _, ok := c.Header.Get(key); !ok {
+			dst = fields.Append(dst, key, "")
+		}
+	}
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return dst
+}
+
+func appendOp(dst []byte, op Op) []byte {
+	return append(dst, 4, 0, 0, 0, 'o', 'p', '=', byte(op))
+}
+
+func appendU32(dst []byte, key string, v uint32) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(key)+5))
+	dst = append(append(dst, key...), '=')
+	return binary.LittleEndian.AppendUint32(dst, v)
+}
+
+func appendU64(dst []byte, key string, v uint64) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(key)+9))
+	dst = append(append(dst, key...), '=')
+	return binary.LittleEndian.AppendUint64(dst, v)
+}
+
+func appendTime(dst []byte, key string, t Time) []byte {
+	return appendU64(dst, key, uint64(t.Nsec)<<32|uint64(t.Sec))
+}
+
+// appendBagHeader adds the bag header record, padded as stock does.
+func appendBagHeader(dst []byte, indexPos int64, conns, chunks int) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendU32(dst, keyChunkCount, uint32(chunks))
+	dst = appendU32(dst, keyConnCount, uint32(conns))
+	dst = appendU64(dst, keyIndexPos, uint64(indexPos))
+	dst = appendOp(dst, OpBagHeader)
+	n := len(dst) - at - 4
+	binary.LittleEndian.PutUint32(dst[at:], uint32(n))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(bagHeaderBytes-n))
+	for range bagHeaderBytes - n {
+		dst = append(dst, ' ')
+	}
+	return dst
+}
+
+// chunkHeaderBytes is the length of what appendChunkHeader adds.
+func chunkHeaderBytes(c Compression) int { return 60 + len(c) }
+
+// appendChunkHeader adds the header of a chunk record and the length of its data.
+func appendChunkHeader(dst []byte, c Compression, crc uint32, size, stored int) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = fields.Append(dst, keyCompression, string(c))
+	dst = appendU32(dst, keyCRC32C, crc)
+	dst = appendOp(dst, OpChunk)
+	dst = appendU32(dst, keySize, uint32(size))
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return binary.LittleEndian.AppendUint32(dst, uint32(stored))
+}
+
+// appendIndexHeader adds the header of an index data record and the length of its data.
+func appendIndexHeader(dst []byte, id ConnID, count int) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendU32(dst, keyConn, uint32(id))
+	dst = appendU32(dst, keyCount, uint32(count))
+	dst = appendOp(dst, OpIndexData)
+	dst = appendU32(dst, keyVer, indexVersion)
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return binary.LittleEndian.AppendUint32(dst, uint32(count*indexEntryBytes))
+}
+
+// appendChunkInfo adds a whole chunk info record.
+func appendChunkInfo(dst []byte, pos int64, start, end Time, counts []ConnCount) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = appendU64(dst, keyChunkPos, uint64(pos))
+	dst = appendU32(dst, keyCount, uint32(len(counts)))
+	dst = appendTime(dst, keyEndTime, end)
+	dst = appendOp(dst, OpChunkInfo)
+	dst = appendTime(dst, keyStartTime, start)
+	dst = appendU32(dst, keyVer, indexVersion)
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(counts)*countEntryBytes))
+	for _, c := range counts {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(c.Conn.ID))
+		dst = binary.LittleEndian.AppendUint32(dst, c.Count)
+	}
+	return dst
+}

@@ -1,0 +1,300 @@
+package bagfmt
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+)
+
+const (
+	streamBufferBytes = 64 << 10
+	firstReadBytes    = 1 << 20 // what a length word alone can make us allocate
+)
+
+// stream reads top level records from front to back and knows where it is.
+type stream struct {
+	r      *bufio.Reader
+	off    int64 // bytes consumed
+	header []byte
+	data   []byte // of grab
+}
+
+func newStream(r io.Reader, off int64, size int) *stream {
+	return &stream{r: bufio.NewReaderSize(r, size), off: off}
+}
+
+// reset continues with other input, in the same memory.
+func (s *stream) reset(r io.Reader, off int64) {
+	s.r.Reset(r)
+	s.off = off
+}
+
+// corrupt makes the error for the record at off.
+func corrupt(off int64, op Op, format string, args ...any) *CorruptError {
+	return &CorruptError{Offset: off, Op: op, Reason: fmt.Sprintf(format, args...)}
+}
+
+// torn makes the error for a file that ends inside the record at off.
+func torn(off int64, op Op, what string, got, want int64) *CorruptError {
+	return &CorruptError{
+		Offset: off, Op: op, Err: io.ErrUnexpectedEOF,
+		Reason: fmt.Sprintf("file ends after %d of %d bytes of its %s", got, want, what),
+	}
+}
+
+// isEnd reports whether err means that the input is over.
+func isEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// readError makes the error for a failed read that is not the end of the input.
+func readError(off int64, err error) error {
+	return fmt.Errorf("bagfmt: read at %d: %w", off, err)
+}
+
+// full fills b for the record at start.
+func (s *stream) full(b []byte, start int64, op Op, what string) error {
+	n, err := io.ReadFull(s.r, b)
+	s.off += int64(n)
+	switch {
+	case err == nil:
+		return nil
+	case isEnd(err):
+		return torn(start, op, what, int64(n), int64(len(b)))
+	}
+	return readError(s.off, err)
+}
+
+// next reads a record header into h, whose slices are valid until the next call.
+// At the end of the input it returns io.EOF.
+func (s *stream) next(h *recordHeader) error {
+	start := s.off
+	if _, err := s.r.Peek(1); err != nil {
+		if isEnd(err) {
+			return io.EOF
+		}
+		return readError(start, err)
+	}
+	var word [4]byte
+	if err := s.full(word[:], start, 0, "header length"); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(word[:]))
+	if n > maxHeaderBytes {
+		return corrupt(start, 0, "header of %d bytes, limit %d", n, maxHeaderBytes)
+	}
+	if err := s.readHeader(int(n), start); err != nil {
+		return err
+	}
+	if err := h.parse(s.header); err != nil {
+		return &CorruptError{Offset: start, Op: h.op, Reason: err.Error()}
+	}
+	return nil
+}
+
+// readHeader reads n bytes into s.header. What fits the read buffer is not read
+// before it is there, so that a length alone allocates nothing.
+func (s *stream) readHeader(n int, start int64) error {
+	if n <= s.r.Size() {
+		if b, err := s.r.Peek(n); err != nil {
+			if isEnd(err) {
+				s.off += int64(len(b))
+				return torn(start, 0, "header", int64(len(b)), int64(n))
+			}
+			return readError(s.off, err)
+		}
+	}
+	if cap(s.header) < n {
+		s.header = make([]byte, n)
+	}
+	s.header = s.header[:n]
+	return s.full(s.header, start, 0, "header")
+}
+
+// length reads the length word of the data of the record at start.
+func (s *stream) length(start int64, op Op) (int64, error) {
+	var word [4]byte
+	if err := s.full(word[:], start, op, "data length"); err != nil {
+		return 0, err
+	}
+	return int64(binary.LittleEndian.Uint32(word[:])), nil
+}
+
+// bytes reads n bytes of data into fresh memory. If the file ends early it returns
+// what is there, and an error that unwraps to io.ErrUnexpectedEOF.
+func (s *stream) bytes(n, start int64, op Op) ([]byte, error) {
+	b, err := readSized(s.r, n, firstReadBytes)
+	s.off += int64(len(b))
+	switch {
+	case err == nil:
+		return b, nil
+	case isEnd(err):
+		return b, torn(start, op, "data", int64(len(b)), n)
+	}
+	return b, readError(s.off, err)
+}
+
+// skip passes over n bytes of the data of the record at start.
+func (s *stream) skip(n, start int64, op Op) error {
+	for left := n; left > 0; {
+		d, err := s.r.Discard(int(min(left, 1<<30)))
+		s.off += int64(d)
+		left -= int64(d)
+		switch {
+		case err == nil:
+		case isEnd(err):
+			return torn(start, op, "data", n-left, n)
+		default:
+			return readError(s.off, err)
+		}
+	}
+	return nil
+}
+
+// recordAhead reports whether what comes next can be a record, or the end.
+func (s *stream) recordAhead() bool {
+	b, err := s.r.Peek(4)
+	if err != nil {
+		return len(b) == 0 && isEnd(err)
+	}
+	n := int(binary.LittleEndian.Uint32(b))
+	if n < 8 || n > s.r.Size()-4 {
+		return false
+	}
+	b, err = s.r.Peek(4 + n)
+	var h recordHeader
+	return err == nil && h.parse(b[4:]) == nil
+}
+
+// grab reads n bytes of data into memory that the next call of grab reuses.
+func (s *stream) grab(n, start int64, op Op) ([]byte, error) {
+	s.data = s.data[:0]
+	err := s.grabMore(n, start, op)
+	return s.data, err
+}
+
+// grabMore adds n bytes to what grab got, in s.data.
+func (s *stream) grabMore(n, start int64, op Op) error {
+	for left := n; left > 0; {
+		step := int(min(left, int64(max(firstReadBytes, len(s.data)))))
+		at := len(s.data)
+		s.data = slices.Grow(s.data, step)[:at+step]
+		got, err := io.ReadFull(s.r, s.data[at:])
+		s.off += int64(got)
+		left -= int64(got)
+		switch {
+		case err == nil:
+		case isEnd(err):
+			s.data = s.data[:at+got]
+			return torn(start, op, "data", n-left, n)
+		default:
+			return readError(s.off, err)
+		}
+	}
+	return nil
+}
+
+// indexData reads the length and, into s.data if keep is set, the entries of an
+// index data record. Some stock versions stated a wrong length, and stock readers
+// look at the count alone; so the count is believed if a record follows where it
+// says. next reports whether a record follows after an error.
+func (s *stream) indexData(h *recordHeader, start int64, keep bool) (next bool, err error) {
+	n, err := s.length(start, OpIndexData)
+	if err != nil {
+		return false, err
+	}
+	s.data = s.data[:0]
+	take := func(n int64) error {
+		if keep {
+			return s.grabMore(n, start, OpIndexData)
+		}
+		return s.skip(n, start, OpIndexData)
+	}
+	want := int64(h.count) * indexEntryBytes
+	if n == want {
+		return false, take(n)
+	}
+	wrong := corrupt(start, OpIndexData, "claims %d entries in %d bytes", h.count, n)
+	if err := take(min(n, want)); err != nil {
+		wrong.Err = errors.Unwrap(err)
+		return false, wrong
+	}
+	if s.recordAhead() {
+		if want < n {
+			return false, nil
+		}
+		return true, wrong
+	}
+	keep = keep && want > n
+	if err := take(max(n, want) - min(n, want)); err != nil {
+		wrong.Err = errors.Unwrap(err)
+		return false, wrong
+	}
+	if !s.recordAhead() {
+		return false, wrong
+	}
+	if want > n {
+		return false, nil
+	}
+	return true, wrong
+}
+
+// preamble reads the version line and the header of the bag header record, and
+// leaves the stream before that record's data.
+func (s *stream) preamble(anyMinor bool) (version string, h recordHeader, err error) {
+	line, err := s.r.Peek(maxVersionLineBytes)
+	if err != nil && !isEnd(err) {
+		return "", h, readError(0, err)
+	}
+	end := bytes.IndexByte(line, '\n')
+	switch {
+	case len(line) == 0:
+		return "", h, fmt.Errorf("%w: empty file", ErrNotBag)
+	case end < 0 && len(line) < maxVersionLineBytes && bytes.HasPrefix([]byte(versionLine), line):
+		return "", h, torn(0, 0, "version line", int64(len(line)), int64(len(versionLine)))
+	case end < 0:
+		return "", h, fmt.Errorf("%w: no version line", ErrNotBag)
+	}
+	if version, err = parseVersion(string(line[:end]), anyMinor); err != nil {
+		return version, h, err
+	}
+	if err := s.skip(int64(end+1), 0, 0); err != nil {
+		return version, h, err
+	}
+	start := s.off
+	switch err := s.next(&h); {
+	case errors.Is(err, io.EOF):
+		return version, h, torn(start, OpBagHeader, "header", 0, bagHeaderBytes)
+	case err != nil:
+		return version, h, err
+	case h.op != OpBagHeader:
+		return version, h, corrupt(start, h.op, "the first record is not a bag header")
+	case string(h.encryptor) == aesEncryptor:
+		return version, h, fmt.Errorf("%w by %s", ErrEncrypted, aesEncryptor)
+	}
+	// Other encryptors: rosbag/NoEncryptor is what it says, and rosbag's Python API
+	// reads bags of encryptors that it does not know as plain ones.
+	return version, h, nil
+}
+
+const aesEncryptor = "rosbag/AesCbcEncryptor"
+
+var versionRE = regexp.MustCompile(`^#ROS\S* V(\d+)\.(\d+)\s*$`)
+
+// parseVersion returns the version of a bag whose first line is line.
+func parseVersion(line string, anyMinor bool) (string, error) {
+	m := versionRE.FindStringSubmatch(line)
+	if m == nil {
+		return "", fmt.Errorf("%w: no version line", ErrNotBag)
+	}
+	version := m[1] + "." + m[2]
+	if m[1] != "2" || m[2] != "0" && !anyMinor {
+		return version, &VersionError{version}
+	}
+	return version, nil
+}
