@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -96,7 +97,10 @@ func write(out io.Writer) error {
 	var frame bytes.Buffer
 	for _, e := range events() {
 		frame.Reset()
-		if err := protocommon.MessageEncode(&frame, streams[e.stream].message(e.at, e.seq)); err != nil {
+		msg := reflect.ValueOf(streams[e.stream].message(e.at, e.seq))
+		ptr := reflect.New(msg.Type()) // the encoder wants a pointer
+		ptr.Elem().Set(msg)
+		if err := protocommon.MessageEncode(&frame, ptr.Interface()); err != nil {
 			return fmt.Errorf("%s: %w", streams[e.stream].topic, err)
 		}
 		if err := w.WriteMessage(conns[e.stream], bagfmt.TimeOf(e.at), frame.Bytes()[4:]); err != nil {

@@ -1,0 +1,150 @@
+// Package load publishes without loss, to measure recorders: raw TCPROS frames with
+// blocking writes, so that a subscriber that reads slowly slows the publisher down
+// instead of losing messages. Nothing of tcpros but its header format is used, so
+// that a fault there cannot hide itself.
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/aler9/goroslib/pkg/apimaster"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// The load is std_msgs/UInt8MultiArray-like bytes under a type that any tool takes.
+const (
+	typeName   = "std_msgs/String"
+	md5sum     = "992ce8a1687cec8c8bd883ec73ca41d1"
+	definition = "string data\n"
+)
+
+// Publisher offers one topic on the loopback interface.
+type Publisher struct {
+	topic, node string
+	api         *xmlrpc.Server
+	master      *apimaster.Client
+	apiURI      string
+	data        net.Listener
+	links       chan net.Conn // handshake done
+	done        chan struct{}
+	wg          sync.WaitGroup
+}
+
+// Advertise registers the topic at the master at address (host:port).
+func Advertise(ctx context.Context, address, node, topic string) (*Publisher, error) {
+	p := &Publisher{topic: topic, node: node, links: make(chan net.Conn), done: make(chan struct{})}
+	var lc net.ListenConfig
+	var err error
+	if p.data, err = lc.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	api, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(err, p.data.Close())
+	}
+	p.api = xmlrpc.NewServer(p.call, xmlrpc.ServerOptions{})
+	p.wg.Go(func() { p.api.Serve(api) }) //nolint:errcheck // ends with Close
+	p.wg.Go(p.accept)
+	p.apiURI = fmt.Sprintf("http://%s/", api.Addr())
+	p.master = apimaster.NewClient(address, node, xmlrpc.NewHTTPClient(5*time.Second))
+	if _, err := p.master.RegisterPublisher(topic, typeName, p.apiURI); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// call is as much of the slave API as a subscriber needs.
+func (p *Publisher) call(_ context.Context, _, method string, _ []any) (any, error) {
+	switch method {
+	case "requestTopic":
+		addr, ok := p.data.Addr().(*net.TCPAddr)
+		if !ok {
+			return nil, errors.New("load: not a TCP listener")
+		}
+		return []any{1, "ready", []any{"TCPROS", "127.0.0.1", addr.Port}}, nil
+	case "getPid":
+		return []any{1, "", 1}, nil
+	}
+	return []any{1, "", 0}, nil
+}
+
+func (p *Publisher) accept() {
+	for {
+		conn, err := p.data.Accept()
+		if err != nil {
+			return
+		}
+		if err := p.greet(conn); err != nil {
+			conn.Close() //nolint:errcheck // it is of no use
+			continue
+		}
+		select {
+		case p.links <- conn:
+		case <-p.done:
+			conn.Close() //nolint:errcheck // it is of no use
+			return
+		}
+	}
+}
+
+func (p *Publisher) greet(conn net.Conn) error {
+	if _, err := tcpros.ReadHeader(conn); err != nil {
+		return err
+	}
+	_, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{
+		{Key: "callerid", Value: p.node}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: md5sum},
+		{Key: "message_definition", Value: definition}, {Key: "topic", Value: p.topic}, {Key: "type", Value: typeName},
+	}))
+	return err
+}
+
+// Flood waits for one subscriber and sends it count messages of size bytes as fast as
+// it takes them. Message n holds n in bytes 4 to 7 and is a valid std_msgs/String.
+// It returns the time from the first byte to the last.
+func (p *Publisher) Flood(ctx context.Context, size, count int) (time.Duration, error) {
+	var conn net.Conn
+	select {
+	case conn = <-p.links:
+	case <-ctx.Done():
+		return 0, fmt.Errorf("load: no subscriber: %w", ctx.Err())
+	}
+	defer conn.Close()                                                           //nolint:errcheck // all has been written
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
+	defer stop()
+	batch := max(1, 64<<10/(4+size)) // small messages go out many at a time
+	buf := make([]byte, batch*(4+size))
+	for i := range batch {
+		frame := buf[i*(4+size):]
+		binary.LittleEndian.PutUint32(frame, uint32(size))
+		binary.LittleEndian.PutUint32(frame[4:], uint32(size-4))
+	}
+	start := time.Now()
+	for n := 0; n < count; {
+		k := min(batch, count-n)
+		for i := range k {
+			binary.LittleEndian.PutUint32(buf[i*(4+size)+8:], uint32(n+i))
+		}
+		if _, err := conn.Write(buf[:k*(4+size)]); err != nil {
+			return time.Since(start), fmt.Errorf("load: message %d: %w", n, err)
+		}
+		n += k
+	}
+	return time.Since(start), nil
+}
+
+// Close takes the topic back.
+func (p *Publisher) Close() error {
+	close(p.done)
+	err := p.master.UnregisterPublisher(p.topic, p.apiURI)
+	err = errors.Join(err, p.data.Close(), p.api.Close())
+	p.wg.Wait()
+	return err
+}
