@@ -1,5 +1,11 @@
 package tcpros
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // Args is what the ROS arguments of a command line say.
 type Args struct {
 	Remaps    []Remap // in the order given; the last of one name wins
@@ -22,5 +28,71 @@ type Param struct {
 	Value any    // int, float64, bool or string, the first that the text fits
 }
 
-// ParseArgs takes every argument that contains := out of args.
-func ParseArgs(args []string) (rest []string, a Args, err error) { panic("tcpros: not yet") }
+// ParseArgs takes every argument that contains := out of args, as roscpp does.
+// Names are checked later, by NewNode, which knows the namespace.
+func ParseArgs(args []string) (rest []string, a Args, err error) {
+	for _, arg := range args {
+		from, to, ok := strings.Cut(arg, ":=")
+		switch {
+		case !ok:
+			rest = append(rest, arg)
+		case strings.HasPrefix(from, "__"):
+			if err := a.special(from, to); err != nil {
+				return nil, Args{}, err
+			}
+		case strings.HasPrefix(from, "_"):
+			if err := CheckName("~" + from[1:]); err != nil {
+				return nil, Args{}, fmt.Errorf("argument %q: %w", arg, err)
+			}
+			if from != "_" { // roscpp ignores it
+				a.Params = append(a.Params, Param{from[1:], paramValue(to)})
+			}
+		default:
+			a.Remaps = append(a.Remaps, Remap{from, to})
+		}
+	}
+	return rest, a, nil
+}
+
+// special takes a __key:=value argument. Unknown keys are ignored, as in roscpp:
+// launch files pass keys of other client libraries.
+func (a *Args) special(key, value string) error {
+	switch key {
+	case "__name":
+		a.Name = value
+	case "__ns":
+		a.Namespace = value
+	case "__master":
+		a.MasterURI = value
+	case "__hostname":
+		a.Hostname = value
+	case "__ip":
+		a.IP = value
+	case "__log":
+		a.LogFile = value
+	case "__tcpros_server_port":
+		port, err := strconv.ParseUint(value, 10, 16)
+		if err != nil {
+			return fmt.Errorf("tcpros: __tcpros_server_port %q is not a port", value)
+		}
+		a.Port = int(port)
+	}
+	return nil
+}
+
+// paramValue tries roscpp's types in roscpp's order. XML-RPC integers have 32 bits.
+func paramValue(text string) any {
+	if i, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return int(i)
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	switch text {
+	case "true", "True", "TRUE":
+		return true
+	case "false", "False", "FALSE":
+		return false
+	}
+	return text
+}

@@ -135,6 +135,8 @@ type CallError struct {
 	Method string
 	Host   string // host:port called
 	Err    error
+
+	answered bool // a sound reply came: it is not a matter of contact
 }
 
 // Error implements error.

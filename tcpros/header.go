@@ -1,9 +1,75 @@
 package tcpros
 
-import "github.com/gorosbag/gorosbag/internal/fields"
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+// maxHeaderBytes bounds a connection header. Stock accepts 1 GB; the longest real
+// ones, message definitions with all they depend on, hold some 50 kB.
+const maxHeaderBytes = 1 << 20
+
+// headerStep is how far ahead of the bytes that came ReadHeader allocates.
+const headerStep = 4 << 10
 
 // Header is a TCPROS connection header: every field in wire order.
 type Header []fields.Field
 
 // Get returns the value of the first field named key.
 func (h Header) Get(key string) (value string, ok bool) { return fields.List(h).Get(key) }
+
+// get returns the value of key, or the empty string.
+func (h Header) get(key string) string {
+	v, _ := h.Get(key)
+	return v
+}
+
+// sorted puts the fields in the order in which roscpp and rospy write them.
+func (h Header) sorted() Header {
+	slices.SortStableFunc(h, func(a, b fields.Field) int { return strings.Compare(a.Key, b.Key) })
+	return h
+}
+
+// AppendHeader adds the header as it goes on the wire, length first, to dst.
+func AppendHeader(dst []byte, h Header) []byte {
+	//nolint:gosec // our own headers and those that ReadHeader accepted are far below 4 GiB
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(fields.List(h).Size()))
+	return fields.List(h).Append(dst)
+}
+
+// ReadHeader reads a header, length first. It never reads beyond the header, and
+// memory follows what arrived, not what was announced. The error is a *HeaderError
+// for bytes that are no header, and r's own otherwise; io.EOF means that nothing
+// was sent at all.
+func ReadHeader(r io.Reader) (Header, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(length[:]))
+	if n > maxHeaderBytes {
+		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes)}
+	}
+	block := make([]byte, 0, min(n, headerStep))
+	for int64(len(block)) < n {
+		block = slices.Grow(block, int(min(n-int64(len(block)), headerStep)))
+		at := len(block)
+		block = block[:min(int64(cap(block)), n)]
+		if _, err := io.ReadFull(r, block[at:]); err != nil {
+			if err == io.EOF { //nolint:errorlint // io.ReadFull returns it bare
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+	l, err := fields.Parse(block)
+	if err != nil {
+		return nil, &HeaderError{Reason: "invalid fields", Err: err}
+	}
+	return Header(l), nil
+}

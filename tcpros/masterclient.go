@@ -1,38 +1,312 @@
 package tcpros
 
-import "context"
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
-// Master is a client of the ROS master and of its parameter server.
-type Master struct{}
+	"github.com/aler9/goroslib/pkg/apimaster"
+	"github.com/aler9/goroslib/pkg/apiparam"
+	"github.com/aler9/goroslib/pkg/apislave"
 
-// TopicInfo is one topic that has a publisher.
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+const (
+	callTimeout   = 5 * time.Second
+	maxReplyBytes = 16 << 20 // the state of a big graph
+	maxReplyDepth = 64       // parameters are trees
+)
+
+// Master is a client of the ROS master, of its parameter server and of other
+// nodes' slave APIs. Every error is a *CallError; one that wraps a *StatusError
+// means that the other side answered and refused.
+type Master struct {
+	uri      string
+	hostport string
+	callerID string
+	http     http.RoundTripper
+}
+
+// TopicInfo is one topic and its type, "*" if that is not known.
 type TopicInfo struct{ Name, Type string }
 
-// PublishedTopics lists the topics that have a publisher.
-func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) { panic("tcpros: not yet") }
+func newMaster(uri, hostport, callerID string, d *dialer) *Master {
+	return &Master{uri, hostport, callerID, &http.Transport{
+		// No Proxy: the graph is local, and a proxy would see every parameter.
+		DialContext:         d.DialContext,
+		DisableCompression:  true,
+		MaxIdleConnsPerHost: 2,
+		MaxIdleConns:        64,
+		IdleConnTimeout:     10 * time.Second,
+		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
+		MaxResponseHeaderBytes: 32 << 10,
+	}}
+}
 
-// LookupNode returns the slave URI of a node.
-func (m *Master) LookupNode(ctx context.Context, name string) (string, error) {
-	panic("tcpros: not yet")
+// close drops idle connections.
+func (m *Master) close() { m.http.(*http.Transport).CloseIdleConnections() }
+
+// URI returns the master's URI.
+func (m *Master) URI() string { return m.uri }
+
+// PublishedTopics lists the topics that have a publisher.
+func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
+	var rows [][]string
+	err := m.call(ctx, m.hostport, "getPublishedTopics", func(hc *http.Client) (err error) {
+		rows, err = apimaster.NewClient(m.hostport, m.callerID, hc).GetPublishedTopics("")
+		return err
+	})
+	out := make([]TopicInfo, 0, len(rows))
+	for _, r := range rows {
+		if len(r) == 2 {
+			out = append(out, TopicInfo{r[0], r[1]})
+		}
+	}
+	return out, err
+}
+
+// LookupNode returns the slave URI of a node. The name must be resolved.
+func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err error) {
+	if err := CheckName(name); err != nil {
+		return "", err // goroslib does not escape what it sends
+	}
+	err = m.call(ctx, m.hostport, "lookupNode", func(hc *http.Client) (err error) {
+		uri, err = apimaster.NewClient(m.hostport, m.callerID, hc).LookupNode(name)
+		return err
+	})
+	return uri, err
 }
 
 // NodeSubscriptions asks the node at uri what it subscribes to.
 func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
-	panic("tcpros: not yet")
+	return m.nodeTopics(ctx, uri, "getSubscriptions") // goroslib has no such call
 }
 
 // NodePublications asks the node at uri what it publishes.
 func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
-	panic("tcpros: not yet")
+	return m.nodeTopics(ctx, uri, "getPublications")
+}
+
+func (m *Master) nodeTopics(ctx context.Context, uri, method string) ([]TopicInfo, error) {
+	v, err := m.raw(ctx, uri, method)
+	if err != nil {
+		return nil, err
+	}
+	rows, ok := v.([]any)
+	if !ok {
+		return nil, &CallError{method, uri, fmt.Errorf("answered %T instead of a list", v), true}
+	}
+	var out []TopicInfo
+	for _, row := range rows {
+		if r, ok := row.([]any); ok && len(r) == 2 {
+			name, ok1 := r[0].(string)
+			typ, ok2 := r[1].(string)
+			if ok1 && ok2 {
+				out = append(out, TopicInfo{name, typ})
+			}
+		}
+	}
+	return out, nil
 }
 
 // Param returns a parameter; ok is false when it is not set. The value is int,
 // bool, string, float64, time.Time, []byte, []any or map[string]any.
 func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err error) {
-	panic("tcpros: not yet")
+	// goroslib reads a parameter only as a type known beforehand.
+	value, err = m.raw(ctx, m.uri, "getParam", key)
+	if errors.Is(err, ErrStatus) {
+		return nil, false, nil
+	}
+	return value, err == nil, err
 }
 
 // SetParam sets a parameter.
 func (m *Master) SetParam(ctx context.Context, key string, value any) error {
-	panic("tcpros: not yet")
+	if err := CheckName(key); err != nil {
+		return err
+	}
+	set := func(hc *http.Client) error {
+		c := apiparam.NewClient(m.hostport, m.callerID, hc)
+		switch v := value.(type) {
+		case bool:
+			return c.SetParamBool(key, v)
+		case int:
+			return c.SetParamInt(key, v)
+		default:
+			return errors.ErrUnsupported
+		}
+	}
+	switch value.(type) {
+	case bool, int:
+		return m.call(ctx, m.hostport, "setParam", set)
+	}
+	// goroslib does not escape strings, and has no lists and maps.
+	_, err := m.raw(ctx, m.uri, "setParam", key, value)
+	return err
+}
+
+// pid returns the master's process ID. goroslib has the call in its slave client.
+func (m *Master) pid(ctx context.Context) (pid int, err error) {
+	err = m.call(ctx, m.hostport, "getPid", func(hc *http.Client) (err error) {
+		pid, err = apislave.NewClient(m.hostport, m.callerID, hc).GetPid()
+		return err
+	})
+	return pid, err
+}
+
+func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) (uris []string, err error) {
+	err = m.call(ctx, m.hostport, "registerSubscriber", func(hc *http.Client) (err error) {
+		uris, err = apimaster.NewClient(m.hostport, m.callerID, hc).RegisterSubscriber(topic, typ, uri)
+		return err
+	})
+	return uris, err
+}
+
+func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) error {
+	return m.call(ctx, m.hostport, "registerPublisher", func(hc *http.Client) error {
+		_, err := apimaster.NewClient(m.hostport, m.callerID, hc).RegisterPublisher(topic, typ, uri)
+		return err
+	})
+}
+
+func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
+	method := "unregisterSubscriber"
+	if k.pub {
+		method = "unregisterPublisher"
+	}
+	err := m.call(ctx, m.hostport, method, func(hc *http.Client) error {
+		c := apimaster.NewClient(m.hostport, m.callerID, hc)
+		if k.pub {
+			return c.UnregisterPublisher(k.topic, uri)
+		}
+		return c.UnregisterSubscriber(k.topic, uri)
+	})
+	if c := (*CallError)(nil); errors.As(err, &c) && c.answered {
+		return nil // it was not registered, which is as good
+	}
+	return err
+}
+
+// requestTopic asks the node at hostport for its TCPROS address of a topic.
+func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (address string, err error) {
+	var proto []any
+	err = m.call(ctx, hostport, "requestTopic", func(hc *http.Client) (err error) {
+		proto, err = apislave.NewClient(hostport, m.callerID, hc).RequestTopic(topic, [][]any{{"TCPROS"}})
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(proto) >= 3 && proto[0] == "TCPROS" {
+		host, ok1 := proto[1].(string)
+		port, ok2 := proto[2].(int)
+		if ok1 && ok2 && host != "" && port > 0 && port < 1<<16 {
+			return net.JoinHostPort(host, strconv.Itoa(port)), nil
+		}
+	}
+	return "", &CallError{"requestTopic", hostport, fmt.Errorf("answered %.100q, not a TCPROS address", fmt.Sprint(proto)), true}
+}
+
+// call runs one call of a goroslib client with an HTTP client of our own.
+func (m *Master) call(ctx context.Context, hostport, method string, do func(*http.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	answered := false
+	if err := do(m.client(ctx, &answered)); err != nil {
+		return &CallError{method, hostport, bare(err), answered}
+	}
+	return nil
+}
+
+// raw makes a call that goroslib lacks.
+func (m *Master) raw(ctx context.Context, uri, method string, args ...any) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	hostport, err := splitURI(uri)
+	if err != nil {
+		return nil, &CallError{Method: method, Host: uri, Err: err}
+	}
+	answered := false
+	v, err := xmlrpc.Call(ctx, m.client(ctx, &answered), uri, method, append([]any{m.callerID}, args...)...)
+	if err != nil {
+		return nil, &CallError{method, hostport, bare(err), answered}
+	}
+	return v.([]any)[2], nil // the transport has checked the shape
+}
+
+// bare takes off net/http's wrapping, which repeats method and URL.
+func bare(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// roundTrip makes a RoundTripper of a function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// client returns an HTTP client whose calls end with ctx and whose replies are
+// known to be small, not too deep, and of the shape [1, text, value]: goroslib
+// takes no context, decodes without limits and forgets the status of a refusal.
+// answered is set when a sound reply came.
+func (m *Master) client(ctx context.Context, answered *bool) *http.Client {
+	return &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			r = r.WithContext(ctx)
+			// Never sent, being empty: it lets net/http repeat the call when the server
+			// has closed the idle connection. All calls of ROS can be repeated.
+			r.Header["Idempotency-Key"] = []string{}
+			resp, err := m.http.RoundTrip(r)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				return resp, err
+			}
+			body, err := io.ReadAll(io.LimitReader(resp.Body, maxReplyBytes+1))
+			_ = resp.Body.Close() // read to its end or given up
+			if err != nil {
+				return nil, err
+			}
+			body, err = checkReply(body)
+			if *answered = err == nil || errors.Is(err, ErrStatus); err != nil {
+				return nil, err
+			}
+			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			return resp, nil
+		}),
+	}
+}
+
+// checkReply returns the reply in the plainest spelling, or the error that it is.
+func checkReply(body []byte) ([]byte, error) {
+	v, err := xmlrpc.ParseResponse(body, xmlrpc.Limits{BodyBytes: maxReplyBytes, Depth: maxReplyDepth})
+	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {
+		return nil, &StatusError{f.Code, f.Text}
+	}
+	if err != nil {
+		return nil, err
+	}
+	reply, ok := v.([]any)
+	if !ok || len(reply) != 3 {
+		return nil, fmt.Errorf("answered %T instead of [code, text, value]", v)
+	}
+	code, ok := reply[0].(int)
+	if !ok {
+		return nil, fmt.Errorf("answered a status of %T", reply[0])
+	}
+	text, _ := reply[1].(string)
+	if code != 1 {
+		return nil, &StatusError{code, text}
+	}
+	return xmlrpc.AppendResponse(nil, v)
 }

@@ -2,19 +2,41 @@ package tcpros
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
 	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
+
+// farewellBudget bounds what Close spends on the master.
+const farewellBudget = time.Second
 
 // NodeOptions say who the node is and where its master is.
 type NodeOptions struct {
-	BaseName   string                    // name without namespace, such as "record"
-	Anonymous  bool                      // add _<wall nanoseconds>, unless __name is given
-	Args       Args                      // from ParseArgs
-	Getenv     func(string) string       // nil means os.Getenv; empty text counts as unset
-	MasterURI  string                    // overrides __master and ROS_MASTER_URI
-	Bind       string                    // address to listen on; empty means chosen, see the package's README part
+	BaseName  string              // name without namespace, such as "record"
+	Anonymous bool                // add _<wall nanoseconds>, unless __name is given
+	Args      Args                // from ParseArgs
+	Getenv    func(string) string // nil means os.Getenv; empty text counts as unset
+	MasterURI string              // overrides __master and ROS_MASTER_URI
+
+	// Bind is the address to listen on. Empty means the address that is advertised
+	// (ROS_IP, ROS_HOSTNAME), loopback if neither is set and the master is on
+	// loopback, and all addresses if others may know the advertised host under
+	// another address.
+	Bind string
+
 	Log        *zap.Logger               // nil means none
 	OnShutdown func(reason, peer string) // called for the slave API's shutdown, must not block; nil refuses the call
 	LookupHost LookupHostFunc            // nil means the system's resolver
@@ -24,37 +46,268 @@ type NodeOptions struct {
 type LookupHostFunc func(ctx context.Context, host string) ([]netip.Addr, error)
 
 // Node is one ROS node.
-type Node struct{}
+type Node struct {
+	name       string
+	host       string // advertised
+	uri        string // of the slave API
+	port       int    // of the TCPROS server
+	names      *names
+	log        *zap.Logger
+	master     *Master
+	dialer     *dialer
+	reg        *registrar
+	api        *xmlrpc.Server
+	onShutdown func(reason, peer string)
+
+	keepAlive atomic.Bool
+	draining  atomic.Bool
+	links     atomic.Int64 // last link ID given out
+
+	stopReg func()                          // ends the registrar
+	stopAll func()                          // ends everything that start started
+	start   func(func(ctx context.Context)) // runs a function until stopAll
+	child   func() (context.Context, context.CancelFunc)
+	wait    func() // until all have returned
+
+	mu     sync.Mutex
+	closed bool
+	subs   map[string]*Subscription
+	pubs   map[string]*Publication
+}
 
 // NewNode listens and serves, and returns at once even when the master is away.
 // ctx bounds this call only; the node lives until Close.
-func NewNode(ctx context.Context, o NodeOptions) (*Node, error) { panic("tcpros: not yet") }
+func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	n := &Node{
+		log: o.Log, onShutdown: o.OnShutdown, dialer: &dialer{lookup: o.LookupHost},
+		subs: map[string]*Subscription{}, pubs: map[string]*Publication{},
+	}
+	if n.log == nil {
+		n.log = zap.NewNop()
+	}
+	if n.dialer.lookup == nil {
+		n.dialer.lookup = systemLookup
+	}
+	uri, hostport, err := masterURI(o, getenv)
+	if err != nil {
+		return nil, err
+	}
+	anonymous := ""
+	if o.Anonymous {
+		anonymous = strconv.FormatInt(time.Now().UnixNano(), 10)
+	}
+	if n.names, err = newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
+		return nil, err
+	}
+	n.name = n.names.node
+	n.keepAlive.Store(true)
+	n.master = newMaster(uri, hostport, n.name, n.dialer)
+	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
+	if err := checkHost(at.host); err != nil {
+		return nil, err
+	}
+	n.host = at.host
+	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.why))
+	return n, n.serve(ctx, at.bind, o.Args)
+}
+
+// serve opens both ports and starts the node's goroutines.
+func (n *Node) serve(ctx context.Context, bind string, a Args) error {
+	var lc net.ListenConfig
+	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
+	if ip, err := netip.ParseAddr(bind); err == nil && ip.Is6() {
+		network = "tcp6"
+	}
+	api, err := lc.Listen(ctx, network, net.JoinHostPort(bind, "0"))
+	if err != nil {
+		return fmt.Errorf("tcpros: slave API: %w", err)
+	}
+	data, err := lc.Listen(ctx, network, net.JoinHostPort(bind, strconv.Itoa(a.Port)))
+	if err != nil {
+		_ = api.Close() // nobody knows it yet
+		return fmt.Errorf("tcpros: server: %w", err)
+	}
+	n.port = data.Addr().(*net.TCPAddr).Port
+	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
+	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
+	n.reg = &registrar{
+		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name,
+		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
+	}
+	n.launch()
+
+	server := &tcprosServer{node: n, ln: data}
+	// owner: Node; both end with Close.
+	n.start(func(context.Context) {
+		if err := n.api.Serve(api); err != nil {
+			n.log.Error("slave API ended", zap.Error(err))
+		}
+	})
+	n.start(server.run)
+	return nil
+}
+
+// launch prepares start and wait, and runs the registrar, which ends before the rest.
+func (n *Node) launch() {
+	var wg sync.WaitGroup
+	all, stopAll := context.WithCancel(context.Background()) // Close ends it
+	n.stopAll, n.wait = stopAll, wg.Wait
+	n.start = func(f func(context.Context)) {
+		// owner: Node; ends with Close, or when f is done.
+		wg.Go(func() { f(all) })
+	}
+	n.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(all) }
+	ctx, cancel := n.child()
+	ended := make(chan struct{})
+	n.stopReg = func() {
+		cancel()
+		<-ended
+	}
+	n.start(func(context.Context) {
+		defer close(ended)
+		n.reg.run(ctx)
+	})
+}
 
 // Name returns the node's resolved name, its caller ID.
-func (n *Node) Name() string { panic("tcpros: not yet") }
+func (n *Node) Name() string { return n.name }
 
 // URI returns the URI of the node's slave API.
-func (n *Node) URI() string { panic("tcpros: not yet") }
+func (n *Node) URI() string { return n.uri }
 
 // MasterURI returns the URI of the node's master.
-func (n *Node) MasterURI() string { panic("tcpros: not yet") }
+func (n *Node) MasterURI() string { return n.master.uri }
 
 // Resolve returns the full name that name stands for, remapping included.
-func (n *Node) Resolve(name string) (string, error) { panic("tcpros: not yet") }
+func (n *Node) Resolve(name string) (string, error) { return n.names.resolve(name) }
 
 // Master returns a client of the node's master.
-func (n *Node) Master() *Master { panic("tcpros: not yet") }
+func (n *Node) Master() *Master { return n.master }
 
 // Subscribe starts to receive a topic. Registration happens in the background and
 // is repeated for ever.
-func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) { panic("tcpros: not yet") }
+func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	topic, err := n.Resolve(o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return nil, ErrClosed
+	}
+	if old := n.subs[topic]; old != nil {
+		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+	}
+	s := newSubscription(n, topic, o)
+	n.subs[topic] = s
+	ctx, cancel := n.child()
+	s.cancel = cancel
+	n.start(func(context.Context) { s.run(ctx) })
+	n.reg.want(regKey{topic: topic}, o.Type, s.setPublishers)
+	return s, nil
+}
 
-// Advertise starts to offer a topic.
-func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) { panic("tcpros: not yet") }
+// Advertise starts to offer a topic. A topic is offered once by a node: with one
+// type, to which any number of sources may publish.
+func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	topic, err := n.Resolve(o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed || n.draining.Load() {
+		return nil, ErrClosed
+	}
+	if old := n.pubs[topic]; old != nil {
+		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+	}
+	p := &Publication{node: n, opts: o, topic: topic}
+	n.pubs[topic] = p
+	n.reg.want(regKey{true, topic}, o.Type, nil)
+	return p, nil
+}
 
-// Drain ends publishing.
-func (n *Node) Drain(ctx context.Context) error { panic("tcpros: not yet") }
+func (n *Node) dropSubscription(s *Subscription) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.subs[s.topic] == s {
+		delete(n.subs, s.topic)
+		n.reg.forget(regKey{topic: s.topic})
+	}
+}
 
-// Close unregisters everything, within ctx and at most one second, and ends every
-// goroutine of the node.
-func (n *Node) Close(ctx context.Context) error { panic("tcpros: not yet") }
+func (n *Node) dropPublication(p *Publication) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pubs[p.topic] == p {
+		delete(n.pubs, p.topic)
+		n.reg.forget(regKey{true, p.topic})
+	}
+}
+
+func (n *Node) publication(topic string) *Publication {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.draining.Load() {
+		return nil
+	}
+	return n.pubs[topic]
+}
+
+func (n *Node) allPublications() []*Publication {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.topic, b.topic) })
+}
+
+func (n *Node) allSubscriptions() []*Subscription {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.SortedFunc(maps.Values(n.subs), func(a, b *Subscription) int { return strings.Compare(a.topic, b.topic) })
+}
+
+func (n *Node) nextLink() int { return int(n.links.Add(1)) }
+
+// Close ends every link, unregisters everything, within ctx and at most one second,
+// and ends every goroutine of the node. The error is about unregistering: all else
+// is done in any case. Publications are not flushed: see Drain.
+func (n *Node) Close(ctx context.Context) error {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return ErrClosed
+	}
+	n.closed = true
+	subs, pubs := slices.Collect(maps.Values(n.subs)), slices.Collect(maps.Values(n.pubs))
+	n.mu.Unlock()
+	n.stopReg()
+	for _, p := range pubs {
+		for _, l := range p.shut() {
+			l.close()
+		}
+	}
+	for _, s := range subs {
+		s.cancel()
+	}
+	ctx, cancel := context.WithTimeout(ctx, farewellBudget)
+	defer cancel()
+	err := n.reg.farewell(ctx)
+	n.stopAll()
+	n.master.close()
+	err = errors.Join(err, n.api.Close())
+	n.wait()
+	return err
+}

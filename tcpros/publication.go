@@ -1,41 +1,134 @@
 package tcpros
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
 // AdvertiseOptions say what is offered.
 type AdvertiseOptions struct {
 	Topic             string
 	Type              string
 	MD5Sum            string
 	MessageDefinition string
-	Latching          bool
-	QueueFrames       int // frames held for each subscriber; zero means unlimited
+	Latching          bool // told to subscribers; each Source says for itself whether it latches
+	QueueFrames       int  // frames held for each subscriber; zero means unlimited
+}
+
+func (o AdvertiseOptions) check() error {
+	switch {
+	case o.MD5Sum == "" || o.MD5Sum == AnyMD5:
+		return fmt.Errorf("tcpros: advertise %q with md5sum %q: a publisher needs a definite one", o.Topic, o.MD5Sum)
+	case o.Type == "" || o.Type == anyType:
+		return fmt.Errorf("tcpros: advertise %q with type %q: a publisher needs a definite one", o.Topic, o.Type)
+	case o.QueueFrames < 0:
+		return fmt.Errorf("tcpros: advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
+	}
+	return checkType(o.Type)
+}
+
+// checkType refuses types that cannot be one. They reach the master through an
+// encoder that escapes nothing, and may come from a hostile bag.
+func checkType(typ string) error {
+	if typ == anyType {
+		return nil
+	}
+	ok := len(typ) <= maxNameBytes && strings.Count(typ, "/") <= 1
+	for _, c := range typ {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_/-.", c))
+	}
+	if !ok {
+		return &NameError{fmt.Sprintf("%.80s", typ), "not a message type"}
+	}
+	return nil
 }
 
 // Publication offers one topic to all its subscribers.
-type Publication struct{}
+type Publication struct {
+	node  *Node
+	opts  AdvertiseOptions
+	topic string
+
+	gone   atomic.Uint64 // frames dropped on links that have ended
+	unsent atomic.Uint64 // frames published when nothing could be sent any more
+
+	mu      sync.Mutex
+	links   []*outLink
+	sources []*Source // those that latch
+	closed  bool
+}
 
 // Source is one original publisher of a topic.
-type Source struct{}
+type Source struct {
+	p     *Publication
+	latch bool
+	last  []byte // with p.mu held; nil until the first Publish
+}
 
 // Source adds a source. The last frame of a latching source is sent to each new
 // subscriber.
-func (p *Publication) Source(latching bool) *Source { panic("tcpros: not yet") }
+func (p *Publication) Source(latching bool) *Source {
+	s := &Source{p: p, latch: latching}
+	if latching {
+		p.mu.Lock()
+		p.sources = append(p.sources, s)
+		p.mu.Unlock()
+	}
+	return s
+}
 
 // Publish sends a frame, <u32 length><payload>, to every subscriber. The frame is
 // shared and must not be modified afterwards. It never blocks: a full queue drops
 // its oldest frame and counts it.
-func (s *Source) Publish(frame []byte) { panic("tcpros: not yet") }
+func (s *Source) Publish(frame []byte) {
+	p := s.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		p.unsent.Add(1)
+		return
+	}
+	if s.latch {
+		s.last = frame
+	}
+	for _, l := range p.links {
+		l.push(frame)
+	}
+}
 
 // Topic returns the resolved name.
-func (p *Publication) Topic() string { panic("tcpros: not yet") }
+func (p *Publication) Topic() string { return p.topic }
 
 // Subscribers returns the number of links that are up.
-func (p *Publication) Subscribers() int { panic("tcpros: not yet") }
+func (p *Publication) Subscribers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
 
-// Dropped returns how many frames full queues have dropped, over all subscribers.
-func (p *Publication) Dropped() uint64 { panic("tcpros: not yet") }
+// Dropped returns how many frames full queues have dropped, over all subscribers
+// that are or were there, and how many were published after the end.
+func (p *Publication) Dropped() uint64 {
+	n := p.gone.Load() + p.unsent.Load()
+	for _, s := range p.Stats() {
+		n += s.Dropped
+	}
+	return n
+}
 
 // Stats returns the state of each link.
-func (p *Publication) Stats() []SubscriberStats { panic("tcpros: not yet") }
+func (p *Publication) Stats() []SubscriberStats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]SubscriberStats, len(p.links))
+	for i, l := range p.links {
+		out[i] = l.snapshot()
+	}
+	return out
+}
 
 // SubscriberStats is the state of the link to one subscriber.
 type SubscriberStats struct {
@@ -48,4 +141,92 @@ type SubscriberStats struct {
 }
 
 // Close ends every link at once, without flushing. Unregistering is left to the node.
-func (p *Publication) Close() { panic("tcpros: not yet") }
+func (p *Publication) Close() {
+	p.node.dropPublication(p)
+	for _, l := range p.shut() {
+		l.close()
+		<-l.done
+	}
+}
+
+// shut ends publishing and returns the links.
+func (p *Publication) shut() []*outLink {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	return slices.Clone(p.links)
+}
+
+func (p *Publication) allLinks() []*outLink {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.links)
+}
+
+// header is the reply to a subscriber that is accepted.
+func (p *Publication) header() Header {
+	latching := "0"
+	p.mu.Lock()
+	if p.opts.Latching || len(p.sources) > 0 {
+		latching = "1"
+	}
+	p.mu.Unlock()
+	return Header{
+		{Key: "callerid", Value: p.node.name},
+		{Key: "latching", Value: latching},
+		{Key: "md5sum", Value: p.opts.MD5Sum},
+		{Key: "message_definition", Value: p.opts.MessageDefinition},
+		{Key: "topic", Value: p.topic},
+		{Key: "type", Value: p.opts.Type},
+	}
+}
+
+// refuse returns the text that a subscriber with header h is refused with, or the
+// empty string. Only the md5sum is compared, as in roscpp: types get renamed.
+func (p *Publication) refuse(h Header) string {
+	md5 := h.get("md5sum")
+	if md5 == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
+		return ""
+	}
+	return fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
+		h.get("callerid"), p.topic, h.get("type"), md5, p.opts.Type, p.opts.MD5Sum)
+}
+
+// add puts a link into service: first the latched frames, then what is published
+// from this moment on. A link of the same node is replaced: its old one is half
+// open, or the node restarted.
+func (p *Publication) add(l *outLink) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	for i, old := range p.links {
+		if old.callerID == l.callerID {
+			old.close()
+			p.removeAt(i)
+			break
+		}
+	}
+	for _, s := range p.sources {
+		if s.last != nil {
+			l.first = append(l.first, s.last)
+		}
+	}
+	p.links = append(p.links, l)
+	return true
+}
+
+// remove takes a link out of service.
+func (p *Publication) remove(l *outLink) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.links, l); i >= 0 {
+		p.removeAt(i)
+	}
+}
+
+func (p *Publication) removeAt(i int) {
+	p.gone.Add(p.links[i].snapshot().Dropped)
+	p.links = slices.Delete(p.links, i, i+1)
+}

@@ -9,6 +9,8 @@
 //   - shutdown is refused unless Options.OnShutdown is set;
 //   - when a node is replaced by another of the same name, the subscribers of its
 //     topics are told (rosmaster leaves them with the old publisher);
+//   - a node being replaced cannot take its name back by subscribing a parameter,
+//     which roscpp does while it shuts down (with rosmaster both nodes end);
 //   - a subscriber below a parameter that becomes a plain value is told that its
 //     own parameter is gone (rosmaster tells it only if the new value is a struct);
 //   - updates that a node did not take in time are repeated a few times, with the

@@ -95,6 +95,12 @@ func (m *Master) subscribeParam(c call) reply {
 	if !ok {
 		v = map[string]any{} // how ROS says "not set"
 	}
+	if m.reg.wasReplaced(from) {
+		// roscpp logs that it is being shut down, and for its first log line subscribes
+		// a parameter. rosmaster takes that for a new node and shuts down the one that
+		// has just taken the name, so that both are gone.
+		return success(v, "Subscribed to parameter [%s]", key)
+	}
 	m.bumped(from.caller, m.reg.register(paramSubscriber, subscriptionKey(key), from), "")
 	m.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(v, "Subscribed to parameter [%s]", key)

@@ -23,8 +23,9 @@ type ref struct {
 }
 
 type node struct {
-	uri  string
-	regs map[regKey]struct{}
+	uri      string
+	replaced string // URI of the node whose name this one took; may be empty
+	regs     map[regKey]struct{}
 }
 
 type regKey struct {
@@ -82,9 +83,15 @@ func (r *registry) node(c ref) (*node, bump) {
 	if known {
 		b = bump{n.uri, r.forget(c.caller, n)}
 	}
-	n = &node{c.uri, map[regKey]struct{}{}}
+	n = &node{c.uri, b.uri, map[regKey]struct{}{}}
 	r.nodes[c.caller] = n
 	return n, b
+}
+
+// wasReplaced reports whether c is the node that the present one of that name replaced.
+func (r *registry) wasReplaced(c ref) bool {
+	n, ok := r.nodes[c.caller]
+	return ok && n.uri != c.uri && n.replaced == c.uri
 }
 
 // forget removes a node with all its registrations and returns the topics it published.

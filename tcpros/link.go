@@ -1,0 +1,244 @@
+package tcpros
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// AnyMD5 in a header matches every md5sum.
+const AnyMD5 = "*"
+
+const anyType = "*"
+
+// Waits between attempts to reach a publisher.
+const (
+	retryFirst   = 100 * time.Millisecond
+	retryMost    = 20 * time.Second
+	retryJitter  = 0.2
+	retryHealthy = 10 * time.Second // a link that lived this long starts over at retryFirst
+	retryQuietly = 3                // refused connections in a row before it is worth a warning
+)
+
+// backoff doubles a wait and varies it, so that many nodes do not return in step.
+type backoff struct{ next time.Duration }
+
+func (b *backoff) reset() { b.next = 0 }
+
+func (b *backoff) wait() time.Duration {
+	b.next = min(max(b.next, retryFirst), retryMost)
+	d := b.next
+	b.next = min(2*d, retryMost)
+	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
+}
+
+// inLink is the link to one publisher, kept up as long as the publisher is listed.
+type inLink struct {
+	sub      *Subscription
+	uri      string // the publisher's slave API
+	hostport string // of uri
+	id       int
+	run      func() // the link's goroutine
+	cancel   context.CancelFunc
+	kick     chan struct{} // ends a wait between attempts
+
+	listed atomic.Bool // by the master
+	isUp   atomic.Bool
+	name   atomic.Pointer[string] // for getBusInfo, while up
+	stats  linkCounters
+
+	// Owned by Subscription.run.
+	epoch int    // of the last list that named the publisher
+	quiet int    // checks without progress
+	seen  uint64 // bytes at the last check
+
+	// Owned by the link's goroutine.
+	said    map[string]time.Time // when each kind of trouble was logged
+	refused int                  // connections refused in a row
+}
+
+func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
+	l := &inLink{
+		sub: s, uri: uri, hostport: hostport, id: s.node.nextLink(),
+		kick: make(chan struct{}, 1), said: map[string]time.Time{},
+	}
+	l.listed.Store(true)
+	ctx, l.cancel = context.WithCancel(ctx)
+	l.run = func() {
+		defer l.cancel()
+		l.keepUp(ctx)
+	}
+	return l
+}
+
+// left reports whether the current master does not list the publisher.
+func (l *inLink) left(epoch int) bool { return !l.listed.Load() || l.epoch != epoch }
+
+func (l *inLink) kickOff() {
+	select {
+	case l.kick <- struct{}{}:
+	default: // one is pending
+	}
+}
+
+// keepUp connects again and again until the publisher is no longer listed.
+func (l *inLink) keepUp(ctx context.Context) {
+	var b backoff
+	for ctx.Err() == nil && l.listed.Load() {
+		select {
+		case <-l.kick: // older than this attempt
+		default:
+		}
+		lived, err := l.session(ctx)
+		if lived >= retryHealthy {
+			b.reset()
+		}
+		if ctx.Err() != nil || !l.listed.Load() {
+			return
+		}
+		wait := b.wait()
+		l.complain(err, lived > 0, wait)
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-l.kick:
+			b.reset()
+		}
+		t.Stop()
+	}
+}
+
+// session is one connection, from asking for the address to its end. lived is how
+// long it carried messages.
+func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
+	n := l.sub.node
+	address, err := n.master.requestTopic(ctx, l.hostport, l.sub.topic)
+	if err != nil {
+		return 0, err
+	}
+	conn, err := n.dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is written after the header
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	setKeepAlive(conn, n.keepAlive.Load())
+	header, err := l.handshake(conn)
+	if err != nil {
+		return 0, err
+	}
+	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, conn.RemoteAddr().String(), header})
+	if err != nil {
+		return 0, err
+	}
+	return l.carry(ctx, conn, sink)
+}
+
+// handshake exchanges headers and checks the publisher's.
+func (l *inLink) handshake(conn net.Conn) (Header, error) {
+	// One absolute deadline: a peer that sends a byte now and then gains nothing.
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return nil, err
+	}
+	o := l.sub.opts
+	noDelay := "0"
+	if o.TCPNoDelay {
+		noDelay = "1"
+	}
+	// Always what was asked for: roscpp's wildcard decays after the first publisher,
+	// and refuses a second type on the topic.
+	hello := AppendHeader(nil, Header{
+		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "md5sum", Value: o.MD5Sum},
+		{Key: "tcp_nodelay", Value: noDelay},
+		{Key: "topic", Value: l.sub.topic},
+		{Key: "type", Value: o.Type},
+	})
+	if _, err := conn.Write(hello); err != nil {
+		return nil, err
+	}
+	h, err := ReadHeader(conn)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = &HeaderError{Reason: "the publisher closed the link instead", Err: err}
+		}
+		return nil, err
+	}
+	if text, ok := h.Get("error"); ok {
+		return nil, &PeerError{text}
+	}
+	for _, key := range []string{"md5sum", "type"} {
+		if _, ok := h.Get(key); !ok {
+			return nil, &HeaderError{Reason: "Publisher header did not have required element: " + key}
+		}
+	}
+	return h, conn.SetDeadline(time.Time{})
+}
+
+// carry reads messages until the link ends.
+func (l *inLink) carry(ctx context.Context, conn net.Conn, sink LinkSink) (time.Duration, error) {
+	name := linkName(conn)
+	l.name.Store(&name)
+	l.isUp.Store(true)
+	l.sub.up.Add(1)
+	l.refused = 0
+	l.sub.log.Debug("link up", zap.String("publisher", l.uri), zap.String("peer", conn.RemoteAddr().String()))
+	start := time.Now()
+	err := newFrameReader(conn, sink, int64(l.sub.opts.MaxMessageBytes), &l.stats).run()
+	lived := time.Since(start)
+	l.sub.up.Add(-1)
+	l.isUp.Store(false)
+	if ctx.Err() != nil {
+		err = nil // we closed it
+	}
+	sink.Closed(err)
+	return max(lived, 1), err
+}
+
+// complain logs why an attempt ended, once a minute for each kind of trouble. A
+// link that ends is no news: its node may be about to leave, and it is tried again.
+func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
+	kind, text := "end", "link ended"
+	resolve := (*ResolveError)(nil)
+	switch {
+	case errors.As(err, &resolve):
+		kind = "resolve"
+		text = fmt.Sprintf("cannot resolve host %q of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", resolve.Host)
+	case errors.Is(err, ErrPeer):
+		kind, text = "refused", "publisher refuses the link"
+	case errors.Is(err, ErrHeader) && !errors.Is(err, io.EOF):
+		kind, text = "header", "publisher answers no proper connection header"
+	case errors.Is(err, ErrTooLarge):
+		kind, text = "large", "message too large: link closed"
+	case errors.Is(err, ErrStalled):
+		kind, text = "stalled", "publisher stopped in the middle of a message: link closed"
+	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		l.sub.log.Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+		return
+	case wasUp:
+		text = "link lost"
+	default:
+		// A node that is killed keeps its registration: no news until it stays away.
+		if l.refused++; l.refused < retryQuietly {
+			l.sub.log.Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+			return
+		}
+		kind, text = "away", "publisher is listed but not reached"
+	}
+	now := time.Now()
+	if last, ok := l.said[kind]; ok && now.Sub(last) < sayAgain {
+		return
+	}
+	l.said[kind] = now
+	l.sub.log.Warn(text, zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+}

@@ -1,0 +1,374 @@
+package tcpros
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// The registrar's rhythm.
+const (
+	identifyEvery  = 2 * time.Second  // is it still the same master, and does it know us
+	reconcileEvery = 10 * time.Second // repeat each subscriber's registration for its publisher list
+	contactFirst   = 50 * time.Millisecond
+	contactMost    = time.Second
+	refusedWait    = 5 * time.Second // after the master answered a registration with an error
+	hintBurst      = 10              // publisherUpdates confirmed at once for one topic
+	hintEvery      = time.Second     // and then one each
+	farewellCalls  = 8               // unregister calls under way at once
+)
+
+// regKey names one registration.
+type regKey struct {
+	pub   bool
+	topic string
+}
+
+// regEntry is one registration as wanted and as the master knows it.
+type regEntry struct {
+	key   regKey
+	typ   string
+	apply func(publishers) // subscriptions: takes a confirmed list
+	gone  bool             // closed here, to be unregistered
+
+	tried      bool // a call was sent: the master may know it
+	registered bool
+	due        time.Time // not before; zero means now
+	said       time.Time // when a refusal was last logged
+
+	hint      []string // publishers of the last publisherUpdate; nil means none waits
+	tokens    int      // confirmations of hints left, refilled one each hintEvery
+	tokensAt  time.Time
+	confirmed []string // the master's last list
+}
+
+// publishers is what the master says about one topic.
+type publishers struct {
+	uris  []string
+	epoch int  // counts masters: a new one may not yet know publishers that are alive
+	fresh bool // news by publisherUpdate: worth an attempt at once
+}
+
+// registrar keeps the master's idea of this node equal to the node's. One goroutine
+// makes all calls to the master; the others only change what is wanted.
+type registrar struct {
+	log    *zap.Logger
+	master *Master
+	uri    string  // our slave API
+	params []Param // private parameters to set at each new master
+	ns     string  // their namespace: the node's name
+
+	mu      sync.Mutex
+	entries map[regKey]*regEntry
+
+	wake  chan struct{}
+	probe func(keepalive bool) // told /tcp_keepalive of each new master
+
+	// The fields below belong to the goroutine.
+	pid        int
+	runID      string
+	identified bool
+	lost       bool // said that the master is away
+	failures   int  // in a row
+	epoch      int
+	stolen     bool // said that another node has our name
+}
+
+func (r *registrar) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// want adds a registration. apply is nil for a publication.
+func (r *registrar) want(k regKey, typ string, apply func(publishers)) {
+	r.mu.Lock()
+	e := &regEntry{key: k, typ: typ, apply: apply, tokens: hintBurst, tokensAt: time.Now()}
+	if old := r.entries[k]; old != nil {
+		e.tried = old.tried
+	}
+	r.entries[k] = e
+	r.mu.Unlock()
+	r.poke()
+}
+
+// forget ends a registration.
+func (r *registrar) forget(k regKey) {
+	r.mu.Lock()
+	if e := r.entries[k]; e != nil {
+		e.gone, e.due, e.apply = true, time.Time{}, nil
+		if !e.tried {
+			delete(r.entries, k)
+		}
+	}
+	r.mu.Unlock()
+	r.poke()
+}
+
+// hinted notes a publisherUpdate. It reports whether the topic is subscribed to.
+func (r *registrar) hinted(topic string, uris []string) bool {
+	r.mu.Lock()
+	e := r.entries[regKey{topic: topic}]
+	if e == nil || e.gone {
+		r.mu.Unlock()
+		return false
+	}
+	if uris == nil {
+		uris = []string{}
+	}
+	e.hint = uris
+	r.mu.Unlock()
+	r.poke()
+	return true
+}
+
+// run makes the calls until ctx is done.
+func (r *registrar) run(ctx context.Context) {
+	wait := contactFirst
+	var identify time.Time // when next
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		var err error
+		now := time.Now()
+		next := identify
+		switch e, due := r.pick(now); {
+		case !r.identified || !now.Before(identify):
+			if err = r.identify(ctx); err == nil {
+				identify = time.Now().Add(identifyEvery)
+			}
+			next = time.Time{}
+		case e != nil:
+			err = r.do(ctx, e)
+			next = time.Time{}
+		case !due.IsZero() && due.Before(identify):
+			next = due
+		}
+		if err != nil {
+			r.failed(ctx, err)
+			identify = time.Time{}
+			next = time.Now().Add(wait)
+			wait = min(wait*2, contactMost)
+		} else if next.IsZero() {
+			wait = contactFirst
+			continue // there may be more to do
+		}
+		timer.Reset(time.Until(next))
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-r.wakeUnless(err != nil):
+		}
+	}
+}
+
+// wakeUnless returns the wake channel, or nil while the master is away: then only
+// time helps.
+func (r *registrar) wakeUnless(away bool) <-chan struct{} {
+	if away {
+		return nil
+	}
+	return r.wake
+}
+
+// pick returns the most urgent entry that is due, or when the next one will be.
+func (r *registrar) pick(now time.Time) (*regEntry, time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var best *regEntry
+	var bestRank int
+	var next time.Time
+	for _, e := range r.entries {
+		rank, due := e.urgency(now)
+		if rank > bestRank {
+			best, bestRank = e, rank
+		}
+		if rank == 0 && !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	return best, next
+}
+
+// urgency returns a positive rank if the entry is due now, else when it will be.
+func (e *regEntry) urgency(now time.Time) (rank int, due time.Time) {
+	switch {
+	case e.hint != nil && e.registered && !e.gone:
+		if refill := int(now.Sub(e.tokensAt) / hintEvery); refill > 0 {
+			e.tokens, e.tokensAt = min(e.tokens+refill, hintBurst), now
+		}
+		if e.tokens > 0 {
+			return 4, due
+		}
+		return 0, e.tokensAt.Add(hintEvery)
+	case now.Before(e.due):
+		return 0, e.due
+	case e.gone && e.tried:
+		return 3, due
+	case e.gone:
+		return 0, due
+	case !e.registered:
+		return 2, due
+	case !e.key.pub:
+		return 1, due
+	}
+	return 0, due
+}
+
+// do brings the master's idea of one entry up to date.
+func (r *registrar) do(ctx context.Context, e *regEntry) error {
+	r.mu.Lock()
+	gone, hint, known := e.gone, e.hint, e.confirmed
+	e.hint, e.tried = nil, true
+	if hint != nil && e.tokens > 0 {
+		e.tokens--
+	}
+	r.mu.Unlock()
+	switch {
+	case gone:
+		err := r.master.unregister(ctx, e.key, r.uri)
+		if unreachable(ctx, err) {
+			return err
+		}
+		r.mu.Lock()
+		if r.entries[e.key] == e {
+			delete(r.entries, e.key)
+		}
+		r.mu.Unlock()
+		return nil
+	case e.key.pub:
+		return r.settle(ctx, e, r.master.registerPublisher(ctx, e.key.topic, e.typ, r.uri))
+	case hint != nil && e.registered && sameSet(hint, known):
+		r.deliver(e, publishers{known, r.epoch, true}) // a publisher restarted: nothing to confirm
+		return nil
+	}
+	uris, err := r.master.registerSubscriber(ctx, e.key.topic, e.typ, r.uri)
+	if err == nil && slices.ContainsFunc(known, func(u string) bool { return !slices.Contains(uris, u) }) {
+		// Before links are given up: a master that restarted a moment ago has lost its
+		// list, and its word would end links that are alive.
+		if err := r.identify(ctx); err != nil {
+			return err
+		}
+	}
+	if err := r.settle(ctx, e, err); err != nil {
+		return err
+	}
+	if err == nil {
+		r.mu.Lock()
+		e.confirmed = uris
+		r.mu.Unlock()
+		r.deliver(e, publishers{uris, r.epoch, hint != nil})
+	}
+	return nil
+}
+
+// deliver hands a list to the subscription unless it was closed meanwhile.
+func (r *registrar) deliver(e *regEntry, p publishers) {
+	r.mu.Lock()
+	apply := e.apply
+	r.mu.Unlock()
+	if apply != nil {
+		apply(p)
+	}
+}
+
+// settle notes the result of a registration. It returns only errors of contact.
+func (r *registrar) settle(ctx context.Context, e *regEntry, err error) error {
+	if unreachable(ctx, err) {
+		return err
+	}
+	r.succeeded()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		now := time.Now()
+		e.due = now.Add(refusedWait)
+		if now.Sub(e.said) >= sayAgain {
+			e.said = now
+			r.log.Warn("registration refused by the master", zap.String("topic", e.key.topic), zap.Error(err))
+		}
+		return nil
+	}
+	e.registered = true
+	// Spread, so that many topics do not ask in one burst.
+	e.due = time.Now().Add(reconcileEvery - time.Duration(rand.Int64N(int64(reconcileEvery/5)))) //nolint:gosec // jitter
+	return nil
+}
+
+// unreachable reports whether err is one of contact: nothing sound was answered.
+func unreachable(ctx context.Context, err error) bool {
+	if err == nil {
+		return false
+	}
+	c := (*CallError)(nil)
+	return ctx.Err() != nil || !errors.As(err, &c) || !c.answered
+}
+
+func (r *registrar) failed(ctx context.Context, err error) {
+	r.failures++
+	if r.lost || ctx.Err() != nil {
+		return
+	}
+	r.lost = true
+	// The texts are roscpp's: people search logs for them.
+	r.log.Error("Failed to contact master at ["+r.master.hostport+"].  Retrying...", zap.Error(err))
+}
+
+func (r *registrar) succeeded() {
+	if r.lost {
+		r.log.Info("Connected to master at [" + r.master.hostport + "]")
+	}
+	r.lost, r.failures = false, 0
+}
+
+// farewell unregisters everything that the master may know, while ctx lasts. run
+// must have ended.
+func (r *registrar) farewell(ctx context.Context) error {
+	r.mu.Lock()
+	var todo []*regEntry
+	for _, e := range r.entries {
+		if e.tried {
+			todo = append(todo, e)
+		}
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	queue := make(chan *regEntry, len(todo))
+	for _, e := range todo {
+		queue <- e
+	}
+	close(queue)
+	for range min(farewellCalls, len(todo)) {
+		// owner: farewell; ends when the queue is empty or the master is away.
+		wg.Go(func() {
+			for e := range queue {
+				err := r.master.unregister(ctx, e.key, r.uri)
+				if unreachable(ctx, err) {
+					mu.Lock()
+					if first == nil {
+						first = err
+					}
+					mu.Unlock()
+					cancel() // the others would fail alike
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+func sameSet(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+}
