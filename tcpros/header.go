@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
@@ -29,15 +28,8 @@ func (h Header) get(key string) string {
 	return v
 }
 
-// sorted puts the fields in the order in which roscpp and rospy write them.
-func (h Header) sorted() Header {
-	slices.SortStableFunc(h, func(a, b fields.Field) int { return strings.Compare(a.Key, b.Key) })
-	return h
-}
-
 // AppendHeader adds the header as it goes on the wire, length first, to dst.
 func AppendHeader(dst []byte, h Header) []byte {
-	//nolint:gosec // our own headers and those that ReadHeader accepted are far below 4 GiB
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(fields.List(h).Size()))
 	return fields.List(h).Append(dst)
 }
@@ -61,7 +53,7 @@ func ReadHeader(r io.Reader) (Header, error) {
 		at := len(block)
 		block = block[:min(int64(cap(block)), n)]
 		if _, err := io.ReadFull(r, block[at:]); err != nil {
-			if err == io.EOF { //nolint:errorlint // io.ReadFull returns it bare
+			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}
 			return nil, err

@@ -208,7 +208,7 @@ func (l *inLink) carry(ctx context.Context, conn net.Conn, sink LinkSink) (time.
 // complain logs why an attempt ended, once a minute for each kind of trouble. A
 // link that ends is no news: its node may be about to leave, and it is tried again.
 func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
-	kind, text := "end", "link ended"
+	var kind, text string
 	resolve := (*ResolveError)(nil)
 	switch {
 	case errors.As(err, &resolve):
@@ -226,7 +226,7 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 		l.sub.log.Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 		return
 	case wasUp:
-		text = "link lost"
+		kind, text = "lost", "link lost"
 	default:
 		// A node that is killed keeps its registration: no news until it stays away.
 		if l.refused++; l.refused < retryQuietly {

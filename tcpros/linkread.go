@@ -100,7 +100,7 @@ func (f *frameReader) cut() error {
 		need = 0
 	}
 	if count > 0 {
-		f.stats.frames.Add(uint64(count)) //nolint:gosec // not negative
+		f.stats.frames.Add(uint64(count))
 		f.sink.Frames(b[:end:end], count, f.received)
 		f.r += end
 	}

@@ -155,8 +155,8 @@ func (l *outLink) write() {
 
 func (l *outLink) sent(frames int, n int64) {
 	l.mu.Lock()
-	l.frames += uint64(frames) //nolint:gosec // not negative
-	l.bytes += uint64(n)       //nolint:gosec // not negative
+	l.frames += uint64(frames)
+	l.bytes += uint64(n)
 	l.mu.Unlock()
 }
 

@@ -154,4 +154,4 @@ func (n *Node) busStats() []any {
 }
 
 // wire32 wraps a counter to what an XML-RPC integer holds, as roscpp does.
-func wire32(n uint64) int { return int(int32(n)) } //nolint:gosec // wrapping is the point
+func wire32(n uint64) int { return int(int32(n)) }
