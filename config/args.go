@@ -17,12 +17,8 @@ import (
 // optparse) accept: --opt=v and --opt v, unambiguous abbreviations of long
 // options, short clusters (-ajOname), values that begin with a dash, options and
 // positionals in any order, and for the options named in multitoken a list that
-// runs up to the next option. model is the pointer to the kong struct.
-func Expand(args []string, model any, multitoken ...string) ([]string, error) {
-	k, err := kong.New(model)
-	if err != nil {
-		return nil, err
-	}
+// runs up to the next option. k knows the options.
+func Expand(args []string, k *kong.Kong, multitoken ...string) ([]string, error) {
 	e := expander{long: map[string]*kong.Flag{}, short: map[rune]*kong.Flag{}, multitoken: multitoken, rest: args}
 	for _, group := range k.Model.AllFlags(false) {
 		for _, f := range group {

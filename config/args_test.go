@@ -24,6 +24,15 @@ type model struct {
 	Files        []string       `arg:"" optional:""`
 }
 
+func newKong(t *testing.T, model any) *kong.Kong {
+	t.Helper()
+	k, err := kong.New(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -54,7 +63,7 @@ func TestExpand(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := config.Expand(strings.Fields(tc.in), new(model), "topics", "bags")
+			got, err := config.Expand(strings.Fields(tc.in), newKong(t, new(model)), "topics", "bags")
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got %v, want an error with %q", err, tc.wantErr)
@@ -74,11 +83,8 @@ func TestExpand(t *testing.T) {
 func TestExpandedFormIsReadByKong(t *testing.T) {
 	t.Parallel()
 	var m model
-	args, err := config.Expand(strings.Fields("-ajl -2 --embedded-master -x a,b -- -weird"), &m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := kong.New(&m)
+	k := newKong(t, &m)
+	args, err := config.Expand(strings.Fields("-ajl -2 --embedded-master -x a,b -- -weird"), k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,34 +110,83 @@ func (p *Publisher) greet(conn net.Conn) error {
 // it takes them. Message n holds n in bytes 4 to 7 and is a valid std_msgs/String.
 // It returns the time from the first byte to the last.
 func (p *Publisher) Flood(ctx context.Context, size, count int) (time.Duration, error) {
+	var start time.Time
+	err := p.serve(ctx, func(conn net.Conn) error {
+		batch := newFrames(max(1, 64<<10/(4+size)), size) // small messages go out many at a time
+		start = time.Now()
+		for n := 0; n < count; {
+			sent, err := batch.send(conn, n, count-n)
+			if err != nil {
+				return err
+			}
+			n += sent
+		}
+		return nil
+	})
+	return time.Since(start), err
+}
+
+// Pace is Flood with a pause after each message. sent is told how many are out.
+func (p *Publisher) Pace(ctx context.Context, size, count int, pause time.Duration, sent func(int)) error {
+	return p.serve(ctx, func(conn net.Conn) error {
+		one := newFrames(1, size)
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for n := range count {
+			if _, err := one.send(conn, n, 1); err != nil {
+				return err
+			}
+			sent(n + 1)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+}
+
+// serve runs send on the first subscriber's link.
+func (p *Publisher) serve(ctx context.Context, send func(net.Conn) error) error {
 	var conn net.Conn
 	select {
 	case conn = <-p.links:
 	case <-ctx.Done():
-		return 0, fmt.Errorf("load: no subscriber: %w", ctx.Err())
+		return fmt.Errorf("load: no subscriber: %w", ctx.Err())
 	}
 	defer conn.Close()                                                           //nolint:errcheck // all has been written
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
 	defer stop()
-	batch := max(1, 64<<10/(4+size)) // small messages go out many at a time
-	buf := make([]byte, batch*(4+size))
-	for i := range batch {
-		frame := buf[i*(4+size):]
+	return send(conn)
+}
+
+// frames is a run of equal frames but for their numbers.
+type frames struct {
+	buf         []byte
+	count, size int
+}
+
+func newFrames(count, size int) *frames {
+	f := &frames{make([]byte, count*(4+size)), count, size}
+	for i := range count {
+		frame := f.buf[i*(4+size):]
 		binary.LittleEndian.PutUint32(frame, uint32(size))
 		binary.LittleEndian.PutUint32(frame[4:], uint32(size-4))
 	}
-	start := time.Now()
-	for n := 0; n < count; {
-		k := min(batch, count-n)
-		for i := range k {
-			binary.LittleEndian.PutUint32(buf[i*(4+size)+8:], uint32(n+i))
-		}
-		if _, err := conn.Write(buf[:k*(4+size)]); err != nil {
-			return time.Since(start), fmt.Errorf("load: message %d: %w", n, err)
-		}
-		n += k
+	return f
+}
+
+// send writes up to most frames, numbered from n, and returns how many.
+func (f *frames) send(conn net.Conn, n, most int) (int, error) {
+	k := min(f.count, most)
+	for i := range k {
+		binary.LittleEndian.PutUint32(f.buf[i*(4+f.size)+8:], uint32(n+i))
 	}
-	return time.Since(start), nil
+	if _, err := conn.Write(f.buf[:k*(4+f.size)]); err != nil {
+		return 0, fmt.Errorf("load: message %d: %w", n, err)
+	}
+	return k, nil
 }
 
 // Close takes the topic back.
