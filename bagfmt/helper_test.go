@@ -1,0 +1,250 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+var compressions = []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2}
+
+// memFile is a file in memory.
+type memFile struct {
+	b     []byte
+	syncs int
+}
+
+func (f *memFile) Write(p []byte) (int, error) {
+	f.b = append(f.b, p...)
+	return len(p), nil
+}
+
+func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	if end := int(off) + len(p); end > len(f.b) {
+		f.b = append(f.b, make([]byte, end-len(f.b))...)
+	}
+	return copy(f.b[off:], p), nil
+}
+
+func (f *memFile) Sync() error { f.syncs++; return nil }
+
+// msg is a message as tests compare it.
+type msg struct {
+	Topic string
+	Time  bagfmt.Time
+	Data  string
+}
+
+func asMsg(m *bagfmt.Message) msg { return msg{m.Conn.Topic, m.Time, string(m.Data())} }
+
+func header(typ string, more ...bagfmt.Field) bagfmt.ConnectionHeader {
+	return append(bagfmt.ConnectionHeader{
+		{Key: "type", Value: typ},
+		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
+		{Key: "message_definition", Value: "string data\n"},
+	}, more...)
+}
+
+// sample returns messages of three connections, two of them on one topic, with
+// equal, zero and descending times among them.
+func sample(n int) (conns []*bagfmt.Connection, msgs []msg) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		t := bagfmt.Time{Sec: 100 + uint32(i/4), Nsec: uint32(i%3) * 1000}
+		if i == 0 {
+			t = bagfmt.Time{}
+		}
+		data := strings.Repeat(fmt.Sprintf("message %d;", i), rnd.IntN(8))
+		msgs = append(msgs, msg{[]string{"/imu", "/odom", "/imu"}[i%3], t, data})
+	}
+	return []*bagfmt.Connection{
+		{ID: 0, Topic: "/imu", Header: header("a/Imu", bagfmt.Field{Key: "callerid", Value: "/a"})},
+		{ID: 1, Topic: "/odom", Header: header("a/Odom", bagfmt.Field{Key: "latching", Value: "1"})},
+		{ID: 2, Topic: "/imu", Header: header("a/Imu", bagfmt.Field{Key: "callerid", Value: "/b"}, bagfmt.Field{Key: "x", Value: "\x00\xff="})},
+	}, msgs
+}
+
+// writeBag writes msgs[i] on conns[i%len(conns)].
+func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection, msgs []msg) []byte {
+	tb.Helper()
+	var f memFile
+	w, err := bagfmt.NewWriter(&f, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var own []*bagfmt.Connection
+	for _, c := range conns {
+		oc, err := w.AddConnection(c.Topic, c.Header)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		own = append(own, oc)
+	}
+	for i, m := range msgs {
+		if err := w.WriteMessage(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return f.b
+}
+
+// sampleBag is a bag of a few small chunks.
+func sampleBag(tb testing.TB, c bagfmt.Compression) []byte {
+	tb.Helper()
+	conns, msgs := sample(30)
+	return writeBag(tb, bagfmt.WriterOptions{Compression: c, ChunkBytes: 1000}, conns, msgs)
+}
+
+func openBag(b []byte) (*bagfmt.Reader, error) {
+	return bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+}
+
+// readAll returns all messages in time order, and all errors but io.EOF.
+func readAll(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error) {
+	tb.Helper()
+	r, err := openBag(b)
+	if err != nil {
+		return nil, []error{err}
+	}
+	for m, err := range r.All(q) {
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		msgs = append(msgs, asMsg(m))
+	}
+	return msgs, errs
+}
+
+// scanAll returns all messages in file order, and all errors but io.EOF.
+func scanAll(tb testing.TB, b []byte) (msgs []msg, errs []error) {
+	tb.Helper()
+	s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
+	if err != nil {
+		return nil, []error{err}
+	}
+	for {
+		m, err := s.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return msgs, errs
+		case err != nil:
+			if errs = append(errs, err); len(errs) > len(b) {
+				tb.Fatal("errors without end")
+			}
+		default:
+			msgs = append(msgs, asMsg(m))
+		}
+	}
+}
+
+// byTime sorts messages as a Cursor gives them, if they are in file order.
+func byTime(msgs []msg) []msg {
+	msgs = slices.Clone(msgs)
+	slices.SortStableFunc(msgs, func(a, b msg) int { return a.Time.Compare(b.Time) })
+	return msgs
+}
+
+// typed reports whether err is of the kinds that a damaged bag may cause.
+func typed(err error) bool {
+	for _, e := range []error{bagfmt.ErrCorrupt, bagfmt.ErrLimit, bagfmt.ErrNotBag, bagfmt.ErrVersion, bagfmt.ErrUnindexed, bagfmt.ErrEncrypted} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// record is a top level record as this test's own parser sees it.
+type record struct {
+	off    int
+	op     byte
+	fields map[string]int // offset of the value
+	length map[string]int
+	dataAt int // offset of the length word of the data
+	data   []byte
+}
+
+// records cuts a sound bag in its top level records.
+func records(tb testing.TB, b []byte) []record {
+	tb.Helper()
+	var list []record
+	for off := bytes.IndexByte(b, '\n') + 1; off < len(b); {
+		r := cutRecord(tb, b, off)
+		list = append(list, r)
+		off = r.dataAt + 4 + len(r.data)
+	}
+	return list
+}
+
+func cutRecord(tb testing.TB, b []byte, off int) record {
+	tb.Helper()
+	r := record{off: off, fields: map[string]int{}, length: map[string]int{}}
+	end := off + 4 + int(binary.LittleEndian.Uint32(b[off:]))
+	for at := off + 4; at < end; {
+		key, value, rest, err := fields.Next(b[at:end])
+		if err != nil {
+			tb.Fatalf("record at %d: %v", off, err)
+		}
+		r.fields[string(key)] = at + 4 + len(key) + 1
+		r.length[string(key)] = len(value)
+		at = end - len(rest)
+	}
+	r.op = b[r.fields["op"]]
+	r.dataAt = end
+	n := int(binary.LittleEndian.Uint32(b[end:]))
+	r.data = b[end+4 : end+4+n]
+	return r
+}
+
+// recordsOf returns the records with an op.
+func recordsOf(tb testing.TB, b []byte, op byte) []record {
+	tb.Helper()
+	return slices.DeleteFunc(records(tb, b), func(r record) bool { return r.op != op })
+}
+
+func setU32(b []byte, at int, v uint32) []byte {
+	b = slices.Clone(b)
+	binary.LittleEndian.PutUint32(b[at:], v)
+	return b
+}
+
+func setU64(b []byte, at int, v uint64) []byte {
+	b = slices.Clone(b)
+	binary.LittleEndian.PutUint64(b[at:], v)
+	return b
+}
+
+// insert puts extra in at an offset behind all chunks and in front of everything
+// else, or anywhere if no offsets matter.
+func insert(b []byte, at int, extra []byte) []byte {
+	return slices.Concat(b[:at], extra, b[at:])
+}
+
+// rec encodes a record.
+func rec(h fields.List, data []byte) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(h.Size()))
+	b = h.Append(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return append(b, data...)
+}
+
+func u32s(v ...uint32) string {
+	var b []byte
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, x)
+	}
+	return string(b)
+}

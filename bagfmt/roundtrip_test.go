@@ -1,0 +1,314 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(300)
+	for _, comp := range compressions {
+		for _, chunk := range []int{1, 1000, 0} {
+			t.Run(fmt.Sprintf("comp=%s/chunk=%d", comp, chunk), func(t *testing.T) {
+				t.Parallel()
+				b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: chunk}, conns, msgs)
+				got, errs := readAll(t, b, bagfmt.Query{})
+				if d := cmp.Diff(byTime(msgs), got); d != "" || errs != nil {
+					t.Errorf("reader: %v, differs (-want +got):\n%s", errs, d)
+				}
+				got, errs = scanAll(t, b)
+				if d := cmp.Diff(msgs, got); d != "" || errs != nil {
+					t.Errorf("scanner: %v, differs (-want +got):\n%s", errs, d)
+				}
+			})
+		}
+	}
+}
+
+func TestReaderSummary(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(300)
+	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1000}, conns, msgs)
+	r, err := openBag(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(conns, r.Connections()); d != "" {
+		t.Errorf("connections differ (-want +got):\n%s", d)
+	}
+	sorted := byTime(msgs)
+	if r.Start() != sorted[0].Time || r.End() != sorted[len(sorted)-1].Time {
+		t.Errorf("from %s to %s, want %s to %s", r.Start(), r.End(), sorted[0].Time, sorted[len(sorted)-1].Time)
+	}
+	if r.Messages() != 300 || r.Version() != "2.0" || r.Size() != int64(len(b)) {
+		t.Errorf("messages %d, version %s, size %d", r.Messages(), r.Version(), r.Size())
+	}
+	if at := r.Chunks()[0].Pos; at != 4117 {
+		t.Errorf("first chunk at %d, want 4117", at)
+	}
+	h, err := r.ChunkHeader(0)
+	if err != nil || h.Compression != bagfmt.CompressionNone || h.StoredBytes != h.UncompressedBytes || h.StoredBytes < 1000 {
+		t.Errorf("chunk header %+v, %v", h, err)
+	}
+	c := r.Connections()[1]
+	if !c.Header.Latching() || c.Header.Type() != "a/Odom" || c.Header.CallerID() != "" || c.Header.Topic() != "" {
+		t.Errorf("header of connection 1: %v", c.Header)
+	}
+}
+
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(300)
+	b := writeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4, ChunkBytes: 1000}, conns, msgs)
+	tests := map[string]struct {
+		q    bagfmt.Query
+		want func(msg) bool
+	}{
+		"all": {bagfmt.Query{}, func(msg) bool { return true }},
+		"one topic": {
+			bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/odom" }},
+			func(m msg) bool { return m.Topic == "/odom" },
+		},
+		"none": {
+			bagfmt.Query{Keep: func(*bagfmt.Connection) bool { return false }},
+			func(msg) bool { return false },
+		},
+		"from": {
+			bagfmt.Query{Start: bagfmt.Time{Sec: 130, Nsec: 1000}},
+			func(m msg) bool { return !m.Time.Before(bagfmt.Time{Sec: 130, Nsec: 1000}) },
+		},
+		"to": {
+			bagfmt.Query{End: bagfmt.Time{Sec: 130, Nsec: 1000}},
+			func(m msg) bool { return m.Time.Compare(bagfmt.Time{Sec: 130, Nsec: 1000}) <= 0 },
+		},
+		"at one time": {
+			bagfmt.Query{Start: bagfmt.Time{Sec: 130}, End: bagfmt.Time{Sec: 130}},
+			func(m msg) bool { return m.Time == bagfmt.Time{Sec: 130} },
+		},
+		"before all": {
+			bagfmt.Query{Start: bagfmt.Time{Nsec: 1}, End: bagfmt.Time{Sec: 99}},
+			func(msg) bool { return false },
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := slices.DeleteFunc(byTime(msgs), func(m msg) bool { return !tc.want(m) })
+			got, errs := readAll(t, b, tc.q)
+			if len(want) != len(got) || len(got) > 0 && cmp.Diff(want, got) != "" || errs != nil {
+				t.Errorf("got %d messages and %v, want %d", len(got), errs, len(want))
+			}
+		})
+	}
+}
+
+// TestOverlappingChunks reads chunks whose times overlap and are not in file order.
+func TestOverlappingChunks(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	var msgs []msg
+	for chunk := range 8 {
+		for i := range 40 {
+			sec := uint32(1000 - 60*chunk + 7*i%97)
+			msgs = append(msgs, msg{conns[len(msgs)%3].Topic, bagfmt.Time{Sec: sec}, strings.Repeat("x", chunk+i)})
+		}
+	}
+	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2500}, conns, msgs)
+	for _, cache := range []int64{0, 1} {
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{CacheBytes: cache})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Chunks()) < 5 {
+			t.Fatalf("only %d chunks", len(r.Chunks()))
+		}
+		var got []msg
+		for m, err := range r.All(bagfmt.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, asMsg(m))
+		}
+		// Connections of one topic differ by their messages' content only.
+		if d := cmp.Diff(byTime(msgs), got); d != "" {
+			t.Errorf("cache %d: differs (-want +got):\n%s", cache, d)
+		}
+	}
+}
+
+func TestFramesStayValid(t *testing.T) {
+	t.Parallel()
+	for _, comp := range compressions {
+		b := sampleBag(t, comp)
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{CacheBytes: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var frames [][]byte
+		var want []string
+		for m, err := range r.All(bagfmt.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames = append(frames, m.Frame)
+			want = append(want, string(m.Frame))
+		}
+		for i, f := range frames {
+			if string(f) != want[i] {
+				t.Fatalf("%s: frame %d changed", comp, i)
+			}
+		}
+	}
+}
+
+func TestLastBefore(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(300)
+	for _, comp := range compressions {
+		b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1500}, conns, msgs)
+		r, err := openBag(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []bagfmt.Time{{}, {Sec: 50}, {Sec: 100}, {Sec: 120, Nsec: 1000}, {Sec: 133, Nsec: 5}, {Sec: math.MaxUint32}} {
+			for id := range bagfmt.ConnID(3) {
+				var want *msg
+				for i := int(id); i < len(msgs); i += 3 {
+					if m := msgs[i]; m.Time.Compare(at) <= 0 && (want == nil || want.Time.Compare(m.Time) <= 0) {
+						want = &m
+					}
+				}
+				m, err := r.LastBefore(id, at)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got *msg
+				if m != nil {
+					g := asMsg(m)
+					got = &g
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("%s: connection %d before %s (-want +got):\n%s", comp, id, at, d)
+				}
+			}
+		}
+		if m, err := r.LastBefore(99, bagfmt.Time{Sec: 500}); m != nil || err != nil {
+			t.Errorf("unknown connection: %v, %v", m, err)
+		}
+	}
+}
+
+func TestEmptyBag(t *testing.T) {
+	t.Parallel()
+	b := writeBag(t, bagfmt.WriterOptions{}, nil, nil)
+	if len(b) != 4117 {
+		t.Errorf("%d bytes, want 4117", len(b))
+	}
+	if msgs, errs := readAll(t, b, bagfmt.Query{}); msgs != nil || errs != nil {
+		t.Errorf("reader: %v, %v", msgs, errs)
+	}
+	if msgs, errs := scanAll(t, b); msgs != nil || errs != nil {
+		t.Errorf("scanner: %v, %v", msgs, errs)
+	}
+}
+
+// TestNotSeekable writes to something that has Write only.
+func TestNotSeekable(t *testing.T) {
+	t.Parallel()
+	var f memFile
+	w, err := bagfmt.NewWriter(struct{ io.Writer }{&f}, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.AddConnection("/a", header("a/A"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openBag(f.b); !errors.Is(err, bagfmt.ErrUnindexed) {
+		t.Errorf("reader: %v, want ErrUnindexed", err)
+	}
+	msgs, errs := scanAll(t, f.b)
+	if d := cmp.Diff([]msg{{"/a", bagfmt.Time{Sec: 1}, "hello"}}, msgs); d != "" || errs != nil {
+		t.Errorf("scanner: %v, differs (-want +got):\n%s", errs, d)
+	}
+}
+
+func TestUnusedConnectionIsNotWritten(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(1)
+	r, err := openBag(writeBag(t, bagfmt.WriterOptions{}, conns, msgs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Connections()); n != 1 {
+		t.Errorf("%d connections, want the one with a message", n)
+	}
+}
+
+// TestStockKeys checks that connection headers get what stock readers insist on.
+func TestStockKeys(t *testing.T) {
+	t.Parallel()
+	b := writeBag(t, bagfmt.WriterOptions{}, []*bagfmt.Connection{{Topic: "/a"}}, []msg{{"/a", bagfmt.Time{Sec: 1}, "x"}})
+	r, err := openBag(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"type", "md5sum", "message_definition"} {
+		if v, ok := r.Connections()[0].Header.Get(key); v != "" || !ok {
+			t.Errorf("%s: %q, %v; want it, empty", key, v, ok)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	t.Parallel()
+	one := bagfmt.Time{Sec: 1, Nsec: 2}
+	most := bagfmt.Time{Sec: math.MaxUint32, Nsec: 999_999_999}
+	if s := one.String(); s != "1.000000002" {
+		t.Errorf("String() = %s", s)
+	}
+	if got := bagfmt.TimeOf(one.Std()); got != one {
+		t.Errorf("TimeOf(Std()) = %s", got)
+	}
+	if got := bagfmt.TimeOf(bagfmt.Time{}.Std().Add(-1)); !got.IsZero() {
+		t.Errorf("before 1970: %s", got)
+	}
+	if got := bagfmt.TimeOf(most.Std().Add(1)); got != most {
+		t.Errorf("after 2106: %s", got)
+	}
+	if got := one.Add(-3e9); !got.IsZero() {
+		t.Errorf("1.000000002 - 3 s = %s", got)
+	}
+	if got := one.Add(math.MinInt64); !got.IsZero() {
+		t.Errorf("1.000000002 - 292 years = %s", got)
+	}
+	if got := one.Add(999_999_998); got != (bagfmt.Time{Sec: 2}) {
+		t.Errorf("1.000000002 + 999999998 ns = %s", got)
+	}
+	if got := one.Add(math.MaxInt64); got != most {
+		t.Errorf("1.000000002 + 292 years = %s", got)
+	}
+	if d := one.Sub(bagfmt.Time{Sec: 2, Nsec: 1}); d != -999_999_999 {
+		t.Errorf("Sub = %d", d)
+	}
+	if !one.Before(most) || one.Compare(one) != 0 || most.Compare(one) != 1 {
+		t.Error("Compare is wrong")
+	}
+}
