@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -288,6 +289,9 @@ func (d *decoder) array(depth int) (any, error) {
 		v, err := d.valueAfter(t, depth)
 		if err != nil {
 			return nil, err
+		}
+		if len(list) == cap(list) {
+			list = slices.Grow(list, len(list)+1) // append alone grows large slices by a quarter: more garbage
 		}
 		list = append(list, v)
 	}

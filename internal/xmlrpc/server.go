@@ -1,6 +1,7 @@
 package xmlrpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ const (
 	headerTimeout  = 5 * time.Second
 	idleTimeout    = 30 * time.Second
 	headerBytes    = 64 << 10
+
+	smallBody = 1 << 20 // a body up to this size is read at once
+	bigBodies = 4       // larger ones are in memory at the same time; further ones wait
 )
 
 // Server serves XML-RPC over HTTP on any path. It is ready for hostile peers:
@@ -42,6 +46,7 @@ type Server struct {
 	limits  Limits
 	http    http.Server
 	conns   connTable
+	big     chan struct{} // holds one token for each body over smallBody in memory
 }
 
 // NewServer returns a server that is not yet serving.
@@ -55,7 +60,7 @@ func NewServer(h Handler, o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := &Server{handler: h, limits: o.Limits.withDefaults()}
+	s := &Server{handler: h, limits: o.Limits.withDefaults(), big: make(chan struct{}, bigBodies)}
 	s.conns.max = o.Conns
 	errorLog, err := zap.NewStdLogAt(o.Log, zap.WarnLevel)
 	if err != nil {
@@ -112,7 +117,17 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "XML-RPC needs POST", http.StatusMethodNotAllowed)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.limits.BodyBytes))
+	limited := http.MaxBytesReader(w, r.Body, s.limits.BodyBytes)
+	body, err := io.ReadAll(io.LimitReader(limited, smallBody))
+	if err == nil && len(body) == smallBody {
+		select {
+		case s.big <- struct{}{}:
+			defer func() { <-s.big }()
+		case <-r.Context().Done():
+			return
+		}
+		body, err = readRest(body, limited)
+	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "request body too large", http.StatusRequestEntityTooLarge)
 		return
@@ -125,6 +140,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	// roscpp does not understand chunked transfer.
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	_, _ = w.Write(answer) // the caller is gone: nobody to tell
+}
+
+func readRest(body []byte, r io.Reader) ([]byte, error) {
+	b := bytes.NewBuffer(body)
+	_, err := b.ReadFrom(r)
+	return b.Bytes(), err
 }
 
 func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {

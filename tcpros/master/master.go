@@ -104,7 +104,7 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		}
 	}
 	m.server = xmlrpc.NewServer(m.handle, xmlrpc.ServerOptions{
-		Limits:  xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth},
+		Limits:  xmlrpc.Limits{BodyBytes: maxRequestBytes, Depth: maxParamDepth + multicallDepth, Values: maxRequestValues},
 		Conns:   maxConns,
 		Timeout: requestTimeout,
 		Log:     o.Log,
