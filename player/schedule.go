@@ -40,6 +40,8 @@ func (s *schedule) deadline(pos time.Duration) time.Duration {
 		return forever
 	case s.immediate:
 		return s.anchorAt
+	case s.rate == 1:
+		return s.anchorAt + (pos - s.anchorPos) // exact also after months, where a float64 is not
 	}
 	return addClamped(s.anchorAt, float64(pos-s.anchorPos)/s.rate)
 }
@@ -52,6 +54,8 @@ func (s *schedule) position(now time.Duration) time.Duration {
 		return s.anchorPos
 	case s.immediate:
 		return forever
+	case s.rate == 1:
+		return s.anchorPos + (now - s.anchorAt)
 	}
 	return addClamped(s.anchorPos, float64(now-s.anchorAt)*s.rate)
 }

@@ -1,0 +1,143 @@
+package player
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		schedule schedule
+		late     time.Duration
+		pos      []time.Duration
+		orders   func(c Control) map[time.Duration]func()
+		until    time.Duration
+		want     []string
+	}{
+		"by the wall, whatever the rate": {
+			schedule: schedule{rate: 2},
+			pos:      []time.Duration{0, 60 * ms, 250 * ms},
+			until:    130 * ms,
+			want: []string{
+				"0s clock 0s", "0s message 0", "30ms message 1", "50ms clock 100ms", "100ms clock 200ms", "125ms message 2",
+			},
+		},
+		"goes on after the last message": {
+			pos:   []time.Duration{0, 10 * ms},
+			until: 110 * ms,
+			want:  []string{"0s clock 0s", "0s message 0", "10ms message 1", "50ms clock 50ms", "100ms clock 100ms"},
+		},
+		"stands while paused": {
+			pos: []time.Duration{0, 60 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){20 * ms: func() { c.Pause() }, 120 * ms: func() { c.Resume() }}
+			},
+			until: 170 * ms,
+			want: []string{
+				"0s clock 0s", "0s message 0", "50ms clock 20ms", "100ms clock 20ms", "150ms clock 50ms", "160ms message 1",
+			},
+		},
+		"does not overtake a message that is late, and does not starve": {
+			late:  80 * ms,
+			pos:   []time.Duration{0, 10 * ms, 20 * ms},
+			until: 110 * ms,
+			want: []string{
+				"0s clock 0s", "0s message 0", "50ms clock 10ms", "90ms message 1", "90ms message 2", "100ms clock 100ms",
+			},
+		},
+		"stamps each step": {
+			schedule: schedule{paused: true},
+			pos:      []time.Duration{0, 100 * ms, 200 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){10 * ms: func() { c.Step() }, 20 * ms: func() { c.Step() }, 30 * ms: func() { c.Step() }}
+			},
+			until: 40 * ms,
+			want: []string{
+				"0s clock 0s", "10ms clock 0s", "10ms message 0", "20ms clock 100ms", "20ms message 1", "30ms clock 200ms", "30ms message 2",
+			},
+		},
+		"stamps each message of immediate play": {
+			schedule: schedule{immediate: true},
+			pos:      []time.Duration{0, time.Hour},
+			until:    60 * ms,
+			want:     []string{"0s clock 0s", "0s clock 0s", "0s message 0", "0s clock 1h0m0s", "0s message 1", "50ms clock 1h0m0s"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newStage(tc.schedule, tc.late).withClock()
+				g.load(t.Context(), 0, tc.pos...)
+				ctx, cancel := context.WithTimeout(t.Context(), tc.until)
+				defer cancel()
+				ended := make(chan struct{})
+				go func() {
+					defer close(ended)
+					g.head.runClock(ctx, 20)
+				}()
+				var orders map[time.Duration]func()
+				if tc.orders != nil {
+					orders = tc.orders(g.head)
+				}
+				g.run(t.Context(), orders)
+				<-ended
+				if d := cmp.Diff(tc.want, g.events); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+// While the disk is awaited the clock goes on, but stands: messages that are not
+// known yet may be anywhere behind the last one.
+func TestClockWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{}, 0).withClock()
+		ctx, cancel := context.WithTimeout(t.Context(), 160*ms)
+		defer cancel()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g.head.runClock(ctx, 20)
+		}()
+		paced := make(chan struct{})
+		go func() {
+			defer close(paced)
+			g.head.run(t.Context(), g.queue)
+		}()
+		g.load(t.Context(), 0, 0, 10*ms)
+		<-time.After(120 * ms)
+		g.load(t.Context(), 0, 125*ms)
+		g.queue.close()
+		<-paced
+		<-done
+		want := []string{
+			"0s clock 0s", "0s message 0", "10ms message 1", "50ms clock 10ms", "100ms clock 10ms",
+			"125ms message 0", "150ms clock 150ms",
+		}
+		if d := cmp.Diff(want, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if n := g.queue.timesStarved(); n != 1 && n != 2 {
+			t.Errorf("starved %d times", n)
+		}
+	})
+}
+
+func TestClockFrame(t *testing.T) {
+	t.Parallel()
+	want := []byte{8, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0}
+	if d := cmp.Diff(want, clockFrame(bagfmt.Time{Sec: 1, Nsec: 512})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

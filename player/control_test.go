@@ -1,0 +1,260 @@
+package player
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// stage is a playhead with a publisher that writes down what it gets and when.
+// It lives in a synctest bubble: time is exact.
+type stage struct {
+	head  *playhead
+	queue *queue
+	route *route
+	start time.Time
+
+	mu     sync.Mutex
+	events []string
+}
+
+func newStage(s schedule, late time.Duration) *stage {
+	g := &stage{queue: newQueue(1<<20, 1<<10), start: time.Now()}
+	g.head = &playhead{sleeper: lateSleeper{newTimerSleeper(), late}, schedule: s, zero: bagfmt.Time{Sec: 100}, length: time.Second}
+	if s.rate == 0 {
+		g.head.schedule.rate = 1
+	}
+	g.route = &route{bag: &bagPlan{}, topic: &topic{}, source: &source{publisher: g}}
+	return g
+}
+
+// withClock makes the playhead publish the clock, as events too.
+func (g *stage) withClock() *stage {
+	g.head.publishClock = func(pos time.Duration) { g.note(fmt.Sprintf("clock %v", pos)) }
+	return g
+}
+
+func (g *stage) note(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.events = append(g.events, fmt.Sprintf("%v %s", time.Since(g.start), what))
+}
+
+// Publish implements publisher.
+func (g *stage) Publish(frame []byte) {
+	g.note(fmt.Sprintf("message %d", frame[4]))
+}
+
+// lateSleeper wakes up late, as on a busy machine.
+type lateSleeper struct {
+	*timerSleeper
+	by time.Duration
+}
+
+func (s lateSleeper) SleepUntil(deadline time.Duration) {
+	s.timerSleeper.SleepUntil(deadline)
+	<-time.After(s.by)
+}
+
+// load queues messages 0, 1, ... of one pass at these positions.
+func (g *stage) load(ctx context.Context, pass int, pos ...time.Duration) {
+	for i, p := range pos {
+		g.queue.push(ctx, item{route: g.route, frame: []byte{1, 0, 0, 0, byte(i)}, pos: p, pass: pass})
+	}
+}
+
+// run plays what is loaded, with orders given at their times.
+func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
+	g.queue.close()
+	var wg sync.WaitGroup
+	for at, order := range orders {
+		wg.Go(func() {
+			<-time.After(at)
+			order()
+		})
+	}
+	g.head.run(ctx, g.queue)
+	wg.Wait()
+}
+
+func TestPacer(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		schedule schedule
+		late     time.Duration
+		pos      []time.Duration
+		orders   func(c Control) map[time.Duration]func()
+		want     []string
+	}{
+		"rate 1": {
+			pos:  []time.Duration{0, 1, 250 * ms, 250 * ms, 1000 * ms},
+			want: []string{"0s message 0", "1ns message 1", "250ms message 2", "250ms message 3", "1s message 4"},
+		},
+		"rate 2": {
+			schedule: schedule{rate: 2},
+			pos:      []time.Duration{0, 250 * ms, 1000 * ms},
+			want:     []string{"0s message 0", "125ms message 1", "500ms message 2"},
+		},
+		"immediate": {
+			schedule: schedule{immediate: true},
+			pos:      []time.Duration{0, time.Hour, 2 * time.Hour},
+			want:     []string{"0s message 0", "0s message 1", "0s message 2"},
+		},
+		"late messages go at once, the others on time": {
+			late: 30 * ms,
+			pos:  []time.Duration{0, 10 * ms, 20 * ms, 100 * ms},
+			want: []string{"0s message 0", "40ms message 1", "40ms message 2", "130ms message 3"},
+		},
+		"pause": {
+			pos: []time.Duration{0, 100 * ms, 200 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){150 * ms: func() { c.Pause() }, 5150 * ms: func() { c.Resume() }}
+			},
+			want: []string{"0s message 0", "100ms message 1", "5.2s message 2"},
+		},
+		"toggle twice": {
+			pos: []time.Duration{0, 100 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){20 * ms: func() { c.Toggle() }, 30 * ms: func() { c.Toggle() }}
+			},
+			want: []string{"0s message 0", "110ms message 1"},
+		},
+		"pause while immediate": {
+			schedule: schedule{immediate: true, paused: true},
+			pos:      []time.Duration{0, time.Hour},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){time.Second: func() { c.Resume() }}
+			},
+			want: []string{"1s message 0", "1s message 1"},
+		},
+		"steps": {
+			schedule: schedule{paused: true},
+			pos:      []time.Duration{0, 100 * ms, 200 * ms, 300 * ms, 350 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){
+					1 * time.Second: func() { c.Step() },
+					2 * time.Second: func() { c.Step(); c.Step() },
+					3 * time.Second: func() { c.Resume() },
+				}
+			},
+			want: []string{"1s message 0", "2s message 1", "2s message 2", "3.1s message 3", "3.15s message 4"},
+		},
+		"a step while running does nothing": {
+			pos: []time.Duration{0, 100 * ms, 200 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){
+					10 * ms: func() { c.Step() },
+					20 * ms: func() { c.Pause() },
+					90 * ms: func() { c.Resume() },
+				}
+			},
+			want: []string{"0s message 0", "170ms message 1", "270ms message 2"},
+		},
+		"pausing while behind does not lose the place": {
+			late: 50 * ms,
+			pos:  []time.Duration{0, 10 * ms, 20 * ms, 200 * ms},
+			orders: func(c Control) map[time.Duration]func() {
+				return map[time.Duration]func(){30 * ms: func() { c.Pause() }, 1000 * ms: func() { c.Resume() }}
+			},
+			// Paused at position 10 ms, not 30; all wake-ups are 50 ms late.
+			want: []string{"0s message 0", "1.05s message 1", "1.05s message 2", "1.24s message 3"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newStage(tc.schedule, tc.late)
+				g.load(t.Context(), 0, tc.pos...)
+				var orders map[time.Duration]func()
+				if tc.orders != nil {
+					orders = tc.orders(g.head)
+				}
+				g.run(t.Context(), orders)
+				if d := cmp.Diff(tc.want, g.events); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+func TestPacerEndsWithContext(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]schedule{"waiting": {}, "paused": {paused: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newStage(s, 0)
+				g.load(t.Context(), 0, 0, time.Hour)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer context.AfterFunc(ctx, g.head.sleeper.Wake)()
+				g.run(ctx, map[time.Duration]func(){10 * ms: cancel})
+				if got := time.Since(g.start); got != 10*ms {
+					t.Errorf("ended after %v, want 10ms", got)
+				}
+				if g.head.completed {
+					t.Error("counts as played to the end")
+				}
+			})
+		})
+	}
+}
+
+// A second pass begins at once, and its own schedule with it.
+func TestPasses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{rate: 2}, 0).withClock()
+		g.load(t.Context(), 0, 0, 100*ms)
+		g.load(t.Context(), 1, 0, 100*ms)
+		g.run(t.Context(), nil)
+		want := []string{
+			"0s clock 0s", "0s message 0", "50ms message 1",
+			"50ms clock 0s", "50ms message 0", "100ms message 1",
+		}
+		if d := cmp.Diff(want, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if s := g.head.Status(); s.Pass != 1 || s.Messages != 4 || s.Achieved != 2 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{rate: 2}, 0)
+		g.load(t.Context(), 0, 0, time.Second)
+		var got []Status
+		look := func() { got = append(got, g.head.Status()) }
+		g.run(t.Context(), map[time.Duration]func(){
+			100 * ms: look,
+			200 * ms: func() { g.head.Pause() },
+			300 * ms: look,
+			400 * ms: func() { g.head.Resume() },
+			time.Hour: func() {
+				look()
+				if g.head.Step() {
+					t.Error("a step after the end")
+				}
+			},
+		})
+		want := []Status{
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Paused: true},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2},
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
