@@ -78,13 +78,15 @@ func (t *paramTree) set(key string, v any) error {
 	for _, e := range path[:len(path)-1] {
 		next, ok := m[e].(map[string]any)
 		if !ok {
-			if old, there := m[e]; there {
+			if old, there := m[e]; there { // a plain value gives way
 				n, _ := measure(old, maxParamDepth)
 				t.size -= n
+			} else {
+				t.size += memberCost(e)
 			}
 			next = map[string]any{}
 			m[e] = next
-			t.size += memberCost(e) + containerCost
+			t.size += containerCost
 		}
 		m = next
 	}

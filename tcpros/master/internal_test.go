@@ -1,0 +1,165 @@
+package master
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, caller, want string }{
+		{"/a", "/n", "/a"}, {"//a//b/", "/n", "/a/b"}, {"/", "/n", "/"}, {"//", "/n", "/"},
+		{"a", "/n", "/a"}, {"a/b/", "/ns/n", "/ns/a/b"}, {"a", "n", "/a"}, {"a", "", "/a"}, {"a", "/ns/n/", "/ns/a"},
+		{"~a", "/ns/n", "/ns/n/a"}, {"~/a", "/n", "/n/a"}, {"~", "/n", "/n"}, {"", "/ns/n", "/ns/"}, {"", "/n", "/"},
+	} {
+		if got := resolve(tc.name, tc.caller); got != tc.want {
+			t.Errorf("resolve(%q, %q) = %q, want %q", tc.name, tc.caller, got, tc.want)
+		}
+	}
+}
+
+// The size that bounds the tree must stay true over any sequence of changes.
+func TestParamTreeSize(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	tree := newParamTree()
+	if err := tree.set("/", map[string]any{}); err != nil {
+		t.Fatal(err)
+	}
+	key := func() string {
+		var sb strings.Builder
+		for range 1 + r.IntN(4) {
+			sb.WriteString("/" + string(rune('a'+r.IntN(3))))
+		}
+		return sb.String()
+	}
+	var value func(depth int) any
+	value = func(depth int) any {
+		switch r.IntN(5) {
+		case 0:
+			m := map[string]any{}
+			for range r.IntN(3) * depth {
+				m[string(rune('a'+r.IntN(3)))] = value(depth - 1)
+			}
+			return m
+		case 1:
+			return []any{1, strings.Repeat("x", r.IntN(9))}
+		default:
+			return strings.Repeat("y", r.IntN(9))
+		}
+	}
+	for i := range 5000 {
+		k := key()
+		if r.IntN(3) == 0 {
+			had := tree.has(k)
+			if got := tree.delete(k); got != had {
+				t.Fatalf("step %d: delete(%s) = %v", i, k, got)
+			}
+		} else {
+			v := value(2)
+			if err := tree.set(k, clone(v)); err != nil {
+				t.Fatal(err)
+			}
+			got, ok := tree.get(k)
+			if d := cmp.Diff(v, got); d != "" || !ok {
+				t.Fatalf("step %d: %s: %s", i, k, d)
+			}
+		}
+		if want, err := measure(tree.root, maxParamDepth); err != nil || tree.size != want {
+			t.Fatalf("step %d: size %d, want %d, %v", i, tree.size, want, err)
+		}
+	}
+}
+
+func TestParamTreeIsBounded(t *testing.T) {
+	t.Parallel()
+	tree := newParamTree()
+	big := strings.Repeat("x", maxParamBytes/4)
+	for i := range 3 {
+		if err := tree.set(fmt.Sprintf("/%d", i), big); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tree.set("/more", big); err == nil {
+		t.Error("the tree took more than its limit")
+	}
+	if err := tree.set("/0", big); err != nil {
+		t.Errorf("a value cannot be replaced: %v", err)
+	}
+	if err := tree.set("/nil", []any{nil}); err == nil {
+		t.Error("the tree took a nil")
+	}
+}
+
+func TestRegistryIsBounded(t *testing.T) {
+	t.Parallel()
+	m := &Master{log: zap.NewNop(), reg: newRegistry(), params: newParamTree(), notify: newNotifier(zap.NewNop())}
+	defer m.notify.close()
+	m.reg.count = maxRegistrations
+	for name, r := range map[string]reply{
+		"publisher":        m.registerPublisher(call{"p", "/n", []any{"/t", "a/B", "http://h:1"}}),
+		"subscriber":       m.registerSubscriber(call{"p", "/n", []any{"/t", "a/B", "http://h:1"}}),
+		"service":          m.registerService(call{"p", "/n", []any{"/t", "rosrpc://h:1", "http://h:1"}}),
+		"param subscriber": m.subscribeParam(call{"p", "/n", []any{"http://h:1", "/t"}}),
+	} {
+		if r.code != codeFailure {
+			t.Errorf("%s: code %d", name, r.code)
+		}
+	}
+	if len(m.reg.nodes) != 0 {
+		t.Error("a node was registered")
+	}
+}
+
+// Types of topics that nobody uses any more are forgotten when there are too many.
+func TestTypesAreSwept(t *testing.T) {
+	t.Parallel()
+	r := newRegistry()
+	r.sweepAt = 10
+	n := ref{"/n", "http://h:1"}
+	for i := range 10 {
+		topic := fmt.Sprintf("/t%d", i)
+		r.register(publisher, topic, n)
+		r.publisherType(topic, "a/B")
+		if i > 0 {
+			r.unregister(publisher, topic, n)
+		}
+	}
+	if len(r.types) != 10 {
+		t.Fatalf("%d types before the sweep", len(r.types))
+	}
+	r.publisherType("/new", "a/B")
+	if d := cmp.Diff(map[string]string{"/t0": "a/B", "/new": "a/B"}, r.types); d != "" {
+		t.Error(d)
+	}
+}
+
+// A node that takes nothing costs bounded memory, and keeps its newest notices.
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	n := newNotifier(zap.NewNop())
+	defer n.close()
+	for range maxCalls {
+		n.slots <- struct{}{} // as if all calls were under way
+	}
+	const uri = "http://127.0.0.1:1/"
+	for i := range 3 * maxPending {
+		n.send(uri, &notice{key: fmt.Sprint(i), method: "m"})
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	q := n.queues[uri]
+	if got := q.pending.Len(); got != maxPending || len(q.byKey) != got {
+		t.Errorf("%d pending, %d keys", got, len(q.byKey))
+	}
+	if last, _ := q.pending.Back().Value.(*notice); last.key != fmt.Sprint(3*maxPending-1) {
+		t.Errorf("last is %s", last.key)
+	}
+}

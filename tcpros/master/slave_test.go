@@ -1,0 +1,116 @@
+package master_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master"
+)
+
+const patience = 10 * time.Second // for what should take milliseconds
+
+// client calls a master as one HTTP client.
+type client struct {
+	t    testing.TB
+	call func(method string, args ...any) (any, error)
+}
+
+// start runs a master on a free port for the length of the test.
+func start(t testing.TB, o master.Options) (*master.Master, client) {
+	t.Helper()
+	o.Listen = "127.0.0.1:0"
+	m, err := master.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hc := xmlrpc.NewHTTPClient(patience)
+	t.Cleanup(func() {
+		hc.CloseIdleConnections()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m, client{t, func(method string, args ...any) (any, error) {
+		return xmlrpc.Call(context.Background(), hc, m.URI(), method, args...)
+	}}
+}
+
+// ok makes a call that must succeed and returns its value.
+func (c client) ok(method string, args ...any) any {
+	c.t.Helper()
+	code, text, value := c.triple(method, args...)
+	if code != 1 {
+		c.t.Fatalf("%s%v: code %d, %s", method, args, code, text)
+	}
+	return value
+}
+
+func (c client) triple(method string, args ...any) (code int, text string, value any) {
+	c.t.Helper()
+	v, err := c.call(method, args...)
+	if err != nil {
+		c.t.Fatalf("%s%v: %v", method, args, err)
+	}
+	list, _ := v.([]any)
+	if len(list) != 3 {
+		c.t.Fatalf("%s%v answers %v", method, args, v)
+	}
+	code, _ = list[0].(int)
+	text, _ = list[1].(string)
+	return code, text, list[2]
+}
+
+// slave is a node's slave server: it notes each call as [method, argument...].
+type slave struct {
+	uri   string
+	calls chan []any
+}
+
+// newSlave runs a slave for the length of the test. hold, if not nil, is called
+// before each answer.
+func newSlave(t testing.TB, hold func(call []any) error) *slave {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &slave{fmt.Sprintf("http://%v/", l.Addr()), make(chan []any, 1000)}
+	server := xmlrpc.NewServer(func(_ context.Context, _, method string, args []any) (any, error) {
+		call := append([]any{method}, args...)
+		s.calls <- call
+		if hold != nil {
+			if err := hold(call); err != nil {
+				return nil, err
+			}
+		}
+		return []any{1, "", 0}, nil
+	}, xmlrpc.ServerOptions{})
+	ended := make(chan error, 1)
+	// owner: the test; ends when the server is closed.
+	go func() { ended <- server.Serve(l) }()
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// next returns the next call, which must come soon.
+func (s *slave) next(t testing.TB) []any {
+	t.Helper()
+	select {
+	case c := <-s.calls:
+		return c
+	case <-time.After(patience):
+		t.Fatal("the node was not called")
+		return nil
+	}
+}
