@@ -3,6 +3,8 @@ package player
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -74,12 +76,12 @@ func (g *stage) load(ctx context.Context, pass int, pos ...time.Duration) {
 func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
 	g.queue.close()
 	var wg sync.WaitGroup
-	for at, order := range orders {
-		wg.Go(func() {
-			<-time.After(at)
-			order()
-		})
-	}
+	wg.Go(func() {
+		for _, at := range slices.Sorted(maps.Keys(orders)) {
+			<-time.After(at - time.Since(g.start))
+			orders[at]()
+		}
+	})
 	g.head.run(ctx, g.queue)
 	wg.Wait()
 }
