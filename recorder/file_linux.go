@@ -9,8 +9,17 @@ import (
 // osFile is an *os.File whose Sync leaves out times of access and change.
 type osFile struct{ *os.File }
 
-// Sync makes data and size durable.
-func (f osFile) Sync() error { return unix.Fdatasync(int(f.Fd())) }
+// Sync makes data and size durable, and then lets the kernel forget the pages: a
+// long recording must not push everything else out of memory, and pages that come
+// back at once are cheaper to fill than fresh ones.
+func (f osFile) Sync() error {
+	fd := int(f.Fd())
+	if err := unix.Fdatasync(fd); err != nil {
+		return err
+	}
+	unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // advice; not every file system takes it
+	return nil
+}
 
 // renameNew renames within dir unless the new name exists.
 func renameNew(dir *os.File, oldName, newName string) error {

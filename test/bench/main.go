@@ -41,15 +41,16 @@ var scenarios = []scenario{
 func main() {
 	rounds := flag.Int("n", 3, "rounds of each row")
 	only := flag.String("only", "", "rows whose name contains this")
+	parent := flag.String("dir", "", "write the bags here (default: the temporary directory)")
 	flag.Parse()
-	if err := run(*rounds, *only); err != nil {
+	if err := run(*rounds, *only, *parent); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int, only string) error {
-	dir, err := os.MkdirTemp("", "gorosbag-bench-")
+func run(rounds int, only, parent string) error {
+	dir, err := os.MkdirTemp(parent, "gorosbag-bench-")
 	if err != nil {
 		return err
 	}

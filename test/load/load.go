@@ -9,8 +9,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/aler9/goroslib/pkg/apimaster"
@@ -108,7 +110,8 @@ func (p *Publisher) greet(conn net.Conn) error {
 
 // Flood waits for one subscriber and sends it count messages of size bytes as fast as
 // it takes them. Message n holds n in bytes 4 to 7 and is a valid std_msgs/String.
-// It returns the time from the first byte to the last.
+// It returns when the subscriber has read to the end, with the time since the first
+// byte.
 func (p *Publisher) Flood(ctx context.Context, size, count int) (time.Duration, error) {
 	var start time.Time
 	err := p.serve(ctx, func(conn net.Conn) error {
@@ -158,7 +161,27 @@ func (p *Publisher) serve(ctx context.Context, send func(net.Conn) error) error 
 	defer conn.Close()                                                           //nolint:errcheck // all has been written
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
 	defer stop()
-	return send(conn)
+	if err := send(conn); err != nil {
+		return err
+	}
+	return readToEnd(conn)
+}
+
+// readToEnd half-closes the link and waits until the other side, which sees the end
+// only after all data, closes it too.
+func readToEnd(conn net.Conn) error {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return errors.New("load: not a TCP link")
+	}
+	if err := tcp.CloseWrite(); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, conn)
+	if errors.Is(err, syscall.ECONNRESET) {
+		return nil
+	}
+	return err
 }
 
 // frames is a run of equal frames but for their numbers.
