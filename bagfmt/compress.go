@@ -2,13 +2,12 @@ package bagfmt
 
 import (
 	"bytes"
-	"compress/bzip2"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
-	bz2 "github.com/dsnet/compress/bzip2"
+	"github.com/dsnet/compress/bzip2"
 	"github.com/pierrec/lz4/v4"
 )
 
@@ -45,7 +44,7 @@ func ParseCompression(s string) (Compression, error) {
 type Compressor struct {
 	kind Compression
 	lz4  *lz4.Writer
-	bz2  *bz2.Writer
+	bz2  *bzip2.Writer
 }
 
 // NewCompressor returns a Compressor for c.
@@ -61,7 +60,7 @@ func NewCompressor(c Compression) (*Compressor, error) {
 			lz4.ChecksumOption(true), lz4.ConcurrencyOption(1))
 	case CompressionBZ2:
 		// One stream per chunk: C++ stops at the end of the first one.
-		z.bz2, err = bz2.NewWriter(io.Discard, &bz2.WriterConfig{Level: bz2Level})
+		z.bz2, err = bzip2.NewWriter(io.Discard, &bzip2.WriterConfig{Level: bz2Level})
 	default:
 		_, err = ParseCompression(string(c))
 	}
@@ -108,6 +107,7 @@ func (z *Compressor) appendTo(dst, src []byte) ([]byte, error) {
 type decompressor struct {
 	src bytes.Reader
 	lz4 *lz4.Reader
+	bz2 *bzip2.Reader
 }
 
 // unpack returns stored unpacked, in fresh memory. The result has exactly size
@@ -128,7 +128,13 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte,
 		}
 		r = d.lz4
 	case CompressionBZ2:
-		r = bzip2.NewReader(&d.src)
+		if d.bz2 == nil {
+			d.bz2 = new(bzip2.Reader)
+		}
+		if err := d.bz2.Reset(&d.src); err != nil {
+			return nil, fmt.Errorf("bz2 data: %w", err)
+		}
+		r = d.bz2
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}

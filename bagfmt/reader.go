@@ -125,58 +125,75 @@ func (r *Reader) checkHeader(h *recordHeader) error {
 }
 
 // readIndexSection reads records until there are conns connections and chunks
-// chunk infos. What follows is of no interest: stock readers ignore it, too.
+// chunk infos, and more of them if the bag header is wrong and they follow. What
+// comes then is of no interest: stock readers ignore it, too.
 func (r *Reader) readIndexSection(conns, chunks int) error {
 	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
-	table := connTable{}
-	var counts []ConnCount // of all chunks, so that a big bag makes few allocations
-	for seen := 0; seen < conns || len(r.chunks) < chunks; {
+	x := indexSection{}
+	for x.conns < conns || len(r.chunks) < chunks {
 		start := s.off
-		var h recordHeader
-		if err := s.next(&h); err != nil {
+		if _, err := r.readIndexRecord(s, &x); err != nil {
 			if errors.Is(err, io.EOF) {
 				e := corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
-					seen, conns, len(r.chunks), chunks)
+					x.conns, conns, len(r.chunks), chunks)
 				e.Err = io.ErrUnexpectedEOF
 				return e
 			}
 			return err
 		}
-		op := h.op
-		n, err := s.length(start, op)
-		if err != nil {
-			return err
-		}
-		if op != OpConnection && op != OpChunkInfo {
-			if err := s.skip(n, start, op); err != nil {
-				return err
-			}
-			continue
-		}
-		if n > r.size-s.off {
-			return torn(start, op, "data", r.size-s.off, n)
-		}
-		data, err := s.grab(n, start, op)
-		if err != nil {
-			return err
-		}
-		if op == OpConnection {
-			seen++
-			if _, err := table.add(&h, data, start); err != nil {
-				return err
-			}
-			continue
-		}
-		if counts, err = r.addChunk(&h, data, start, &table, counts); err != nil {
-			return err
+	}
+	for s.recordAhead() {
+		if known, err := r.readIndexRecord(s, &x); !known || err != nil {
+			break
 		}
 	}
-	r.conns = table.all()
+	r.conns = x.table.all()
 	r.byID = make(map[ConnID]int32, len(r.conns))
 	for i, c := range r.conns {
 		r.byID[c.ID] = int32(i)
 	}
 	return nil
+}
+
+// indexSection is what grows while the index section is read.
+type indexSection struct {
+	table  connTable
+	conns  int         // records, repeated ones included
+	counts []ConnCount // of all chunks, so that a big bag makes few allocations
+}
+
+// readIndexRecord reads one record of the index section. known is false if its kind
+// does not belong there.
+func (r *Reader) readIndexRecord(s *stream, x *indexSection) (known bool, err error) {
+	start := s.off
+	var h recordHeader
+	if err := s.next(&h); err != nil {
+		return false, err
+	}
+	n, err := s.length(start, h.op)
+	if err != nil {
+		return false, err
+	}
+	if h.op != OpConnection && h.op != OpChunkInfo {
+		return false, s.skip(n, start, h.op)
+	}
+	if n > r.size-s.off {
+		return true, torn(start, h.op, "data", r.size-s.off, n)
+	}
+	data, err := s.grab(n, start, h.op)
+	if err != nil {
+		return true, err
+	}
+	if h.op == OpConnection {
+		x.conns++
+		_, err := x.table.add(&h, data, start)
+		return true, err
+	}
+	counts, err := r.addChunk(&h, data, start, &x.table, x.counts)
+	if err == nil {
+		x.counts = counts
+	}
+	return true, err
 }
 
 // addChunk adds the chunk of a chunk info record. Its counts are appended to all.

@@ -24,6 +24,7 @@ type Scanner struct {
 	s       *stream
 	o       ScannerOptions
 	version string
+	header  recordHeader
 	conns   connTable
 	load    chunkLoader
 	walk    chunkWalk
@@ -34,6 +35,9 @@ type Scanner struct {
 	good    int64 // end of the last whole record
 	chunks  int   // seen so far
 	infos   int
+	orphans map[ConnID]int64 // connections that are unknown, and the last chunk with messages of them
+	behind  int64            // messages of the last chunk that no index data has counted yet
+	checked bool             // behind means something: the last chunk was read wholly
 	arena   []byte
 	msg     Message
 	final   error
@@ -45,7 +49,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	if o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
-	s := &Scanner{s: newStream(r, 0, streamBufferBytes), o: o}
+	s := &Scanner{s: newStream(r, 0, streamBufferBytes), o: o, checked: true}
 	var h recordHeader
 	if s.version, h, err = s.s.preamble(o.FutureVersion); err != nil {
 		return nil, err
@@ -110,22 +114,34 @@ func (s *Scanner) fromChunk() (*Message, error) {
 		case err != nil && errors.Is(err, io.ErrUnexpectedEOF) && s.later != nil:
 			continue // a torn chunk, which later reports
 		case err != nil:
+			s.checked = false
 			return nil, corrupt(s.chunk, OpChunk, "%v", err)
 		case h.op == OpConnection:
 			if _, err := s.conns.add(h, tail[4:], s.chunk); err != nil {
 				return nil, err
 			}
 		case h.op == OpMessage:
-			return s.message(h, tail, s.chunk)
+			s.behind++
+			if m, err := s.message(h, tail, s.chunk); m != nil || err != nil {
+				return m, err
+			}
 		}
 	}
 }
 
-// message returns a message from the record at offset at.
+// message returns a message from the record at offset at, nil if its connection is
+// unknown. Of many such messages in a chunk only the first is an error.
 func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, error) {
 	c := s.conns.get(h.conn)
 	if c == nil {
-		return nil, corrupt(at, OpMessage, "message of unknown connection %d", h.conn)
+		if s.orphans == nil {
+			s.orphans = make(map[ConnID]int64)
+		}
+		if s.orphans[h.conn] == at {
+			return nil, nil //nolint:nilnil // reported before
+		}
+		s.orphans[h.conn] = at
+		return nil, corrupt(at, OpMessage, "messages of unknown connection %d", h.conn)
 	}
 	s.msg = Message{c, h.time, frame}
 	return &s.msg, nil
@@ -148,8 +164,8 @@ func (s *Scanner) record() (*Message, error) {
 		}
 	}
 	start := s.s.off
-	var h recordHeader
-	if err := s.s.next(&h); err != nil {
+	h := &s.header
+	if err := s.s.next(h); err != nil {
 		if !h.framed {
 			return nil, s.stop(err)
 		}
@@ -162,14 +178,14 @@ func (s *Scanner) record() (*Message, error) {
 	}
 	switch h.op {
 	case OpChunk:
-		return nil, s.startChunk(&h, start)
+		return nil, s.startChunk(h, start)
 	case OpMessage:
-		return s.rawMessage(&h, start)
+		return s.rawMessage(h, start)
 	case OpConnection:
-		return nil, s.connection(&h, start)
+		return nil, s.connection(h, start)
 	case OpIndexData:
 		if h.ver == indexVersion {
-			return nil, s.indexData(&h, start)
+			return nil, s.indexData(h, start)
 		}
 	case OpChunkInfo:
 		s.infos++
@@ -220,6 +236,7 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	}
 	p.stored = n
 	s.chunks++
+	s.behind, s.checked = 0, false
 	if n == 0 && p.size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
 		// chunk is full. If it was killed before, the records follow bare.
@@ -247,7 +264,7 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 		}
 		s.good = s.s.off
 		data, err := s.load.open(p, stored)
-		s.walk = chunkWalk{data: data}
+		s.walk, s.checked = chunkWalk{data: data}, err == nil
 		return err
 	}
 	stored, err := s.s.bytes(p.stored, p.pos, OpChunk)
@@ -260,7 +277,7 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 	}
 	s.good = s.s.off
 	data, err := s.load.open(p, stored)
-	s.walk = chunkWalk{data: data}
+	s.walk, s.checked = chunkWalk{data: data}, err == nil
 	return err
 }
 
@@ -274,11 +291,10 @@ func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
 		s.skip, s.skipAt = n, start
 		return nil, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
 	}
-	var word [4]byte
-	binary.LittleEndian.PutUint32(word[:], uint32(n))
 	var frame []byte
 	if n > arenaShareBytes {
-		frame, err = readSized(io.MultiReader(bytes.NewReader(word[:]), s.s.r), n+4, firstReadBytes)
+		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
+		frame, err = readSized(io.MultiReader(bytes.NewReader(word), s.s.r), n+4, firstReadBytes)
 		s.s.off += int64(len(frame)) - 4
 		switch {
 		case err != nil && isEnd(err):
@@ -291,7 +307,7 @@ func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
 			s.arena = make([]byte, 0, arenaBytes)
 		}
 		at := len(s.arena)
-		s.arena = append(s.arena, word[:]...)[:at+4+int(n)]
+		s.arena = binary.LittleEndian.AppendUint32(s.arena, uint32(n))[:at+4+int(n)]
 		frame = s.arena[at:len(s.arena):len(s.arena)]
 		err = s.s.full(frame[4:], start, OpMessage, "data")
 	}
@@ -321,12 +337,19 @@ func (s *Scanner) connection(h *recordHeader, start int64) error {
 	return err
 }
 
-// indexData passes over an index data record.
+// indexData passes over an index data record. One that counts messages which the
+// chunk before it does not hold follows another chunk, whose record is so damaged
+// that it was skipped as unknown.
 func (s *Scanner) indexData(h *recordHeader, start int64) error {
+	count := int64(h.count)
 	next, err := s.s.indexData(h, start, false)
 	if err != nil && !next {
 		return s.stop(err)
 	}
 	s.good = s.s.off
+	if s.behind -= count; err == nil && s.checked && s.behind < 0 {
+		s.checked = false
+		return corrupt(start, OpIndexData, "%d messages more than the chunk before it holds", -s.behind)
+	}
 	return err
 }

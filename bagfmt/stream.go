@@ -21,7 +21,8 @@ type stream struct {
 	r      *bufio.Reader
 	off    int64 // bytes consumed
 	header []byte
-	data   []byte // of grab
+	data   []byte  // of grab
+	word   [4]byte // of next and length: a local one would be allocated each time
 }
 
 func newStream(r io.Reader, off int64, size int) *stream {
@@ -74,17 +75,17 @@ func (s *stream) full(b []byte, start int64, op Op, what string) error {
 // At the end of the input it returns io.EOF.
 func (s *stream) next(h *recordHeader) error {
 	start := s.off
+	h.framed = false
 	if _, err := s.r.Peek(1); err != nil {
 		if isEnd(err) {
 			return io.EOF
 		}
 		return readError(start, err)
 	}
-	var word [4]byte
-	if err := s.full(word[:], start, 0, "header length"); err != nil {
+	if err := s.full(s.word[:], start, 0, "header length"); err != nil {
 		return err
 	}
-	n := int64(binary.LittleEndian.Uint32(word[:]))
+	n := int64(binary.LittleEndian.Uint32(s.word[:]))
 	if n > maxHeaderBytes {
 		return corrupt(start, 0, "header of %d bytes, limit %d", n, maxHeaderBytes)
 	}
@@ -118,11 +119,10 @@ func (s *stream) readHeader(n int, start int64) error {
 
 // length reads the length word of the data of the record at start.
 func (s *stream) length(start int64, op Op) (int64, error) {
-	var word [4]byte
-	if err := s.full(word[:], start, op, "data length"); err != nil {
+	if err := s.full(s.word[:], start, op, "data length"); err != nil {
 		return 0, err
 	}
-	return int64(binary.LittleEndian.Uint32(word[:])), nil
+	return int64(binary.LittleEndian.Uint32(s.word[:])), nil
 }
 
 // bytes reads n bytes of data into fresh memory. If the file ends early it returns
