@@ -18,6 +18,43 @@ type indexEntry struct {
 	conn   int32  // index in Reader.conns
 }
 
+// IndexEntry says where one message is.
+type IndexEntry struct {
+	Conn   *Connection
+	Time   Time
+	Offset uint32 // of its record in the unpacked chunk
+}
+
+// ChunkIndex reads the index of chunk i and returns the entries of the connections
+// that keep wants, nil for all, sorted by time and place. It does not look at the
+// chunk itself.
+func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, error) {
+	kept := make([]bool, len(r.conns))
+	for n, c := range r.conns {
+		kept[n] = keep == nil || keep(c)
+	}
+	l := r.loader()
+	defer r.loaders.Put(l)
+	entries, err := l.entries(r, i, kept, l.list)
+	l.list = entries[:0]
+	if err != nil {
+		return nil, err
+	}
+	out := make([]IndexEntry, len(entries))
+	for n, e := range entries {
+		out[n] = IndexEntry{r.conns[e.conn], e.time(), e.offset}
+	}
+	return out, nil
+}
+
+// loader returns a loader that the caller puts back in r.loaders.
+func (r *Reader) loader() *chunkLoader {
+	if l, ok := r.loaders.Get().(*chunkLoader); ok {
+		return l
+	}
+	return new(chunkLoader)
+}
+
 func timeKey(t Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
 
 func (e indexEntry) time() Time { return Time{uint32(e.key >> 32), uint32(e.key)} }
@@ -51,6 +88,7 @@ type chunkLoader struct {
 	stored []byte
 	s      *stream
 	unpack decompressor
+	list   []indexEntry // of ChunkIndex
 }
 
 const firstHeadBytes = 512 // more than the header of any known writer's chunk record

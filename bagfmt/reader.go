@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"sync"
 )
 
 const (
@@ -55,6 +56,7 @@ type Reader struct {
 	start    Time
 	end      Time
 	messages uint64
+	loaders  sync.Pool // of *chunkLoader, for methods that need one for a moment
 }
 
 // ChunkInfo says where a chunk is and what is in it.
@@ -268,7 +270,8 @@ func (r *Reader) Size() int64 { return r.size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
-	var l chunkLoader
+	l := r.loader()
+	defer r.loaders.Put(l)
 	p, err := l.place(r, i)
 	if err != nil {
 		return ChunkHeader{}, err
@@ -300,7 +303,8 @@ func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 	}
 	keep := make([]bool, len(r.conns))
 	keep[at] = true
-	var l chunkLoader
+	l := r.loader()
+	defer r.loaders.Put(l)
 	var best *Message
 	bestChunk := 0
 	for _, i := range r.chunksOf(r.conns[at], t) {

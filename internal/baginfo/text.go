@@ -1,0 +1,217 @@
+package baginfo
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// row is one line of the text: a key, empty on continuation lines, and a value.
+type row struct{ key, value string }
+
+// WriteText writes the summary as rosbag info prints it, byte for byte, with start
+// and end in local time. Control characters in names, which stock would send to the
+// terminal, are escaped.
+func (i *Info) WriteText(w io.Writer) error {
+	rows := []row{{"path", i.Path}, {"version", i.Version}}
+	if i.Chunks == 0 && len(i.Connections) == 0 {
+		rows = append(rows, row{"size", byteSize(float64(i.Size))})
+	} else {
+		rows = append(rows, i.timeRows()...)
+		rows = append(rows, row{"size", byteSize(float64(i.Size))}, row{"messages", fmt.Sprint(i.Messages)})
+		rows = append(rows, i.compressionRows()...)
+		rows = append(rows, i.typeRows()...)
+		rows = append(rows, i.topicRows()...)
+	}
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r.key)+1)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		if r.key != "" {
+			r.key += ":"
+		}
+		fmt.Fprintf(&b, "%-*s %s\n", width, r.key, r.value)
+	}
+	_, err := io.WriteString(w, strings.TrimRightFunc(b.String(), unicode.IsSpace)+"\n")
+	return err
+}
+
+// duration is the difference that rosbag info shows, as it computes it.
+func (i *Info) duration() float64 { return seconds(i.Last) - seconds(i.First) }
+
+func (i *Info) timeRows() []row {
+	d := i.duration()
+	secs := math.Mod(d, 60)
+	if secs < 0 {
+		secs += 60
+	}
+	mins := int(d / 60)
+	hours := mins / 60
+	text := fmt.Sprintf("%.1fs", d)
+	switch {
+	case hours > 0:
+		text = fmt.Sprintf("%dhr %d:%02ds (%ds)", hours, mins%60, int(secs), int(d))
+	case mins > 0:
+		text = fmt.Sprintf("%d:%02ds (%ds)", mins, int(secs), int(d))
+	}
+	return []row{{"duration", text}, {"start", stamp(i.First)}, {"end", stamp(i.Last)}}
+}
+
+// stamp formats a time. The hundredths are rounded by themselves, without carry:
+// so does rosbag info.
+func stamp(t bagfmt.Time) string {
+	s := seconds(t)
+	whole := math.Floor(s)
+	local := time.Unix(int64(whole), 0).Local().Format("Jan 02 2006 15:04:05")
+	return fmt.Sprintf("%s%s (%.2f)", local, fmt.Sprintf("%.2f", s-whole)[1:], s)
+}
+
+func (i *Info) compressionRows() []row {
+	if i.Chunks == 0 {
+		return []row{{"compression", "none"}}
+	}
+	var list []string
+	var stored, unpacked int64
+	packed := false
+	for _, p := range i.Compression {
+		stored += p.StoredBytes
+		unpacked += p.UncompressedBytes
+		text := fmt.Sprintf("%s [%d/%d chunks]", clean(string(p.Name)), p.Chunks, i.Chunks)
+		if p.Name != bagfmt.CompressionNone {
+			packed = true
+			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", clean(string(p.Name)), p.Chunks, i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
+		}
+		list = append(list, text)
+	}
+	rows := []row{{"compression", strings.Join(list, ", ")}}
+	if !packed {
+		return rows
+	}
+	size := []string{byteSize(float64(unpacked)), byteSize(float64(stored))}
+	width := max(len(size[0]), len(size[1]))
+	d := i.duration()
+	if d <= 0 {
+		return append(rows,
+			row{"uncompressed", fmt.Sprintf("%*s", width, size[0])},
+			row{"compressed", fmt.Sprintf("%*s", width, size[1])})
+	}
+	rate := []string{byteSize(float64(unpacked) / d), byteSize(float64(stored) / d)}
+	rateWidth := max(len(rate[0]), len(rate[1]))
+	return append(rows,
+		row{"uncompressed", fmt.Sprintf("%*s @ %*s/s", width, size[0], rateWidth, rate[0])},
+		row{"compressed", fmt.Sprintf("%*s @ %*s/s (%.2f%%)", width, size[1], rateWidth, rate[1], percent(stored, unpacked))})
+}
+
+func percent(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// typeRows lists each type once, with the checksum of its first connection.
+func (i *Info) typeRows() []row {
+	type pair struct{ name, md5 string }
+	var list []pair
+	width := 0
+	for _, c := range i.Connections {
+		name := clean(c.Header.Type())
+		if !slices.ContainsFunc(list, func(p pair) bool { return p.name == name }) {
+			list = append(list, pair{name, clean(c.Header.MD5Sum())})
+			width = max(width, utf8.RuneCountInString(name))
+		}
+	}
+	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.name, b.name) })
+	var rows []row
+	for _, p := range list {
+		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, p.name, p.md5)})
+	}
+	return titled("types", rows)
+}
+
+func (i *Info) topicRows() []row {
+	var nameWidth, typeWidth, countWidth, rateWidth int
+	rates := make([]string, len(i.Topics))
+	for n, t := range i.Topics {
+		if t.Frequency > 0 {
+			rates[n] = hertz(t.Frequency)
+		}
+		nameWidth = max(nameWidth, utf8.RuneCountInString(clean(t.Name)))
+		countWidth = max(countWidth, len(fmt.Sprint(t.Messages)))
+		rateWidth = max(rateWidth, len(rates[n]))
+	}
+	for _, c := range i.Connections {
+		typeWidth = max(typeWidth, utf8.RuneCountInString(clean(c.Header.Type())))
+	}
+	var rows []row
+	for n, t := range i.Topics {
+		unit, at := "msgs", " @ "
+		if t.Messages <= 1 {
+			unit = "msg "
+		}
+		if rates[n] == "" {
+			at = "   "
+		}
+		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, clean(t.Name), countWidth, t.Messages, unit,
+			at, rateWidth, rates[n], typeWidth, clean(t.Type))
+		if t.Connections > 1 {
+			s += fmt.Sprintf(" (%d connections)", t.Connections)
+		}
+		rows = append(rows, row{"", s})
+	}
+	return titled("topics", rows)
+}
+
+// titled gives the first of rows a key.
+func titled(key string, rows []row) []row {
+	if len(rows) > 0 {
+		rows[0].key = key
+	}
+	return rows
+}
+
+// byteSize formats a number of bytes with one decimal, in units from KB on.
+func byteSize(n float64) string {
+	for _, unit := range []string{"KB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"} {
+		if n /= 1024; n < 1024 {
+			return fmt.Sprintf("%.1f %s", n, unit)
+		}
+	}
+	return "-"
+}
+
+func hertz(f float64) string {
+	for _, unit := range []string{"Hz", "kHz", "MHz", "GHz"} {
+		if f < 1000 {
+			return fmt.Sprintf("%.1f %s", f, unit)
+		}
+		f /= 1000
+	}
+	return "-"
+}
+
+// clean escapes what could control a terminal. Bags are untrusted.
+func clean(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "\\x%02x", r)
+	}
+	return b.String()
+}
