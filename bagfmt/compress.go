@@ -91,7 +91,7 @@ func (z *Compressor) appendTo(dst, src []byte) ([]byte, error) {
 			return nil, fmt.Errorf("bagfmt: bz2: %w", err)
 		}
 		w = z.bz2
-	default:
+	case CompressionNone:
 		return append(dst, src...), nil
 	}
 	if _, err := w.Write(src); err != nil {
@@ -135,6 +135,8 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte,
 			return nil, fmt.Errorf("bz2 data: %w", err)
 		}
 		r = d.bz2
+	case CompressionNone:
+		fallthrough // it needs no unpacking
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}

@@ -93,16 +93,16 @@ func (t *connTable) get(id ConnID) *Connection {
 // add learns the connection of the record at offset at. A record that repeats a
 // known connection changes nothing, as in stock readers; one that contradicts it
 // is an error.
-func (t *connTable) add(h *recordHeader, data []byte, at int64) (*Connection, error) {
+func (t *connTable) add(h *recordHeader, data []byte, at int64) error {
 	c, err := parseConnection(h, data)
 	if err != nil {
-		return nil, corrupt(at, OpConnection, "%v", err)
+		return corrupt(at, OpConnection, "%v", err)
 	}
 	if old := t.get(c.ID); old != nil {
 		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() || old.Header.MD5Sum() != c.Header.MD5Sum() {
-			return nil, corrupt(at, OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
+			return corrupt(at, OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
 		}
-		return old, nil
+		return nil
 	}
 	switch {
 	case c.ID >= denseTable:
@@ -110,12 +110,12 @@ func (t *connTable) add(h *recordHeader, data []byte, at int64) (*Connection, er
 			t.sparse = make(map[ConnID]*Connection)
 		}
 		t.sparse[c.ID] = c
-		return c, nil
+		return nil
 	case int(c.ID) >= len(t.dense):
 		t.dense = append(t.dense, make([]*Connection, int(c.ID)+1-len(t.dense))...)
 	}
 	t.dense[c.ID] = c
-	return c, nil
+	return nil
 }
 
 // all returns the connections by ascending id.

@@ -340,7 +340,7 @@ func bomb(tb testing.TB, comp bagfmt.Compression, stored []byte, size uint32) []
 
 // TestBombs unpacks chunks that are much bigger than they look, or lie about it.
 func TestBombs(t *testing.T) {
-	const real = 40 << 20
+	const unpacked = 40 << 20
 	for _, comp := range compressions[1:] {
 		z, err := bagfmt.NewCompressor(comp)
 		if err != nil {
@@ -349,7 +349,7 @@ func TestBombs(t *testing.T) {
 		conns, _ := sample(0)
 		var b bagfmt.ChunkBuilder
 		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", real)), 1)
+		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
 		sealed := seal(t, &b, z)
 		stored := cutRecord(t, sealed.Record, 0).data
 		size := uint32(sealed.UncompressedBytes)
@@ -376,7 +376,7 @@ func TestBombs(t *testing.T) {
 				if tc.want == nil && (len(msgs) != 1 || errs != nil) || tc.want != nil && (len(errs) == 0 || !errors.Is(errs[0], tc.want)) {
 					t.Errorf("scanner: %d messages, %v", len(msgs), errs)
 				}
-				if got := after.TotalAlloc - before.TotalAlloc; got > 4*real+allocConst {
+				if got := after.TotalAlloc - before.TotalAlloc; got > 4*unpacked+allocConst {
 					t.Errorf("%d bytes allocated", got)
 				}
 				if tc.want != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
@@ -16,7 +15,7 @@ func Example() {
 	var buf bytes.Buffer
 	w, err := bagfmt.NewWriter(&buf, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	conn, err := w.AddConnection("/chatter", bagfmt.ConnectionHeader{
 		{Key: "type", Value: "std_msgs/String"},
@@ -24,21 +23,21 @@ func Example() {
 		{Key: "message_definition", Value: "string data\n"},
 	})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for i := range 3 {
 		data := []byte("\x05\x00\x00\x00hello") // a serialized std_msgs/String
 		if err := w.WriteMessage(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 
 	s, err := bagfmt.NewScanner(&buf, bagfmt.ScannerOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	for {
 		m, err := s.Next()
@@ -46,7 +45,7 @@ func Example() {
 			break
 		}
 		if err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 		fmt.Println(m.Time, m.Conn.Topic, string(m.Data()[4:]))
 	}
@@ -62,7 +61,7 @@ func ExampleReader_All() {
 	bag := exampleBag()
 	r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	fmt.Println(r.Messages(), "messages from", r.Start(), "to", r.End())
 	q := bagfmt.Query{
@@ -71,7 +70,7 @@ func ExampleReader_All() {
 	}
 	for m, err := range r.All(q) {
 		if err != nil {
-			log.Print(err)
+			fmt.Println(err)
 			continue
 		}
 		fmt.Println(m.Time, m.Conn.Topic, len(m.Data()))
@@ -87,21 +86,21 @@ func exampleBag() []byte {
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	var conns [2]*bagfmt.Connection
 	for i, topic := range []string{"/even", "/odd"} {
 		if conns[i], err = w.AddConnection(topic, nil); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	for i := 1; i <= 6; i++ {
 		if err := w.WriteMessage(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
-			log.Fatal(err)
+			panic(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	return f.b
 }

@@ -227,12 +227,6 @@ func setU64(b []byte, at int, v uint64) []byte {
 	return b
 }
 
-// insert puts extra in at an offset behind all chunks and in front of everything
-// else, or anywhere if no offsets matter.
-func insert(b []byte, at int, extra []byte) []byte {
-	return slices.Concat(b[:at], extra, b[at:])
-}
-
 // rec encodes a record.
 func rec(h fields.List, data []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(h.Size()))

@@ -33,6 +33,8 @@ func (o Op) String() string {
 		return "chunk info"
 	case OpConnection:
 		return "connection"
+	case opMessageDefinition:
+		return "message definition"
 	}
 	return fmt.Sprintf("op %d", byte(o))
 }

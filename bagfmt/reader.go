@@ -188,8 +188,7 @@ func (r *Reader) readIndexRecord(s *stream, x *indexSection) (known bool, err er
 	}
 	if h.op == OpConnection {
 		x.conns++
-		_, err := x.table.add(&h, data, start)
-		return true, err
+		return true, x.table.add(&h, data, start)
 	}
 	counts, err := r.addChunk(&h, data, start, &x.table, x.counts)
 	if err == nil {

@@ -308,7 +308,7 @@ func TestTime(t *testing.T) {
 	if d := one.Sub(bagfmt.Time{Sec: 2, Nsec: 1}); d != -999_999_999 {
 		t.Errorf("Sub = %d", d)
 	}
-	if !one.Before(most) || one.Compare(one) != 0 || most.Compare(one) != 1 {
+	if !one.Before(most) || one.Compare(bagfmt.Time{Sec: 1, Nsec: 2}) != 0 || most.Compare(one) != 1 {
 		t.Error("Compare is wrong")
 	}
 }

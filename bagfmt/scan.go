@@ -117,7 +117,7 @@ func (s *Scanner) fromChunk() (*Message, error) {
 			s.checked = false
 			return nil, corrupt(s.chunk, OpChunk, "%v", err)
 		case h.op == OpConnection:
-			if _, err := s.conns.add(h, tail[4:], s.chunk); err != nil {
+			if err := s.conns.add(h, tail[4:], s.chunk); err != nil {
 				return nil, err
 			}
 		case h.op == OpMessage:
@@ -189,7 +189,7 @@ func (s *Scanner) record() (*Message, error) {
 		}
 	case OpChunkInfo:
 		s.infos++
-	case OpBagHeader:
+	case OpBagHeader, opMessageDefinition:
 	}
 	n, err := s.s.length(start, h.op)
 	if err == nil {
@@ -333,8 +333,7 @@ func (s *Scanner) connection(h *recordHeader, start int64) error {
 		return s.stop(err)
 	}
 	s.good = s.s.off
-	_, err = s.conns.add(h, data, start)
-	return err
+	return s.conns.add(h, data, start)
 }
 
 // indexData passes over an index data record. One that counts messages which the

@@ -91,7 +91,7 @@ func TestStockTolerates(t *testing.T) {
 		"as it is":         rebuild(t, full, keepRecord),
 		"no padding":       edit(3, func(h fields.List, _ []byte) ([]byte, fields.List, []byte) { return nil, h, nil }),
 		"trailing garbage": append(slices.Clone(full), "garbage, lots of it"...),
-		"python field order": rebuild(t, full, func(op byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
+		"python field order": rebuild(t, full, func(_ byte, h fields.List, data []byte) ([]byte, fields.List, []byte) {
 			slices.Reverse(h)
 			return nil, h, data
 		}),

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
 )
@@ -24,23 +23,23 @@ func (f *infoFlags) Run(out output) error {
 			if err := w.Flush(); err != nil {
 				return err
 			}
-			fmt.Fprintf(out.stderr, "gobag: %s: %v\n", printable(path), err)
+			out.complain("%s: %v", printable(path), err)
 			failed = errReported
 			continue
 		}
 		if n < len(f.Bags)-1 && !f.JSON {
-			fmt.Fprintln(w, "---")
+			_, _ = w.WriteString("---\n") // a bufio.Writer keeps its error for Flush
 		}
 	}
 	return errors.Join(w.Flush(), failed)
 }
 
-func (f *infoFlags) one(w *bufio.Writer, path string) error {
+func (f *infoFlags) one(w *bufio.Writer, path string) (err error) {
 	bag, err := openBag(path)
 	if err != nil {
 		return err
 	}
-	defer bag.Close()
+	defer func() { err = errors.Join(err, bag.Close()) }()
 	info, err := baginfo.New(path, bag.Reader, baginfo.Options{Frequencies: f.JSON || f.Freq})
 	if err != nil {
 		return explain(err)

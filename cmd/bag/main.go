@@ -20,6 +20,11 @@ type flags struct {
 // output is where a command writes.
 type output struct{ stdout, stderr io.Writer }
 
+// complain writes one line about a failure.
+func (o output) complain(format string, args ...any) {
+	_, _ = fmt.Fprintf(o.stderr, "gobag: "+format+"\n", args...) // nowhere is left to report to
+}
+
 // errReported says that every failure has its line on stderr already.
 var errReported = errors.New("reported")
 
@@ -54,7 +59,7 @@ func run(args []string, out output) int {
 		return 0
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintf(out.stderr, "gobag: %v\n", err)
+		out.complain("%v", err)
 	}
 	return exitUnusable
 }

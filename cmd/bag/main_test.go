@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,8 @@ func TestUnusable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unindexed := bytes.Replace(good, good[bytes.Index(good, []byte("index_pos=")):][:18], append([]byte("index_pos="), make([]byte, 8)...), 1)
+	before, after, _ := bytes.Cut(good, []byte("index_pos="))
+	unindexed := slices.Concat(before, []byte("index_pos="), make([]byte, 8), after[8:])
 	damaged := bytes.Replace(good, []byte("conn_count=\x02"), []byte("conn_count=\x63"), 1)
 	tests := map[string]struct {
 		path string

@@ -16,7 +16,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-
 	os.Setenv("TZ", "UTC") // as when the golden texts were made
 	goleak.VerifyTestMain(m)
 }
