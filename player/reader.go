@@ -51,11 +51,23 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// report keeps and logs one damaged place.
+// maxDamage bounds how many damaged places are kept and logged. Of a bag that has
+// more, the number is of no interest.
+const maxDamage = 1000
+
+// report keeps and logs one damaged place. The index of a chunk and the chunk may
+// fail for one and the same reason.
 func (r *reader) report(e *DamageError) {
 	r.mu.Lock()
-	r.damage = append(r.damage, e)
+	n := len(r.damage)
+	known := n >= maxDamage || n > 0 && r.damage[n-1].Error() == e.Error()
+	if !known {
+		r.damage = append(r.damage, e)
+	}
 	r.mu.Unlock()
+	if known {
+		return
+	}
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
 }
 

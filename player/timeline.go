@@ -76,11 +76,8 @@ func (t *timeline) next() (*bagfmt.Message, *route) {
 	return nil, nil
 }
 
-// maxDamage bounds how many faults of one bag are reported and stepped over.
-const maxDamage = 1000
-
 // advance loads the lane's next message and reports whether there is one. Play
-// goes on behind damage as far as the cursor can.
+// goes on behind damage: the cursor reports each fault once.
 func (t *timeline) advance(l *lane) bool {
 	if l.cursor == nil {
 		l.cursor = l.bag.reader.Cursor(bagfmt.Query{
@@ -89,22 +86,17 @@ func (t *timeline) advance(l *lane) bool {
 			End:   t.plan.end,
 		})
 	}
-	last := ""
-	for range maxDamage {
+	for {
 		m, err := l.cursor.Next()
 		switch {
 		case err == nil:
 			l.msg, l.time = m, m.Time
 			return true
-		case errors.Is(err, io.EOF) && !errors.Is(err, bagfmt.ErrCorrupt):
+		case errors.Is(err, io.EOF):
 			return false
-		case err.Error() == last:
-			return false // the cursor does not get past it
 		}
-		last = err.Error()
 		t.damaged(&DamageError{Bag: l.bag.name, Err: err})
 	}
-	return false
 }
 
 // sink restores the heap order below i.

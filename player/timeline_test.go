@@ -1,0 +1,226 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// plain are the connections that most tests use.
+var (
+	connA = TestConn{Topic: "/a", CallerID: "/n1"}
+	connB = TestConn{Topic: "/b", CallerID: "/n1"}
+)
+
+// abc makes messages "x0", "x1", ... at these times.
+func series(c TestConn, prefix string, at ...time.Duration) []TestMessage {
+	var ms []TestMessage
+	for i, d := range at {
+		ms = append(ms, TestMessage{c, d, fmt.Sprintf("%s%d", prefix, i)})
+	}
+	return ms
+}
+
+func concat(lists ...[]TestMessage) []TestMessage {
+	var all []TestMessage
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
+
+// texts reads all that a plan selects, in order.
+func texts(p *plan) (out []string, damage []error) {
+	for _, b := range p.bags {
+		for _, r := range b.routes {
+			r.source = &source{}
+		}
+	}
+	t := newTimeline(p, func(e *DamageError) { damage = append(damage, e) })
+	for m, r := t.next(); m != nil; m, r = t.next() {
+		if r == nil || r.conn != m.Conn {
+			panic("route of another connection")
+		}
+		out = append(out, string(m.Data()[4:]))
+	}
+	return out, damage
+}
+
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		bags [][]TestMessage
+		o    Options
+		want string
+	}{
+		"one bag, by time and not by place": {
+			[][]TestMessage{concat(series(connA, "a", 2, 0, 4), series(connB, "b", 1, 3))},
+			Options{}, "a1 b0 a0 b1 a2",
+		},
+		"equal stamps keep the order of the file": {
+			[][]TestMessage{{
+				{connA, 5, "1"}, {connB, 5, "2"}, {connA, 5, "3"}, {connA, 5, "4"}, {connB, 5, "5"},
+			}},
+			Options{}, "1 2 3 4 5",
+		},
+		"equal stamps keep the order of the bags": {
+			[][]TestMessage{series(connA, "x", 1, 2, 2), series(connA, "y", 0, 2, 3), series(connB, "z", 2)},
+			Options{}, "y0 x0 x1 x2 y1 z0 y2",
+		},
+		"bags that follow each other": {
+			[][]TestMessage{series(connA, "y", 1000, 1001), series(connA, "x", 0, 1), nil},
+			Options{}, "x0 x1 y0 y1",
+		},
+		"window, both ends inclusive": {
+			[][]TestMessage{concat(series(connA, "a", 0, 10, 20, 30, 40), series(connB, "b", 9, 11, 30, 31))},
+			Options{Start: 10, Duration: 20}, "a1 b1 a2 a3 b2",
+		},
+		"window from the earliest message of all topics": {
+			[][]TestMessage{series(connA, "a", 5, 15), series(connB, "b", 0, 10, 20)},
+			Options{Start: 10, Topics: []string{"/a"}}, "a1",
+		},
+		"window of a nanosecond": {
+			[][]TestMessage{series(connA, "a", 0, 10, 11)},
+			Options{Start: 10, Duration: 1}, "a1 a2",
+		},
+		"topic": {
+			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1))},
+			Options{Topics: []string{"/b"}}, "b0",
+		},
+		"topic without its slash": {
+			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1), series(TestConn{Topic: "c"}, "c", 3))},
+			Options{Topics: []string{"b", "/c"}}, "b0 c0",
+		},
+	}
+	for name, tc := range tests {
+		for _, chunk := range []int{1, 0} { // a chunk for each message, or one for all
+			t.Run(fmt.Sprintf("%s/chunk=%d", name, chunk), func(t *testing.T) {
+				t.Parallel()
+				var bags [][]byte
+				for _, messages := range tc.bags {
+					bags = append(bags, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
+				}
+				tc.o.Bags, tc.o.Log = OpenTestBags(t, bags...), zap.NewNop()
+				p, err := newPlan(&tc.o, newFakeGraph().Resolve)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, damage := texts(p)
+				if d := cmp.Diff(tc.want, strings.Join(got, " ")); d != "" || damage != nil {
+					t.Errorf("damage %v, (-want +got):\n%s", damage, d)
+				}
+			})
+		}
+	}
+}
+
+func TestNothingSelected(t *testing.T) {
+	t.Parallel()
+	full := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, time.Second)...)
+	empty := MakeBag(t, bagfmt.WriterOptions{})
+	tests := map[string]struct {
+		bag []byte
+		o   Options
+	}{
+		"empty bag":            {empty, Options{}},
+		"no such topic":        {full, Options{Topics: []string{"/x"}}},
+		"start after the end":  {full, Options{Start: time.Hour}},
+		"between the messages": {full, Options{Start: 1, Duration: 1}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tc.o.Bags, tc.o.Log = OpenTestBags(t, tc.bag), zap.NewNop()
+			if _, err := newPlan(&tc.o, newFakeGraph().Resolve); !errors.Is(err, ErrNoMessages) {
+				t.Errorf("got %v, want ErrNoMessages", err)
+			}
+		})
+	}
+}
+
+// Play goes on behind a damaged chunk and says where it was.
+func TestDamagedChunk(t *testing.T) {
+	t.Parallel()
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
+	bags := OpenTestBags(t, data)
+	chunk := bags[0].reader.Chunks()[2]
+	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
+
+	o := Options{Bags: bags, Log: zap.NewNop()}
+	p, err := newPlan(&o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{plan: p, queue: newQueue(1<<20, 1<<10)}
+	r.run(t.Context())
+	var got []string
+	for it, ok := r.queue.pop(t.Context()); ok; it, ok = r.queue.pop(t.Context()) {
+		got = append(got, string(it.frame[8:]))
+	}
+	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	damage := r.damages()
+	var corrupt *bagfmt.CorruptError
+	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos {
+		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
+	}
+}
+
+// A file that shrinks under play ends there; play does not hang or spin.
+func TestShrunkFile(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1000)
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
+	whole := OpenTestBags(t, data)[0]
+	cut := whole.reader.Chunks()[2].Pos + 20
+	f := &shrinking{data: data}
+	b, err := NewBag("shrinking", f, int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.data = data[:cut:cut]
+	o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
+	p, err := newPlan(&o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, damage := texts(p)
+	if d := cmp.Diff([]string{long + "0", long + "1"}, got); d != "" || len(damage) == 0 {
+		t.Errorf("damage %v, (-want +got):\n%s", damage, d)
+	}
+}
+
+type shrinking struct{ data []byte }
+
+func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
+	return strings.NewReader(string(f.data)).ReadAt(p, off)
+}
+
+// The reader must not wait for a player that has gone.
+func TestReaderEndsWithContext(t *testing.T) {
+	t.Parallel()
+	o := Options{Bags: OpenTestBags(t, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
+	p, err := newPlan(&o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &reader{plan: p, queue: newQueue(1, 1), loop: true}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.run(ctx)
+	}()
+	r.queue.pop(ctx)
+	cancel()
+	<-done
+}
