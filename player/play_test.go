@@ -1,0 +1,257 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// latchedBag has two latched publishers of one topic, and a plain topic.
+func latchedBag(tb testing.TB) []byte {
+	tb.Helper()
+	l1 := TestConn{Topic: "/tf", CallerID: "/n1", Latching: true}
+	l2 := TestConn{Topic: "/tf", CallerID: "/n2", Latching: true}
+	return MakeBag(tb, bagfmt.WriterOptions{},
+		TestMessage{l1, 0, "one"}, TestMessage{l2, 10 * ms, "two"}, TestMessage{connA, 100 * ms, "a0"},
+		TestMessage{connA, 200 * ms, "a1"}, TestMessage{l1, 250 * ms, "one again"}, TestMessage{connA, 300 * ms, "a2"})
+}
+
+// TestRun plays from the first delay to the drain, in exact fake time.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		o     Options
+		until time.Duration // 0: to its end
+		want  string
+	}{
+		"all": {
+			Options{Delay: 200 * ms}, 0,
+			"200ms /tf#1 latched one; 210ms /tf#2 latched two; 300ms /a#1 a0; 400ms /a#1 a1; " +
+				"450ms /tf#1 latched one again; 500ms /a#1 a2; 500ms drain",
+		},
+		"no delay, rate 2": {
+			Options{Rate: 2}, 0,
+			"0s /tf#1 latched one; 5ms /tf#2 latched two; 50ms /a#1 a0; 100ms /a#1 a1; " +
+				"125ms /tf#1 latched one again; 150ms /a#1 a2; 150ms drain",
+		},
+		"start: latched state first, then at once the first message of the window": {
+			Options{Start: 150 * ms, Duration: 50 * ms}, 0,
+			"0s /tf#1 latched one; 0s /tf#2 latched two; 0s /a#1 a1; 0s drain",
+		},
+		"start at a latched message: it is sent once": {
+			Options{Start: 10 * ms, Duration: 90 * ms}, 0,
+			"0s /tf#1 latched one; 0s /tf#2 latched two; 90ms /a#1 a0; 90ms drain",
+		},
+		"loop: what the pass changed is put back": {
+			Options{Start: 150 * ms, Loop: true}, 120 * ms,
+			"0s /tf#1 latched one; 0s /tf#2 latched two; 0s /a#1 a1; 50ms /tf#1 latched one again; 100ms /a#1 a2; " +
+				"100ms /tf#1 latched one; 100ms /a#1 a1",
+		},
+		"keep alive": {
+			Options{Immediate: true, KeepAlive: true, Topics: []string{"/a"}}, time.Hour,
+			"0s /a#1 a0; 0s /a#1 a1; 0s /a#1 a2",
+		},
+		"interrupted in the delay": {Options{Delay: time.Second}, 500 * ms, ""},
+		"interrupted between messages": {
+			Options{Topics: []string{"/a"}}, 150 * ms, "0s /a#1 a0; 100ms /a#1 a1",
+		},
+		"paused": {Options{Paused: true}, time.Hour, ""},
+		"clock": {
+			Options{Topics: []string{"/a"}, Clock: true, Hz: 10, Start: 200 * ms}, 0,
+			// 1000.2 s is e803 0000, 00c2eb0b.
+			"0s /clock#1 e803000000c2eb0b; 0s /a#1 a1; 100ms /clock#1 e803000000a3e111; 100ms /a#1 a2; 100ms drain",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := latchedBag(t)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				tc.o.Bags = OpenTestBags(t, bag)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.until > 0 {
+					ctx, cancel = context.WithTimeout(ctx, tc.until)
+					defer cancel()
+				}
+				s, err := playFake(ctx, g, tc.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tc.until > 0 && time.Since(g.start) != tc.until {
+					t.Errorf("took %v to end after the context, want none", time.Since(g.start)-tc.until)
+				}
+				got := strings.Join(g.events, "; ")
+				if tc.o.Clock { // at 100 ms the order of clock and message is open
+					got = strings.Replace(got, "100ms /a#1 a2; 100ms /clock#1 e803000000a3e111", "100ms /clock#1 e803000000a3e111; 100ms /a#1 a2", 1)
+				}
+				if d := cmp.Diff(tc.want, got); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+				wantInterrupted := tc.until > 0 && !tc.o.KeepAlive
+				if s.Interrupted != wantInterrupted || s.Lossy() {
+					t.Errorf("interrupted %v, lossy %v", s.Interrupted, s.Lossy())
+				}
+			})
+		})
+	}
+}
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 250*ms)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.subscribers = func() int {
+			if time.Since(g.start) < 510*ms {
+				return 0
+			}
+			return 1
+		}
+		var got []string
+		last := Phase(-1)
+		calls := 0
+		s, err := playFake(t.Context(), g, Options{
+			Bags: OpenTestBags(t, bag), Delay: 200 * ms, WaitForSubscribers: true,
+			OnStatus: func(s Status) {
+				calls++
+				if s.Phase != last {
+					got = append(got, fmt.Sprintf("%v %d", time.Since(g.start), s.Phase))
+				}
+				last = s.Phase
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			fmt.Sprintf("0s %d", PhaseDelay), fmt.Sprintf("200ms %d", PhaseWait), fmt.Sprintf("520ms %d", PhasePlay),
+			fmt.Sprintf("770ms %d", PhaseDrain), fmt.Sprintf("770ms %d", PhaseDone),
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if calls > len(want)+8 {
+			t.Errorf("%d calls in 0.77 s, want 10 in a second and one for each phase", calls)
+		}
+		wantSum := Summary{
+			Topics:   []TopicSummary{{Name: "/a", Type: stringType, Messages: 2, Bytes: 12, Subscribers: 1}},
+			Messages: 2, Bytes: 12, Played: 250 * ms, Elapsed: 250 * ms, Achieved: 1,
+			Timing: Timing{Messages: 2}, Starved: s.Starved,
+		}
+		if d := cmp.Diff(wantSum, s); d != "" {
+			t.Errorf("summary (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff([]string{"/a"}, g.closed); d != "" {
+			t.Errorf("withdrawn (-want +got):\n%s", d)
+		}
+	})
+}
+
+// The first order may come before the first message, the last one after the end.
+func TestControlOutsideOfPlay(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		var control Control
+		_, err := playFake(t.Context(), g, Options{
+			Bags: OpenTestBags(t, bag), Delay: 200 * ms,
+			OnStart: func(c Control) {
+				control = c
+				if !c.Toggle() {
+					t.Error("not paused")
+				}
+				time.AfterFunc(time.Second, func() { c.Resume() })
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff("1s /a#1 a0; 1.1s /a#1 a1; 1.1s drain", strings.Join(g.events, "; ")); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		control.Pause()
+		control.Step()
+		if s := control.Status(); s.Phase != PhaseDone || s.Messages != 2 {
+			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+var errSlow = errors.New("slow")
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0)...)
+	tests := map[string]struct {
+		interrupt time.Duration
+		want      error
+	}{
+		"somebody did not take all": {0, errSlow},
+		"interrupted":               {time.Second, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				g.drains = func(ctx context.Context) error {
+					wait(ctx, 7*time.Second)
+					return errSlow
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.interrupt > 0 {
+					time.AfterFunc(tc.interrupt, cancel)
+				}
+				s, err := playFake(ctx, g, Options{Bags: OpenTestBags(t, bag)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !errors.Is(s.Undelivered, tc.want) || s.Interrupted == (tc.want != nil) || s.Lossy() != (tc.want != nil) {
+					t.Errorf("undelivered %v, interrupted %v, lossy %v", s.Undelivered, s.Interrupted, s.Lossy())
+				}
+			})
+		})
+	}
+}
+
+func TestRefusedTopic(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0, 2), series(connB, "b", 1))...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.refuse = "/a"
+		s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Unplayable) != 1 || s.Unplayable[0].Messages != 2 || s.Messages != 1 {
+			t.Errorf("summary %+v", s)
+		}
+	})
+}
+
+// Nothing but damage: that is a loss, not an empty selection.
+func TestAllDamaged(t *testing.T) {
+	t.Parallel()
+	data := MakeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0)...)
+	bags := OpenTestBags(t, data)
+	data[bags[0].reader.Chunks()[0].Pos+130] ^= 0x55
+	synctest.Test(t, func(t *testing.T) {
+		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, Loop: true})
+		if err != nil || len(s.Damage) != 1 || !s.Lossy() {
+			t.Errorf("got %+v, %v", s, err)
+		}
+	})
+}
