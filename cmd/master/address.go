@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -158,4 +160,17 @@ func interfaceAddresses() []net.IP {
 		}
 	}
 	return ips
+}
+
+// explain turns the usual reasons for not starting into something to act on.
+func explain(err error, port string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("port %s is taken, perhaps by another master (choose one with -p)", port)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("port %s needs more rights (choose one above 1023 with -p)", port)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("not an address of this machine: %w (choose one with --listen)", err)
+	}
+	return err
 }

@@ -99,7 +99,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	if err != nil {
 		return explain(err, port)
 	}
-	fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
+	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI()) // a closed stdout is no reason not to serve
 	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
 	select {
 	case <-ctx.Done():
@@ -126,19 +126,6 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 		return f, errHelped
 	}
 	return f, err
-}
-
-// explain turns the usual reasons for not starting into something to act on.
-func explain(err error, port string) error {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("port %s is taken, perhaps by another master (choose one with -p)", port)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("port %s needs more rights (choose one above 1023 with -p)", port)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("not an address of this machine: %w (choose one with --listen)", err)
-	}
-	return err
 }
 
 func newLog(level string, w io.Writer) *zap.Logger {

@@ -91,7 +91,7 @@ func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
 // Fault is the error answer of XML-RPC. A Handler returns one to send it, and
 // Call returns the one it received.
-type Fault struct {
+type Fault struct { //nolint:errname // the name that XML-RPC gives it
 	Code int
 	Text string
 }

@@ -41,9 +41,9 @@ func (t tag) String() string {
 		return fmt.Sprintf("%q", "<"+name+"/>")
 	case tagEnd:
 		return "end of message"
-	default:
-		return fmt.Sprintf("%q", "<"+name+">")
+	case tagOpen:
 	}
+	return fmt.Sprintf("%q", "<"+name+">")
 }
 
 func (s *scanner) fail(at int, format string, args ...any) error {

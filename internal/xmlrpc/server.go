@@ -139,7 +139,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/xml")
 	// roscpp does not understand chunked transfer.
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	_, _ = w.Write(answer) // the caller is gone: nobody to tell
+	_, _ = w.Write(answer) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
 }
 
 func readRest(body []byte, r io.Reader) ([]byte, error) {
@@ -167,13 +167,13 @@ func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {
 }
 
 // connTable counts connections. At the limit a new one replaces the one that has
-// been idle longest, so that silent keep-alive connections cannot shut others out;
-// if all are busy the new one is closed.
+// been silent longest, so that idle connections and those that never ask anything
+// cannot shut others out; if all are in the middle of a call the new one is closed.
 type connTable struct {
 	max int
 
 	mu     sync.Mutex
-	conns  map[net.Conn]time.Time // since when idle; zero if busy
+	conns  map[net.Conn]time.Time // since when silent; zero during a call
 	closed bool                   // refuse what is accepted from now on
 	alive  int                    // calls of Serve and goroutines of connections
 	ended  chan struct{}          // closed when alive falls to zero; nil if nobody waits
@@ -227,7 +227,7 @@ func (t *connTable) track(c net.Conn, state http.ConnState) {
 		if t.closed || len(t.conns) >= t.max && !t.evict() {
 			_ = c.Close()
 		}
-		t.conns[c] = time.Time{}
+		t.conns[c] = time.Now()
 	case http.StateActive:
 		t.conns[c] = time.Time{}
 	case http.StateIdle:
@@ -238,13 +238,13 @@ func (t *connTable) track(c net.Conn, state http.ConnState) {
 	}
 }
 
-// evict closes the connection that has been idle longest, if any.
+// evict closes the connection that has been silent longest, if any.
 func (t *connTable) evict() bool {
 	var oldest net.Conn
 	var since time.Time
-	for c, idle := range t.conns {
-		if !idle.IsZero() && (oldest == nil || idle.Before(since)) {
-			oldest, since = c, idle
+	for c, at := range t.conns {
+		if !at.IsZero() && (oldest == nil || at.Before(since)) {
+			oldest, since = c, at
 		}
 	}
 	if oldest == nil {

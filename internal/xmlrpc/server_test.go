@@ -149,6 +149,7 @@ func TestAnswersHaveLengthAndKeepAlive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +215,7 @@ func TestSlowCallersAreCut(t *testing.T) {
 	}
 }
 
-// An idle connection makes room for a new caller; a busy one does not.
+// A connection that is idle, or that never asked anything, makes room for a new caller.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const body = "<methodCall><methodName>m</methodName></methodCall>"
@@ -229,11 +230,12 @@ func TestConnectionLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer resp.Body.Close()
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := dial(t, addr)
+	first, silent := dial(t, addr), dial(t, addr)
 	call(first)
 	var last net.Conn
 	for range 20 {
@@ -241,6 +243,7 @@ func TestConnectionLimit(t *testing.T) {
 		call(last)
 	}
 	closed(t, first)
+	closed(t, silent)
 	call(last) // still there
 }
 

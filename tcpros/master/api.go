@@ -39,8 +39,9 @@ func (c call) str(i int) string {
 	return s
 }
 
-// check tests one argument and returns it in its final form: names come out resolved.
-type check func(v any, caller string) (any, error)
+// check tests one argument and returns it in its final form, names resolved, or says
+// what is wrong with it.
+type check func(v any, caller string) (final any, problem string)
 
 type method struct {
 	bad    any     // the value of an answer to bad arguments
@@ -110,14 +111,15 @@ func (m *Master) dispatch(peer, name string, args []any) (reply, error) {
 		return reply{codeError, "caller_id must be a string", f.bad}, nil
 	}
 	if len(caller) > maxNameBytes {
-		return reply{codeError, tooLong("caller_id").Error(), f.bad}, nil
+		return reply{codeError, tooLong("caller_id"), f.bad}, nil
 	}
 	checked := make([]any, len(f.checks))
 	for i, check := range f.checks {
-		var err error
-		if checked[i], err = check(args[1+i], caller); err != nil {
-			return reply{codeError, err.Error(), f.bad}, nil
+		v, problem := check(args[1+i], caller)
+		if problem != "" {
+			return reply{codeError, problem, f.bad}, nil
 		}
+		checked[i] = v
 	}
 	return f.run(m, call{peer, caller, checked}), nil
 }
@@ -158,11 +160,11 @@ func (m *Master) multicall(peer string, args []any) (any, error) {
 	return results, nil
 }
 
-func tooLong(param string) error {
-	return fmt.Errorf("ERROR: parameter [%s] is longer than %d bytes", param, maxNameBytes)
+func tooLong(param string) string {
+	return fmt.Sprintf("ERROR: parameter [%s] is longer than %d bytes", param, maxNameBytes)
 }
 
-func anything(v any, _ string) (any, error) { return v, nil }
+func anything(v any, _ string) (any, string) { return v, "" }
 
 // empty is what Python takes for false.
 func empty(v any) bool {
@@ -189,84 +191,84 @@ func empty(v any) bool {
 // nonEmpty is a parameter's key: any string, resolved later because the answers
 // of some calls name it as it came.
 func nonEmpty(param string) check {
-	return func(v any, _ string) (any, error) {
+	return func(v any, _ string) (any, string) {
 		if empty(v) {
-			return nil, fmt.Errorf("ERROR: parameter [%s] must be specified and non-empty", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] must be specified and non-empty", param)
 		}
 		s, ok := v.(string)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("ERROR: parameter [%s] must be a string", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] must be a string", param)
 		case len(s) > maxNameBytes:
 			return nil, tooLong(param)
 		}
-		return s, nil
+		return s, ""
 	}
 }
 
 // uri is the address of a node or a service.
 func uri(param string) check {
-	return func(v any, _ string) (any, error) {
+	return func(v any, _ string) (any, string) {
 		s, _ := v.(string)
 		switch {
 		case s == "":
-			return nil, fmt.Errorf("ERROR: parameter [%s] is not an XMLRPC URI", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] is not an XMLRPC URI", param)
 		case !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "rosrpc://"):
-			return nil, fmt.Errorf("ERROR: parameter [%s] is not an RPC URI", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] is not an RPC URI", param)
 		case len(s) > maxNameBytes:
 			return nil, tooLong(param)
 		}
-		return s, nil
+		return s, ""
 	}
 }
 
 // name is the name of a topic, service or node. Nodes may be asked for as "/", the
 // others not.
 func name(param string, notRoot bool) check {
-	return func(v any, caller string) (any, error) {
+	return func(v any, caller string) (any, string) {
 		s, _ := v.(string)
 		switch {
 		case s == "":
-			return nil, fmt.Errorf("ERROR: parameter [%s] must be a non-empty string", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] must be a non-empty string", param)
 		case strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == ':' || r == 0x7f }):
-			return nil, fmt.Errorf("ERROR: parameter [%s] contains illegal chars", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] contains illegal chars", param)
 		case notRoot && s == "/":
-			return nil, fmt.Errorf("ERROR: parameter [%s] cannot be the global namespace", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] cannot be the global namespace", param)
 		case len(s) > maxNameBytes:
 			return nil, tooLong(param)
 		}
-		return resolve(s, caller), nil
+		return resolve(s, caller), ""
 	}
 }
 
 // typeName is "package/Type" or "*".
 func typeName(param string) check {
-	return func(v any, _ string) (any, error) {
+	return func(v any, _ string) (any, string) {
 		s, _ := v.(string)
 		switch {
 		case s == "*":
-			return s, nil
+			return s, ""
 		case s == "":
-			return nil, fmt.Errorf("ERROR: parameter [%s] must be a non-empty string", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] must be a non-empty string", param)
 		case strings.Count(s, "/") != 1:
-			return nil, fmt.Errorf("ERROR: parameter [%s] is not a valid package resource name", param)
+			return nil, fmt.Sprintf("ERROR: parameter [%s] is not a valid package resource name", param)
 		case len(s) > maxNameBytes:
 			return nil, tooLong(param)
 		}
-		return s, nil
+		return s, ""
 	}
 }
 
 // subgraph is a namespace, or empty for all.
-func subgraph(v any, caller string) (any, error) {
+func subgraph(v any, caller string) (any, string) {
 	s, ok := v.(string)
 	switch {
 	case !ok:
-		return nil, errors.New("ERROR: parameter [subgraph] must be a string")
+		return nil, "ERROR: parameter [subgraph] must be a string"
 	case s == "":
-		return s, nil
+		return s, ""
 	case len(s) > maxNameBytes:
 		return nil, tooLong("subgraph")
 	}
-	return resolve(s, caller), nil
+	return resolve(s, caller), ""
 }

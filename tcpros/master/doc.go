@@ -18,6 +18,13 @@
 //   - lists are sorted by name, and names, nesting, the number of registrations and
 //     the size of the parameter tree are limited.
 //
+// roscore also starts the node /rosout, which gathers what nodes publish on /rosout
+// and repeats it on /rosout_agg, and a roslaunch server, listed below /roslaunch/uris.
+// Neither is here, and the parameter is not set: tools would call what it lists.
+// rostopic, rosnode (cleanup too), rosparam, rosservice, roslaunch, roswtf and rosbag
+// do without them; rqt_console and others that read /rosout_agg stay empty unless the
+// node rosout/rosout is run, while /rosout itself works.
+//
 // The package makes network calls only from its queues, never while it holds a lock.
 package master
 

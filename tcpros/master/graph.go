@@ -102,9 +102,9 @@ func unregistered(o outcome, caller, name string) reply {
 		return success(1, "Unregistered [%s] as provider of [%s]", caller, name)
 	case notProvider:
 		return success(0, "[%s] is not a known provider of [%s]", caller, name)
-	default:
-		return success(0, "[%s] is not a registered node", caller)
+	case unknownNode:
 	}
+	return success(0, "[%s] is not a registered node", caller)
 }
 
 func (m *Master) lookupService(c call) reply {

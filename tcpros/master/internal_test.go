@@ -13,9 +13,20 @@ import (
 func TestNames(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, caller, want string }{
-		{"/a", "/n", "/a"}, {"//a//b/", "/n", "/a/b"}, {"/", "/n", "/"}, {"//", "/n", "/"},
-		{"a", "/n", "/a"}, {"a/b/", "/ns/n", "/ns/a/b"}, {"a", "n", "/a"}, {"a", "", "/a"}, {"a", "/ns/n/", "/ns/a"},
-		{"~a", "/ns/n", "/ns/n/a"}, {"~/a", "/n", "/n/a"}, {"~", "/n", "/n"}, {"", "/ns/n", "/ns/"}, {"", "/n", "/"},
+		{"/a", "/n", "/a"},
+		{"//a//b/", "/n", "/a/b"},
+		{"/", "/n", "/"},
+		{"//", "/n", "/"},
+		{"a", "/n", "/a"},
+		{"a/b/", "/ns/n", "/ns/a/b"},
+		{"a", "n", "/a"},
+		{"a", "", "/a"},
+		{"a", "/ns/n/", "/ns/a"},
+		{"~a", "/ns/n", "/ns/n/a"},
+		{"~/a", "/n", "/n/a"},
+		{"~", "/n", "/n"},
+		{"", "/ns/n", "/ns/"},
+		{"", "/n", "/"},
 	} {
 		if got := resolve(tc.name, tc.caller); got != tc.want {
 			t.Errorf("resolve(%q, %q) = %q, want %q", tc.name, tc.caller, got, tc.want)

@@ -121,7 +121,8 @@ func New(ctx context.Context, o Options) (*Master, error) {
 }
 
 const (
-	multicallDepth = 4                // nesting that system.multicall wraps around a value
+	multicallDepth = 4 // nesting that system.multicall wraps around a value
+	closeGrace     = 100 * time.Millisecond
 	requestTimeout = 60 * time.Second // large parameters over slow networks take their time
 )
 
@@ -135,13 +136,15 @@ func (m *Master) Addr() net.Addr { return m.addr }
 // of its addresses. Close is still due.
 func (m *Master) Failed() <-chan error { return m.failed }
 
-// Close stops the master. When it returns, nothing that New started is alive.
-// Nodes are not told.
+// Close stops the master. Calls under way get a moment to be answered. When it
+// returns, nothing that New started is alive. Nodes are not told.
 func (m *Master) Close() error {
-	err := m.server.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	err := m.server.Shutdown(ctx)
 	m.notify.close()
 	m.wg.Wait()
-	if err != nil {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("master: %w", err)
 	}
 	return nil

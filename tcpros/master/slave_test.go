@@ -15,12 +15,12 @@ const patience = 10 * time.Second // for what should take milliseconds
 
 // client calls a master as one HTTP client.
 type client struct {
-	t    testing.TB
+	t    *testing.T
 	call func(method string, args ...any) (any, error)
 }
 
 // start runs a master on a free port for the length of the test.
-func start(t testing.TB, o master.Options) (*master.Master, client) {
+func start(t *testing.T, o master.Options) (*master.Master, client) {
 	t.Helper()
 	o.Listen = "127.0.0.1:0"
 	m, err := master.New(t.Context(), o)
@@ -72,7 +72,7 @@ type slave struct {
 
 // newSlave runs a slave for the length of the test. hold, if not nil, is called
 // before each answer.
-func newSlave(t testing.TB, hold func(call []any) error) *slave {
+func newSlave(t *testing.T, hold func(call []any) error) *slave {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -104,7 +104,7 @@ func newSlave(t testing.TB, hold func(call []any) error) *slave {
 }
 
 // next returns the next call, which must come soon.
-func (s *slave) next(t testing.TB) []any {
+func (s *slave) next(t *testing.T) []any {
 	t.Helper()
 	select {
 	case c := <-s.calls:
