@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -407,7 +408,7 @@ func TestWriterRefuses(t *testing.T) {
 	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Compression: "zip"}); err == nil {
 		t.Error("unknown compression accepted")
 	}
-	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1 << 31}); !errors.Is(err, bagfmt.ErrLimit) {
+	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: math.MaxInt32}); !errors.Is(err, bagfmt.ErrLimit) {
 		t.Errorf("chunk of 2 GiB: %v", err)
 	}
 }

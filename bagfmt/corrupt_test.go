@@ -27,7 +27,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 				t.Fatalf("%d messages, %v", len(want), errs)
 			}
 			before := 0
-			for i := range full {
+			for i := 0; i < len(full); i += sparse {
 				cut := full[:i:i]
 				got, errs := scanAll(t, cut)
 				if len(got) < before || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
@@ -46,7 +46,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 					t.Fatalf("cut at %d: reader: %v", i, err)
 				}
 			}
-			if before != len(want) {
+			if before != len(want) && sparse == 1 {
 				t.Errorf("%d of %d messages before the last byte", before, len(want))
 			}
 		})
@@ -68,7 +68,7 @@ func TestBitFlips(t *testing.T) {
 				known[m]++
 			}
 			index := recordsOf(t, full, 7)[0].off
-			for i := range full[:index] {
+			for i := 0; i < index; i += sparse {
 				if i > 100 && i < 4117 {
 					continue // padding
 				}
@@ -280,7 +280,10 @@ func TestLengths(t *testing.T) { // not parallel: it looks at what all goroutine
 				}
 			}
 		}
-		for _, off := range at {
+		for n, off := range at {
+			if n%sparse != 0 {
+				continue
+			}
 			for _, v := range []uint32{0, 1, 2, 3, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
 				b := setU32(full, off, v)
 				checkAllocs(t, b, func() {
@@ -298,7 +301,7 @@ func TestLengths(t *testing.T) { // not parallel: it looks at what all goroutine
 }
 
 // allocConst is what buffers and codecs may take beside a multiple of the input.
-const allocConst = 8 << 20
+const allocConst = 16 << 20
 
 // checkAllocs fails if f allocates more than hostile lengths may cause.
 func checkAllocs(tb testing.TB, in []byte, f func()) {
