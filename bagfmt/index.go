@@ -292,6 +292,9 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) erro
 			return nil
 		}
 		err = corrupt(p.pos, OpChunk, "index does not fit the chunk: %v", err)
+		if x.next > 0 {
+			return err // it did fit when it was loaded before: the file has changed
+		}
 	}
 	x.entries, x.next, x.damaged = rebuild(r, data, keep, q, x.entries[:0]), 0, false
 	x.data = data
