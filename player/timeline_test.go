@@ -108,8 +108,9 @@ func TestTimeline(t *testing.T) {
 				for _, messages := range tc.bags {
 					bags = append(bags, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
 				}
-				tc.o.Bags, tc.o.Log = OpenTestBags(t, bags...), zap.NewNop()
-				p, err := newPlan(&tc.o, newFakeGraph().Resolve)
+				o := tc.o
+				o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
+				p, err := newPlan(&o, newFakeGraph().Resolve)
 				if err != nil {
 					t.Fatal(err)
 				}
