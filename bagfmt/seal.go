@@ -1,0 +1,126 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"math"
+	"slices"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// SealedChunk is a finished chunk.
+type SealedChunk struct {
+	Record            []byte // chunk record and its index data records, ready for one Write
+	Compression       Compression
+	UncompressedBytes int64 // chunk data as built
+	StoredBytes       int64 // chunk data as stored in Record
+	Start, End        Time  // of the earliest and the latest message
+	Counts            []ConnCount
+}
+
+// ConnCount is the number of messages of one connection in a chunk.
+type ConnCount struct {
+	Conn  *Connection
+	Count uint32
+}
+
+// Seal finishes the chunk: it compresses the data, adds the header in front and
+// the index behind. Without compression Record is the builder's own memory, valid
+// until its Reset; otherwise it is buf, grown if needed. The builder takes no
+// messages until Reset. Seal touches nothing but b, z and buf, so that it can run
+// beside other builders of the same file.
+func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
+	if b.open.active {
+		panic("bagfmt: Seal inside a message")
+	}
+	if len(b.entries) == 0 {
+		return nil, errEmptyChunk
+	}
+	data := b.buf[chunkHeadroom:]
+	c := &SealedChunk{
+		Compression:       CompressionNone,
+		UncompressedBytes: int64(len(data)),
+		StoredBytes:       int64(len(data)),
+		Start:             b.start,
+		End:               b.end,
+		Counts:            make([]ConnCount, 0, len(b.used)),
+	}
+	out, headroom := b.buf, chunkHeadroom
+	if z != nil && z.kind != CompressionNone {
+		c.Compression = z.kind
+		headroom = chunkHeaderBytes(z.kind)
+		out = slices.Grow(buf[:0], headroom)[:headroom]
+		var err error
+		if out, err = z.appendTo(out, data); err != nil {
+			return nil, err
+		}
+		c.StoredBytes = int64(len(out) - headroom)
+		if c.StoredBytes > math.MaxUint32 {
+			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: math.MaxUint32}
+		}
+	}
+	stored := out[headroom:]
+	appendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, castagnoli), len(data), len(stored))
+	c.Record = b.appendIndex(out, c)
+	if c.Compression == CompressionNone {
+		b.buf = c.Record[:chunkHeadroom+len(data)] // keep the memory if the index made it grow
+	}
+	return c, nil
+}
+
+var errEmptyChunk = errors.New("bagfmt: chunk without messages")
+
+// appendIndex adds one index data record for each connection, by ascending id, and
+// fills c.Counts.
+func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
+	slices.SortFunc(b.used, func(x, y int32) int {
+		if b.slots[x].conn.ID < b.slots[y].conn.ID {
+			return -1
+		}
+		return 1 // no two slots share an id
+	})
+	size := len(b.used)*indexHeaderBytes + len(b.entries)*indexEntryBytes
+	out = slices.Grow(out, size)
+	for _, s := range b.used {
+		slot := &b.slots[s]
+		if slot.count == 0 {
+			continue
+		}
+		out = appendIndexHeader(out, slot.conn.ID, int(slot.count))
+		slot.at, slot.last, slot.mixed = len(out), Time{}, false
+		out = out[:len(out)+int(slot.count)*indexEntryBytes]
+		c.Counts = append(c.Counts, ConnCount{slot.conn, slot.count})
+	}
+	for _, e := range b.entries {
+		slot := &b.slots[e.slot]
+		putTime(out[slot.at:], e.time)
+		binary.LittleEndian.PutUint32(out[slot.at+8:], e.offset)
+		slot.at += indexEntryBytes
+		slot.mixed = slot.mixed || e.time.Before(slot.last)
+		slot.last = e.time
+	}
+	for _, s := range b.used {
+		if slot := &b.slots[s]; slot.mixed && slot.count > 0 {
+			sortIndex(out[slot.at-int(slot.count)*indexEntryBytes : slot.at])
+		}
+	}
+	return out
+}
+
+// indexHeaderBytes is the length of what appendIndexHeader adds.
+const indexHeaderBytes = 55
+
+// sortIndex sorts encoded index entries by time, entries of the same time by offset.
+func sortIndex(b []byte) {
+	entries := make([]chunkEntry, 0, len(b)/indexEntryBytes)
+	for i := 0; i < len(b); i += indexEntryBytes {
+		entries = append(entries, chunkEntry{time: getTime(b[i:]), offset: binary.LittleEndian.Uint32(b[i+8:])})
+	}
+	slices.SortStableFunc(entries, func(x, y chunkEntry) int { return x.time.Compare(y.time) })
+	for i, e := range entries {
+		putTime(b[i*indexEntryBytes:], e.time)
+		binary.LittleEndian.PutUint32(b[i*indexEntryBytes+8:], e.offset)
+	}
+}
