@@ -65,7 +65,7 @@ func (p *Play) Validate() error {
 	case len(p.Files)+len(p.Bags) == 0:
 		return errors.New("You must specify at least one bag to play back.") //nolint:staticcheck,revive // stock's text
 	case p.Duration != nil && *p.Duration <= 0:
-		return errors.New("Invalid duration, must be > 0.0") //nolint:staticcheck,revive // stock's text
+		return errors.New("Invalid duration, must be > 0.0") //nolint:staticcheck // stock's text
 	case !(p.Rate > 0) || math.IsInf(p.Rate, 0): // also NaN
 		return errors.New("--rate must be positive")
 	case p.Start < 0:

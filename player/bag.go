@@ -50,7 +50,7 @@ func OpenBag(path string) (*Bag, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &OpenError{Bag: path, Err: errNotRegular}
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // the user names the file to play
 	if err != nil {
 		return nil, &OpenError{Bag: path, Err: err}
 	}

@@ -77,10 +77,10 @@ func clockFrame(t bagfmt.Time) []byte {
 // while play waits for the disk or is behind.
 func (h *playhead) runClock(ctx context.Context, hz float64) {
 	period := time.Duration(float64(time.Second) / hz)
-	start := time.Now()
+	next := time.Now().Add(period)
 	timer := time.NewTimer(period)
 	defer timer.Stop()
-	for n := time.Duration(1); ; n++ {
+	for {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -89,8 +89,10 @@ func (h *playhead) runClock(ctx context.Context, hz float64) {
 		h.mu.Lock()
 		h.tick()
 		h.mu.Unlock()
-		since := time.Since(start)
-		n = max(n, since/period) // after a stall no burst of ticks
-		timer.Reset((n+1)*period - since)
+		next = next.Add(period)
+		if late := time.Since(next); late > 0 {
+			next = next.Add(late.Truncate(period)) // after a stall no burst of ticks
+		}
+		timer.Reset(time.Until(next))
 	}
 }

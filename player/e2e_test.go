@@ -181,6 +181,16 @@ func (w *world) start(o player.Options) (stop context.CancelFunc, result func() 
 	}
 }
 
+// atPhase closes c when the phase is entered.
+func atPhase(p player.Phase, c chan<- struct{}) func(player.Status) {
+	var once sync.Once
+	return func(s player.Status) {
+		if s.Phase == p {
+			once.Do(func() { close(c) })
+		}
+	}
+}
+
 var chatter = player.TestConn{Topic: "chatter", CallerID: "/talker"}
 
 func numbered(c player.TestConn, n int, every time.Duration, size int) (ms []player.TestMessage, texts []string) {
@@ -237,11 +247,7 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true,
-		OnStatus: func(s player.Status) {
-			if s.Phase == player.PhaseDrain {
-				close(drains)
-			}
-		},
+		OnStatus: atPhase(player.PhaseDrain, drains),
 	})
 	<-drains
 	close(gate) // all is published before the reader reads anything
@@ -264,11 +270,7 @@ func TestSlowReaderIsCounted(t *testing.T) {
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10,
-		OnStatus: func(s player.Status) {
-			if s.Phase == player.PhaseDrain {
-				close(drains)
-			}
-		},
+		OnStatus: atPhase(player.PhaseDrain, drains),
 	})
 	<-drains
 	close(gate)
@@ -294,15 +296,7 @@ func TestLateSubscriberOfLatchedTopic(t *testing.T) {
 	played := make(chan struct{})
 	stop, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), KeepAlive: true,
-		OnStatus: func(s player.Status) {
-			if s.Phase == player.PhaseKeepAlive && s.Messages == 3 {
-				select {
-				case <-played:
-				default:
-					close(played)
-				}
-			}
-		},
+		OnStatus: atPhase(player.PhaseKeepAlive, played),
 	})
 	<-played
 	l := w.listen("late", "/tf_static", nil)

@@ -71,8 +71,12 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []b
 
 func (c TestConn) header() bagfmt.ConnectionHeader {
 	h := bagfmt.ConnectionHeader{
-		{Key: "callerid", Value: c.CallerID}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: stringMD5},
-		{Key: "message_definition", Value: stringDefinition}, {Key: "topic", Value: c.Topic}, {Key: "type", Value: stringType},
+		{Key: "callerid", Value: c.CallerID},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: stringMD5},
+		{Key: "message_definition", Value: stringDefinition},
+		{Key: "topic", Value: c.Topic},
+		{Key: "type", Value: stringType},
 	}
 	if c.Latching {
 		h[1].Value = "1"

@@ -93,7 +93,7 @@ func newPlan(o *Options, resolve func(string) (string, error)) (*plan, error) {
 	if o.Duration > 0 {
 		p.end = p.start.Add(o.Duration)
 	}
-	any := false
+	found := false
 	for _, bag := range o.Bags {
 		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
@@ -102,12 +102,12 @@ func newPlan(o *Options, resolve func(string) (string, error)) (*plan, error) {
 			if !selected(o.Topics, c.Topic) || !present[c] && (o.Start == 0 || !c.Header.Latching()) {
 				continue
 			}
-			any = any || present[c]
+			found = found || present[c]
 			b.routes[c] = p.route(b, c, o.Prefix, resolve)
 		}
 		b.share = b.chunkShare()
 	}
-	if !any {
+	if !found {
 		return nil, ErrNoMessages
 	}
 	return p, nil

@@ -33,30 +33,36 @@ func TestRun(t *testing.T) {
 		want  string
 	}{
 		"all": {
-			Options{Delay: 200 * ms}, 0,
+			Options{Delay: 200 * ms},
+			0,
 			"200ms /tf#1 latched one; 210ms /tf#2 latched two; 300ms /a#1 a0; 400ms /a#1 a1; " +
 				"450ms /tf#1 latched one again; 500ms /a#1 a2; 500ms drain",
 		},
 		"no delay, rate 2": {
-			Options{Rate: 2}, 0,
+			Options{Rate: 2},
+			0,
 			"0s /tf#1 latched one; 5ms /tf#2 latched two; 50ms /a#1 a0; 100ms /a#1 a1; " +
 				"125ms /tf#1 latched one again; 150ms /a#1 a2; 150ms drain",
 		},
 		"start: latched state first, then at once the first message of the window": {
-			Options{Start: 150 * ms, Duration: 50 * ms}, 0,
+			Options{Start: 150 * ms, Duration: 50 * ms},
+			0,
 			"0s /tf#1 latched one; 0s /tf#2 latched two; 0s /a#1 a1; 0s drain",
 		},
 		"start at a latched message: it is sent once": {
-			Options{Start: 10 * ms, Duration: 90 * ms}, 0,
+			Options{Start: 10 * ms, Duration: 90 * ms},
+			0,
 			"0s /tf#1 latched one; 0s /tf#2 latched two; 90ms /a#1 a0; 90ms drain",
 		},
 		"loop: what the pass changed is put back": {
-			Options{Start: 150 * ms, Loop: true}, 120 * ms,
+			Options{Start: 150 * ms, Loop: true},
+			120 * ms,
 			"0s /tf#1 latched one; 0s /tf#2 latched two; 0s /a#1 a1; 50ms /tf#1 latched one again; 100ms /a#1 a2; " +
 				"100ms /tf#1 latched one; 100ms /a#1 a1",
 		},
 		"keep alive": {
-			Options{Immediate: true, KeepAlive: true, Topics: []string{"/a"}}, time.Hour,
+			Options{Immediate: true, KeepAlive: true, Topics: []string{"/a"}},
+			time.Hour,
 			"0s /a#1 a0; 0s /a#1 a1; 0s /a#1 a2",
 		},
 		"interrupted in the delay": {Options{Delay: time.Second}, 500 * ms, ""},
@@ -65,7 +71,8 @@ func TestRun(t *testing.T) {
 		},
 		"paused": {Options{Paused: true}, time.Hour, ""},
 		"clock": {
-			Options{Topics: []string{"/a"}, Clock: true, Hz: 10, Start: 200 * ms}, 0,
+			Options{Topics: []string{"/a"}, Clock: true, Hz: 10, Start: 200 * ms},
+			0,
 			// 1000.2 s is e803 0000, 00c2eb0b.
 			"0s /clock#1 e803000000c2eb0b; 0s /a#1 a1; 100ms /clock#1 e803000000a3e111; 100ms /a#1 a2; 100ms drain",
 		},

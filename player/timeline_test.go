@@ -63,41 +63,50 @@ func TestTimeline(t *testing.T) {
 	}{
 		"one bag, by time and not by place": {
 			[][]TestMessage{concat(series(connA, "a", 2, 0, 4), series(connB, "b", 1, 3))},
-			Options{}, "a1 b0 a0 b1 a2",
+			Options{},
+			"a1 b0 a0 b1 a2",
 		},
 		"equal stamps keep the order of the file": {
 			[][]TestMessage{{
 				{connA, 5, "1"}, {connB, 5, "2"}, {connA, 5, "3"}, {connA, 5, "4"}, {connB, 5, "5"},
 			}},
-			Options{}, "1 2 3 4 5",
+			Options{},
+			"1 2 3 4 5",
 		},
 		"equal stamps keep the order of the bags": {
 			[][]TestMessage{series(connA, "x", 1, 2, 2), series(connA, "y", 0, 2, 3), series(connB, "z", 2)},
-			Options{}, "y0 x0 x1 x2 y1 z0 y2",
+			Options{},
+			"y0 x0 x1 x2 y1 z0 y2",
 		},
 		"bags that follow each other": {
 			[][]TestMessage{series(connA, "y", 1000, 1001), series(connA, "x", 0, 1), nil},
-			Options{}, "x0 x1 y0 y1",
+			Options{},
+			"x0 x1 y0 y1",
 		},
 		"window, both ends inclusive": {
 			[][]TestMessage{concat(series(connA, "a", 0, 10, 20, 30, 40), series(connB, "b", 9, 11, 30, 31))},
-			Options{Start: 10, Duration: 20}, "a1 b1 a2 a3 b2",
+			Options{Start: 10, Duration: 20},
+			"a1 b1 a2 a3 b2",
 		},
 		"window from the earliest message of all topics": {
 			[][]TestMessage{series(connA, "a", 5, 15), series(connB, "b", 0, 10, 20)},
-			Options{Start: 10, Topics: []string{"/a"}}, "a1",
+			Options{Start: 10, Topics: []string{"/a"}},
+			"a1",
 		},
 		"window of a nanosecond": {
 			[][]TestMessage{series(connA, "a", 0, 10, 11)},
-			Options{Start: 10, Duration: 1}, "a1 a2",
+			Options{Start: 10, Duration: 1},
+			"a1 a2",
 		},
 		"topic": {
 			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1))},
-			Options{Topics: []string{"/b"}}, "b0",
+			Options{Topics: []string{"/b"}},
+			"b0",
 		},
 		"topic without its slash": {
 			[][]TestMessage{concat(series(connA, "a", 0, 2), series(connB, "b", 1), series(TestConn{Topic: "c"}, "c", 3))},
-			Options{Topics: []string{"b", "/c"}}, "b0 c0",
+			Options{Topics: []string{"b", "/c"}},
+			"b0 c0",
 		},
 	}
 	for name, tc := range tests {

@@ -99,12 +99,13 @@ func StatusLine(s player.Status) string {
 func PlaySummary(s *player.Summary) string {
 	var b strings.Builder
 	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "messages\tbytes\tsubscribers\tdropped\t  topic\n")
+	row := func(format string, args ...any) { fmt.Fprintf(tw, format, args...) } //nolint:errcheck // a strings.Builder takes everything
+	row("messages\tbytes\tsubscribers\tdropped\t  topic\n")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		fmt.Fprintf(tw, "%d\t%s\t%d\t%d\t  %s : %s\n", t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, Plain(t.Name), Plain(t.Type))
+		row("%d\t%s\t%d\t%d\t  %s : %s\n", t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, Plain(t.Name), Plain(t.Type))
 	}
-	tw.Flush() //nolint:errcheck // a strings.Builder takes everything
+	tw.Flush() //nolint:errcheck,gosec // a strings.Builder takes everything
 	fmt.Fprintf(&b, "%d messages, %s, %.1f s of the bags in %.1f s", s.Messages, humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
 	if s.Achieved > 0 {
 		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved)
@@ -129,7 +130,7 @@ func playLosses(s *player.Summary) string {
 		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
 	}
 	if n := len(s.Damage); n > 0 {
-		parts = append(parts, fmt.Sprintf("all in %d damaged places of the bags", n))
+		parts = append(parts, fmt.Sprintf("what stood in damaged places of the bags (%d)", n))
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())

@@ -1,0 +1,90 @@
+package screen_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+func TestStatusLine(t *testing.T) {
+	t.Parallel()
+	s := player.Status{BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
+	// As stock prints it: 15 blanks, then back to the start of the line.
+	want := "\r [RUNNING]  Bag Time: 1396293889.012345   Duration: 12.345678 / 60.000000               \r"
+	if d := cmp.Diff(want, screen.StatusLine(s)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	s.Paused = true
+	if got := screen.StatusLine(s); !strings.HasPrefix(got, "\r [PAUSED ]  Bag Time: ") {
+		t.Errorf("paused: %q", got)
+	}
+}
+
+func TestPlayConsole(t *testing.T) {
+	t.Parallel()
+	phases := []player.Phase{
+		player.PhaseDelay, player.PhaseDelay, player.PhaseWait, player.PhasePlay, player.PhasePlay,
+		player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone,
+	}
+	status := "\r [RUNNING]  Bag Time:      0.000000   Duration: 0.000000 / 0.000000               \r"
+	lines := "Waiting 0.2 seconds after advertising topics... done.\n" +
+		"Waiting for subscribers.\nFinished waiting for subscribers.\n"
+	hint := "Hit space to toggle paused, or 's' to step.\n"
+	tests := map[string]struct {
+		live, quiet bool
+		want        string
+	}{
+		"file":           {false, false, lines + "\n" + hint + "\nDone.\n"},
+		"quiet":          {true, true, lines + hint + "Done.\n"},
+		"terminal":       {true, false, lines + "\n" + hint + status + status + "\nDone.\n"}, // the first and the last
+		"quiet in files": {false, true, lines + hint + "Done.\n"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			p := &screen.Play{W: &b, Live: tc.live, Quiet: tc.quiet, Delay: 200 * time.Millisecond}
+			for _, phase := range phases {
+				p.Update(player.Status{Phase: phase})
+			}
+			p.Done(false)
+			if d := cmp.Diff(tc.want, b.String()); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestPlaySummary(t *testing.T) {
+	t.Parallel()
+	s := player.Summary{
+		Topics:   []player.TopicSummary{{Name: "/a\x1b[31m", Type: "std_msgs/String", Messages: 12, Bytes: 2048, Subscribers: 1, Dropped: 3}},
+		Messages: 12, Bytes: 2048, Played: 3 * time.Second, Elapsed: 1500 * time.Millisecond, Achieved: 2,
+		Timing:  player.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
+		Dropped: 3,
+		Unplayable: []player.Unplayable{
+			{Topic: "/x", Type: "a/B", Messages: 7},
+		},
+		Damage:      []error{errors.New("chunk at 4117")},
+		Undelivered: errors.New("/listener takes nothing"),
+	}
+	want := `  messages    bytes  subscribers  dropped  topic
+        12  2.0 KiB            1        3  "/a\x1b[31m" : std_msgs/String
+12 messages, 2.0 KiB, 3.0 s of the bags in 1.5 s (rate 2)
+late: median 40µs, 99 % below 100µs, at most 1ms
+lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played; what stood in damaged places of the bags (1); /listener takes nothing
+`
+	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := screen.PlaySummary(&player.Summary{}); !strings.HasSuffix(got, "lost: none\n") {
+		t.Errorf("nothing lost: %q", got)
+	}
+}
