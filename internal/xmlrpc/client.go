@@ -69,7 +69,10 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%w: %s answers HTTP status %d", ErrNotXMLRPC, uri, resp.StatusCode)
 	}
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
+	if resp.ContentLength > l.BodyBytes {
+		return nil, &LimitError{"body", l.BodyBytes}
+	}
+	answer, err := readAll(nil, io.LimitReader(resp.Body, l.BodyBytes+1), resp.ContentLength)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
 	}

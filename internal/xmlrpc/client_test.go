@@ -41,6 +41,10 @@ func TestBadAnswers(t *testing.T) {
 				}
 			}
 		}, xmlrpc.ErrLimit},
+		"endless, announced": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000000")
+			io.WriteString(w, "<methodResponse>")
+		}, xmlrpc.ErrLimit},
 		"lying gzip": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			io.WriteString(w, "xx")

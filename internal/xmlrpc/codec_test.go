@@ -266,7 +266,7 @@ func TestCannotWrite(t *testing.T) {
 		deep = []any{deep}
 	}
 	for name, v := range map[string]any{
-		"nil": nil, "wide int": math.MaxInt32 + 1, "Go struct": struct{}{}, "NUL": "a\x00", "not UTF-8": []any{"\xff"},
+		"nil": nil, "wide int": int64(math.MaxInt32 + 1), "Go struct": struct{}{}, "NUL": "a\x00", "not UTF-8": []any{"\xff"},
 		"member name": map[string]any{"\x01": 1}, "year": time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), "too deep": deep,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestCannotWrite(t *testing.T) {
 
 func TestFaultAlwaysGetsThrough(t *testing.T) {
 	t.Parallel()
-	b := xmlrpc.AppendFault(nil, &xmlrpc.Fault{Code: math.MaxInt64, Text: "<x>: \x00\xff&"})
+	b := xmlrpc.AppendFault(nil, &xmlrpc.Fault{Code: math.MaxInt, Text: "<x>: \x00\xff&"})
 	_, err := xmlrpc.ParseResponse(b, xmlrpc.Limits{})
 	var f *xmlrpc.Fault
 	if !errors.As(err, &f) {

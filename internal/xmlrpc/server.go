@@ -1,7 +1,6 @@
 package xmlrpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +35,7 @@ const (
 	headerBytes    = 64 << 10
 
 	smallBody = 1 << 20 // a body up to this size is read at once
-	bigBodies = 4       // larger ones are in memory at the same time; further ones wait
+	bigBodies = 2       // larger ones are in memory at the same time; further ones wait
 )
 
 // Server serves XML-RPC over HTTP on any path. It is ready for hostile peers:
@@ -117,8 +116,12 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "XML-RPC needs POST", http.StatusMethodNotAllowed)
 		return
 	}
-	limited := http.MaxBytesReader(w, r.Body, s.limits.BodyBytes)
-	body, err := io.ReadAll(io.LimitReader(limited, smallBody))
+	limit := s.limits.BodyBytes
+	if r.ContentLength > limit {
+		limit = 0 // announced too large: fail at its first byte
+	}
+	limited := http.MaxBytesReader(w, r.Body, limit)
+	body, err := readAll(nil, io.LimitReader(limited, smallBody), r.ContentLength)
 	if err == nil && len(body) == smallBody {
 		select {
 		case s.big <- struct{}{}:
@@ -126,7 +129,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
-		body, err = readRest(body, limited)
+		body, err = readAll(body, limited, r.ContentLength)
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "request body too large", http.StatusRequestEntityTooLarge)
@@ -142,10 +145,25 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
 }
 
-func readRest(body []byte, r io.Reader) ([]byte, error) {
-	b := bytes.NewBuffer(body)
-	_, err := b.ReadFrom(r)
-	return b.Bytes(), err
+// readAll appends what r holds to body. Memory doubles with what arrives, but stops
+// at the length that the peer announced, if it did.
+func readAll(body []byte, r io.Reader, announced int64) ([]byte, error) {
+	for {
+		if len(body) == cap(body) {
+			more := int64(max(len(body), 4096))
+			if left := announced + 1 - int64(len(body)); left > 0 { // one byte on top, to see the end
+				more = min(more, left)
+			}
+			body = append(make([]byte, 0, int64(len(body))+more), body...)
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if err == io.EOF {
+			return body, nil
+		} else if err != nil {
+			return body, err
+		}
+	}
 }
 
 func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {

@@ -37,7 +37,7 @@ const (
 	maxParamDepth    = 64        // path elements of a parameter plus nesting of its value
 	maxMulticallSize = 64 << 20  // results of one system.multicall, roughly
 	maxRequestBytes  = 64 << 20  // one request: robot descriptions run to megabytes
-	maxRequestValues = 1 << 20   // values in one request
+	maxRequestValues = 1 << 19   // values in one request
 	maxConns         = 4096      // open connections: nodes keep theirs between calls
 	sweepTypesAt     = 65536     // known topic types above which those of unused topics are forgotten
 )
