@@ -33,10 +33,8 @@ func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, e
 	for n, c := range r.conns {
 		kept[n] = keep == nil || keep(c)
 	}
-	l := r.loader()
-	defer r.loaders.Put(l)
-	entries, err := l.entries(r, i, kept, l.list)
-	l.list = entries[:0]
+	l := chunkLoader{once: true}
+	entries, err := l.entries(r, i, kept, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +43,6 @@ func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, e
 		out[n] = IndexEntry{r.conns[e.conn], e.time(), e.offset}
 	}
 	return out, nil
-}
-
-// loader returns a loader that the caller puts back in r.loaders.
-func (r *Reader) loader() *chunkLoader {
-	if l, ok := r.loaders.Get().(*chunkLoader); ok {
-		return l
-	}
-	return new(chunkLoader)
 }
 
 func timeKey(t Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
@@ -88,7 +78,7 @@ type chunkLoader struct {
 	stored []byte
 	s      *stream
 	unpack decompressor
-	list   []indexEntry // of ChunkIndex
+	once   bool // no second call of entries follows: take no larger buffer than this one needs
 }
 
 const firstHeadBytes = 512 // more than the header of any known writer's chunk record
@@ -165,9 +155,12 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	}
 	at := p.data + p.stored
 	section := io.NewSectionReader(r.r, at, max(end-at, 0))
-	if l.s == nil {
+	switch {
+	case l.s == nil && l.once:
+		l.s = newStream(section, at, int(min(max(section.Size(), smallBufferBytes), streamBufferBytes)))
+	case l.s == nil:
 		l.s = newStream(section, at, streamBufferBytes)
-	} else {
+	default:
 		l.s.reset(section, at)
 	}
 	for n := 0; n < len(r.chunks[i].Counts); {

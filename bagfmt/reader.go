@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"sync"
 )
 
 const (
@@ -56,7 +55,6 @@ type Reader struct {
 	start    Time
 	end      Time
 	messages uint64
-	loaders  sync.Pool // of *chunkLoader, for methods that need one for a moment
 }
 
 // ChunkInfo says where a chunk is and what is in it.
@@ -91,7 +89,7 @@ func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 		return nil, err
 	}
 	br := &Reader{r: r, size: size, o: o}
-	s := newStream(io.NewSectionReader(r, 0, size), 0, 4<<10)
+	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
 	var h recordHeader
 	if br.version, h, err = s.preamble(o.FutureVersion); err != nil {
 		return nil, err
@@ -269,8 +267,7 @@ func (r *Reader) Size() int64 { return r.size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
-	l := r.loader()
-	defer r.loaders.Put(l)
+	var l chunkLoader
 	p, err := l.place(r, i)
 	if err != nil {
 		return ChunkHeader{}, err
@@ -302,8 +299,7 @@ func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 	}
 	keep := make([]bool, len(r.conns))
 	keep[at] = true
-	l := r.loader()
-	defer r.loaders.Put(l)
+	var l chunkLoader
 	var best *Message
 	bestChunk := 0
 	for _, i := range r.chunksOf(r.conns[at], t) {

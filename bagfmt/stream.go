@@ -13,6 +13,7 @@ import (
 
 const (
 	streamBufferBytes = 64 << 10
+	smallBufferBytes  = 4 << 10
 	firstReadBytes    = 1 << 20 // what a length word alone can make us allocate
 )
 
