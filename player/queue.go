@@ -10,7 +10,7 @@ import (
 
 // Bounds of the read-ahead. Whichever is reached first stops the reader.
 const (
-	maxAheadBytes    = 64 << 20
+	maxAheadBytes    = 32 << 20
 	maxAheadMessages = 32 << 10
 )
 
