@@ -92,20 +92,11 @@ func (r *run) awaitReader(read <-chan struct{}) {
 
 // phases plays from the first delay to the last message read by a subscriber.
 func (r *run) phases(ctx context.Context) Summary {
-	if r.o.Delay > 0 {
-		r.enter(PhaseDelay)
-		wait(ctx, r.o.Delay)
+	r.prepare(ctx)
+	if ctx.Err() == nil {
+		r.enter(PhasePlay)
+		r.publish(ctx)
 	}
-	r.head.mu.Lock()
-	r.head.publishLatched()
-	r.head.mu.Unlock()
-	if r.o.WaitForSubscribers {
-		r.enter(PhaseWait)
-		r.plan.waitForSubscribers(ctx)
-	}
-	r.enter(PhasePlay)
-	r.publish(ctx)
-
 	s := r.summary()
 	s.Interrupted = !r.head.completed
 	if ctx.Err() != nil {
@@ -125,6 +116,24 @@ func (r *run) phases(ctx context.Context) Summary {
 		s.Undelivered = err
 	}
 	return s
+}
+
+// prepare gives the subscribers time to connect, and the state before the window.
+func (r *run) prepare(ctx context.Context) {
+	if r.o.Delay > 0 {
+		r.enter(PhaseDelay)
+		wait(ctx, r.o.Delay)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	r.head.mu.Lock()
+	r.head.publishLatched()
+	r.head.mu.Unlock()
+	if r.o.WaitForSubscribers {
+		r.enter(PhaseWait)
+		r.plan.waitForSubscribers(ctx)
+	}
 }
 
 // publish runs the pacer and, beside it, the clock.

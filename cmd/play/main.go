@@ -43,14 +43,11 @@ func run(args []string) int {
 		return program.Fail(name, program.ExitUsage, err)
 	}
 	graph, err := program.Join(ctx, tcpros.NodeOptions{
-		BaseName:  "play",
-		Anonymous: true,
-		Args:      rosArgs,
-		Log:       log,
-		OnShutdown: func(reason, peer string) {
-			log.Warn("Shutdown request received.", zap.String("reason", reason), zap.String("peer", peer))
-			signals.End()
-		},
+		BaseName:   "play",
+		Anonymous:  true,
+		Args:       rosArgs,
+		Log:        log,
+		OnShutdown: func(string, string) { signals.End() }, // the node logs it
 	}, string(c.EmbeddedMaster))
 	if err != nil {
 		return program.Fail(name, program.ExitUsage, err)
@@ -107,7 +104,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpros.
 	}
 	sum, err := player.Run(ctx, o)
 	if err == nil {
-		console.Done(sum.Interrupted)
+		console.Done(ctx.Err() != nil) // also when only --keep-alive was left
 	}
 	return sum, err
 }

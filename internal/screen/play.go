@@ -31,7 +31,7 @@ const redraw = 95 * time.Millisecond // a little under the 10 Hz of the calls
 func (p *Play) Update(s player.Status) {
 	if !p.begun || s.Phase != p.phase {
 		if p.begun {
-			p.leave(p.phase)
+			p.leave(p.phase, s.Phase)
 		}
 		p.begun, p.phase = true, s.Phase
 		p.enter(s.Phase)
@@ -56,12 +56,14 @@ func (p *Play) enter(phase player.Phase) {
 	}
 }
 
-func (p *Play) leave(phase player.Phase) {
+func (p *Play) leave(phase, next player.Phase) {
 	switch phase {
 	case player.PhaseDelay:
 		p.print(" done.\n")
 	case player.PhaseWait:
-		p.print("Finished waiting for subscribers.\n")
+		if next == player.PhasePlay {
+			p.print("Finished waiting for subscribers.\n")
+		}
 	case player.PhasePlay, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
 	}
 }
