@@ -29,7 +29,8 @@ type Phase int
 
 // The phases, in order. Run skips those that its options do not ask for.
 const (
-	PhaseDelay     Phase = iota // topics are advertised, Options.Delay runs
+	PhaseRegister  Phase = iota // waiting until the master knows the topics
+	PhaseDelay                  // Options.Delay runs
 	PhaseWait                   // waiting for subscribers
 	PhasePlay                   // playing, or paused
 	PhaseKeepAlive              // all is published, the node stays

@@ -131,6 +131,8 @@ func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
 type fakeGraph struct {
 	start       time.Time
 	drains      func(context.Context) error
+	registers   time.Duration
+	registered  []string
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
 
@@ -178,6 +180,12 @@ func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
 	return &fakePublication{g, name, 0}, nil
 }
 
+// Registered takes as long as the test says.
+func (g *fakeGraph) Registered(ctx context.Context, topics []string) {
+	g.registered = topics
+	wait(ctx, g.registers)
+}
+
 func (g *fakeGraph) Drain(ctx context.Context) error {
 	g.note("drain")
 	return g.drains(ctx)
@@ -193,6 +201,7 @@ func (p *fakePublication) Source(latching bool) publisher {
 	p.sources++
 	return &fakeSource{p, p.sources, latching}
 }
+func (p *fakePublication) Topic() string    { return p.name }
 func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
 func (p *fakePublication) Dropped() uint64  { return 0 }
 func (p *fakePublication) Close()           { p.graph.closed = append(p.graph.closed, p.name) }

@@ -118,8 +118,9 @@ func TestPhases(t *testing.T) {
 	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 250*ms)...)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFakeGraph()
+		g.registers = 30 * ms // the delay counts from then
 		g.subscribers = func() int {
-			if time.Since(g.start) < 510*ms {
+			if time.Since(g.start) < 540*ms {
 				return 0
 			}
 			return 1
@@ -141,8 +142,8 @@ func TestPhases(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []string{
-			fmt.Sprintf("0s %d", PhaseDelay), fmt.Sprintf("200ms %d", PhaseWait), fmt.Sprintf("520ms %d", PhasePlay),
-			fmt.Sprintf("770ms %d", PhaseDrain), fmt.Sprintf("770ms %d", PhaseDone),
+			fmt.Sprintf("0s %d", PhaseRegister), fmt.Sprintf("30ms %d", PhaseDelay), fmt.Sprintf("230ms %d", PhaseWait),
+			fmt.Sprintf("550ms %d", PhasePlay), fmt.Sprintf("800ms %d", PhaseDrain), fmt.Sprintf("800ms %d", PhaseDone),
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -157,6 +158,9 @@ func TestPhases(t *testing.T) {
 		}
 		if d := cmp.Diff(wantSum, s); d != "" {
 			t.Errorf("summary (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff([]string{"/a"}, g.registered); d != "" {
+			t.Errorf("waited for (-want +got):\n%s", d)
 		}
 		if d := cmp.Diff([]string{"/a"}, g.closed); d != "" {
 			t.Errorf("withdrawn (-want +got):\n%s", d)

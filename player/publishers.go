@@ -10,41 +10,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// publisher takes the frames of one original publisher. *tcpros.Source is one.
-type publisher interface {
-	Publish(frame []byte)
-}
-
-// publication is a topic as the node offers it.
-type publication interface {
-	Source(latching bool) publisher
-	Subscribers() int
-	Dropped() uint64
-	Close()
-}
-
-// graph is the part of a node that play needs.
-type graph interface {
-	Resolve(name string) (string, error)
-	Advertise(tcpros.AdvertiseOptions) (publication, error)
-	Drain(context.Context) error
-}
-
-// nodeGraph is a real node.
-type nodeGraph struct{ *tcpros.Node }
-
-func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
-	p, err := g.Node.Advertise(o)
-	if err != nil {
-		return nil, err
-	}
-	return nodePublication{p}, nil
-}
-
-type nodePublication struct{ *tcpros.Publication }
-
-func (p nodePublication) Source(latching bool) publisher { return p.Publication.Source(latching) }
-
 // advertise offers every topic of the plan, and gives each original publisher its
 // own source: of two latched publishers of a topic, a late subscriber gets the
 // last message of both. A topic that the node refuses is not played.
@@ -87,6 +52,17 @@ func (t *topic) source(k sourceKey) *source {
 		t.sources[k] = &source{publisher: t.publication.Source(k.latching)}
 	}
 	return t.sources[k]
+}
+
+// published returns the names of the topics that are offered.
+func (p *plan) published() []string {
+	var names []string
+	for _, t := range p.topics {
+		if t.publication != nil {
+			names = append(names, t.publication.Topic())
+		}
+	}
+	return names
 }
 
 // close withdraws all topics.

@@ -120,6 +120,8 @@ func (r *run) phases(ctx context.Context) Summary {
 
 // prepare gives the subscribers time to connect, and the state before the window.
 func (r *run) prepare(ctx context.Context) {
+	r.enter(PhaseRegister)
+	r.graph.Registered(ctx, r.plan.published())
 	if r.o.Delay > 0 {
 		r.enter(PhaseDelay)
 		wait(ctx, r.o.Delay)

@@ -52,7 +52,7 @@ func (p *Play) enter(phase player.Phase) {
 	case player.PhasePlay:
 		p.blank()
 		p.print("Hit space to toggle paused, or 's' to step.\n")
-	case player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	case player.PhaseRegister, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
 	}
 }
 
@@ -64,7 +64,7 @@ func (p *Play) leave(phase, next player.Phase) {
 		if next == player.PhasePlay {
 			p.print("Finished waiting for subscribers.\n")
 		}
-	case player.PhasePlay, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
+	case player.PhaseRegister, player.PhasePlay, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
 	}
 }
 

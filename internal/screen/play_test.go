@@ -30,7 +30,7 @@ func TestStatusLine(t *testing.T) {
 func TestPlayConsole(t *testing.T) {
 	t.Parallel()
 	phases := []player.Phase{
-		player.PhaseDelay, player.PhaseDelay, player.PhaseWait, player.PhasePlay, player.PhasePlay,
+		player.PhaseRegister, player.PhaseDelay, player.PhaseDelay, player.PhaseWait, player.PhasePlay, player.PhasePlay,
 		player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone,
 	}
 	status := "\r [RUNNING]  Bag Time:      0.000000   Duration: 0.000000 / 0.000000               \r"

@@ -1,0 +1,84 @@
+package player
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// publisher takes the frames of one original publisher. *tcpros.Source is one.
+type publisher interface {
+	Publish(frame []byte)
+}
+
+// publication is a topic as the node offers it.
+type publication interface {
+	Topic() string
+	Source(latching bool) publisher
+	Subscribers() int
+	Dropped() uint64
+	Close()
+}
+
+// graph is the part of a node that play needs.
+type graph interface {
+	// Registered waits until the master knows the topics, or ctx ends.
+	Registered(ctx context.Context, topics []string)
+	Resolve(name string) (string, error)
+	Advertise(tcpros.AdvertiseOptions) (publication, error)
+	Drain(context.Context) error
+}
+
+// nodeGraph is a real node.
+type nodeGraph struct{ *tcpros.Node }
+
+func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
+	p, err := g.Node.Advertise(o)
+	if err != nil {
+		return nil, err
+	}
+	return nodePublication{p}, nil
+}
+
+type nodePublication struct{ *tcpros.Publication }
+
+func (p nodePublication) Source(latching bool) publisher { return p.Publication.Source(latching) }
+
+// registerPoll is how often Registered asks. A topic that the master does not take
+// within registerPatience after the node itself is not waited for.
+const (
+	registerPoll     = 20 * time.Millisecond
+	registerPatience = 2 * time.Second
+)
+
+// Registered implements graph. Without a master it waits, as stock does: what is
+// published meanwhile would reach nobody.
+func (g nodeGraph) Registered(ctx context.Context, topics []string) {
+	var known time.Time // when the master first knew the node
+	for ctx.Err() == nil {
+		switch uri, err := g.Master().LookupNode(ctx, g.Name()); {
+		case err != nil || uri != g.URI():
+			known = time.Time{}
+		case known.IsZero():
+			known = time.Now()
+			continue
+		case time.Since(known) > registerPatience || g.published(ctx, topics):
+			return
+		}
+		wait(ctx, registerPoll)
+	}
+}
+
+// published reports whether the master lists all topics. It does not say of which
+// node, but registrations follow each other closely.
+func (g nodeGraph) published(ctx context.Context, topics []string) bool {
+	list, err := g.Master().PublishedTopics(ctx)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(topics, func(topic string) bool {
+		return !slices.ContainsFunc(list, func(i tcpros.TopicInfo) bool { return i.Name == topic })
+	})
+}
