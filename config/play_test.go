@@ -121,7 +121,7 @@ func TestPlayEnvironment(t *testing.T) {
 func TestSeconds(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]time.Duration{
-		"0": 0, "0.2": 200 * time.Millisecond, "-1": -time.Second, " 1e-9 ": 1,
+		"0": 0, "0.2": 200 * time.Millisecond, "-1": -time.Second, "1e-9": 1,
 		// float32, which stock uses, gives 100000.1015625.
 		"100000.1": 100000*time.Second + 100*time.Millisecond,
 	} {

@@ -122,7 +122,7 @@ func (r *run) phases(ctx context.Context) Summary {
 func (r *run) prepare(ctx context.Context) {
 	r.enter(PhaseRegister)
 	r.graph.Registered(ctx, r.plan.published())
-	if r.o.Delay > 0 {
+	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.enter(PhaseDelay)
 		wait(ctx, r.o.Delay)
 	}

@@ -1,0 +1,116 @@
+package player
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// nowhere is a publisher without subscribers.
+type nowhere struct{}
+
+func (nowhere) Publish([]byte) {}
+
+// benchPlan is a plan over a bag of n messages on ten topics.
+func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
+	tb.Helper()
+	var messages []TestMessage
+	text := make([]byte, 1024)
+	for i := range n {
+		c := TestConn{Topic: fmt.Sprintf("/t%d", i%10)}
+		messages = append(messages, TestMessage{c, time.Duration(i) * 100 * time.Microsecond, string(text)})
+	}
+	o := Options{Bags: OpenTestBags(tb, MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
+	p, err := newPlan(&o, newFakeGraph().Resolve)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, b := range p.bags {
+		for _, r := range b.routes {
+			r.source = &source{publisher: nowhere{}}
+		}
+	}
+	return p
+}
+
+// From the queue to the publisher nothing is allocated for a message.
+func TestNoAllocationPerMessage(t *testing.T) {
+	g := &stage{queue: newQueue(1<<20, 1<<10)}
+	h := &playhead{sleeper: newTimerSleeper(), schedule: schedule{rate: 1}}
+	it := item{route: &route{bag: &bagPlan{}, topic: &topic{}, source: &source{publisher: nowhere{}}}, frame: make([]byte, 100)}
+	ctx := t.Context()
+	g.queue.push(ctx, it)
+	g.queue.pop(ctx)
+	if n := testing.AllocsPerRun(1000, func() {
+		it.pos += time.Microsecond
+		g.queue.push(ctx, it)
+		next, ok := g.queue.pop(ctx)
+		if !ok || !h.play(ctx, &next) {
+			t.Error("not played")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a message, want none", n)
+	}
+}
+
+// BenchmarkImmediate plays without waiting: the cost of a message in all stages
+// up to the publication.
+func BenchmarkImmediate(b *testing.B) {
+	const n = 50_000
+	for _, z := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		b.Run(fmt.Sprintf("msg=1KiB/comp=%s/topics=10", z), func(b *testing.B) {
+			p := benchPlan(b, z, n)
+			b.SetBytes(n << 10)
+			b.ReportAllocs()
+			for b.Loop() {
+				h := &playhead{sleeper: newTimerSleeper(), schedule: schedule{rate: 1, immediate: true}}
+				q := newQueue(maxAheadBytes, maxAheadMessages)
+				done := make(chan struct{})
+				// owner: this loop; ends when all is read.
+				go func() {
+					defer close(done)
+					(&reader{plan: p, queue: q}).run(b.Context())
+				}()
+				h.run(b.Context(), q)
+				<-done
+				if h.messages != n {
+					b.Fatalf("%d messages", h.messages)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "msg/s")
+		})
+	}
+}
+
+// BenchmarkTiming plays a second of 10 000 messages and reports how late they are.
+func BenchmarkTiming(b *testing.B) {
+	p := benchPlan(b, bagfmt.CompressionLZ4, 10_000)
+	var last Timing
+	for b.Loop() {
+		s := newSleeper(zap.NewNop())
+		h := &playhead{sleeper: s, schedule: schedule{rate: 1}}
+		q := newQueue(maxAheadBytes, maxAheadMessages)
+		done := make(chan struct{}, 2)
+		// owner: this loop; ends when all is read.
+		go func() {
+			(&reader{plan: p, queue: q}).run(b.Context())
+			done <- struct{}{}
+		}()
+		// owner: this loop; ends after the last message, with its thread.
+		go func() {
+			h.run(b.Context(), q)
+			done <- struct{}{}
+		}()
+		<-done
+		<-done
+		s.Close()
+		last = h.timing.histogram.summary()
+	}
+	b.ReportMetric(float64(last.P50.Microseconds()), "p50-µs")
+	b.ReportMetric(float64(last.P99.Microseconds()), "p99-µs")
+	b.ReportMetric(float64(last.Max.Microseconds()), "max-µs")
+}
