@@ -36,7 +36,7 @@ func (p *plan) latchedBefore(damaged func(*DamageError)) []latchedMessage {
 			}
 			m, err := b.reader.LastBefore(c.ID, before)
 			if err != nil {
-				damaged(&DamageError{Bag: b.name, Err: err})
+				damaged(b.damage(err))
 				continue
 			}
 			if m == nil {

@@ -16,7 +16,7 @@ type reader struct {
 	loop  bool
 
 	mu     sync.Mutex
-	damage []error
+	damage []*DamageError
 }
 
 // run fills the queue until the bags, or ctx, end; with loop it goes on with the
@@ -71,7 +71,7 @@ func (r *reader) report(e *DamageError) {
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
 }
 
-func (r *reader) damages() []error {
+func (r *reader) damages() []*DamageError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.damage)

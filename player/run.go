@@ -219,7 +219,7 @@ func (r *run) summary() Summary {
 }
 
 func damageFields(e *DamageError) []zap.Field {
-	f := []zap.Field{zap.String("bag", e.Bag), zap.Error(e.Err)}
+	f := []zap.Field{zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
 	var corrupt *bagfmt.CorruptError
 	if errors.As(e.Err, &corrupt) {
 		f = append(f, zap.Int64("offset", corrupt.Offset))

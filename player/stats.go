@@ -14,12 +14,12 @@ type Summary struct {
 	Elapsed     time.Duration // wall time from the first to the last message, pauses excluded
 	Achieved    float64       // Played / Elapsed, 0 if there is nothing to divide
 	Timing      Timing
-	Starved     uint64       // times that play had to wait for the disk or for decompression
-	Dropped     uint64       // messages that a subscriber did not get because its queue was full
-	Unplayable  []Unplayable // connections that could not be published
-	Damage      []error      // *DamageError; the rest of the bags was played
-	Undelivered error        // what Drain says of subscribers that did not take everything
-	Interrupted bool         // the context ended before the last message
+	Starved     uint64         // times that play had to wait for the disk or for decompression
+	Dropped     uint64         // messages that a subscriber did not get because its queue was full
+	Unplayable  []Unplayable   // connections that could not be published
+	Damage      []*DamageError // the rest of the bags was played
+	Undelivered error          // what Drain says of subscribers that did not take everything
+	Interrupted bool           // the context ended before the last message
 }
 
 // TopicSummary is what went out on one topic.

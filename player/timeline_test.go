@@ -180,7 +180,7 @@ func TestDamagedChunk(t *testing.T) {
 	}
 	damage := r.damages()
 	var corrupt *bagfmt.CorruptError
-	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos {
+	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
 	}
 }

@@ -131,8 +131,12 @@ func playLosses(s *player.Summary) string {
 		u := &s.Unplayable[i]
 		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
 	}
-	if n := len(s.Damage); n > 0 {
-		parts = append(parts, fmt.Sprintf("what stood in damaged places of the bags (%d)", n))
+	if len(s.Damage) > 0 {
+		var n uint64
+		for _, d := range s.Damage {
+			n += d.Messages
+		}
+		parts = append(parts, fmt.Sprintf("at most %d in damaged places of the bags (%d)", n, len(s.Damage)))
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())

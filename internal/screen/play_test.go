@@ -72,14 +72,14 @@ func TestPlaySummary(t *testing.T) {
 		Unplayable: []player.Unplayable{
 			{Topic: "/x", Type: "a/B", Messages: 7},
 		},
-		Damage:      []error{errors.New("chunk at 4117")},
+		Damage:      []*player.DamageError{{Messages: 5, Err: errors.New("chunk at 4117")}},
 		Undelivered: errors.New("/listener takes nothing"),
 	}
 	want := `  messages    bytes  subscribers  dropped  topic
         12  2.0 KiB            1        3  "/a\x1b[31m" : std_msgs/String
 12 messages, 2.0 KiB, 3.0 s of the bags in 1.5 s (rate 2)
 late: median 40µs, 99 % below 100µs, at most 1ms
-lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played; what stood in damaged places of the bags (1); /listener takes nothing
+lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played; at most 5 in damaged places of the bags (1); /listener takes nothing
 `
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
