@@ -230,8 +230,8 @@ func (f *frameReader) late(now time.Time) error {
 	case now.Before(due):
 		return f.conn.SetReadDeadline(due)
 	case f.moved >= stallBytes:
-		f.begun, f.moved, f.graceUntil = now, 0, time.Time{}
-		return f.conn.SetReadDeadline(now.Add(stallAfter))
+		f.begun, f.moved, f.graceUntil = f.received, 0, time.Time{}
+		return f.conn.SetReadDeadline(f.begun.Add(stallAfter))
 	case f.graceUntil.IsZero():
 		f.graceUntil = now.Add(stallGrace)
 		return f.conn.SetReadDeadline(f.graceUntil)
