@@ -3,6 +3,7 @@ package tcpros_test
 import (
 	"context"
 	"encoding/binary"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -180,3 +181,5 @@ func advertise(t *testing.T, n *tcpros.Node, topic string, queue int) *tcpros.Pu
 	}
 	return p
 }
+
+func itoa(n int) string { return strconv.Itoa(n) }

@@ -1,0 +1,212 @@
+package tcpros_test
+
+import (
+	"context"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// call makes one call of the master's or a slave API and returns the value.
+func call(t *testing.T, uri, method string, args ...any) any {
+	t.Helper()
+	hc := xmlrpc.NewHTTPClient(5 * time.Second)
+	defer hc.CloseIdleConnections()
+	v, err := xmlrpc.Call(t.Context(), hc, uri, method, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	reply := v.([]any)
+	if reply[0] != 1 {
+		t.Fatalf("%s: %v", method, reply)
+	}
+	return reply[2]
+}
+
+// fakePublisher is a node that answers requestTopic with the address of a listener
+// whose connections a test handles by itself.
+type fakePublisher struct {
+	t     *testing.T
+	uri   string
+	topic string
+	api   *xmlrpc.Server
+	ln    net.Listener
+	wg    sync.WaitGroup
+
+	mu    sync.Mutex
+	conns []net.Conn
+	at    []time.Time     // of each connection
+	hello []tcpros.Header // what the subscribers sent
+	host  string          // answered instead of 127.0.0.1 when set
+	reply func() any      // answered to requestTopic when set
+}
+
+// goodHeader is the reply of a sound publisher.
+func goodHeader(topic string) tcpros.Header {
+	return tcpros.Header{
+		{Key: "callerid", Value: "/fake"}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: stringMD5},
+		{Key: "message_definition", Value: stringDef}, {Key: "topic", Value: topic}, {Key: "type", Value: stringType},
+	}
+}
+
+// newFakePublisher serves each connection with handle, after it has read the
+// subscriber's header, and closes it then.
+func newFakePublisher(t *testing.T, topic string, handle func(net.Conn)) *fakePublisher {
+	t.Helper()
+	p := &fakePublisher{t: t, topic: topic}
+	var err error
+	if p.ln, err = net.Listen("tcp4", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	api, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.uri = "http://" + api.Addr().String() + "/"
+	p.api = xmlrpc.NewServer(p.slave, xmlrpc.ServerOptions{})
+	p.wg.Go(func() { _ = p.api.Serve(api) })
+	p.wg.Go(func() { p.accept(handle) })
+	t.Cleanup(p.close)
+	return p
+}
+
+func (p *fakePublisher) slave(_ context.Context, _, method string, _ []any) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch method {
+	case "requestTopic":
+		if p.reply != nil {
+			return p.reply(), nil
+		}
+		host := p.host
+		if host == "" {
+			host = "127.0.0.1"
+		}
+		return []any{1, "", []any{"TCPROS", host, p.ln.Addr().(*net.TCPAddr).Port}}, nil
+	}
+	return []any{1, "", 0}, nil
+}
+
+func (p *fakePublisher) accept(handle func(net.Conn)) {
+	for {
+		c, err := p.ln.Accept()
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, c)
+		p.at = append(p.at, time.Now())
+		p.mu.Unlock()
+		p.wg.Go(func() {
+			defer c.Close() //nolint:errcheck // a test
+			h, err := tcpros.ReadHeader(c)
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			p.hello = append(p.hello, h)
+			p.mu.Unlock()
+			handle(c)
+		})
+	}
+}
+
+// close leaves without a word to the master.
+func (p *fakePublisher) close() {
+	_ = p.ln.Close()
+	_ = p.api.Close()
+	p.mu.Lock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+}
+
+func (p *fakePublisher) attempts() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.at)
+}
+
+// register tells the master. The master sees one node for each name.
+func (p *fakePublisher) register(master, name string) {
+	p.t.Helper()
+	call(p.t, master, "registerPublisher", name, p.topic, stringType, p.uri)
+}
+
+// sends writes a good header, then frames, then waits for the other side to close.
+func sends(topic string, frames ...[]byte) func(net.Conn) {
+	return func(c net.Conn) {
+		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader(topic)))
+		for _, f := range frames {
+			_, _ = c.Write(f)
+		}
+		waitClosed(c)
+	}
+}
+
+func waitClosed(c net.Conn) {
+	var b [1]byte
+	for {
+		if _, err := c.Read(b[:]); err != nil {
+			return
+		}
+	}
+}
+
+// subscriberHeader is what a typical subscriber sends.
+func subscriberHeader(caller, topic string) tcpros.Header {
+	return tcpros.Header{
+		{Key: "callerid", Value: caller}, {Key: "md5sum", Value: stringMD5}, {Key: "tcp_nodelay", Value: "1"},
+		{Key: "topic", Value: topic}, {Key: "type", Value: stringType},
+	}
+}
+
+func without(h tcpros.Header, key string) tcpros.Header {
+	var out tcpros.Header
+	for _, f := range h {
+		if f.Key != key {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func with(h tcpros.Header, key, value string) tcpros.Header {
+	return append(without(h, key), fields.Field{Key: key, Value: value})
+}
+
+// tcprosAddress asks a node where it serves a topic.
+func tcprosAddress(t *testing.T, n *tcpros.Node, topic string) string {
+	t.Helper()
+	v := call(t, n.URI(), "requestTopic", "/test", topic, []any{[]any{"UDPROS", "x"}, []any{"TCPROS"}}).([]any)
+	if v[0] != "TCPROS" {
+		t.Fatalf("answered %v", v)
+	}
+	return net.JoinHostPort(v[1].(string), itoa(v[2].(int)))
+}
+
+// dial connects to a publication with a header and returns the reply.
+func dial(t *testing.T, address string, h tcpros.Header) (net.Conn, tcpros.Header) {
+	t.Helper()
+	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(patience))
+	if _, err := c.Write(tcpros.AppendHeader(nil, h)); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := tcpros.ReadHeader(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, reply
+}

@@ -1,0 +1,377 @@
+package tcpros_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// subscriber starts a node that logs and one subscription of it.
+func subscriber(t *testing.T, masterURI, topic string) (*inbox, *tcpros.Subscription, func(text string) int) {
+	t.Helper()
+	o := nodeOptions("sub", masterURI)
+	log, logs := observedLog()
+	o.Log = log
+	b := &inbox{}
+	s := subscribe(t, newNode(t, o), topic, b)
+	return b, s, func(text string) int { return logs.FilterMessageSnippet(text).Len() }
+}
+
+func TestSubscriberHeader(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", sends("/t"))
+	p.register(m.URI(), "/fake")
+	_, s, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	want := tcpros.Header{
+		{Key: "callerid", Value: "/sub"}, {Key: "md5sum", Value: "*"}, {Key: "tcp_nodelay", Value: "0"},
+		{Key: "topic", Value: "/t"}, {Key: "type", Value: "*"},
+	}
+	if diff := cmp.Diff(want, p.hello[0]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]any{[]any{"/t", "*"}}, call(t, s2uri(t, m.URI()), "getSubscriptions", "/x")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// s2uri looks up the slave API of the node /sub.
+func s2uri(t *testing.T, masterURI string) string {
+	t.Helper()
+	return call(t, masterURI, "lookupNode", "/x", "/sub").(string)
+}
+
+// A header is kept as it came: order, unknown and repeated fields.
+func TestPublisherHeaderIsKept(t *testing.T) {
+	m := newMaster(t)
+	odd := tcpros.Header{
+		{Key: "zfoo", Value: "bar=x"}, {Key: "type", Value: stringType}, {Key: "md5sum", Value: "0123"}, {Key: "type", Value: "again"},
+	}
+	p := newFakePublisher(t, "/t", func(c net.Conn) {
+		_, _ = c.Write(tcpros.AppendHeader(nil, odd))
+		waitClosed(c)
+	})
+	p.register(m.URI(), "/fake")
+	b, s, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	if diff := cmp.Diff(odd, b.links()[0].Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every kind of hostile publisher costs one warning, and a sound one beside it
+// loses nothing.
+func TestHostilePublishers(t *testing.T) {
+	length := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
+	header := func(h tcpros.Header) []byte { return tcpros.AppendHeader(nil, h) }
+	tests := map[string]struct {
+		send   []byte
+		want   string
+		opened int
+	}{
+		"error header":         {header(tcpros.Header{{Key: "error", Value: "no \x1b[31m"}}), "refuses the link", 0},
+		"no md5sum":            {header(without(goodHeader("/t"), "md5sum")), "no proper connection header", 0},
+		"no type":              {header(without(goodHeader("/t"), "type")), "no proper connection header", 0},
+		"header of 4 GiB":      {length(1<<32 - 1), "no proper connection header", 0},
+		"header without =":     {append(length(7), "\x03\x00\x00\x00abc"...), "no proper connection header", 0},
+		"message of 4 GiB":     {append(header(goodHeader("/t")), length(1<<32-1)...), "message too large", 1},
+		"message of 1 GiB":     {append(header(goodHeader("/t")), length(1<<30)...), "message too large", 1},
+		"message over default": {append(header(goodHeader("/t")), length(256<<20+1)...), "message too large", 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			bad := newFakePublisher(t, "/t", func(c net.Conn) {
+				_, _ = c.Write(tt.send)
+				waitClosed(c)
+			})
+			good := newFakePublisher(t, "/t", sends("/t", frame("one"), frame("two")))
+			bad.register(m.URI(), "/fake")
+			good.register(m.URI(), "/good")
+			b, s, logged := subscriber(t, m.URI(), "/t")
+			waitFor(t, "several attempts", func() bool { return bad.attempts() >= 3 })
+			waitFor(t, "the sound publisher's messages", func() bool { return b.count() == 2 })
+			if s.Publishers() == 0 {
+				t.Error("the sound publisher's link is down")
+			}
+			if n := logged(tt.want); n != 1 {
+				t.Errorf("%d warnings with %q", n, tt.want)
+			}
+		})
+	}
+}
+
+func TestRetryIntervals(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", func(c net.Conn) { _, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t"))) })
+	p.register(m.URI(), "/fake")
+	_, _, _ = subscriber(t, m.URI(), "/t")
+	waitFor(t, "five attempts", func() bool { return p.attempts() >= 5 })
+	for i, want := range []time.Duration{100, 200, 400, 800} {
+		want *= time.Millisecond
+		if got := p.at[i+1].Sub(p.at[i]); got < want*8/10 || got > want*12/10+200*time.Millisecond {
+			t.Errorf("attempt %d after %v, want about %v", i+2, got, want)
+		}
+	}
+}
+
+// A new publisher is reached at once, although the master is asked first.
+func TestNewPublisherIsFast(t *testing.T) {
+	m := newMaster(t)
+	b, _, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	start := time.Now()
+	p.register(m.URI(), "/fake")
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+	took := time.Since(start)
+	t.Log("first message after", took)
+	if took > time.Second { // a few ms when the machine is idle
+		t.Errorf("took %v", took)
+	}
+}
+
+// registered reports whether the master knows a subscriber of the topic.
+func registered(t *testing.T, masterURI, topic string) bool {
+	t.Helper()
+	state := call(t, masterURI, "getSystemState", "/x").([]any)
+	for _, row := range state[1].([]any) {
+		if row.([]any)[0] == topic {
+			return true
+		}
+	}
+	return false
+}
+
+// Publishers are dialed on the master's word only.
+func TestForeignUpdateIsNotDialed(t *testing.T) {
+	m := newMaster(t)
+	good := newFakePublisher(t, "/t", sends("/t"))
+	good.register(m.URI(), "/fake")
+	foreign := newFakePublisher(t, "/t", sends("/t"))
+	_, s, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	uri := s2uri(t, m.URI())
+	for range 30 {
+		call(t, uri, "publisherUpdate", "/evil", "/t", []any{foreign.uri})
+		call(t, uri, "publisherUpdate", "/evil", "/t", []any{})
+	}
+	call(t, uri, "publisherUpdate", "/evil", "/other", []any{foreign.uri})
+	// The confirmation of a last, true update comes after those of the false ones.
+	late := newFakePublisher(t, "/t", sends("/t"))
+	late.register(m.URI(), "/late")
+	waitFor(t, "the second link", func() bool { return s.Publishers() == 2 })
+	if foreign.attempts() != 0 || good.attempts() != 1 {
+		t.Errorf("%d attempts to the foreign publisher, %d to the good one", foreign.attempts(), good.attempts())
+	}
+}
+
+// What a publisher sent before it left is read to the end, and it is not dialed again.
+func TestUnregisteredPublisherIsReadToTheEnd(t *testing.T) {
+	m := newMaster(t)
+	more := make(chan struct{})
+	p := newFakePublisher(t, "/t", func(c net.Conn) {
+		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t")))
+		_, _ = c.Write(frame("early"))
+		<-more
+		_, _ = c.Write(frame("late"))
+	})
+	p.register(m.URI(), "/fake")
+	b, s, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the first message", func() bool { return b.count() == 1 })
+	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
+	waitFor(t, "the master's list", func() bool { return listed(t, s2uri(t, m.URI())) == 1 })
+	close(more)
+	waitFor(t, "the last message", func() bool { return b.count() == 2 })
+	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 && len(b.ends()) == 1 })
+	waitFor(t, "the end of the attempts", func() bool { return listed(t, s2uri(t, m.URI())) == 0 })
+	if p.attempts() != 1 {
+		t.Errorf("%d attempts", p.attempts())
+	}
+}
+
+// listed counts the links that a node reports in getBusStats.
+func listed(t *testing.T, uri string) int {
+	t.Helper()
+	stats := call(t, uri, "getBusStats", "/x").([]any)
+	n := 0
+	for _, row := range stats[1].([]any) {
+		n += len(row.([]any)[1].([]any))
+	}
+	return n
+}
+
+// A link to a publisher that is no longer listed, and quiet, is closed.
+func TestQuietUnlistedLinkIsClosed(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	p.register(m.URI(), "/fake")
+	b, s, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
+	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 })
+	if diff := cmp.Diff([]error{nil}, b.ends()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStalledPublisherHoldsNobodyUp(t *testing.T) {
+	m := newMaster(t)
+	silent := newFakePublisher(t, "/t", waitClosed) // never answers the header
+	half := newFakePublisher(t, "/t", func(c net.Conn) {
+		_, _ = c.Write(append(tcpros.AppendHeader(nil, goodHeader("/t")), 10, 0, 0, 0, 'x'))
+		waitClosed(c)
+	})
+	mute := newFakePublisher(t, "/t", sends("/t"))
+	hang := make(chan struct{})
+	defer close(hang)
+	mute.reply = func() any { <-hang; return 0 } // requestTopic is never answered
+	good := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	silent.register(m.URI(), "/silent")
+	half.register(m.URI(), "/half")
+	mute.register(m.URI(), "/mute")
+	good.register(m.URI(), "/good")
+	b, s, _ := subscriber(t, m.URI(), "/t")
+	start := time.Now()
+	waitFor(t, "the sound publisher", func() bool { return b.count() == 1 && s.Publishers() == 2 })
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	start = time.Now()
+	s.Close()
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	if diff := cmp.Diff([]error{nil, nil}, b.ends()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnresolvableHost(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", sends("/t"))
+	p.host = "3f2a9c1b"
+	p.register(m.URI(), "/fake")
+	slow := newFakePublisher(t, "/t", sends("/t"))
+	slow.host = "slow"
+	slow.register(m.URI(), "/slow")
+	good := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	good.register(m.URI(), "/good")
+	log, logs := observedLog()
+	o := nodeOptions("sub", m.URI())
+	o.Log = log
+	o.LookupHost = func(ctx context.Context, host string) ([]netip.Addr, error) {
+		if host == "slow" {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return nil, errors.New("no such host")
+	}
+	b := &inbox{}
+	subscribe(t, newNode(t, o), "/t", b)
+	waitFor(t, "the sound publisher", func() bool { return b.count() == 1 })
+	waitFor(t, "the warning", func() bool { return logs.FilterMessageSnippet("3f2a9c1b").Len() > 0 })
+	e := logs.FilterMessageSnippet("3f2a9c1b").All()[0]
+	if e.Level != zap.WarnLevel || !strings.Contains(e.Message, "ROS_HOSTNAME or ROS_IP") {
+		t.Errorf("logged %v %q", e.Level, e.Message)
+	}
+	if f := e.ContextMap(); f["topic"] != "/t" || f["publisher"] != p.uri {
+		t.Errorf("logged fields %v", f)
+	}
+	waitFor(t, "the slow name", func() bool { return logs.FilterMessageSnippet(`"slow"`).Len() > 0 })
+}
+
+// A publisher that restarts is reached again, on its old port or on a new one.
+func TestPublisherRestart(t *testing.T) {
+	m := newMaster(t)
+	b, _, _ := subscriber(t, m.URI(), "/t")
+	for i := range 4 {
+		n, err := tcpros.NewNode(t.Context(), nodeOptions("pub", m.URI()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := advertise(t, n, "/t", 0)
+		waitFor(t, fmt.Sprint("link ", i), func() bool { return p.Subscribers() == 1 })
+		p.Source(false).Publish(frame(fmt.Sprint("m", i)))
+		if err := n.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"m0", "m1", "m2", "m3"}, b.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The link is dialed again at once when its publisher registers again.
+func TestUpdateEndsTheWait(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", func(c net.Conn) { _, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t"))) })
+	p.register(m.URI(), "/fake")
+	_, _, _ = subscriber(t, m.URI(), "/t")
+	waitFor(t, "a long wait", func() bool { return p.attempts() == 5 }) // the next is 1.6 s away
+	start := time.Now()
+	p.register(m.URI(), "/fake")
+	waitFor(t, "the next attempt", func() bool { return p.attempts() == 6 })
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestSubscribeTwice(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("sub", m.URI()))
+	b := &inbox{}
+	s := subscribe(t, n, "t", b)
+	_, err := n.Subscribe(tcpros.SubscribeOptions{Topic: "/t", Open: b.open})
+	if c := (*tcpros.ConflictError)(nil); !errors.As(err, &c) || c.Topic != "/t" || !errors.Is(err, tcpros.ErrConflict) {
+		t.Errorf("got %v", err)
+	}
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	s.Close()
+	s.Close()
+	waitFor(t, "the end of the registration", func() bool { return !registered(t, m.URI(), "/t") })
+	subscribe(t, n, "/t", b)
+	waitFor(t, "the second registration", func() bool { return registered(t, m.URI(), "/t") })
+	for _, o := range []tcpros.SubscribeOptions{
+		{Topic: "a b", Open: b.open}, {Topic: "/x", Type: "<a>", Open: b.open}, {Topic: "/x", MaxMessageBytes: 1 << 30, Open: b.open}, {Topic: "/x", MaxMessageBytes: -1, Open: b.open},
+	} {
+		if _, err := n.Subscribe(o); err == nil {
+			t.Errorf("%+v accepted", o)
+		}
+	}
+}
+
+// A refused or failing Open closes the link and is tried again.
+func TestOpenRefuses(t *testing.T) {
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	p.register(m.URI(), "/fake")
+	b := &inbox{}
+	tries := 0
+	n := newNode(t, nodeOptions("sub", m.URI()))
+	_, err := n.Subscribe(tcpros.SubscribeOptions{Topic: "/t", Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+		if tries++; tries < 3 {
+			return nil, errors.New("not now")
+		}
+		return b.open(i)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+}
