@@ -1,0 +1,119 @@
+package tcpros_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// A slow reader gets everything before the node leaves.
+func TestDrainWaitsForSlowReader(t *testing.T) {
+	n, p, address := publisher(t, 0)
+	c, _ := dial(t, address, subscriberHeader("/slow", "/t"))
+	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+	src := p.Source(false)
+	const frames = 200
+	for i := range frames {
+		src.Publish(frame(fmt.Sprint(i, strings.Repeat("x", 50_000))))
+	}
+	got := make(chan int)
+	go func() {
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		b := make([]byte, 50_000)
+		total := 0
+		for {
+			m, err := c.Read(b)
+			total += m
+			if err != nil {
+				_ = c.Close()
+				got <- total
+				return
+			}
+			<-tick.C
+		}
+	}()
+	if err := n.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	want := 0
+	for i := range frames {
+		want += len(frame(fmt.Sprint(i))) + 50_000
+	}
+	if total := <-got; total != want {
+		t.Errorf("%d bytes of %d", total, want)
+	}
+	src.Publish(frame("too late"))
+	if p.Dropped() != 1 {
+		t.Errorf("%d dropped", p.Dropped())
+	}
+	if _, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/x", Type: stringType, MD5Sum: stringMD5}); !errors.Is(err, tcpros.ErrClosed) {
+		t.Errorf("Advertise while draining: %v", err)
+	}
+	late, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer late.Close() //nolint:errcheck // a test
+	_, _ = late.Write(tcpros.AppendHeader(nil, subscriberHeader("/late", "/t")))
+	if b, _ := io.ReadAll(late); len(b) != 0 {
+		t.Errorf("a new subscriber got %q", b)
+	}
+}
+
+func TestDrainGivesUp(t *testing.T) {
+	tests := map[string]struct {
+		budget time.Duration
+		reads  bool // and then leaves in the middle
+		want   string
+		least  time.Duration
+	}{
+		"takes nothing": {time.Minute, false, "takes nothing", 4 * time.Second},
+		"no time":       {300 * time.Millisecond, false, "no time left", 200 * time.Millisecond},
+		"leaves early":  {time.Minute, true, "left early", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n, p, address := publisher(t, 0)
+			c, _ := dial(t, address, subscriberHeader("/s", "/t"))
+			waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+			src := p.Source(false)
+			for range 300 {
+				src.Publish(frame(strings.Repeat("x", 100_000)))
+			}
+			if tt.reads {
+				_, _ = c.Read(make([]byte, 1000))
+				_ = c.Close()
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), tt.budget)
+			defer cancel()
+			start := time.Now()
+			err := n.Drain(ctx)
+			if took := time.Since(start); took < tt.least || took > tt.least+5*time.Second {
+				t.Errorf("took %v", took)
+			}
+			d := (*tcpros.DrainError)(nil)
+			if !errors.As(err, &d) || !errors.Is(err, tcpros.ErrNotDrained) {
+				// A link that had ended before Drain looked is no longer its matter.
+				if !tt.reads || err != nil {
+					t.Fatalf("got %v", err)
+				}
+				return
+			}
+			if len(d.Left) != 1 || d.Left[0].CallerID != "/s" || d.Left[0].Topic != "/t" || d.Left[0].Reason != tt.want {
+				t.Errorf("got %+v", d.Left)
+			}
+			if tt.want == "no time left" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package tcpros_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/master"
+)
+
+func masterAt(t *testing.T, address string) *master.Master {
+	t.Helper()
+	m, err := master.New(t.Context(), master.Options{Listen: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m
+}
+
+// freePort returns an address where nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // nobody connected
+	return l.Addr().String()
+}
+
+func TestMasterAwayAtStart(t *testing.T) {
+	address := freePort(t)
+	o := nodeOptions("sub", "http://"+address)
+	log, logs := observedLog()
+	o.Log = log
+	start := time.Now()
+	n := newNode(t, o)
+	b := &inbox{}
+	subscribe(t, n, "/t", b)
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("start took %v", took)
+	}
+	lost := "Failed to contact master at [" + address + "].  Retrying..."
+	back := "Connected to master at [" + address + "]"
+	waitFor(t, "the complaint", func() bool { return logs.FilterMessage(lost).Len() == 1 })
+	if _, err := n.Master().PublishedTopics(t.Context()); err == nil {
+		t.Error("topics without a master")
+	} else if c := (*tcpros.CallError)(nil); !errors.As(err, &c) || c.Host != address || c.Method != "getPublishedTopics" {
+		t.Errorf("got %v", err)
+	}
+	m := masterAt(t, address)
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	if logs.FilterMessage(lost).Len() != 1 || logs.FilterMessage(back).Len() != 1 {
+		t.Errorf("logged %v", logs.All())
+	}
+}
+
+func TestCloseWithoutMaster(t *testing.T) {
+	n := newNode(t, nodeOptions("sub", "http://"+freePort(t)))
+	subscribe(t, n, "/t", &inbox{})
+	start := time.Now()
+	if err := n.Close(context.Background()); err != nil {
+		t.Errorf("nothing was registered, but: %v", err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+	if err := n.Close(context.Background()); !errors.Is(err, tcpros.ErrClosed) {
+		t.Errorf("second Close: %v", err)
+	}
+	if _, err := n.Subscribe(tcpros.SubscribeOptions{Topic: "/x", Open: (&inbox{}).open}); !errors.Is(err, tcpros.ErrClosed) {
+		t.Errorf("Subscribe after Close: %v", err)
+	}
+}
+
+// A master that accepts and never answers delays Close by its budget only.
+func TestCloseWithHungMaster(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("sub", m.URI()))
+	subscribe(t, n, "/t", &inbox{})
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	address := m.Addr().String()
+	_ = m.Close()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() //nolint:errcheck // a test
+	start := time.Now()
+	if err := n.Close(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestNothingIsLeftRegistered(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("n", m.URI()))
+	for _, topic := range []string{"/a", "/b", "/c"} {
+		subscribe(t, n, topic, &inbox{})
+		advertise(t, n, topic, 0)
+		waitFor(t, topic, func() bool { return registered(t, m.URI(), topic) })
+	}
+	if err := n.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]any{[]any{}, []any{}, []any{}}, call(t, m.URI(), "getSystemState", "/x")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A restarted master is told everything again; links live through it.
+func TestMasterRestart(t *testing.T) {
+	address := freePort(t)
+	m := masterAt(t, address)
+	pub := newNode(t, nodeOptions("pub", m.URI()))
+	p := advertise(t, pub, "/t", 0)
+	silent := newFakePublisher(t, "/t", sends("/t")) // registers with the first master only
+	silent.register(m.URI(), "/silent")
+	o := nodeOptions("sub", m.URI())
+	log, logs := observedLog()
+	o.Log = log
+	b := &inbox{}
+	s := subscribe(t, newNode(t, o), "/t", b)
+	waitFor(t, "the links", func() bool { return s.Publishers() == 2 })
+	src := p.Source(false)
+	src.Publish(frame("before"))
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	src.Publish(frame("between"))
+	waitFor(t, "the messages", func() bool { return b.count() == 2 })
+
+	m = masterAt(t, address)
+	start := time.Now()
+	waitFor(t, "the registrations", func() bool {
+		state := call(t, m.URI(), "getSystemState", "/x").([]any)
+		return len(state[0].([]any)) == 1 && len(state[1].([]any)) == 1
+	})
+	t.Log("registered again after", time.Since(start))
+	late := newFakePublisher(t, "/t", sends("/t", frame("late")))
+	late.register(m.URI(), "/late")
+	src.Publish(frame("after"))
+	waitFor(t, "all messages", func() bool { return b.count() == 4 })
+	if got := b.ends(); len(got) != 0 || s.Publishers() != 3 || silent.attempts() != 1 {
+		t.Errorf("links ended: %v; %d up, %d attempts to the silent one", got, s.Publishers(), silent.attempts())
+	}
+	if n := logs.FilterMessageSnippet("master was restarted").Len(); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// What others unregister for us, as rosnode cleanup does, is registered again.
+func TestForgottenByMaster(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("sub", m.URI()))
+	subscribe(t, n, "/t", &inbox{})
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI())
+	if registered(t, m.URI(), "/t") {
+		t.Fatal("still registered")
+	}
+	waitFor(t, "the second registration", func() bool { return registered(t, m.URI(), "/t") })
+}
+
+func TestPrivateParameters(t *testing.T) {
+	m := newMaster(t)
+	_, a, err := tcpros.ParseArgs([]string{"_i:=3", "_s:=a<b>&c", "_f:=2.5", "_b:=true", "__name:=x", "__ns:=/ns"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := nodeOptions("n", m.URI())
+	o.Args = a
+	n := newNode(t, o)
+	if n.Name() != "/ns/x" {
+		t.Errorf("named %s", n.Name())
+	}
+	want := map[string]any{"i": 3, "s": "a<b>&c", "f": 2.5, "b": true}
+	var got any
+	waitFor(t, "the parameters", func() bool {
+		got, _, _ = n.Master().Param(t.Context(), "/ns/x")
+		return cmp.Equal(got, any(want))
+	})
+	if v, ok, err := n.Master().Param(t.Context(), "/nothing"); v != nil || ok || err != nil {
+		t.Errorf("unset parameter: %v, %v, %v", v, ok, err)
+	}
+	if err := n.Master().SetParam(t.Context(), "/list", []any{1, "two", map[string]any{"a": 1.5}}); err != nil {
+		t.Error(err)
+	}
+	if v, ok, err := n.Master().Param(t.Context(), "/list"); !ok || err != nil || !cmp.Equal(v, any([]any{1, "two", map[string]any{"a": 1.5}})) {
+		t.Errorf("list: %v, %v, %v", v, ok, err)
+	}
+}
+
+func TestMasterClient(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("n", m.URI()))
+	advertise(t, n, "/a", 0)
+	subscribe(t, n, "/b", &inbox{})
+	waitFor(t, "the registrations", func() bool {
+		got, err := n.Master().PublishedTopics(t.Context())
+		return err == nil && cmp.Equal(got, []tcpros.TopicInfo{{Name: "/a", Type: stringType}}) && registered(t, m.URI(), "/b")
+	})
+	uri, err := n.Master().LookupNode(t.Context(), "/n")
+	if err != nil || uri != n.URI() {
+		t.Errorf("LookupNode: %q, %v", uri, err)
+	}
+	if got, err := n.Master().NodePublications(t.Context(), uri); err != nil || !cmp.Equal(got, []tcpros.TopicInfo{{Name: "/a", Type: stringType}}) {
+		t.Errorf("NodePublications: %v, %v", got, err)
+	}
+	if got, err := n.Master().NodeSubscriptions(t.Context(), uri); err != nil || !cmp.Equal(got, []tcpros.TopicInfo{{Name: "/b", Type: "*"}}) {
+		t.Errorf("NodeSubscriptions: %v, %v", got, err)
+	}
+	if _, err := n.Master().LookupNode(t.Context(), "/nobody"); !errors.Is(err, tcpros.ErrStatus) {
+		t.Errorf("unknown node: %v", err)
+	}
+	if _, err := n.Master().LookupNode(t.Context(), "/a</value>"); !errors.Is(err, tcpros.ErrName) {
+		t.Errorf("XML as name: %v", err)
+	}
+	if _, err := n.Master().NodeSubscriptions(t.Context(), "nonsense"); err == nil {
+		t.Error("nonsense URI accepted")
+	}
+}
