@@ -130,7 +130,7 @@ func measure(dir, program string, args []string, s scenario) (result, error) {
 	bag := filepath.Join(dir, "bench.bag")
 	defer os.Remove(bag) //nolint:errcheck // the next run would tell
 	cmd := exec.CommandContext(ctx, program, append(args, "-O", bag, "/flood")...)
-	cmd.Env = append(os.Environ(), "ROS_MASTER_URI="+m.URI(), "ROS_IP=127.0.0.1", "ROS_HOSTNAME=", "ROS_LOG_DIR="+dir)
+	cmd.Env = append(os.Environ(), "ROS_MASTER_URI="+m.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+dir)
 	cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 	if err := cmd.Start(); err != nil {
 		return result{}, err

@@ -87,7 +87,7 @@ func orDone(err error) error {
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	fmt.Printf("$ %s %s\n", name, strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, filepath.Join("bin", name), args...)
-	cmd.Env = append(os.Environ(), "ROS_IP=127.0.0.1", "ROS_HOSTNAME=")
+	cmd.Env = append(os.Environ(), "ROS_IP=127.0.0.1")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
 }

@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // patience bounds every wait for something that should take well under a second.
@@ -106,6 +108,28 @@ func (g *graph) startMaster() {
 	})
 }
 
+// killMaster ends the master without a chance to say goodbye. A roscore follows its
+// rosmaster.
+func (g *graph) killMaster() {
+	g.t.Helper()
+	answer, err := xmlrpc.Call(g.t.Context(), xmlrpc.NewHTTPClient(patience), g.uri(), "getPid", "/test")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	triple, ok := answer.([]any)
+	if !ok || len(triple) != 3 {
+		g.t.Fatalf("getPid answers %v", answer)
+	}
+	pid, ok := triple[2].(int)
+	if !ok || pid <= 1 {
+		g.t.Fatalf("getPid answers %v", answer)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		g.t.Fatal(err)
+	}
+	g.core.wait()
+}
+
 // command prepares one of our programs, or one of ROS, in the graph.
 func (g *graph) command(name string, args ...string) *exec.Cmd {
 	path := filepath.Join(bin, name)
@@ -118,7 +142,7 @@ func (g *graph) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Dir = g.dir
 	cmd.Env = append(os.Environ(), "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+g.uri(), "ROS_IP=127.0.0.1",
-		"ROS_HOSTNAME=", "ROS_HOME="+g.dir, "ROS_LOG_DIR="+filepath.Join(g.dir, "log"), "PYTHONUNBUFFERED=1")
+		"ROS_HOME="+g.dir, "ROS_LOG_DIR="+filepath.Join(g.dir, "log"), "PYTHONUNBUFFERED=1")
 	return cmd
 }
 
@@ -142,6 +166,7 @@ func (g *graph) launch(name string, cmd *exec.Cmd) *process {
 	g.t.Helper()
 	p := &process{t: g.t, name: name, cmd: cmd, exited: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.out
+	cmd.WaitDelay = 2 * time.Second // children of a killed program may hold its output open
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)
 	}

@@ -49,8 +49,7 @@ func TestPlayAndRecord(t *testing.T) {
 func TestRecordEndsCleanly(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t, "gomaster")
-	play := g.start("goplay", demoBag(t), "--loop", "--quiet")
-	defer play.stop()
+	g.start("goplay", demoBag(t), "--loop", "--quiet")
 	ends := map[string]struct {
 		args []string
 		end  func(p *process)
@@ -119,8 +118,7 @@ func TestMasterRestart(t *testing.T) {
 		first := g.flood("/before", running)
 		rec := g.record("-a", "-x", "/rosout.*", "-O", "out")
 		first.waitSent(20)
-		g.core.signal(syscall.SIGKILL)
-		g.core.wait()
+		g.killMaster()
 		first.waitSent(100)
 		g.startMaster()
 		second := g.flood("/after", running)
@@ -150,7 +148,7 @@ func size(g *graph, name string) int64 {
 
 // TestRateTwoTakesHalfTheTime compares the length of recordings.
 func TestRateTwoTakesHalfTheTime(t *testing.T) {
-	t.Parallel()
+	// Not in parallel: it measures time.
 	g := newGraph(t, "gomaster")
 	length := func(rate string) time.Duration {
 		rec := g.record("/imu/data", "-O", "rate"+rate)

@@ -6,16 +6,20 @@ everything as JSON lines as it comes: {"topic":, "callerid":, "latching":, "data
 import hashlib
 import json
 import sys
+import threading
 
 import rospy
 
+lock = threading.Lock()
 rospy.init_node(sys.argv[1])
 
 
 def received(msg, topic):
     header = msg._connection_header
-    print(json.dumps({'topic': topic, 'callerid': header.get('callerid'), 'latching': header.get('latching'),
-                      'data': hashlib.md5(msg._buff).hexdigest()}), flush=True)
+    line = json.dumps({'topic': topic, 'callerid': header.get('callerid'), 'latching': header.get('latching'),
+                       'data': hashlib.md5(msg._buff).hexdigest()})
+    with lock:  # each link has its own thread, and print writes text and line feed apart
+        sys.stdout.write(line + '\n')
 
 
 for topic in sys.argv[2:]:
