@@ -49,19 +49,19 @@ ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hos
 func (r *Record) Validate() error {
 	switch {
 	case r.Buffsize < 0:
-		return errors.New("Buffer size must be 0 or positive") //nolint:staticcheck,revive // stock's text
+		return errors.New("Buffer size must be 0 or positive") //nolint:staticcheck // stock's text
 	case r.Chunksize < 0:
-		return errors.New("Chunk size must be 0 or positive") //nolint:staticcheck,revive // stock's text
+		return errors.New("Chunk size must be 0 or positive") //nolint:staticcheck // stock's text
 	case r.Chunksize > 1<<20:
-		return errors.New("Chunk size must be at most 1048576 KB (1 GiB)") //nolint:staticcheck,revive // in line with the two above
+		return errors.New("Chunk size must be at most 1048576 KB (1 GiB)") //nolint:staticcheck // in line with the two above
 	case r.BZ2 && r.LZ4:
-		return errors.New("Can only use one type of compression") //nolint:staticcheck,revive // stock's text
+		return errors.New("Can only use one type of compression") //nolint:staticcheck // stock's text
 	case len(r.Topics) == 0 && !r.All && r.Node == "" && len(r.Exclude) == 0:
-		return errors.New("No topics specified. Name topics, or use -a for all") //nolint:staticcheck,revive // stock's text
+		return errors.New("No topics specified. Name topics, or use -a for all") //nolint:staticcheck // stock's text
 	case r.Limit != 0 && len(r.Topics) == 0:
 		return errors.New("Specifying a count is not valid with automatic topic subscription.") //nolint:staticcheck,revive // stock's text
 	case r.Limit < 0:
-		return errors.New("Limit must be 0 or positive") //nolint:staticcheck,revive // in line with stock's texts
+		return errors.New("Limit must be 0 or positive") //nolint:staticcheck // in line with stock's texts
 	case r.OutputName != "" && r.OutputPrefix != "":
 		return errors.New("Can't set both prefix and name.") //nolint:staticcheck,revive // stock's text
 	case r.FlushInterval <= 0:

@@ -42,7 +42,7 @@ func TestCreateBagNeverOverwrites(t *testing.T) {
 		"active bag":   {func(dir string) error { return os.WriteFile(dir+"/x.bag.active", []byte("precious"), 0o600) }, "another recorder writes it or one died"},
 		"symlink":      {func(dir string) error { return os.Symlink("/dev/null", dir+"/x.bag.active") }, "exists"},
 		"dangling":     {func(dir string) error { return os.Symlink("nothing", dir+"/x.bag") }, "exists"},
-		"no directory": {func(dir string) error { return os.Remove(dir) }, "does not exist: create it first"},
+		"no directory": {os.Remove, "does not exist: create it first"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ func (f osFile) Sync() error {
 	if err := unix.Fdatasync(fd); err != nil {
 		return err
 	}
-	unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) //nolint:errcheck // advice; not every file system takes it
+	unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED) //nolint:errcheck,gosec // advice; not every file system takes it
 	return nil
 }
 
@@ -25,7 +25,7 @@ func (f osFile) Sync() error {
 func renameNew(dir *os.File, oldName, newName string) error {
 	fd := int(dir.Fd())
 	err := unix.Renameat2(fd, oldName, fd, newName, unix.RENAME_NOREPLACE)
-	if err == unix.EINVAL || err == unix.ENOSYS { //nolint:errorlint // a plain errno; this file system cannot do it in one step
+	if err == unix.EINVAL || err == unix.ENOSYS { // this file system cannot do it in one step
 		if err := unix.Linkat(fd, oldName, fd, newName, 0); err == nil {
 			return unix.Unlinkat(fd, oldName, 0)
 		}

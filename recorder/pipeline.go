@@ -162,7 +162,7 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 		if p.atLimit(c.topic) {
 			return
 		}
-		if p.open == nil && !p.openChunk(c.topic, run, count) {
+		if p.open == nil && !p.openChunk(c.topic, count) {
 			return
 		}
 		n, size := p.fit(c.topic, run, count)
@@ -200,7 +200,7 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 
 // openChunk gets a buffer for the open chunk. false means that there is none and
 // that the run was dropped, or the intake ended while waiting.
-func (p *pipeline) openChunk(t *topic, run []byte, count int) bool {
+func (p *pipeline) openChunk(t *topic, count int) bool {
 	for {
 		if p.open != nil || p.ended { // another link opened one while we waited
 			return p.open != nil

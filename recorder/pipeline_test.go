@@ -31,8 +31,12 @@ func frame(publisher, n uint32, size int) []byte {
 
 func linkInfo(topic, publisher string) tcpros.LinkInfo {
 	return tcpros.LinkInfo{Topic: topic, Header: tcpros.Header{
-		{Key: "callerid", Value: publisher}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: "0123456789abcdef0123456789abcdef"},
-		{Key: "message_definition", Value: "uint32 publisher\nuint32 n\n"}, {Key: "topic", Value: topic}, {Key: "type", Value: "test/Numbered"},
+		{Key: "callerid", Value: publisher},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: "0123456789abcdef0123456789abcdef"},
+		{Key: "message_definition", Value: "uint32 publisher\nuint32 n\n"},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: "test/Numbered"},
 	}}
 }
 
@@ -497,7 +501,7 @@ func BenchmarkAppend(b *testing.B) {
 				l.Frames(run, count, now)
 			}
 			b.StopTimer()
-			p.close() //nolint:errcheck // the file holds nothing
+			p.close()
 			runtime.GC()
 		})
 	}
@@ -507,4 +511,3 @@ func BenchmarkAppend(b *testing.B) {
 type nowhere struct{ file }
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
-

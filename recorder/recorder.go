@@ -163,7 +163,7 @@ func (r *recording) run(ctx context.Context) error {
 	defer cancel()
 
 	for _, name := range r.Select.literal {
-		if err := r.subscribe(name); err != nil {
+		if err := r.subscribe(name); err != nil { //nolint:contextcheck // a subscription lives until Close
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (r *recording) run(ctx context.Context) error {
 		select {
 		case names := <-found:
 			for _, name := range names {
-				if err := r.consider(name); err != nil {
+				if err := r.consider(name); err != nil { //nolint:contextcheck // a subscription lives until Close
 					return err
 				}
 			}

@@ -134,7 +134,7 @@ func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, e
 	}
 	n, err := tcpros.NewNode(ctx, o)
 	if err != nil {
-		return nil, errors.Join(err, g.closeMaster())
+		return nil, errors.Join(err, g.closeMaster()) //nolint:contextcheck // closing is not to be interrupted
 	}
 	g.Node = n
 	return g, nil

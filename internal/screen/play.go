@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -99,15 +98,13 @@ func StatusLine(s player.Status) string {
 
 // PlaySummary returns the closing table of goplay.
 func PlaySummary(s *player.Summary) string {
-	var b strings.Builder
-	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	row := func(format string, args ...any) { fmt.Fprintf(tw, format, args...) } //nolint:errcheck // a strings.Builder takes everything
-	row("messages\tbytes\tsubscribers\tdropped\t  topic\n")
+	tab := newTable("messages", "bytes", "subscribers", "dropped", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		row("%d\t%s\t%d\t%d\t  %s : %s\n", t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, Plain(t.Name), Plain(t.Type))
+		tab.row(t.Messages, humanize.IBytes(t.Bytes), t.Subscribers, t.Dropped, Plain(t.Name)+" : "+Plain(t.Type))
 	}
-	tw.Flush() //nolint:errcheck,gosec // a strings.Builder takes everything
+	b := strings.Builder{}
+	b.WriteString(tab.lines())
 	fmt.Fprintf(&b, "%d messages, %s, %.1f s of the bags in %.1f s", s.Messages, humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
 	if s.Achieved > 0 {
 		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved)

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -18,17 +16,13 @@ import (
 // RecordSummary returns the closing table of gorecord. What other programs sent,
 // such as names, is quoted where it holds anything but plain text.
 func RecordSummary(s *recorder.Summary) string {
-	var b strings.Builder
-	tw := tabwriter.NewWriter(&b, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(tw, "messages\tbytes\tpublishers\tlost\t  topic\n")
+	tab := newTable("messages", "bytes", "publishers", "lost", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		fmt.Fprintf(tw, "%d\t%s\t%d\t%d\t  %s\n", t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), topicCell(t))
+		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), topicCell(t))
 	}
-	tw.Flush() //nolint:errcheck // a strings.Builder takes everything
-	fmt.Fprintf(&b, "%s: %d messages, %s, %s\n", Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond))
-	b.WriteString("lost: " + causes(s) + "\n")
-	return b.String()
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\nlost: %s\n",
+		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), causes(s))
 }
 
 func topicCell(t *recorder.TopicSummary) string {
@@ -65,15 +59,4 @@ func causes(s *recorder.Summary) string {
 		parts = append(parts, fmt.Sprintf("%d %s", sum[cause], cause))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// Plain returns s for a terminal: as it is, or quoted if it holds control
-// characters, which could otherwise drive the terminal.
-func Plain(s string) string {
-	for _, r := range s {
-		if !strconv.IsPrint(r) {
-			return strconv.Quote(s)
-		}
-	}
-	return s
 }

@@ -25,15 +25,15 @@ const (
 )
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := demo(ctx); err != nil {
+	if err := demo(context.Background()); err != nil {
 		fmt.Fprintf(os.Stderr, "demo: %v\n", err)
 		os.Exit(1)
 	}
 }
 
 func demo(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	if err := os.RemoveAll(outDir); err != nil {
 		return err
 	}

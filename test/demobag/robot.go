@@ -145,7 +145,12 @@ func (m *memory) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (m *memory) WriteAt(p []byte, off int64) (int, error) { return copy((*m)[off:], p), nil }
+func (m *memory) WriteAt(p []byte, off int64) (int, error) {
+	if off > int64(len(*m)) {
+		return 0, io.ErrShortWrite
+	}
+	return copy((*m)[off:], p), nil
+}
 
 func header(at time.Time, seq uint32, frame string) std_msgs.Header {
 	return std_msgs.Header{Seq: seq, Stamp: at, FrameId: frame}

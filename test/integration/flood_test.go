@@ -35,7 +35,7 @@ func (g *graph) flood(topic string, count int) *flood {
 	}()
 	g.t.Cleanup(func() {
 		cancel()
-		pub.Close() //nolint:errcheck // the master may be gone
+		pub.Close() // the master may be gone
 	})
 	return f
 }

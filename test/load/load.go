@@ -102,8 +102,12 @@ func (p *Publisher) greet(conn net.Conn) error {
 		return err
 	}
 	_, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{
-		{Key: "callerid", Value: p.node}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: md5sum},
-		{Key: "message_definition", Value: definition}, {Key: "topic", Value: p.topic}, {Key: "type", Value: typeName},
+		{Key: "callerid", Value: p.node},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: md5sum},
+		{Key: "message_definition", Value: definition},
+		{Key: "topic", Value: p.topic},
+		{Key: "type", Value: typeName},
 	}))
 	return err
 }
