@@ -49,8 +49,12 @@ type fakePublisher struct {
 // goodHeader is the reply of a sound publisher.
 func goodHeader(topic string) tcpros.Header {
 	return tcpros.Header{
-		{Key: "callerid", Value: "/fake"}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: stringMD5},
-		{Key: "message_definition", Value: stringDef}, {Key: "topic", Value: topic}, {Key: "type", Value: stringType},
+		{Key: "callerid", Value: "/fake"},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: stringMD5},
+		{Key: "message_definition", Value: stringDef},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: stringType},
 	}
 }
 
@@ -163,8 +167,11 @@ func waitClosed(c net.Conn) {
 // subscriberHeader is what a typical subscriber sends.
 func subscriberHeader(caller, topic string) tcpros.Header {
 	return tcpros.Header{
-		{Key: "callerid", Value: caller}, {Key: "md5sum", Value: stringMD5}, {Key: "tcp_nodelay", Value: "1"},
-		{Key: "topic", Value: topic}, {Key: "type", Value: stringType},
+		{Key: "callerid", Value: caller},
+		{Key: "md5sum", Value: stringMD5},
+		{Key: "tcp_nodelay", Value: "1"},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: stringType},
 	}
 }
 

@@ -176,7 +176,7 @@ func TestFramesRandom(t *testing.T) {
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	size := func() int { return int(math.Exp(rnd.Float64() * math.Log(400_000))) }
-	for range 60 {
+	for range 30 {
 		var sizes, cuts []int
 		for range 1 + rnd.IntN(60) {
 			sizes = append(sizes, size()-1)

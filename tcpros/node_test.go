@@ -39,8 +39,12 @@ func TestPublishSubscribe(t *testing.T) {
 		t.Errorf("opened with %+v", info)
 	}
 	wantHeader := tcpros.Header{
-		{Key: "callerid", Value: "/pub"}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: stringMD5},
-		{Key: "message_definition", Value: stringDef}, {Key: "topic", Value: "/chatter"}, {Key: "type", Value: stringType},
+		{Key: "callerid", Value: "/pub"},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: stringMD5},
+		{Key: "message_definition", Value: stringDef},
+		{Key: "topic", Value: "/chatter"},
+		{Key: "type", Value: stringType},
 	}
 	if diff := cmp.Diff(wantHeader, info.Header); diff != "" {
 		t.Error(diff)

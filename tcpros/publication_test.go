@@ -81,8 +81,12 @@ func TestSubscriberValidation(t *testing.T) {
 				return
 			}
 			want := tcpros.Header{
-				{Key: "callerid", Value: "/pub"}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: stringMD5},
-				{Key: "message_definition", Value: stringDef}, {Key: "topic", Value: "/t"}, {Key: "type", Value: stringType},
+				{Key: "callerid", Value: "/pub"},
+				{Key: "latching", Value: "0"},
+				{Key: "md5sum", Value: stringMD5},
+				{Key: "message_definition", Value: stringDef},
+				{Key: "topic", Value: "/t"},
+				{Key: "type", Value: stringType},
 			}
 			if diff := cmp.Diff(want, reply); diff != "" {
 				t.Error(diff)

@@ -81,6 +81,7 @@ func TestCloseWithoutMaster(t *testing.T) {
 
 // A master that accepts and never answers delays Close by its budget only.
 func TestCloseWithHungMaster(t *testing.T) {
+	t.Parallel()
 	m := newMaster(t)
 	n := newNode(t, nodeOptions("sub", m.URI()))
 	subscribe(t, n, "/t", &inbox{})
@@ -119,6 +120,7 @@ func TestNothingIsLeftRegistered(t *testing.T) {
 
 // A restarted master is told everything again; links live through it.
 func TestMasterRestart(t *testing.T) {
+	t.Parallel()
 	address := freePort(t)
 	m := masterAt(t, address)
 	pub := newNode(t, nodeOptions("pub", m.URI()))
@@ -160,6 +162,7 @@ func TestMasterRestart(t *testing.T) {
 
 // What others unregister for us, as rosnode cleanup does, is registered again.
 func TestForgottenByMaster(t *testing.T) {
+	t.Parallel()
 	m := newMaster(t)
 	n := newNode(t, nodeOptions("sub", m.URI()))
 	subscribe(t, n, "/t", &inbox{})

@@ -1,0 +1,95 @@
+package tcpros_test
+
+import (
+	"encoding/binary"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aler9/goroslib"
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+	"github.com/google/go-cmp/cmp"
+)
+
+// peer starts a node of goroslib: an implementation that knows nothing of ours.
+func peer(t *testing.T, name, masterAddress string) *goroslib.Node {
+	t.Helper()
+	n, err := goroslib.NewNode(goroslib.NodeConf{Name: name, MasterAddress: masterAddress, Host: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close() })
+	return n
+}
+
+// text is the frame of a std_msgs/String.
+func text(s string) []byte {
+	return frame(string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s)
+}
+
+func TestGoroslibSubscriber(t *testing.T) {
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("pub", m.URI()))
+	p := advertise(t, n, "/t", 0)
+	p.Source(true).Publish(text("latched"))
+	var mu sync.Mutex
+	var got []string
+	sub, err := goroslib.NewSubscriber(goroslib.SubscriberConf{
+		Node: peer(t, "typed", m.Addr().String()), Topic: "/t",
+		Callback: func(msg *std_msgs.String) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, msg.Data)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close() //nolint:errcheck // a test
+	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+	big := strings.Repeat("x", 1_000_000)
+	src := p.Source(false)
+	src.Publish(text("one"))
+	src.Publish(text(big))
+	src.Publish(text(""))
+	waitFor(t, "the messages", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(got) == 4
+	})
+	if diff := cmp.Diff([]string{"latched", "one", big, ""}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGoroslibPublisher(t *testing.T) {
+	m := newMaster(t)
+	b := &inbox{}
+	s := subscribe(t, newNode(t, nodeOptions("sub", m.URI())), "/t", b)
+	pub, err := goroslib.NewPublisher(goroslib.PublisherConf{
+		Node: peer(t, "typed", m.Addr().String()), Topic: "/t", Msg: &std_msgs.String{}, Latch: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pub.Close() //nolint:errcheck // a test
+	pub.Write(&std_msgs.String{Data: "latched"})
+	waitFor(t, "the latched message", func() bool { return b.count() == 1 && s.Publishers() == 1 })
+	big := strings.Repeat("x", 1_000_000)
+	pub.Write(&std_msgs.String{Data: "one"})
+	pub.Write(&std_msgs.String{Data: big})
+	waitFor(t, "the messages", func() bool { return b.count() == 3 })
+	var want []string
+	for _, s := range []string{"latched", "one", big} {
+		want = append(want, string(text(s)[4:]))
+	}
+	if diff := cmp.Diff(want, b.messages()); diff != "" {
+		t.Error(diff)
+	}
+	h := b.links()[0].Header
+	for key, want := range map[string]string{"callerid": "/typed", "md5sum": stringMD5, "type": stringType, "latching": "1"} {
+		if v, _ := h.Get(key); v != want {
+			t.Errorf("%s=%q, want %q", key, v, want)
+		}
+	}
+}
