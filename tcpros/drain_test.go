@@ -61,7 +61,7 @@ func TestDrainWaitsForSlowReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer late.Close() //nolint:errcheck // a test
+	defer late.Close()
 	_, _ = late.Write(tcpros.AppendHeader(nil, subscriberHeader("/late", "/t")))
 	if b, _ := io.ReadAll(late); len(b) != 0 {
 		t.Errorf("a new subscriber got %q", b)

@@ -13,7 +13,7 @@ import (
 )
 
 // call makes one call of the master's or a slave API and returns the value.
-func call(t *testing.T, uri, method string, args ...any) any {
+func call(t testing.TB, uri, method string, args ...any) any {
 	t.Helper()
 	hc := xmlrpc.NewHTTPClient(5 * time.Second)
 	defer hc.CloseIdleConnections()
@@ -31,7 +31,7 @@ func call(t *testing.T, uri, method string, args ...any) any {
 // fakePublisher is a node that answers requestTopic with the address of a listener
 // whose connections a test handles by itself.
 type fakePublisher struct {
-	t     *testing.T
+	t     testing.TB
 	uri   string
 	topic string
 	api   *xmlrpc.Server
@@ -60,7 +60,7 @@ func goodHeader(topic string) tcpros.Header {
 
 // newFakePublisher serves each connection with handle, after it has read the
 // subscriber's header, and closes it then.
-func newFakePublisher(t *testing.T, topic string, handle func(net.Conn)) *fakePublisher {
+func newFakePublisher(t testing.TB, topic string, handle func(net.Conn)) *fakePublisher {
 	t.Helper()
 	p := &fakePublisher{t: t, topic: topic}
 	var err error
@@ -82,8 +82,7 @@ func newFakePublisher(t *testing.T, topic string, handle func(net.Conn)) *fakePu
 func (p *fakePublisher) slave(_ context.Context, _, method string, _ []any) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch method {
-	case "requestTopic":
+	if method == "requestTopic" {
 		if p.reply != nil {
 			return p.reply(), nil
 		}
@@ -107,7 +106,7 @@ func (p *fakePublisher) accept(handle func(net.Conn)) {
 		p.at = append(p.at, time.Now())
 		p.mu.Unlock()
 		p.wg.Go(func() {
-			defer c.Close() //nolint:errcheck // a test
+			defer c.Close()
 			h, err := tcpros.ReadHeader(c)
 			if err != nil {
 				return

@@ -20,8 +20,8 @@ import (
 // script is a connection whose reads are prepared.
 type script struct{ r io.Reader }
 
-func (s *script) Read(p []byte) (int, error)        { return s.r.Read(p) }
-func (s *script) SetReadDeadline(t time.Time) error { return nil }
+func (s *script) Read(p []byte) (int, error)      { return s.r.Read(p) }
+func (s *script) SetReadDeadline(time.Time) error { return nil }
 
 // split gives at most the next size on each read, then all that is wanted.
 type split struct {
@@ -128,7 +128,7 @@ func TestFramesAtEverySplit(t *testing.T) {
 	for first := 1; first < len(data); first++ {
 		for second := 1; second < len(data)-first; second++ {
 			s := &tape{}
-			if err := readAll(t, &split{data, []int{first, second}}, s); err != io.EOF {
+			if err := readAll(t, &split{data, []int{first, second}}, s); !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(s.all.Bytes(), data) || s.frames != 7 {
@@ -141,7 +141,7 @@ func TestFramesAtEverySplit(t *testing.T) {
 func TestFramesOneByteAtATime(t *testing.T) {
 	data := stream(0, 1, minReadBuffer-4, minReadBuffer-3, 3, largeFrame-4, largeFrame-3, 2, 400_000, 1)
 	s := &tape{room: 77_777}
-	if err := readAll(t, &script{iotest.OneByteReader(bytes.NewReader(data))}, s); err != io.EOF {
+	if err := readAll(t, &script{iotest.OneByteReader(bytes.NewReader(data))}, s); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(s.all.Bytes(), data) {
@@ -163,7 +163,7 @@ func TestFramesOverPipe(t *testing.T) {
 		_ = there.Close()
 	}()
 	s := &tape{}
-	if err := readAll(t, here, s); err != io.EOF {
+	if err := readAll(t, here, s); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(s.all.Bytes(), data) {
@@ -186,7 +186,7 @@ func TestFramesRandom(t *testing.T) {
 		}
 		data := stream(sizes...)
 		s := &tape{room: rnd.IntN(3) * 10_001}
-		if err := readAll(t, &split{data, cuts}, s); err != io.EOF {
+		if err := readAll(t, &split{data, cuts}, s); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(s.all.Bytes(), data) || s.frames+s.larges != len(sizes) {
@@ -282,7 +282,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 		const reads = 50
 		allocs := testing.AllocsPerRun(10, func() {
 			src.reads = reads
-			if err := f.run(); err != errEnough {
+			if err := f.run(); !errors.Is(err, errEnough) {
 				t.Fatal(err)
 			}
 		})
@@ -350,7 +350,7 @@ func TestStall(t *testing.T) {
 				here, there := net.Pipe()
 				var wg sync.WaitGroup
 				defer wg.Wait()
-				defer here.Close() //nolint:errcheck // a pipe
+				defer here.Close()
 				wg.Go(func() { tt.send(there) })
 				start := time.Now()
 				err := readAll(t, here, &tape{})
@@ -369,7 +369,7 @@ func TestStall(t *testing.T) {
 func TestSlowSinkIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
-		defer here.Close() //nolint:errcheck // a pipe
+		defer here.Close()
 		data := stream(10, 10)
 		go func() {
 			_, _ = there.Write(data[:20]) // the second frame has begun
@@ -378,7 +378,7 @@ func TestSlowSinkIsNoStall(t *testing.T) {
 			_ = there.Close()
 		}()
 		s := &slowSink{wait: 10 * time.Minute}
-		if err := readAll(t, here, s); err != io.EOF {
+		if err := readAll(t, here, s); !errors.Is(err, io.EOF) {
 			t.Errorf("ended with %v", err)
 		}
 		if s.frames != 3 {

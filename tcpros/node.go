@@ -138,7 +138,7 @@ func (n *Node) serve(ctx context.Context, bind string, a Args) error {
 		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name,
 		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
 	}
-	n.launch()
+	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	server := &tcprosServer{node: n, ln: data}
 	// owner: Node; both end with Close.

@@ -45,7 +45,7 @@ func TestGoroslibSubscriber(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sub.Close() //nolint:errcheck // a test
+	defer sub.Close()
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
 	big := strings.Repeat("x", 1_000_000)
 	src := p.Source(false)
@@ -72,7 +72,7 @@ func TestGoroslibPublisher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pub.Close() //nolint:errcheck // a test
+	defer pub.Close()
 	pub.Write(&std_msgs.String{Data: "latched"})
 	waitFor(t, "the latched message", func() bool { return b.count() == 1 && s.Publishers() == 1 })
 	big := strings.Repeat("x", 1_000_000)

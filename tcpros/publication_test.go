@@ -323,7 +323,7 @@ func TestSilentConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close() //nolint:errcheck // a test
+		defer c.Close()
 	}
 	_, _ = dial(t, address, subscriberHeader("/s", "/t"))
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })

@@ -30,7 +30,7 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // nobody connected
+	defer l.Close()
 	return l.Addr().String()
 }
 
@@ -92,7 +92,7 @@ func TestCloseWithHungMaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // a test
+	defer l.Close()
 	start := time.Now()
 	if err := n.Close(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)

@@ -123,8 +123,8 @@ func TestRetryIntervals(t *testing.T) {
 	p.register(m.URI(), "/fake")
 	_, _, _ = subscriber(t, m.URI(), "/t")
 	waitFor(t, "five attempts", func() bool { return p.attempts() >= 5 })
-	for i, want := range []time.Duration{100, 200, 400, 800} {
-		want *= time.Millisecond
+	for i, ms := range []int{100, 200, 400, 800} {
+		want := time.Duration(ms) * time.Millisecond
 		if got := p.at[i+1].Sub(p.at[i]); got < want*8/10 || got > want*12/10+500*time.Millisecond {
 			t.Errorf("attempt %d after %v, want about %v", i+2, got, want)
 		}
