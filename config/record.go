@@ -50,6 +50,8 @@ func (r *Record) Validate() error {
 	switch {
 	case r.Buffsize < 0:
 		return errors.New("Buffer size must be 0 or positive") //nolint:staticcheck // stock's text
+	case r.Buffsize > 1<<30:
+		return errors.New("Buffer size must be at most 1073741824 MB") //nolint:staticcheck // in line with stock's texts
 	case r.Chunksize < 0:
 		return errors.New("Chunk size must be 0 or positive") //nolint:staticcheck // stock's text
 	case r.Chunksize > 1<<20:

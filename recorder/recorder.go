@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -116,6 +117,9 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	if err := o.checkNames(); err != nil {
+		return Summary{}, err
+	}
 	started := time.Now()
 	out, err := createBag(o.Output, o.Sync, started)
 	if err != nil {
@@ -137,6 +141,20 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	}
 	o.Log.Info("Closing", zap.String("file", out.target))
 	return sum, nil
+}
+
+// checkNames finds names that no master would take before a file is created.
+func (o *Options) checkNames() error {
+	names := o.Select.literal
+	if o.Select.Node != "" {
+		names = append(slices.Clone(names), o.Select.Node)
+	}
+	for _, name := range names {
+		if _, err := o.Node.Resolve(name); err != nil {
+			return fmt.Errorf("recorder: %w", err)
+		}
+	}
+	return nil
 }
 
 // recording is the state of one Run. Its own goroutine owns the maps.

@@ -56,7 +56,7 @@ func playAndRecord(ctx context.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	record := command(ctx, "gorecord", "-a", "-O", out, "--embedded-master="+addr)
+	record := command(ctx, "gorecord", "-a", "--lz4", "-O", out, "--embedded-master="+addr)
 	if err := record.Start(); err != nil {
 		return err
 	}
