@@ -50,13 +50,20 @@ func TestMain(m *testing.M) {
 // needROS skips the test where real ROS is not installed, or fails if it must be.
 func needROS(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat("/usr/lib/rosbag/record"); err == nil {
-		return
+	const install = "real ROS is not installed (Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)"
+	missing := false
+	for _, path := range []string{"/usr/lib/rosbag/record", "/usr/lib/python3/dist-packages/sensor_msgs"} {
+		if _, err := os.Stat(path); err != nil {
+			missing = true
+		}
 	}
-	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
-		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but real ROS is not installed (apt-get install ros-core)")
+	switch {
+	case !missing:
+	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
+		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
+	default:
+		t.Skip(install)
 	}
-	t.Skip("real ROS is not installed (apt-get install ros-core on Debian 12)")
 }
 
 // graph is a master and the environment to reach it in.
