@@ -100,6 +100,6 @@ func (r *registrar) registerAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
-		e.registered, e.due = false, time.Time{}
+		e.registered, e.fresh, e.due = false, true, time.Time{}
 	}
 }

@@ -61,14 +61,14 @@ type inLink struct {
 	seen  uint64 // bytes at the last check
 
 	// Owned by the link's goroutine.
-	said    map[string]time.Time // when each kind of trouble was logged
-	refused int                  // connections refused in a row
+	said    said
+	refused int // connections refused in a row
 }
 
 func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
 	l := &inLink{
 		sub: s, uri: uri, hostport: hostport, id: s.node.nextLink(),
-		kick: make(chan struct{}, 1), said: map[string]time.Time{},
+		kick: make(chan struct{}, 1),
 	}
 	l.listed.Store(true)
 	ctx, l.cancel = context.WithCancel(ctx)
@@ -235,10 +235,7 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 		}
 		kind, text = "away", "publisher is listed but not reached"
 	}
-	now := time.Now()
-	if last, ok := l.said[kind]; ok && now.Sub(last) < sayAgain {
-		return
+	if l.said.due(kind) {
+		l.sub.log.Warn(text, zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 	}
-	l.said[kind] = now
-	l.sub.log.Warn(text, zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 }

@@ -37,9 +37,12 @@ type NodeOptions struct {
 	// another address.
 	Bind string
 
-	Log        *zap.Logger               // nil means none
-	OnShutdown func(reason, peer string) // called for the slave API's shutdown, must not block; nil refuses the call
-	LookupHost LookupHostFunc            // nil means the system's resolver
+	// OnShutdown is called when a peer asks for the node's end, as rosnode kill and the
+	// master do. It must return soon and not call Close. nil refuses the request.
+	OnShutdown func(reason, peer string)
+
+	Log        *zap.Logger    // nil means none
+	LookupHost LookupHostFunc // nil means the system's resolver
 }
 
 // LookupHostFunc finds the addresses of a host name.
@@ -112,7 +115,10 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.host = at.host
 	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.why))
-	return n, n.serve(ctx, at.bind, o.Args)
+	if err := n.serve(ctx, at.bind, o.Args); err != nil {
+		return nil, err
+	}
+	return n, nil
 }
 
 // serve opens both ports and starts the node's goroutines.

@@ -39,8 +39,8 @@ type regEntry struct {
 	tried      bool // a call was sent: the master may know it
 	registered bool
 	due        time.Time // not before; zero means now
-	said       time.Time // when a refusal was last logged
 
+	fresh     bool     // contact was lost: links that wait are to be tried at once
 	hint      []string // publishers of the last publisherUpdate; nil means none waits
 	tokens    int      // confirmations of hints left, refilled one each hintEvery
 	tokensAt  time.Time
@@ -77,6 +77,7 @@ type registrar struct {
 	failures   int  // in a row
 	epoch      int
 	stolen     bool // said that another node has our name
+	said       said
 }
 
 func (r *registrar) poke() {
@@ -224,7 +225,7 @@ func (e *regEntry) urgency(now time.Time) (rank int, due time.Time) {
 // do brings the master's idea of one entry up to date.
 func (r *registrar) do(ctx context.Context, e *regEntry) error {
 	r.mu.Lock()
-	gone, hint, known := e.gone, e.hint, e.confirmed
+	gone, hint, known, fresh := e.gone, e.hint, e.confirmed, e.fresh
 	e.hint, e.tried = nil, true
 	if hint != nil && e.tokens > 0 {
 		e.tokens--
@@ -261,9 +262,9 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 	}
 	if err == nil {
 		r.mu.Lock()
-		e.confirmed = uris
+		e.confirmed, e.fresh = uris, false
 		r.mu.Unlock()
-		r.deliver(e, publishers{uris, r.epoch, hint != nil})
+		r.deliver(e, publishers{uris, r.epoch, fresh || hint != nil})
 	}
 	return nil
 }
@@ -287,10 +288,8 @@ func (r *registrar) settle(ctx context.Context, e *regEntry, err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		now := time.Now()
-		e.due = now.Add(refusedWait)
-		if now.Sub(e.said) >= sayAgain {
-			e.said = now
+		e.due = time.Now().Add(refusedWait)
+		if r.said.due(e.key.topic) {
 			r.log.Warn("registration refused by the master", zap.String("topic", e.key.topic), zap.Error(err))
 		}
 		return nil

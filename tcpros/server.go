@@ -20,6 +20,7 @@ const (
 type tcprosServer struct {
 	node *Node
 	ln   net.Listener
+	said said
 
 	mu      sync.Mutex
 	pending []net.Conn // oldest first
@@ -37,7 +38,9 @@ func (s *tcprosServer) run(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			s.node.log.Warn("connection not accepted", zap.Error(err))
+			if s.said.due("accept") {
+				s.node.log.Warn("connections cannot be accepted", zap.Error(err))
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(acceptWait):
@@ -91,7 +94,9 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	}
 	p, text := s.match(conn, h)
 	if text != "" {
-		n.log.Warn("subscriber refused", peer, zap.String("reason", text))
+		if s.said.due(h.get("callerid") + " " + h.get("topic")) {
+			n.log.Warn("subscriber refused", peer, zap.String("reason", text))
+		}
 		_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
 		return
 	}

@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	maxPublishers = 1024            // of one topic; a link each
-	lingerCheck   = time.Second     // how often links that the master no longer lists are looked at
-	lingerQuiet   = 2               // checks without data until such a link is closed
-	orphanChecks  = 5 * 60          // checks without a link until a publisher of an earlier master is given up
-	sayAgain      = 1 * time.Minute // between two log lines about the same trouble
+	maxPublishers = 1024        // of one topic; a link each
+	lingerCheck   = time.Second // how often links that the master no longer lists are looked at
+	lingerQuiet   = 2           // checks without data until such a link is closed
+	orphanChecks  = 5 * 60      // checks without a link until a publisher of an earlier master is given up
 )
 
 // SubscribeOptions say what to receive and where to.
@@ -99,7 +98,7 @@ type Subscription struct {
 	wake   chan struct{}
 	up     atomic.Int32
 
-	crowded bool // said that there are too many publishers; run's
+	said said
 
 	mu    sync.Mutex
 	list  *publishers        // not yet taken by run
@@ -115,7 +114,7 @@ func newSubscription(n *Node, topic string, o SubscribeOptions) *Subscription {
 }
 
 // Close ends every link; the goroutines have ended and Closed was called on each
-// sink when it returns. Unregistering is left to the node.
+// sink when it returns. Unregistering is left to the node. A sink must not call it.
 func (s *Subscription) Close() {
 	s.node.dropSubscription(s)
 	s.cancel()
@@ -211,14 +210,16 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 			continue
 		}
 		if len(s.links) >= maxPublishers {
-			if !s.crowded {
+			if s.said.due("many") {
 				s.log.Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
 			}
-			s.crowded = true
 			break
 		}
 		hostport, err := splitURI(uri)
 		if err != nil {
+			if !s.said.due("uri " + uri) {
+				continue
+			}
 			s.log.Warn("publisher with an unusable URI", zap.String("uri", uri), zap.Error(err))
 			continue
 		}

@@ -1,0 +1,82 @@
+package tcpros
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// drip sends a byte each second until the other side closes.
+func drip(c net.Conn, b []byte) {
+	for _, x := range b {
+		if _, err := c.Write([]byte{x}); err != nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// A peer that sends its header slowly gains no time by it, on either side.
+func TestHandshakeDeadline(t *testing.T) {
+	slow := AppendHeader(nil, Header{{Key: "callerid", Value: "/slow and long"}, {Key: "md5sum", Value: "*"}})
+	bare := func() *Node {
+		n := &Node{name: "/n", log: zap.NewNop()}
+		n.keepAlive.Store(true)
+		return n
+	}
+	for name, run := range map[string]func(c net.Conn) error{
+		"publisher": func(c net.Conn) error {
+			(&tcprosServer{node: bare()}).handle(c)
+			return c.SetDeadline(time.Time{})
+		},
+		"subscriber": func(c net.Conn) error {
+			s := &Subscription{node: bare(), topic: "/t"}
+			_, err := (&inLink{sub: s}).handshake(c)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := net.Pipe()
+				var wg sync.WaitGroup
+				defer wg.Wait()
+				defer here.Close()
+				wg.Go(func() { _, _ = io.Copy(io.Discard, there) })
+				wg.Go(func() { drip(there, slow) })
+				start := time.Now()
+				if err := run(here); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Error(err)
+				}
+				if took := time.Since(start); took != handshakeTimeout {
+					t.Errorf("took %v", took)
+				}
+			})
+		})
+	}
+}
+
+func TestSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s said
+		if !s.due("a") || s.due("a") || !s.due("b") {
+			t.Error("first minute")
+		}
+		time.Sleep(sayAgain)
+		if !s.due("a") {
+			t.Error("second minute")
+		}
+		for i := range 2 * mostKinds {
+			s.due(string(rune(i + 1000)))
+		}
+		if len(s.last) > mostKinds {
+			t.Errorf("%d kinds", len(s.last))
+		}
+	})
+}
