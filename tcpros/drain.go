@@ -27,7 +27,9 @@ func (n *Node) Drain(ctx context.Context) error {
 		for _, l := range p.shut() {
 			// owner: Drain; ends when the subscriber is done or given up.
 			wg.Go(func() {
-				if reason := l.drain(ctx); reason != "" {
+				reason := l.drain(ctx)
+				p.remove(l)
+				if reason != "" {
 					s := l.snapshot()
 					mu.Lock()
 					left = append(left, Undrained{p.topic, s.CallerID, s.Queued, reason})

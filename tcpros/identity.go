@@ -3,6 +3,8 @@ package tcpros
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -83,6 +85,47 @@ func (r *registrar) forgotten(ctx context.Context) (bool, error) {
 		r.log.Warn("another node took this node's name", zap.String("name", r.master.callerID), zap.String("uri", uri))
 	}
 	return false, nil
+}
+
+// reconcile compares what the master has registered with what it should have, and
+// its publishers with those that are linked. One call asks for all topics: to repeat
+// each registration would fill the master's log.
+func (r *registrar) reconcile(ctx context.Context) error {
+	if r.stolen || !r.anyRegistered() {
+		return nil
+	}
+	pubs, subs, err := r.master.registrations(ctx)
+	if err != nil {
+		if unreachable(ctx, err) {
+			return err
+		}
+		return nil // an answer beyond us: each registration stands as it was confirmed
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, e := range r.entries {
+		if e.gone || !e.registered {
+			continue
+		}
+		mine := subs[k.topic]
+		if k.pub {
+			mine = pubs[k.topic]
+		}
+		if !slices.Contains(mine, r.master.callerID) {
+			r.log.Warn("the master has lost a registration", zap.String("topic", k.topic), zap.Bool("publisher", k.pub))
+			e.registered, e.due = false, time.Time{}
+			continue
+		}
+		if k.pub {
+			continue
+		}
+		// A publisher that is not reached may have restarted under another address.
+		slices.Sort(pubs[k.topic])
+		names := strings.Join(pubs[k.topic], " ")
+		e.ask = names != e.names || !e.sub.allUp()
+		e.names = names
+	}
+	return nil
 }
 
 func (r *registrar) anyRegistered() bool {

@@ -195,6 +195,25 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 	return err
 }
 
+// registrations returns the nodes that publish and that subscribe to each topic.
+func (m *Master) registrations(ctx context.Context) (pubs, subs map[string][]string, err error) {
+	pubs, subs = map[string][]string{}, map[string][]string{}
+	err = m.call(ctx, m.hostport, "getSystemState", func(hc *http.Client) error {
+		state, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetSystemState()
+		if err != nil {
+			return err
+		}
+		for _, e := range state.PublishedTopics {
+			pubs[e.Name] = e.Nodes
+		}
+		for _, e := range state.SubscribedTopics {
+			subs[e.Name] = e.Nodes
+		}
+		return nil
+	})
+	return pubs, subs, err
+}
+
 // requestTopic asks the node at hostport for its TCPROS address of a topic.
 func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (address string, err error) {
 	var proto []any

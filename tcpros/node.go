@@ -218,7 +218,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	ctx, cancel := n.child()
 	s.cancel = cancel
 	n.start(func(context.Context) { s.run(ctx) })
-	n.reg.want(regKey{topic: topic}, o.Type, s.setPublishers)
+	n.reg.want(regKey{topic: topic}, o.Type, s)
 	return s, nil
 }
 

@@ -146,6 +146,7 @@ func (p *Publication) Close() {
 	for _, l := range p.shut() {
 		l.close()
 		<-l.done
+		p.remove(l)
 	}
 }
 

@@ -3,7 +3,6 @@ package tcpros
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +13,7 @@ import (
 // The registrar's rhythm.
 const (
 	identifyEvery  = 2 * time.Second  // is it still the same master, and does it know us
-	reconcileEvery = 10 * time.Second // repeat each subscriber's registration for its publisher list
+	reconcileEvery = 10 * time.Second // does it know all that it should, and we all publishers
 	contactFirst   = 50 * time.Millisecond
 	contactMost    = time.Second
 	refusedWait    = 5 * time.Second // after the master answered a registration with an error
@@ -31,10 +30,10 @@ type regKey struct {
 
 // regEntry is one registration as wanted and as the master knows it.
 type regEntry struct {
-	key   regKey
-	typ   string
-	apply func(publishers) // subscriptions: takes a confirmed list
-	gone  bool             // closed here, to be unregistered
+	key  regKey
+	typ  string
+	sub  listener // nil for a publication
+	gone bool     // closed here, to be unregistered
 
 	tried      bool // a call was sent: the master may know it
 	registered bool
@@ -45,6 +44,15 @@ type regEntry struct {
 	tokens    int      // confirmations of hints left, refilled one each hintEvery
 	tokensAt  time.Time
 	confirmed []string // the master's last list
+
+	ask   bool   // ask the master for the list
+	names string // publishers' nodes when it was last compared
+}
+
+// listener takes the master's list of publishers for a topic.
+type listener interface {
+	setPublishers(p publishers)
+	allUp() bool // there is a link to each of them
 }
 
 // publishers is what the master says about one topic.
@@ -87,10 +95,10 @@ func (r *registrar) poke() {
 	}
 }
 
-// want adds a registration. apply is nil for a publication.
-func (r *registrar) want(k regKey, typ string, apply func(publishers)) {
+// want adds a registration. sub is nil for a publication.
+func (r *registrar) want(k regKey, typ string, sub listener) {
 	r.mu.Lock()
-	e := &regEntry{key: k, typ: typ, apply: apply, tokens: hintBurst, tokensAt: time.Now()}
+	e := &regEntry{key: k, typ: typ, sub: sub, tokens: hintBurst, tokensAt: time.Now()}
 	if old := r.entries[k]; old != nil {
 		e.tried = old.tried
 	}
@@ -103,7 +111,7 @@ func (r *registrar) want(k regKey, typ string, apply func(publishers)) {
 func (r *registrar) forget(k regKey) {
 	r.mu.Lock()
 	if e := r.entries[k]; e != nil {
-		e.gone, e.due, e.apply = true, time.Time{}, nil
+		e.gone, e.due, e.sub = true, time.Time{}, nil
 		if !e.tried {
 			delete(r.entries, k)
 		}
@@ -133,6 +141,7 @@ func (r *registrar) hinted(topic string, uris []string) bool {
 func (r *registrar) run(ctx context.Context) {
 	wait := contactFirst
 	var identify time.Time // when next
+	reconcile := time.Now().Add(reconcileEvery)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -147,6 +156,10 @@ func (r *registrar) run(ctx context.Context) {
 			next = time.Time{}
 		case e != nil:
 			err = r.do(ctx, e)
+			next = time.Time{}
+		case !now.Before(reconcile):
+			reconcile = now.Add(reconcileEvery)
+			err = r.reconcile(ctx)
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
 			next = due
@@ -216,7 +229,7 @@ func (e *regEntry) urgency(now time.Time) (rank int, due time.Time) {
 		return 0, due
 	case !e.registered:
 		return 2, due
-	case !e.key.pub:
+	case e.ask:
 		return 1, due
 	}
 	return 0, due
@@ -272,10 +285,10 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 // deliver hands a list to the subscription unless it was closed meanwhile.
 func (r *registrar) deliver(e *regEntry, p publishers) {
 	r.mu.Lock()
-	apply := e.apply
+	sub := e.sub
 	r.mu.Unlock()
-	if apply != nil {
-		apply(p)
+	if sub != nil {
+		sub.setPublishers(p)
 	}
 }
 
@@ -294,9 +307,7 @@ func (r *registrar) settle(ctx context.Context, e *regEntry, err error) error {
 		}
 		return nil
 	}
-	e.registered = true
-	// Spread, so that many topics do not ask in one burst.
-	e.due = time.Now().Add(reconcileEvery - time.Duration(rand.Int64N(int64(reconcileEvery/5)))) //nolint:gosec // jitter
+	e.registered, e.ask = true, false
 	return nil
 }
 

@@ -232,3 +232,19 @@ func TestMasterClient(t *testing.T) {
 		t.Error("nonsense URI accepted")
 	}
 }
+
+// One registration that the master lost is noticed too, and with it a publisher of
+// which no update told us.
+func TestLostRegistration(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("sub", m.URI()))
+	b := &inbox{}
+	subscribe(t, n, "/t", b)
+	subscribe(t, n, "/other", &inbox{})
+	waitFor(t, "the registrations", func() bool { return registered(t, m.URI(), "/t") && registered(t, m.URI(), "/other") })
+	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI())
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	p.register(m.URI(), "/fake")
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+}

@@ -133,6 +133,18 @@ func (s *Subscription) allLinks() []*inLink {
 	return slices.Collect(maps.Values(s.links))
 }
 
+// allUp reports whether every publisher of the last list has its link.
+func (s *Subscription) allUp() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.links {
+		if !l.isUp.Load() {
+			return false
+		}
+	}
+	return true
+}
+
 // setPublishers gives run a new list, in place of one that it has not taken yet.
 func (s *Subscription) setPublishers(p publishers) {
 	s.mu.Lock()
