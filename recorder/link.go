@@ -28,7 +28,10 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	defer p.mu.Unlock()
 	for {
 		switch {
-		case p.ended || p.atLimit(l.connection.topic):
+		case p.atLimit(l.connection.topic):
+			return nil
+		case p.ended:
+			l.connection.topic.drop(dropDisk, 1)
 			return nil
 		case p.budget >= 0 && int64(frameBytes) > p.budget:
 			l.connection.topic.drop(dropOversize, 1)
@@ -66,15 +69,26 @@ type largeFrame struct {
 }
 
 // Room implements tcpros.LargeFrame.
-func (f *largeFrame) Room(n int) []byte { return f.chunk.builder.Room(n) }
+func (f *largeFrame) Room(n int) []byte {
+	room := f.chunk.builder.Room(n)
+	if p := f.link.pipe; int64(f.chunk.builder.Cap()) > f.chunk.counted {
+		p.mu.Lock()
+		p.pool.count(f.chunk)
+		p.mu.Unlock()
+	}
+	return room
+}
 
 // Commit implements tcpros.LargeFrame.
 func (f *largeFrame) Commit(received time.Time) {
 	p, conn := f.link.pipe, f.link.connection
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
-	p.mu.Lock()
+	p.mu.Lock() // also guards p.records, which the builder shares
 	defer p.mu.Unlock()
+	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
 	if p.ended || p.atLimit(conn.topic) {
+		if p.ended {
+			conn.topic.drop(dropDisk, 1)
+		}
 		p.pool.put(f.chunk)
 		return
 	}
@@ -87,7 +101,11 @@ func (f *largeFrame) Commit(received time.Time) {
 
 // Abort implements tcpros.LargeFrame: the link ended within the message.
 func (f *largeFrame) Abort() {
+	p := f.link.pipe
+	p.mu.Lock()
 	f.chunk.builder.AbortMessage()
-	f.link.pipe.release(f.chunk)
-	f.link.pipe.log.Debug("message cut off", zap.String("topic", f.link.connection.topic.name))
+	p.records = bagfmt.ConnRecords{} // the chunk may have held the only record of its connection: write them all again
+	p.mu.Unlock()
+	p.release(f.chunk)
+	p.log.Debug("message cut off", zap.String("topic", f.link.connection.topic.name))
 }

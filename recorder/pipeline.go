@@ -158,12 +158,19 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 	stamp := bagfmt.TimeOf(received).Add(-time.Duration(count - 1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for count > 0 && !p.ended {
-		if p.atLimit(c.topic) {
+	for count > 0 {
+		switch {
+		case p.atLimit(c.topic):
 			return
-		}
-		if p.open == nil && !p.openChunk(c.topic, count) {
+		case p.ended: // the file failed: the links go on until they are closed
+			c.topic.drop(dropDisk, uint64(count))
 			return
+		case p.open == nil && !p.waitForChunk():
+			if !p.ended {
+				c.topic.drop(dropBufferFull, uint64(count))
+				return
+			}
+			continue
 		}
 		n, size := p.fit(c.topic, run, count)
 		if p.open.builder.Messages() == 0 {
@@ -198,24 +205,21 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 	return n, size
 }
 
-// openChunk gets a buffer for the open chunk. false means that there is none and
-// that the run was dropped, or the intake ended while waiting.
-func (p *pipeline) openChunk(t *topic, count int) bool {
-	for {
-		if p.open != nil || p.ended { // another link opened one while we waited
-			return p.open != nil
-		}
+// waitForChunk gets a buffer for the open chunk. false means that there is no room,
+// or that the intake ended while waiting for some.
+func (p *pipeline) waitForChunk() bool {
+	for p.open == nil && !p.ended { // another link may open one while we wait
 		if c := p.pool.get(p.chunkBytes); c != nil {
 			c.builder.Reset(&p.records)
 			p.open = c
 			return true
 		}
 		if p.overflow == OverflowDrop {
-			t.drop(dropBufferFull, uint64(count))
 			return false
 		}
 		p.room.Wait()
 	}
+	return p.open != nil && !p.ended
 }
 
 // account counts messages that are in a chunk now.

@@ -236,10 +236,18 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 		defer close(done)
 		publishPlain(l, 300)
 	}()
+	full := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.open == nil && !p.pool.fits(int64(p.chunkBytes))
+	}
+	for !full() { // ends when the publisher can go no further
+		runtime.Gosched()
+	}
 	select {
 	case <-done:
 		t.Error("the publisher was not held up")
-	case <-time.After(50 * time.Millisecond):
+	default:
 	}
 	close(g.open)
 	<-done

@@ -3,6 +3,9 @@ package recorder
 // keepFree is the most that free buffers hold when the budget has no limit.
 const keepFree = 64 << 20
 
+// trusted is how much of a new buffer is counted before anything is in it.
+const trusted = 1 << 20
+
 // pool hands out chunk buffers and holds all of them, used or free, within one
 // number of bytes. Buffers are reused: in steady state nothing is allocated.
 // It is guarded by pipeline.mu.
@@ -31,7 +34,8 @@ func (p *pool) get(size int) *chunk {
 	if !p.fits(int64(size)) {
 		return nil
 	}
-	c := &chunk{ready: make(chan struct{}, 1), counted: int64(size)}
+	// A large size is only a claim of the publisher so far: it counts as it arrives.
+	c := &chunk{ready: make(chan struct{}, 1), counted: int64(min(size, trusted))}
 	p.held += c.counted
 	return c
 }

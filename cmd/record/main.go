@@ -94,7 +94,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 // limitMemory makes the garbage collector keep the process near the buffer's size:
 // buffers are reused, but those that are let go would otherwise linger.
 func limitMemory(buffsize int) {
-	const rest = 40 // MiB for all but the buffer
+	const rest = 64 // MiB for all but the buffer
 	if buffsize > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(buffsize+rest) << 20)
 	}
