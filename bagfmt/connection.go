@@ -69,6 +69,11 @@ type Message struct {
 	// Frame is the u32 length and the payload: the tail of the bag record and, byte
 	// for byte, what TCPROS sends.
 	Frame []byte
+	// Share is what the message costs in memory while it is kept: the bytes of its
+	// unpacked chunk, which any Frame of the chunk keeps alive, divided by the number
+	// of messages that the Query selected from it, rounded up. A Scanner, which does
+	// not know that number beforehand, leaves it 0.
+	Share int
 }
 
 // Data returns the serialized message without its length.

@@ -31,8 +31,9 @@ type cursorChunk struct {
 	entries []indexEntry
 	next    int // in entries
 	data    []byte
-	damaged bool   // the index could not be read: entries come with the data
-	used    uint64 // tick of its last message
+	share   int           // Message.Share of its messages, once data was loaded
+	damaged *CorruptError // why the index could not be read: entries come with the data
+	used    uint64        // tick of its last message
 }
 
 // before orders open chunks by their next message.
@@ -42,7 +43,7 @@ func (x *cursorChunk) before(y *cursorChunk) bool {
 }
 
 func (x *cursorChunk) key() uint64 {
-	if x.damaged {
+	if x.damaged != nil {
 		return 0 // at once: only its data can tell
 	}
 	return x.entries[x.next].key
@@ -77,7 +78,8 @@ func (r *Reader) Cursor(q Query) *Cursor {
 // referenced, because chunk memory is never reused.
 //
 // Another error says what could not be read; the next call goes on with what is
-// left. Each fault is reported once, so that the end is always reached.
+// left. Each fault is reported once, so that the end is always reached. A
+// *CorruptError with Recovered set lost nothing: all messages of the chunk follow.
 func (c *Cursor) Next() (*Message, error) {
 	for {
 		if err := c.openDue(); err != nil {
@@ -94,6 +96,7 @@ func (c *Cursor) Next() (*Message, error) {
 			continue // its place in the heap may be another one
 		}
 		e := x.entries[x.next]
+		share := x.share
 		_, _, frame, err := messageAt(x.data, int64(e.offset))
 		c.tick++
 		x.used = c.tick
@@ -102,7 +105,7 @@ func (c *Cursor) Next() (*Message, error) {
 		if err != nil { // fill checked it: the memory would have to be broken
 			return nil, corrupt(c.r.chunks[x.number].Pos, OpChunk, "record at %d: %v", e.offset, err)
 		}
-		c.msg = Message{c.r.conns[e.conn], e.time(), frame}
+		c.msg = Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frame, Share: share}
 		return &c.msg, nil
 	}
 }
@@ -122,9 +125,10 @@ func (c *Cursor) openDue() error {
 		switch {
 		case errors.As(err, &bad):
 			// The chunk itself may be sound, and then it knows what its index should say.
-			x.damaged, x.entries = true, x.entries[:0]
+			// Only then can be told what is lost: fill reports it.
+			x.damaged, x.entries = bad, x.entries[:0]
 			c.push(x)
-			return err
+			continue
 		case err != nil:
 			c.drop(x)
 			return err
@@ -143,7 +147,7 @@ func (c *Cursor) openDue() error {
 func (c *Cursor) fill(x *cursorChunk) error {
 	err := c.load.load(c.r, x, c.keep, c.q)
 	if x.data == nil {
-		x.entries, x.next, x.damaged = x.entries[:0], 0, false
+		x.entries, x.next, x.damaged = x.entries[:0], 0, nil
 		c.settle()
 		return err
 	}
@@ -176,7 +180,7 @@ func (c *Cursor) evict(x *cursorChunk) {
 // settle puts the first chunk of the heap, whose next message has changed, in its
 // place, or removes it when it has none left.
 func (c *Cursor) settle() {
-	if x := c.heap[0]; !x.damaged && x.next >= len(x.entries) {
+	if x := c.heap[0]; x.damaged == nil && x.next >= len(x.entries) {
 		last := len(c.heap) - 1
 		c.heap[0] = c.heap[last]
 		c.heap = c.heap[:last]

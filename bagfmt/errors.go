@@ -36,6 +36,9 @@ type CorruptError struct {
 	Op     Op    // kind of that record, 0 if it cannot be told
 	Reason string
 	Err    error // cause, may be nil
+	// Recovered says that only an index is damaged and the chunk, which is whole, gave
+	// all its messages: nothing is lost. Only a Cursor sets it.
+	Recovered bool
 }
 
 // Error implements error.
@@ -60,7 +63,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // LimitError says that a bag asks for more than the reader was told to give. It
 // matches ErrLimit. The bag may be sound.
 type LimitError struct {
-	Offset int64 // start of the record in the file
+	Offset int64 // start of the record in the file; for a chunk and what is in it, ChunkInfo.Pos
 	Op     Op
 	What   string // for example "chunk size"
 	Got    int64

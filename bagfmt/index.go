@@ -273,25 +273,51 @@ func checkChunkSize(pos int64, c Compression, stored, size, limit int64) error {
 
 // load reads the data of x and compares its entries with it. If they do not fit,
 // or are damaged already, it makes new ones from the data. An error without data
-// says that the chunk is lost; one with data, that the index was bad.
+// says that the chunk is lost; one with data, that the index was bad, and whether
+// messages are missing.
 func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) error {
 	data, p, err := l.data(r, x.number)
 	if err != nil {
 		return err
 	}
-	if !x.damaged {
+	bad := x.damaged
+	if bad == nil {
 		if err = l.verify(r, x.entries[x.next:], data, p.checked); err == nil {
-			x.data = data
+			x.hold(data)
 			return nil
 		}
-		err = corrupt(p.pos, OpChunk, "index does not fit the chunk: %v", err)
+		bad = corrupt(p.pos, OpChunk, "index does not fit the chunk: %v", err)
 		if x.next > 0 {
-			return err // it did fit when it was loaded before: the file has changed
+			return bad // it did fit when it was loaded before: the file has changed
 		}
 	}
-	x.entries, x.next, x.damaged = rebuild(r, data, keep, q, x.entries[:0]), 0, false
+	var found int
+	var whole bool
+	x.entries, found, whole = rebuild(r, data, keep, q, x.entries[:0])
+	x.next, x.damaged = 0, nil
+	// What a checksum covers is what was written; else the chunk info has to agree.
+	bad.Recovered = whole && (p.checked || p.compression != CompressionNone || uint64(found) >= r.count(x.number, keep))
+	x.hold(data)
+	return bad
+}
+
+// hold makes data, which entries point into, the data of x.
+func (x *cursorChunk) hold(data []byte) {
 	x.data = data
-	return err
+	if n := len(x.entries); n > 0 {
+		x.share = (len(data) + n - 1) / n
+	}
+}
+
+// count returns the messages of chunk i in kept connections, as its chunk info says.
+func (r *Reader) count(i int, keep []bool) uint64 {
+	var sum uint64
+	for _, n := range r.chunks[i].Counts {
+		if keep[r.byID[n.Conn.ID]] {
+			sum += uint64(n.Count)
+		}
+	}
+	return sum
 }
 
 // verify checks that entries point at messages of their connections. The time of
@@ -312,20 +338,36 @@ func (l *chunkLoader) verify(r *Reader, entries []indexEntry, data []byte, check
 	return nil
 }
 
-// rebuild makes index entries from chunk data, as far as it can be read.
-func rebuild(r *Reader, data []byte, keep []bool, q Query, dst []indexEntry) []indexEntry {
+// rebuild makes index entries from chunk data, as far as it can be read. found
+// counts the messages of kept connections at any time; whole says that all records
+// could be read.
+func rebuild(r *Reader, data []byte, keep []bool, q Query, dst []indexEntry) (list []indexEntry, found int, whole bool) {
 	w := chunkWalk{data: data}
+	whole = true
 	for {
 		at := w.at
 		h, _, err := w.next()
 		if errors.Is(err, io.EOF) {
 			sortEntries(dst)
-			return dst
+			return dst, found, whole
 		}
-		if err != nil || h.op != OpMessage {
+		if err != nil {
+			whole = false
 			continue
 		}
-		if conn, ok := r.byID[h.conn]; ok && keep[conn] && q.covers(timeKey(h.time)) {
+		if h.op != OpMessage {
+			continue
+		}
+		conn, ok := r.byID[h.conn]
+		if !ok {
+			whole = false
+			continue
+		}
+		if !keep[conn] {
+			continue
+		}
+		found++
+		if q.covers(timeKey(h.time)) {
 			dst = append(dst, indexEntry{timeKey(h.time), uint32(at), conn})
 		}
 	}

@@ -310,9 +310,9 @@ func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 		if err != nil && !errors.Is(err, ErrCorrupt) {
 			return nil, err
 		}
-		x := &cursorChunk{number: i, entries: entries, damaged: err != nil}
+		x := &cursorChunk{number: i, entries: entries, damaged: asCorrupt(err)}
 		n := lastAt(entries, t)
-		if !x.damaged && n < 0 {
+		if x.damaged == nil && n < 0 {
 			continue
 		}
 		if best != nil && n >= 0 && cmp.Or(entries[n].time().Compare(best.Time), cmp.Compare(i, bestChunk)) < 0 {

@@ -143,7 +143,7 @@ func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, er
 		s.orphans[h.conn] = at
 		return nil, corrupt(at, OpMessage, "messages of unknown connection %d", h.conn)
 	}
-	s.msg = Message{c, h.time, frame}
+	s.msg = Message{Conn: c, Time: h.time, Frame: frame}
 	return &s.msg, nil
 }
 

@@ -41,6 +41,13 @@ func corrupt(off int64, op Op, format string, args ...any) *CorruptError {
 	return &CorruptError{Offset: off, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
+// asCorrupt returns the CorruptError in err, nil if there is none.
+func asCorrupt(err error) *CorruptError {
+	var bad *CorruptError
+	errors.As(err, &bad)
+	return bad
+}
+
 // torn makes the error for a file that ends inside the record at off.
 func torn(off int64, op Op, what string, got, want int64) *CorruptError {
 	return &CorruptError{
