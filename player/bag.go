@@ -22,10 +22,10 @@ type OpenError struct {
 	Err error
 }
 
-// Error implements error. For an unindexed bag the text is stock's, with a hint.
+// Error implements error. For an unindexed bag the text is stock's.
 func (e *OpenError) Error() string {
 	if errors.Is(e.Err, bagfmt.ErrUnindexed) {
-		return fmt.Sprintf("Bag file %s is unindexed.  Run rosbag reindex.  (gobag reindex does it, too.)", e.Bag)
+		return fmt.Sprintf("Bag file %s is unindexed.  Run rosbag reindex.", e.Bag)
 	}
 	var path *os.PathError
 	if errors.As(e.Err, &path) {

@@ -403,7 +403,7 @@ func TestOpenErrors(t *testing.T) {
 		want    string // DIR stands for the directory
 	}{
 		"good":      {nil, ""},
-		"unindexed": {bagfmt.ErrUnindexed, "Bag file DIR/unindexed is unindexed.  Run rosbag reindex.  (gobag reindex does it, too.)"},
+		"unindexed": {bagfmt.ErrUnindexed, "Bag file DIR/unindexed is unindexed.  Run rosbag reindex."},
 		"text":      {bagfmt.ErrNotBag, "Error opening file: DIR/text: "},
 		"empty":     {bagfmt.ErrNotBag, "Error opening file: DIR/empty: "},
 		"version":   {bagfmt.ErrVersion, "Error opening file: DIR/version: "},
@@ -425,7 +425,8 @@ func TestOpenErrors(t *testing.T) {
 		}
 		want := strings.ReplaceAll(tc.want, "DIR", dir)
 		var open *player.OpenError
-		if !errors.As(err, &open) || !strings.HasPrefix(err.Error(), want) || tc.wantErr != nil && !errors.Is(err, tc.wantErr) {
+		whole := name != "unindexed" || err.Error() == want // nothing that we cannot do is promised
+		if !errors.As(err, &open) || !strings.HasPrefix(err.Error(), want) || !whole || tc.wantErr != nil && !errors.Is(err, tc.wantErr) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
 	}
