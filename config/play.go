@@ -74,14 +74,18 @@ func (p *Play) Validate() error {
 		return errors.New("--delay must be 0 or positive")
 	case p.Queue < 0:
 		return errors.New("--queue must be 0 or positive")
-	case !(p.Hz > 0) || p.Hz > maxHz:
-		return fmt.Errorf("--hz must be positive and at most %d", maxHz)
+	case !(p.Hz >= minHz) || p.Hz > maxHz: // also NaN
+		return fmt.Errorf("--hz must be between %g and %d", minHz, maxHz)
 	}
 	return nil
 }
 
-// maxHz bounds the clock: beyond this it would only burn a core.
-const maxHz = 10_000
+// Limits of the clock. Above maxHz it would only burn a core; the period of a tiny
+// rate would not fit a time.Duration.
+const (
+	minHz = 1e-3
+	maxHz = 10_000
+)
 
 // PlayFor returns --duration; zero means to the end.
 func (p *Play) PlayFor() time.Duration {

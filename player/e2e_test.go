@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -437,13 +438,15 @@ func TestOptionErrors(t *testing.T) {
 	w := newWorld(t)
 	bags := player.OpenTestBags(t, player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"}))
 	for name, o := range map[string]player.Options{
-		"no node":        {Bags: bags},
-		"no bag":         {Node: w.node},
-		"negative rate":  {Node: w.node, Bags: bags, Rate: -1},
-		"negative start": {Node: w.node, Bags: bags, Start: -1},
-		"negative delay": {Node: w.node, Bags: bags, Delay: -1},
-		"negative queue": {Node: w.node, Bags: bags, Queue: -1},
-		"negative hz":    {Node: w.node, Bags: bags, Hz: -1},
+		"no node":         {Bags: bags},
+		"no bag":          {Node: w.node},
+		"negative rate":   {Node: w.node, Bags: bags, Rate: -1},
+		"negative start":  {Node: w.node, Bags: bags, Start: -1},
+		"negative delay":  {Node: w.node, Bags: bags, Delay: -1},
+		"negative queue":  {Node: w.node, Bags: bags, Queue: -1},
+		"negative hz":     {Node: w.node, Bags: bags, Hz: -1},
+		"tiny hz":         {Node: w.node, Bags: bags, Hz: 1e-10}, // its period overflows
+		"hz not a number": {Node: w.node, Bags: bags, Hz: math.NaN()},
 	} {
 		if _, err := player.Run(t.Context(), o); !errors.Is(err, player.ErrOption) {
 			t.Errorf("%s: got %v, want ErrOption", name, err)

@@ -41,7 +41,7 @@ type Options struct {
 	WaitForSubscribers bool          // do not begin before each topic has a subscriber
 
 	Clock bool    // publish the bag time on topic clock
-	Hz    float64 // how often, by the wall; zero means 100
+	Hz    float64 // how often, by the wall, 0.001 to 1e6; zero means 100
 
 	Log *zap.Logger // nil means none
 
@@ -51,6 +51,12 @@ type Options struct {
 	// come one at a time; they do not hold up play.
 	OnStatus func(Status)
 }
+
+// Limits of Options.Hz. The period must fit a Duration, and the timer must keep up.
+const (
+	minHz = 1e-3
+	maxHz = 1e6
+)
 
 // ErrOption matches every *OptionError.
 var ErrOption = errors.New("player: invalid option")
@@ -84,8 +90,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, &OptionError{"Bags", "is empty"}
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0): // also NaN
 		return o, &OptionError{"Rate", "must be positive"}
-	case !(o.Hz > 0) || o.Hz > 1e6:
-		return o, &OptionError{"Hz", "must be between 0 and 1e6"}
+	case !(o.Hz >= minHz) || o.Hz > maxHz: // also NaN
+		return o, &OptionError{"Hz", fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
 	case o.Start < 0, o.Duration < 0, o.Delay < 0:
 		return o, &OptionError{"Start, Duration or Delay", "is negative"}
 	case o.Queue < 0:
