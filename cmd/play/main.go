@@ -142,8 +142,8 @@ func report(c *config.Play, sum *player.Summary, err error) int {
 	if !c.Quiet {
 		fmt.Print(screen.PlaySummary(sum))
 	}
-	if sum.Lossy() {
-		return program.Fail(name, program.ExitLoss, errors.New("messages were lost; see the lines above"))
+	if sum.Lossy() { // with what was lost: --quiet has no summary
+		return program.Fail(name, program.ExitLoss, errors.New("messages were lost: "+screen.PlayLosses(sum)))
 	}
 	return program.ExitOK
 }

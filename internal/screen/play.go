@@ -112,14 +112,15 @@ func PlaySummary(s *player.Summary) string {
 	if t := s.Timing; t.Messages > 0 {
 		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))
 	}
-	b.WriteString("\nlost: " + playLosses(s) + "\n")
+	b.WriteString("\nlost: " + PlayLosses(s) + "\n")
 	return b.String()
 }
 
 func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
-// playLosses lists what did not get from the bags to the subscribers, by cause.
-func playLosses(s *player.Summary) string {
+// PlayLosses lists what did not get from the bags to the subscribers, by cause, in
+// one line.
+func PlayLosses(s *player.Summary) string {
 	var parts []string
 	if s.Dropped > 0 {
 		parts = append(parts, fmt.Sprintf("%d by full queues of slow subscribers (see --queue)", s.Dropped))
