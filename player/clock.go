@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/aler9/goroslib/pkg/msgproc"
@@ -22,13 +23,33 @@ const clockQueue = 1
 // the bags'.
 type clockPublisher struct {
 	publisher
-	own publication
+	topic publication
+	own   bool
 }
 
 func (c clockPublisher) close() {
-	if c.own != nil {
-		c.own.Close()
+	if c.own {
+		c.topic.Close()
 	}
+}
+
+func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
+
+// checkClock makes sure that the clock does not go out on a topic of another type.
+func checkClock(g graph, p *plan) error {
+	name, err := g.Resolve(clockTopic)
+	if err != nil {
+		return err
+	}
+	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
+	if err != nil {
+		return err
+	}
+	if t := p.topic(name); t != nil && t.md5 != md5 {
+		return &OptionError{"Clock", fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
+			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
+	}
+	return nil
 }
 
 // advertiseClock offers the clock topic. If the bags hold messages of that topic,
@@ -39,7 +60,7 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 		return c, err
 	}
 	if t := p.topic(name); t != nil && t.publication != nil {
-		return clockPublisher{publisher: t.publication.Source(false)}, nil
+		return clockPublisher{t.publication.Source(false), t.publication, false}, nil
 	}
 	msg := rosgraph_msgs.Clock{}
 	typ, err := msgproc.Type(msg)
@@ -60,12 +81,25 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(false), pub}, nil
+	return clockPublisher{pub.Source(false), pub, true}, nil
 }
 
-// clockFrame is the rosgraph_msgs/Clock message of t as a TCPROS frame.
-func clockFrame(t bagfmt.Time) []byte {
-	frame := make([]byte, 12)
+// clockFrames makes the frames of the clock. They may be as many as messages, so
+// their memory comes in blocks. The zero value is ready.
+type clockFrames struct{ block []byte }
+
+const (
+	clockFrameBytes = 12
+	clockBlockBytes = 256 * clockFrameBytes
+)
+
+// frame is the rosgraph_msgs/Clock message of t as a TCPROS frame.
+func (f *clockFrames) frame(t bagfmt.Time) []byte {
+	if len(f.block) == 0 {
+		f.block = make([]byte, clockBlockBytes)
+	}
+	frame := f.block[:clockFrameBytes:clockFrameBytes]
+	f.block = f.block[clockFrameBytes:]
 	binary.LittleEndian.PutUint32(frame[0:], 8)
 	binary.LittleEndian.PutUint32(frame[4:], t.Sec)
 	binary.LittleEndian.PutUint32(frame[8:], t.Nsec)
@@ -74,7 +108,8 @@ func clockFrame(t bagfmt.Time) []byte {
 
 // runClock publishes the clock at hz, by the wall, until ctx ends. It does not
 // depend on the pacer: the clock goes on, at the time that play has reached, also
-// while play waits for the disk or is behind.
+// while play waits for the disk or is behind. Between its ticks publish stamps
+// messages that would come from the future.
 func (h *playhead) runClock(ctx context.Context, hz float64) {
 	period := time.Duration(float64(time.Second) / hz)
 	next := time.Now().Add(period)

@@ -2,6 +2,8 @@ package player
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,13 +28,14 @@ func TestClock(t *testing.T) {
 			pos:      []time.Duration{0, 60 * ms, 250 * ms},
 			until:    130 * ms,
 			want: []string{
-				"0s clock 0s", "0s message 0", "30ms message 1", "50ms clock 100ms", "100ms clock 200ms", "125ms message 2",
+				"0s clock 0s", "0s message 0", "30ms clock 60ms", "30ms message 1", "50ms clock 100ms", "100ms clock 200ms",
+				"125ms clock 250ms", "125ms message 2",
 			},
 		},
 		"goes on after the last message": {
 			pos:   []time.Duration{0, 10 * ms},
 			until: 110 * ms,
-			want:  []string{"0s clock 0s", "0s message 0", "10ms message 1", "50ms clock 50ms", "100ms clock 100ms"},
+			want:  []string{"0s clock 0s", "0s message 0", "10ms clock 10ms", "10ms message 1", "50ms clock 50ms", "100ms clock 100ms"},
 		},
 		"stands while paused": {
 			pos: []time.Duration{0, 60 * ms},
@@ -41,7 +44,7 @@ func TestClock(t *testing.T) {
 			},
 			until: 170 * ms,
 			want: []string{
-				"0s clock 0s", "0s message 0", "50ms clock 20ms", "100ms clock 20ms", "150ms clock 50ms", "160ms message 1",
+				"0s clock 0s", "0s message 0", "50ms clock 20ms", "100ms clock 20ms", "150ms clock 50ms", "160ms clock 60ms", "160ms message 1",
 			},
 		},
 		"does not overtake a message that is late, and does not starve": {
@@ -49,7 +52,8 @@ func TestClock(t *testing.T) {
 			pos:   []time.Duration{0, 10 * ms, 20 * ms},
 			until: 110 * ms,
 			want: []string{
-				"0s clock 0s", "0s message 0", "50ms clock 10ms", "90ms message 1", "90ms message 2", "100ms clock 100ms",
+				"0s clock 0s", "0s message 0", "50ms clock 10ms", "90ms message 1", "90ms clock 20ms", "90ms message 2",
+				"100ms clock 100ms",
 			},
 		},
 		"stamps each step": {
@@ -122,8 +126,8 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 		<-paced
 		<-done
 		want := []string{
-			"0s clock 0s", "0s message 0", "10ms message 1", "50ms clock 10ms", "100ms clock 10ms",
-			"125ms message 0", "150ms clock 150ms",
+			"0s clock 0s", "0s message 0", "10ms clock 10ms", "10ms message 1", "50ms clock 10ms", "100ms clock 10ms",
+			"125ms clock 125ms", "125ms message 0", "150ms clock 150ms",
 		}
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -134,10 +138,61 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 	})
 }
 
-func TestClockFrame(t *testing.T) {
+// A rate that does not divide evenly must not put a stamp a nanosecond too low.
+func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()
-	want := []byte{8, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0}
-	if d := cmp.Diff(want, clockFrame(bagfmt.Time{Sec: 1, Nsec: 512})); d != "" {
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{rate: 1.0 / 3}, 0).withClock()
+		g.load(t.Context(), 0, 0, 1, 10, 100_000_001)
+		g.run(t.Context(), nil)
+		want := []string{
+			"0s clock 0s", "0s message 0", "3ns clock 1ns", "3ns message 1", "30ns clock 10ns", "30ns message 2",
+			"300.000003ms clock 100.000001ms", "300.000003ms message 3",
+		}
+		if d := cmp.Diff(want, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// Without subscribers of the clock a message costs no clock message.
+func TestClockThatNobodyHears(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{}, 0).withClock()
+		g.head.clockHeard = func() bool { return false }
+		g.load(t.Context(), 0, 0, 10*ms)
+		g.run(t.Context(), nil)
+		if d := cmp.Diff([]string{"0s clock 0s", "0s message 0", "10ms message 1"}, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// The clock must not go out on a topic that has another type.
+func TestClockTopicOfAnotherType(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(TestConn{Topic: "/clock"}, "x", 0)...)
+	g := newFakeGraph()
+	_, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Clock: true})
+	if !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), "topic /clock of the bags: its type is std_msgs/String") {
+		t.Errorf("got %v", err)
+	}
+	if len(g.offers) != 0 {
+		t.Errorf("advertised %v", g.offers)
+	}
+}
+
+func TestClockFrames(t *testing.T) {
+	var frames clockFrames
+	first := frames.frame(bagfmt.Time{Sec: 1, Nsec: 512})
+	for range 1000 {
+		frames.frame(bagfmt.Time{Sec: 9})
+	}
+	if d := cmp.Diff([]byte{8, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0}, first); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	if n := testing.AllocsPerRun(1000, func() { frames.frame(bagfmt.Time{}) }); n != 0 {
+		t.Errorf("%v allocations for each frame, want less than one", n)
 	}
 }

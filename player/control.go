@@ -62,6 +62,8 @@ type playhead struct {
 	length  time.Duration // up to the last one
 	// publishClock publishes the position; nil without --clock. Called with mu held.
 	publishClock func(pos time.Duration)
+	// clockHeard reports whether the clock has subscribers. Called with mu held.
+	clockHeard func() bool
 
 	mu        sync.Mutex
 	schedule  schedule
@@ -99,13 +101,17 @@ func (h *playhead) run(ctx context.Context, q *queue) {
 func (h *playhead) play(ctx context.Context, it *item) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.begun || it.pass != h.pass {
-		h.beginPass(it)
-	}
-	h.next, h.haveNext = it.pos, true
 	for {
 		if ctx.Err() != nil {
 			return false
+		}
+		// A further pass begins with its first message. While paused, play stays where
+		// the last pass has ended.
+		if !h.begun || it.pass != h.pass && (!h.schedule.paused || h.steps > 0) {
+			h.beginPass(it)
+		}
+		if it.pass == h.pass {
+			h.next, h.haveNext = it.pos, true
 		}
 		deadline := h.schedule.deadline(it.pos)
 		now := h.sleeper.Now()
@@ -136,21 +142,26 @@ func (h *playhead) beginPass(it *item) {
 // publish hands a message to its topic. The time that it stamps goes out first:
 // a node on simulated time must not receive a message from its future.
 func (h *playhead) publish(it *item, now, deadline time.Duration) {
+	further := it.pos - h.last
+	h.last = it.pos
 	switch {
 	case h.schedule.paused:
 		h.steps--
 		h.schedule.step(it.pos)
 		h.tick()
 	case h.schedule.immediate:
+		h.timing.advance(further)
 		h.tick()
-		h.timing.advance(it.pos - h.last)
 	default:
 		h.timing.late(now - deadline)
-		h.timing.advance(it.pos - h.last)
+		h.timing.advance(further)
+		if it.pos > h.lastClock && h.clockHeard != nil && h.clockHeard() {
+			h.tick()
+		}
 	}
 	it.route.publish(it.frame)
 	h.messages++
-	h.last, h.haveNext = it.pos, false
+	h.haveNext = false
 }
 
 // position returns where play is. It waits for what is not published yet, also

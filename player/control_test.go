@@ -39,6 +39,7 @@ func newStage(s schedule, late time.Duration) *stage {
 
 // withClock makes the playhead publish the clock, as events too.
 func (g *stage) withClock() *stage {
+	g.head.clockHeard = func() bool { return true }
 	g.head.publishClock = func(pos time.Duration) { g.note(fmt.Sprintf("clock %v", pos)) }
 	return g
 }
@@ -219,14 +220,44 @@ func TestPasses(t *testing.T) {
 		g.load(t.Context(), 1, 0, 100*ms)
 		g.run(t.Context(), nil)
 		want := []string{
-			"0s clock 0s", "0s message 0", "50ms message 1",
-			"50ms clock 0s", "50ms message 0", "100ms message 1",
+			"0s clock 0s", "0s message 0", "50ms clock 100ms", "50ms message 1",
+			"50ms clock 0s", "50ms message 0", "100ms clock 100ms", "100ms message 1",
 		}
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 		if s := g.head.Status(); s.Pass != 1 || s.Messages != 4 || s.Achieved != 2 {
 			t.Errorf("status %+v", s)
+		}
+	})
+}
+
+// While paused, a further pass waits for a step, as each message does.
+func TestPassWaitsForStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{paused: true}, 0).withClock()
+		g.head.latched = []latchedMessage{{g.route, []byte{1, 0, 0, 0, 77}}}
+		g.load(t.Context(), 0, 0, 100*ms)
+		g.load(t.Context(), 1, 0, 100*ms)
+		step := func() { g.head.Step() }
+		g.run(t.Context(), map[time.Duration]func(){
+			10 * ms: step,
+			20 * ms: step,
+			30 * ms: func() {
+				if s := g.head.Status(); s.Position != 100*ms || s.Pass != 0 {
+					t.Errorf("after the last message of a pass: position %v, pass %d", s.Position, s.Pass)
+				}
+			},
+			40 * ms: step,
+			50 * ms: func() { g.head.Resume() },
+		})
+		want := []string{
+			"0s clock 0s", "10ms clock 0s", "10ms message 0", "20ms clock 100ms", "20ms message 1",
+			"40ms message 77", "40ms clock 0s", "40ms clock 0s", "40ms message 0", "150ms clock 100ms", "150ms message 1",
+		}
+		if d := cmp.Diff(want, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
 }

@@ -41,7 +41,7 @@ type Options struct {
 	WaitForSubscribers bool          // do not begin before each topic has a subscriber
 
 	Clock bool    // publish the bag time on topic clock
-	Hz    float64 // how often, by the wall, 0.001 to 1e6; zero means 100
+	Hz    float64 // how often at least, by the wall, 0.001 to 1e6; zero means 100
 
 	Log *zap.Logger // nil means none
 
@@ -120,6 +120,11 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 	if err != nil {
 		return Summary{}, err
 	}
+	if o.Clock {
+		if err := checkClock(g, p); err != nil {
+			return Summary{}, err
+		}
+	}
 	p.advertise(g, o.Queue)
 	defer p.close()
 	r := &run{o: o, graph: g, plan: p, queue: newQueue(maxAheadBytes, maxAheadMessages)}
@@ -137,7 +142,9 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 			return Summary{}, fmt.Errorf("player: clock: %w", err)
 		}
 		defer clock.close()
-		r.head.publishClock = func(pos time.Duration) { clock.Publish(clockFrame(r.head.zero.Add(pos))) }
+		var frames clockFrames
+		r.head.publishClock = func(pos time.Duration) { clock.Publish(frames.frame(r.head.zero.Add(pos))) }
+		r.head.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
 }
