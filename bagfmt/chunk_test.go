@@ -393,7 +393,7 @@ func TestWriterRefuses(t *testing.T) {
 	if err := w.WriteMessage(&bagfmt.Connection{Topic: "/x"}, bagfmt.Time{}, nil); err == nil {
 		t.Error("message of a foreign connection accepted")
 	}
-	if _, err := w.AddConnection("/a", header(strings.Repeat("t", 1<<20))); !errors.Is(err, bagfmt.ErrLimit) {
+	if _, err := w.AddConnection("/a", header(strings.Repeat("t", 2<<20))); !errors.Is(err, bagfmt.ErrLimit) {
 		t.Errorf("huge header: %v, want ErrLimit", err)
 	}
 	if err := w.Close(); err != nil {

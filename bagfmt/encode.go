@@ -2,6 +2,8 @@ package bagfmt
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
@@ -13,6 +15,33 @@ var stockKeys = [...]string{keyType, keyMD5Sum, keyMessageDefinition}
 // connectionHeaderBytes is the length of the record header of c.
 func connectionHeaderBytes(c *Connection) int {
 	return 13 + 8 + 4 + len(keyTopic) + 1 + len(c.Topic)
+}
+
+// checkConnection reports why a reader would refuse the record of c, and with it
+// the whole bag.
+func checkConnection(c *Connection) error {
+	count := len(c.Header)
+	for _, key := range stockKeys {
+		if _, ok := c.Header.Get(key); !ok {
+			count++
+		}
+	}
+	head := connectionHeaderBytes(c)
+	data := connectionBytes(c) - minRecordBytes - head
+	switch {
+	case head > maxHeaderBytes:
+		return &LimitError{Op: OpConnection, What: "record header", Got: int64(head), Limit: maxHeaderBytes}
+	case data > maxConnectionBytes:
+		return &LimitError{Op: OpConnection, What: "connection header", Got: int64(data), Limit: maxConnectionBytes}
+	case count > maxConnectionFields:
+		return fmt.Errorf("%w: connection header of %d fields, limit %d", ErrLimit, count, maxConnectionFields)
+	}
+	for _, f := range c.Header {
+		if f.Key == "" || len(f.Key) > fields.MaxKeyBytes || strings.Contains(f.Key, "=") {
+			return fmt.Errorf("bagfmt: connection header field %.40q: want a key of 1 to %d bytes without '='", f.Key, fields.MaxKeyBytes)
+		}
+	}
+	return nil
 }
 
 // connectionBytes is the length of what appendConnection adds.

@@ -13,12 +13,13 @@ import (
 // Limits on what a bag may ask for, and the constants of the format. Stock ROS has
 // hardly any; the bags it writes stay far below these.
 const (
-	maxHeaderBytes       = 1 << 20       // a record header
-	maxConnectionBytes   = 2 << 20       // a connection header: 1 MiB on the wire, and what we add
-	maxVersionLineBytes  = 64            // the first line of the file
-	defaultMaxChunkBytes = 256 << 20     // a chunk, stored or unpacked, unless options say otherwise
-	hardMaxChunkBytes    = math.MaxInt32 // no option goes beyond: sizes are u32, memory offsets int
-	maxMessageBytes      = 1_000_000_000 // roscpp refuses to receive more
+	maxHeaderBytes       = 1 << 20               // a record header
+	maxConnectionBytes   = 2 << 20               // a connection header: 1 MiB on the wire, and what we add
+	maxConnectionFields  = fields.MaxFields + 16 // of them: what the wire allows, and what we and other writers add
+	maxVersionLineBytes  = 64                    // the first line of the file
+	defaultMaxChunkBytes = 256 << 20             // a chunk, stored or unpacked, unless options say otherwise
+	hardMaxChunkBytes    = math.MaxInt32         // no option goes beyond: sizes are u32, memory offsets int
+	maxMessageBytes      = 1_000_000_000         // roscpp refuses to receive more
 
 	versionPrefix      = "#ROSBAG V"
 	versionLine        = "#ROSBAG V2.0\n"
@@ -348,7 +349,7 @@ func parseConnection(h *recordHeader, data []byte) (*Connection, error) {
 	if len(data) > maxConnectionBytes {
 		return nil, fmt.Errorf("connection header of %d bytes, limit %d", len(data), maxConnectionBytes)
 	}
-	l, err := fields.Parse(data)
+	l, err := fields.ParseLimit(data, maxConnectionFields)
 	if err != nil {
 		return nil, err
 	}

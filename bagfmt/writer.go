@@ -110,15 +110,13 @@ func (w *Writer) write(b []byte) error {
 func (w *Writer) Size() int64 { return w.size }
 
 // AddConnection makes a connection for WriteMessage. The messages are stored under
-// topic; h is kept as it is. The connection is written with its first message.
+// topic; h is kept as it is. The connection is written with its first message. A
+// header that no Reader would accept is refused.
 func (w *Writer) AddConnection(topic string, h ConnectionHeader) (*Connection, error) {
 	if w.closed {
 		return nil, ErrClosed
 	}
 	c := &Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
-	if n := int64(connectionBytes(c)); n > maxHeaderBytes {
-		return nil, &LimitError{Offset: w.size, Op: OpConnection, What: "connection record", Got: n, Limit: maxHeaderBytes}
-	}
 	if err := w.learn(c); err != nil {
 		return nil, err
 	}
@@ -132,6 +130,9 @@ func (w *Writer) learn(c *Connection) error {
 			return nil
 		}
 		return fmt.Errorf("bagfmt: connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
+	}
+	if err := checkConnection(c); err != nil {
+		return err
 	}
 	w.conns[c.ID] = c
 	if c.ID >= w.nextID && c.ID < math.MaxUint32 {

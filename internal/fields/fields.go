@@ -84,13 +84,17 @@ func Append[V string | []byte](dst []byte, key string, value V) []byte {
 	return append(dst, value...)
 }
 
-// Parse reads a whole block. The result shares no memory with b.
-func Parse(b []byte) (List, error) {
+// Parse reads a whole block of at most MaxFields fields. The result shares no
+// memory with b.
+func Parse(b []byte) (List, error) { return ParseLimit(b, MaxFields) }
+
+// ParseLimit is Parse with another limit on the number of fields.
+func ParseLimit(b []byte, limit int) (List, error) {
 	var l List
 	for rest := b; len(rest) > 0; {
 		at := len(b) - len(rest)
-		if len(l) == MaxFields {
-			return nil, &CorruptError{at, fmt.Sprintf("more than %d fields", MaxFields)}
+		if len(l) == limit {
+			return nil, &CorruptError{at, fmt.Sprintf("more than %d fields", limit)}
 		}
 		key, value, tail, err := Next(rest)
 		if err != nil {

@@ -74,6 +74,9 @@ func TestCorrupt(t *testing.T) {
 		"key beyond limit":   {field(strings.Repeat("k", fields.MaxKeyBytes+1) + "=v"), 4},
 		"count beyond limit": {[]byte(strings.Repeat(string(good), fields.MaxFields+1)), fields.MaxFields * len(good)},
 	}
+	if l, err := fields.ParseLimit(tests["count beyond limit"].in, fields.MaxFields+1); err != nil || len(l) != fields.MaxFields+1 {
+		t.Errorf("limit of one more: %d fields, %v", len(l), err)
+	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
