@@ -1,6 +1,7 @@
 package bagfmt_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -95,6 +96,33 @@ func TestBeyond4GiB(t *testing.T) {
 	m, err := r.LastBefore(1, bagfmt.Time{Sec: 9})
 	if err != nil || string(m.Data()) != "end" {
 		t.Errorf("last message: %v, %v", m, err)
+	}
+}
+
+// TestBigChunks reads chunks of more than 256 MiB without options, as one big
+// message in a chunk of a recorder makes them.
+func TestBigChunks(t *testing.T) {
+	if sparse > 1 || testing.Short() {
+		t.Skip("takes seconds and 1 GiB of memory")
+	}
+	conns, _ := sample(0)
+	const size = 256 << 20 // what tcpros accepts
+	for _, comp := range compressions[:2] {
+		b := writeBag(t, bagfmt.WriterOptions{Compression: comp}, conns[:1], []msg{{"/imu", bagfmt.Time{Sec: 1}, strings.Repeat("x", size)}})
+		r, err := openBag(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := r.Cursor(bagfmt.Query{}).Next(); err != nil || len(m.Data()) != size {
+			t.Errorf("%s: reader: %v", comp, err)
+		}
+		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := s.Next(); err != nil || len(m.Data()) != size {
+			t.Errorf("%s: scanner: %v", comp, err)
+		}
 	}
 }
 

@@ -280,11 +280,11 @@ func (b *ChunkBuilder) grow(n int) {
 	b.buf = slices.Grow(b.buf, n)
 }
 
-// checkSize panics when a chunk would exceed what any reader accepts: its owner
-// seals it long before.
+// checkSize panics when a chunk would exceed what readers accept: its owner seals
+// it long before.
 func (b *ChunkBuilder) checkSize(n int64) {
-	if n > hardMaxChunkBytes {
-		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, hardMaxChunkBytes))
+	if n > maxBuiltChunkBytes {
+		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, maxBuiltChunkBytes))
 	}
 }
 

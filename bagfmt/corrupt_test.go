@@ -366,7 +366,8 @@ func TestBombs(t *testing.T) {
 			"tiny":      {10, bagfmt.ErrCorrupt},
 			"zero":      {0, bagfmt.ErrCorrupt},
 			"200 MiB":   {200 << 20, bagfmt.ErrCorrupt},
-			"too much":  {256<<20 + 1, bagfmt.ErrLimit},
+			"2 GiB - 1": {1<<31 - 1, bagfmt.ErrCorrupt},
+			"too much":  {1 << 31, bagfmt.ErrLimit},
 			"4 GiB - 1": {1<<32 - 1, bagfmt.ErrLimit},
 		}
 		for name, tc := range tests {

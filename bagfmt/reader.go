@@ -16,7 +16,7 @@ const (
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
 type ReaderOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, the most is 2 GiB - 1
+	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 }

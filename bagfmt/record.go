@@ -13,13 +13,21 @@ import (
 // Limits on what a bag may ask for, and the constants of the format. Stock ROS has
 // hardly any; the bags it writes stay far below these.
 const (
-	maxHeaderBytes       = 1 << 20               // a record header
-	maxConnectionBytes   = 2 << 20               // a connection header: 1 MiB on the wire, and what we add
-	maxConnectionFields  = fields.MaxFields + 16 // of them: what the wire allows, and what we and other writers add
-	maxVersionLineBytes  = 64                    // the first line of the file
-	defaultMaxChunkBytes = 256 << 20             // a chunk, stored or unpacked, unless options say otherwise
-	hardMaxChunkBytes    = math.MaxInt32         // no option goes beyond: sizes are u32, memory offsets int
-	maxMessageBytes      = 1_000_000_000         // roscpp refuses to receive more
+	maxHeaderBytes      = 1 << 20               // a record header
+	maxConnectionBytes  = 2 << 20               // a connection header: 1 MiB on the wire, and what we add
+	maxConnectionFields = fields.MaxFields + 16 // of them: what the wire allows, and what we and other writers add
+	maxVersionLineBytes = 64                    // the first line of the file
+	maxMessageBytes     = 1_000_000_000         // roscpp refuses to receive more
+
+	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
+	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
+	// 1 %, so that readers take all of them without options. A reader's memory follows
+	// what is in the file and, when it unpacks, what comes out.
+	hardMaxChunkBytes    = math.MaxInt32
+	defaultMaxChunkBytes = hardMaxChunkBytes
+	maxBuiltChunkBytes   = hardMaxChunkBytes - hardMaxChunkBytes/64
+	// What WriteMessage adds at most to a chunk that is not full yet.
+	maxAddedBytes = maxMessageBytes + messageHeaderBytes + 4 + maxHeaderBytes + maxConnectionBytes + minRecordBytes
 
 	versionPrefix      = "#ROSBAG V"
 	versionLine        = "#ROSBAG V2.0\n"

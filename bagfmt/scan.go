@@ -14,7 +14,7 @@ const (
 
 // ScannerOptions limits what a Scanner does. The zero value is ready to use.
 type ScannerOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 256 MiB, the most is 2 GiB - 1
+	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 }
 

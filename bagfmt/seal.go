@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math"
 	"slices"
 )
 
@@ -57,8 +56,8 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 			return nil, err
 		}
 		c.StoredBytes = int64(len(out) - headroom)
-		if c.StoredBytes > math.MaxUint32 {
-			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: math.MaxUint32}
+		if c.StoredBytes > hardMaxChunkBytes {
+			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: hardMaxChunkBytes}
 		}
 	}
 	stored := out[headroom:]

@@ -25,7 +25,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
 	}
-	if most := hardMaxChunkBytes - maxMessageBytes - maxHeaderBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
+	if most := maxBuiltChunkBytes - maxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
 		return o, &LimitError{Op: OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
 	}
 	return o, nil

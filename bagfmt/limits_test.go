@@ -1,0 +1,43 @@
+package bagfmt
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestLimitsFit checks that readers accept by default all that writers can produce.
+func TestLimitsFit(t *testing.T) {
+	t.Parallel()
+	incompressible := make([]byte, 4<<20)
+	rnd := rand.NewChaCha8([32]byte{1})
+	_, _ = rnd.Read(incompressible)
+	for _, comp := range []Compression{CompressionNone, CompressionLZ4, CompressionBZ2} {
+		z, err := NewCompressor(comp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := z.appendTo(nil, incompressible)
+		if err != nil {
+			t.Fatal(err)
+		}
+		growth := float64(len(out)) / float64(len(incompressible))
+		if worst := growth * maxBuiltChunkBytes; worst > defaultMaxChunkBytes {
+			t.Errorf("%s: a chunk may take %.0f bytes, readers accept %d", comp, worst, defaultMaxChunkBytes)
+		}
+	}
+	// What the command line allows: chunks of 1 GiB and the largest message of all.
+	if _, err := (WriterOptions{ChunkBytes: 1 << 30}).withDefaults(); err != nil {
+		t.Error(err)
+	}
+	if maxConnectionBytes < maxHeaderBytes {
+		t.Error("a connection header from the wire does not fit its record")
+	}
+}
+
+// TestHeaderLengths checks the constant of the chunk builder's headroom.
+func TestHeaderLengths(t *testing.T) {
+	t.Parallel()
+	if n := len(appendChunkHeader(nil, CompressionNone, 1, 2, 3)); n != chunkHeadroom || n != chunkHeaderBytes(CompressionNone) {
+		t.Errorf("chunk header of %d bytes, headroom %d", n, chunkHeadroom)
+	}
+}
