@@ -66,8 +66,8 @@ func (r *Record) Validate() error {
 		return errors.New("Limit must be 0 or positive") //nolint:staticcheck // in line with stock's texts
 	case r.OutputName != "" && r.OutputPrefix != "":
 		return errors.New("Can't set both prefix and name.") //nolint:staticcheck,revive // stock's text
-	case r.FlushInterval <= 0:
-		return errors.New("--flush-interval must be positive")
+	case r.FlushInterval < time.Millisecond:
+		return errors.New("--flush-interval must be at least 1ms")
 	}
 	return nil
 }

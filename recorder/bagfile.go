@@ -144,7 +144,11 @@ func (b *bagFile) Write(p []byte) (int, error) {
 }
 
 // WriteAt implements io.WriterAt for the header that bagfmt.Writer rewrites.
-func (b *bagFile) WriteAt(p []byte, off int64) (int, error) { return b.file.WriteAt(p, off) }
+func (b *bagFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := b.file.WriteAt(p, off)
+	b.end = max(b.end, off+int64(n))
+	return n, err
+}
 
 // Sync waits for the disk. A sync that failed once is final and is not repeated:
 // the kernel may have thrown the data away and would report success. It has been

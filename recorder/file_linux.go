@@ -26,10 +26,23 @@ func renameNew(dir *os.File, oldName, newName string) error {
 	fd := int(dir.Fd())
 	err := unix.Renameat2(fd, oldName, fd, newName, unix.RENAME_NOREPLACE)
 	if err == unix.EINVAL || err == unix.ENOSYS { // this file system cannot do it in one step
-		if err := unix.Linkat(fd, oldName, fd, newName, 0); err == nil {
-			return unix.Unlinkat(fd, oldName, 0)
+		return renameByLink(fd, oldName, newName)
+	}
+	return err
+}
+
+// renameByLink does it for file systems without RENAME_NOREPLACE, such as NFS.
+func renameByLink(fd int, oldName, newName string) error {
+	err := unix.Linkat(fd, oldName, fd, newName, 0)
+	switch err {
+	case nil:
+		return unix.Unlinkat(fd, oldName, 0)
+	case unix.EPERM, unix.ENOTSUP, unix.ENOSYS: // no hard links either: FAT on a USB stick
+		var st unix.Stat_t
+		if unix.Fstatat(fd, newName, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			return unix.EEXIST
 		}
-		return unix.Renameat(fd, oldName, fd, newName) // no hard links either: FAT on a USB stick
+		return unix.Renameat(fd, oldName, fd, newName)
 	}
 	return err
 }

@@ -32,14 +32,16 @@ type pipeline struct {
 	compression bagfmt.Compression
 
 	mu      sync.Mutex
-	room    sync.Cond // OverflowBlock: memory came back, or the intake ended
+	room    sync.Cond // OverflowBlock: memory came back, or the waiting is over
 	open    *chunk    // nil until the next message
 	born    time.Time // when open got its first message
 	pool    pool
 	records bagfmt.ConnRecords
 	topics  []*topic
 	conns   []*connection // by connection id
-	ended   bool          // no further intake
+	ended   bool          // no further intake: the file has failed, or all links are closed
+
+	largeWaits int // links that wait for room for a large message
 
 	sealed  *fifo[*chunk] // to the writer, in file order
 	squeeze *fifo[*chunk] // to the compressors; nil without compression
@@ -48,8 +50,9 @@ type pipeline struct {
 	syncing sync.WaitGroup
 
 	out     *bagFile
-	err     error         // why writing ended early; set by the writer before it closes failed
-	failed  chan struct{} // the file cannot be written
+	err     error // why writing ended early; owned by the writer
+	halted  sync.Once
+	failed  chan struct{} // the file cannot be written, or not be made durable
 	limited chan struct{} // a topic reached the limit
 	hurry   <-chan struct{}
 	warnAt  time.Time // when tick last looked for drops
@@ -68,17 +71,28 @@ type chunk struct {
 // connection is one publisher's header on one topic. Several links may come and
 // go on it.
 type connection struct {
-	conn  *bagfmt.Connection
-	topic *topic
+	conn    *bagfmt.Connection
+	topic   *topic
+	stored  bool // a chunk with its record is in the queue or will be before any later one
+	sharing *bagfmt.ConnRecords
+}
+
+// records returns what decides about connection records in a large message's
+// chunk. That chunk may be given up: until the record is safely in another, each
+// one holds it.
+func (c *connection) records() *bagfmt.ConnRecords {
+	if c.stored {
+		return c.sharing
+	}
+	return nil
 }
 
 // topic is the account of one subscription, guarded by pipeline.mu.
 type topic struct {
 	name     string
 	conns    []*connection
-	links    int    // up now
 	messages uint64 // in a chunk; minus those that were dropped with it
-	bytes    uint64 // payload of messages
+	bytes    uint64 // payload of what went into chunks
 	dropped  [dropCauses]uint64
 	warned   [dropCauses]uint64 // drops already reported by tick
 }
@@ -101,10 +115,8 @@ func newPipeline(o Options, out *bagFile) *pipeline {
 	}
 	p.room.L = &p.mu
 	n := workers(o.Compression)
-	if least := int64(2+n) * int64(o.ChunkBytes); p.budget >= 0 && p.budget < least {
-		p.budget = least
-	}
-	p.pool.budget = p.budget
+	p.budget = o.MemoryBytes()
+	p.pool.budget, p.pool.twice = p.budget, n > 0
 	if n > 0 {
 		p.squeeze = newFIFO[*chunk]()
 	}
@@ -135,7 +147,6 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	if p.ended {
 		return nil, errors.New("recorder: the recording has ended")
 	}
-	t.links++
 	header := bagfmt.ConnectionHeader(info.Header)
 	for _, c := range t.conns {
 		if slices.Equal(c.conn.Header, header) {
@@ -143,8 +154,9 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 		}
 	}
 	c := &connection{
-		conn:  &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
-		topic: t,
+		conn:    &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
+		topic:   t,
+		sharing: &p.records,
 	}
 	p.conns = append(p.conns, c)
 	t.conns = append(t.conns, c)
@@ -163,20 +175,21 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 		case p.atLimit(c.topic):
 			return
 		case p.ended: // the file failed: the links go on until they are closed
-			c.topic.drop(dropDisk, uint64(count))
+			p.drop(c.topic, dropDisk, uint64(count))
 			return
-		case p.open == nil && !p.waitForChunk():
-			if !p.ended {
-				c.topic.drop(dropBufferFull, uint64(count))
-				return
+		case p.open == nil && !p.waitForChunk(c.topic):
+			if p.ended || p.atLimit(c.topic) {
+				continue
 			}
-			continue
+			p.drop(c.topic, dropBufferFull, uint64(count))
+			return
 		}
 		n, size := p.fit(c.topic, run, count)
 		if p.open.builder.Messages() == 0 {
 			p.born = received
 		}
 		p.open.builder.AppendRun(c.conn, stamp, run[:size], n)
+		c.stored = true
 		p.account(c.topic, uint64(n), uint64(size-4*n))
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
@@ -206,20 +219,22 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 }
 
 // waitForChunk gets a buffer for the open chunk. false means that there is no room,
-// or that the intake ended while waiting for some.
-func (p *pipeline) waitForChunk() bool {
-	for p.open == nil && !p.ended { // another link may open one while we wait
-		if c := p.pool.get(p.chunkBytes); c != nil {
-			c.builder.Reset(&p.records)
-			p.open = c
-			return true
+// or that the waiting for some is over.
+func (p *pipeline) waitForChunk(t *topic) bool {
+	for p.open == nil && !p.ended && !p.atLimit(t) { // another link may open one while we wait
+		if p.largeWaits == 0 {
+			if c := p.pool.get(p.chunkBytes, p.chunkBytes); c != nil {
+				c.builder.Reset(&p.records)
+				p.open = c
+				return true
+			}
 		}
 		if p.overflow == OverflowDrop {
 			return false
 		}
 		p.room.Wait()
 	}
-	return p.open != nil && !p.ended
+	return p.open != nil && !p.ended && !p.atLimit(t)
 }
 
 // account counts messages that are in a chunk now.
@@ -227,6 +242,7 @@ func (p *pipeline) account(t *topic, messages, bytes uint64) {
 	t.messages += messages
 	t.bytes += bytes
 	if p.atLimit(t) {
+		p.room.Broadcast() // links of t need not wait any more
 		select {
 		case p.limited <- struct{}{}:
 		default: // the owner has not looked yet and will see this topic too
@@ -284,6 +300,16 @@ func (p *pipeline) tick(now time.Time) {
 	for _, d := range lost {
 		p.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
 	}
+}
+
+// lastCall lets the links that wait for room go on at once, budget or not: they are
+// about to be closed, and what they hold was received.
+func (p *pipeline) lastCall() {
+	p.mu.Lock()
+	p.sealOpen()
+	p.pool.budget = -1
+	p.mu.Unlock()
+	p.room.Broadcast()
 }
 
 // close ends the intake, writes what is queued and closes the file. Once

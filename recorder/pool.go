@@ -1,43 +1,61 @@
 package recorder
 
-// keepFree is the most that free buffers hold when the budget has no limit.
-const keepFree = 64 << 20
-
-// trusted is how much of a new buffer is counted before anything is in it.
-const trusted = 1 << 20
+const (
+	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
+	trusted  = 1 << 20  // how much of a publisher's claim is counted before it arrives
+)
 
 // pool hands out chunk buffers and holds all of them, used or free, within one
 // number of bytes. Buffers are reused: in steady state nothing is allocated.
 // It is guarded by pipeline.mu.
 type pool struct {
 	budget int64 // negative means no limit
+	twice  bool  // each buffer counts double: it will be compressed into a second one
 	held   int64 // bytes of all buffers, in use and free
 	idle   int64 // bytes of the free ones
 	free   []*chunk
 }
 
-// get returns a buffer for a chunk of about size bytes, or nil if that would go
-// beyond the budget.
-func (p *pool) get(size int) *chunk {
-	best := -1 // the smallest that is large enough
+// get returns a buffer for a chunk of about size bytes, of which counted are
+// counted from the start, or nil if that would go beyond the budget. A free buffer
+// that is much too large is not spent on a small chunk.
+func (p *pool) get(size, counted int) *chunk {
+	fit, small := -1, -1 // the smallest that is large enough; the largest that is not
 	for i, c := range p.free {
-		if c.builder.Cap() >= size && (best < 0 || c.builder.Cap() < p.free[best].builder.Cap()) {
-			best = i
+		n := c.builder.Cap()
+		switch {
+		case n >= size && n <= 4*size && (fit < 0 || n < p.free[fit].builder.Cap()):
+			fit = i
+		case n < size && (small < 0 || n > p.free[small].builder.Cap()):
+			small = i
 		}
 	}
-	if best >= 0 {
-		return p.take(best)
+	if fit >= 0 {
+		return p.take(fit)
 	}
-	for !p.fits(int64(size)) && len(p.free) > 0 {
-		p.forget() // too small for this use, and its memory is needed
+	need := p.weight(size)
+	if small >= 0 && p.fits(need-p.free[small].counted) {
+		c := p.take(small) // sealed young, before it had grown
+		p.grow(c, p.weight(counted))
+		return c
 	}
-	if !p.fits(int64(size)) {
+	for !p.fits(need) && len(p.free) > 0 {
+		p.forget()
+	}
+	if !p.fits(need) {
 		return nil
 	}
-	// A large size is only a claim of the publisher so far: it counts as it arrives.
-	c := &chunk{ready: make(chan struct{}, 1), counted: int64(min(size, trusted))}
-	p.held += c.counted
+	c := &chunk{ready: make(chan struct{}, 1)}
+	p.grow(c, p.weight(counted))
 	return c
+}
+
+// weight is what a buffer of n bytes counts.
+func (p *pool) weight(n int) int64 {
+	if p.twice {
+		return 2 * int64(n)
+	}
+	return int64(n)
 }
 
 // take removes entry i from the free buffers.
@@ -55,17 +73,23 @@ func (p *pool) forget() { p.held -= p.take(len(p.free) - 1).counted }
 
 func (p *pool) fits(more int64) bool { return p.budget < 0 || p.held+more <= p.budget }
 
-// count brings the account up to date after the buffers of c have grown.
-func (p *pool) count(c *chunk) {
-	now := int64(c.builder.Cap() + cap(c.out))
-	p.held += now - c.counted
-	c.counted = now
+// count brings the account up to date after the buffer of c has grown.
+func (p *pool) count(c *chunk) { p.grow(c, p.weight(c.builder.Cap())) }
+
+// grow makes c count at least now.
+func (p *pool) grow(c *chunk, now int64) {
+	if now > c.counted {
+		p.held += now - c.counted
+		c.counted = now
+	}
 }
 
 // put takes a buffer back. Buffers that grew past the budget with one large
 // message, or pile up after a burst, are let go.
 func (p *pool) put(c *chunk) {
 	c.sealed, c.err = nil, nil
+	p.held -= c.counted // what was claimed may not have come
+	c.counted = 0
 	p.count(c)
 	p.free = append(p.free, c)
 	p.idle += c.counted

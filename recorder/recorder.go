@@ -103,10 +103,33 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PollInterval == 0 {
 		o.PollInterval = DefaultPollInterval
 	}
-	if o.ChunkBytes < 0 || o.FlushInterval < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 {
+	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 {
 		return o, errors.New("recorder: a size, count or time is negative")
 	}
+	if o.FlushInterval < time.Millisecond {
+		return o, fmt.Errorf("recorder: flush interval %v is below 1ms", o.FlushInterval)
+	}
 	return o, o.Select.compile()
+}
+
+// MemoryBytes returns the bound of all buffers together, negative for none:
+// BufferBytes, but enough for two chunks and one for each compressor.
+func (o Options) MemoryBytes() int64 {
+	switch {
+	case o.BufferBytes < 0:
+		return -1
+	case o.BufferBytes == 0:
+		o.BufferBytes = DefaultBufferBytes
+	}
+	chunk := int64(o.ChunkBytes)
+	if chunk == 0 {
+		chunk = bagfmt.DefaultChunkBytes
+	}
+	least := 2 * chunk
+	if n := int64(workers(o.Compression)); n > 0 {
+		least = 2 * (2 + n) * chunk // each chunk and what it is compressed into
+	}
+	return max(o.BufferBytes, least)
 }
 
 // Run records until ctx is done, the duration is over, every topic has reached the
@@ -177,7 +200,10 @@ func (r *recording) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer r.closeSubscriptions()
+	defer func() {
+		r.pipe.lastCall()
+		r.closeSubscriptions()
+	}()
 	defer cancel()
 
 	for _, name := range r.Select.literal {
@@ -202,9 +228,7 @@ func (r *recording) run(ctx context.Context) error {
 		select {
 		case names := <-found:
 			for _, name := range names {
-				if err := r.consider(name); err != nil { //nolint:contextcheck // a subscription lives until Close
-					return err
-				}
+				r.consider(name) //nolint:contextcheck // a subscription lives until Close
 			}
 		case now := <-tick.C:
 			r.pipe.tick(now)
@@ -222,16 +246,16 @@ func (r *recording) run(ctx context.Context) error {
 	}
 }
 
-// consider subscribes to a topic that the master knows, if it is selected and new.
-func (r *recording) consider(name string) error {
+// consider subscribes to a topic that the master knows, if it is new. A name that
+// is not valid is said once and costs only this topic.
+func (r *recording) consider(name string) {
 	if r.tried[name] {
-		return nil
+		return
 	}
 	r.tried[name] = true
-	if _, ok := r.subs[name]; ok {
-		return nil
+	if err := r.subscribe(name); err != nil {
+		r.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
 	}
-	return r.subscribe(name)
 }
 
 // subscribe adds a topic under the name it was asked for, which is also the name
@@ -249,6 +273,8 @@ func (r *recording) subscribe(name string) error {
 	sub, err := r.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      name,
 		TCPNoDelay: r.TCPNoDelay,
+		// What is larger than the buffer is refused, and counted, message by message.
+		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			return r.pipe.openLink(t, info)
 		},
@@ -289,9 +315,12 @@ func (r *recording) closeSubscriptions() {
 	wg.Wait()
 }
 
+// maxMessageBytes is the limit of roscpp.
+const maxMessageBytes = 1_000_000_000
+
 // workers is the number of compression goroutines.
 func workers(c bagfmt.Compression) int {
-	if c == bagfmt.CompressionNone {
+	if c == bagfmt.CompressionNone || c == "" {
 		return 0 // nothing to do but a checksum: the writer seals the chunk itself
 	}
 	return runtime.GOMAXPROCS(0)

@@ -46,7 +46,11 @@ func compileAll(what string, exprs []string) ([]*regexp.Regexp, error) {
 			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err)
 		}
 		// stock uses a full match (boost::regex_match), so "chatter" is not "/chatter"
-		all = append(all, regexp.MustCompile(`^(?:`+e+`)$`))
+		re, err := regexp.Compile(`^(?:` + e + `)$`)
+		if err != nil {
+			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err) // such as an open \Q
+		}
+		all = append(all, re)
 	}
 	return all, nil
 }

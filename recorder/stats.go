@@ -14,6 +14,8 @@ const (
 	dropOversize                    // one message larger than the whole buffer
 	dropDisk                        // the file could not be written
 	dropHurry                       // skipped at the end on request
+	dropCodec                       // the compressor failed
+	dropLink                        // the publisher stalled in the middle of it
 	dropCauses                      // their number
 )
 
@@ -28,13 +30,23 @@ func (c dropCause) String() string {
 		return "disk"
 	case dropHurry:
 		return "hurried_end"
+	case dropCodec:
+		return "codec"
+	case dropLink:
+		return "link"
 	case dropCauses:
 	}
 	return "unknown"
 }
 
-// drop counts messages of t that are lost. pipeline.mu is held.
-func (t *topic) drop(cause dropCause, messages uint64) { t.dropped[cause] += messages }
+// drop counts messages of t that were received and are lost; those beyond the limit
+// nobody asked for. mu is held.
+func (p *pipeline) drop(t *topic, cause dropCause, messages uint64) {
+	if p.limit > 0 {
+		messages = min(messages, p.limit-min(t.messages, p.limit))
+	}
+	t.dropped[cause] += messages
+}
 
 // drop is one line of the report of tick.
 type drop struct {
@@ -71,7 +83,7 @@ type TopicSummary struct {
 	Type       string   // of the first publisher; empty if there was none
 	Publishers []string // callerids, in order of their first connection
 	Messages   uint64   // in the bag
-	Bytes      uint64   // payload of all messages received
+	Bytes      uint64   // payload of the messages that went into chunks
 	Dropped    map[string]uint64
 }
 

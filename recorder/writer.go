@@ -17,15 +17,19 @@ func (p *pipeline) compress() {
 		if !ok {
 			return
 		}
-		if c.err = err; err == nil {
+		switch {
+		case p.hurried() || p.hasFailed(): // will be given up: no time for it
+		case err != nil:
+			c.err = err
+		default:
 			c.seal(z)
 		}
 		c.ready <- struct{}{}
 	}
 }
 
-// seal makes the record of a chunk. A codec that panics costs the recording this
-// chunk, not the program with all the others.
+// seal makes the record of a chunk. A codec that panics costs this chunk, which is
+// counted, not the recording.
 func (c *chunk) seal(z *bagfmt.Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -50,34 +54,54 @@ func (p *pipeline) write() {
 		} else {
 			c.seal(nil)
 		}
-		switch {
-		case p.err != nil:
-			p.giveUp(c, dropDisk)
-		case p.hurried():
-			p.giveUp(c, dropHurry)
-		default:
-			err := c.err
-			if err == nil {
-				err = p.out.write(c.sealed)
-			}
-			p.wakeSyncer(time.Now())
-			if err != nil {
-				p.fail(err)
-				p.giveUp(c, dropDisk)
-			}
-		}
+		p.store(c)
 		p.release(c)
 	}
 }
 
-// fail ends the recording: the file cannot be written any more.
-func (p *pipeline) fail(err error) {
-	p.err = err
-	p.mu.Lock()
-	p.ended = true
-	p.mu.Unlock()
-	p.room.Broadcast()
-	close(p.failed)
+// store writes a chunk, or gives it up and counts why.
+func (p *pipeline) store(c *chunk) {
+	switch {
+	case p.err != nil:
+		p.giveUp(c, dropDisk)
+		return
+	case p.hurried():
+		p.giveUp(c, dropHurry)
+		return
+	case c.err != nil:
+		p.log.Error("chunk lost", zap.Error(c.err))
+		p.giveUp(c, dropCodec)
+		return
+	case c.sealed == nil: // a compressor skipped it because the sync failed
+		c.seal(nil)
+	}
+	if err := p.out.write(c.sealed); err != nil {
+		p.err = err
+		p.halt()
+		p.giveUp(c, dropDisk)
+		return
+	}
+	p.wakeSyncer(time.Now())
+}
+
+// halt ends the recording: the file cannot be written or not be made durable.
+func (p *pipeline) halt() {
+	p.halted.Do(func() {
+		p.mu.Lock()
+		p.ended = true
+		p.mu.Unlock()
+		p.room.Broadcast()
+		close(p.failed)
+	})
+}
+
+func (p *pipeline) hasFailed() bool {
+	select {
+	case <-p.failed:
+		return true
+	default:
+		return false
+	}
 }
 
 // keepSynced runs the interval syncs, so that the writer never waits for one.
@@ -85,6 +109,7 @@ func (p *pipeline) keepSynced() {
 	for range p.kick {
 		if err := p.out.Sync(); err != nil {
 			p.log.Error("sync failed", zap.Error(err)) // and close returns it
+			p.halt()
 		}
 	}
 }
@@ -112,9 +137,10 @@ func (p *pipeline) hurried() bool {
 // giveUp counts the messages of a chunk that will not be written.
 func (p *pipeline) giveUp(c *chunk, cause dropCause) {
 	if c.sealed == nil {
-		c.seal(nil) // the compressor failed: the counts are still to be had
+		c.seal(nil) // not compressed: the counts are still to be had
 	}
 	if c.sealed == nil {
+		p.log.Error("messages lost that cannot be counted", zap.Error(c.err))
 		return
 	}
 	p.mu.Lock()
@@ -122,6 +148,6 @@ func (p *pipeline) giveUp(c *chunk, cause dropCause) {
 	for _, n := range c.sealed.Counts {
 		t := p.conns[n.Conn.ID].topic
 		t.messages -= uint64(n.Count)
-		t.drop(cause, uint64(n.Count))
+		t.dropped[cause] += uint64(n.Count)
 	}
 }

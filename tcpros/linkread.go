@@ -148,14 +148,13 @@ func (f *frameReader) large(n int) error {
 	f.r, f.w, f.wary = 0, 0, true
 	frame := f.sink.Large(n)
 	if frame == nil {
-		if err := f.discard(n - len(have)); err != nil {
-			return err
-		}
-		f.inFrame = false
-		return nil
+		return f.discard(n - len(have))
 	}
 	for left := n; left > 0; {
 		room := frame.Room(left)
+		if room == nil {
+			return f.discard(left - len(have))
+		}
 		if len(room) == 0 || len(room) > left {
 			panic(fmt.Sprintf("tcpros: LargeFrame.Room(%d) gave %d bytes", left, len(room)))
 		}
@@ -177,7 +176,7 @@ func (f *frameReader) large(n int) error {
 	return nil
 }
 
-// discard reads n bytes that nobody wants.
+// discard reads the last n bytes of a frame that nobody wants.
 func (f *frameReader) discard(n int) error {
 	for n > 0 {
 		m, err := f.read(f.buf[:min(n, len(f.buf))])
@@ -186,6 +185,7 @@ func (f *frameReader) discard(n int) error {
 		}
 		n -= m
 	}
+	f.inFrame = false
 	return nil
 }
 

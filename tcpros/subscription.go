@@ -78,7 +78,8 @@ type LinkSink interface {
 
 // LargeFrame is filled by the link: first the 4 bytes of the length, then the payload.
 type LargeFrame interface {
-	// Room returns 1 to n bytes to be filled wholly before the next call.
+	// Room returns 1 to n bytes to be filled wholly before the next call, or nil to
+	// give the frame up: the rest is read and discarded, and no other call follows.
 	Room(n int) []byte
 	// Commit says that the frame is complete.
 	Commit(received time.Time)

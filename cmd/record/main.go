@@ -33,8 +33,6 @@ func run(args []string) int {
 	log := program.NewLog(c.Quiet)
 	ctx, signals := program.Catch(context.Background())
 	defer signals.Close()
-	limitMemory(c.Buffsize)
-
 	graph, err := program.Join(ctx, tcpros.NodeOptions{
 		BaseName:  "record",
 		Anonymous: true,
@@ -48,7 +46,9 @@ func run(args []string) int {
 	if err != nil {
 		return program.Fail(name, program.ExitUsage, err)
 	}
-	sum, runErr := recorder.Run(ctx, options(&c, graph.Node, log, signals.Hurry))
+	o := options(&c, graph.Node, log, signals.Hurry)
+	limitMemory(o.MemoryBytes())
+	sum, runErr := recorder.Run(ctx, o)
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}
@@ -93,10 +93,10 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 
 // limitMemory makes the garbage collector keep the process near the buffer's size:
 // buffers are reused, but those that are let go would otherwise linger.
-func limitMemory(buffsize int) {
-	const rest = 64 // MiB for all but the buffer
-	if buffsize > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(buffsize+rest) << 20)
+func limitMemory(buffers int64) {
+	const rest = 64 << 20 // for all but the buffers
+	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(buffers + rest)
 	}
 }
 

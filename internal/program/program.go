@@ -83,7 +83,11 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 	hurry := make(chan struct{})
 	s := &Signals{Hurry: hurry, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
 	signal.Ignore(syscall.SIGPIPE)
-	signal.Notify(s.events, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(sig) { // nohup ignores SIGHUP for us: that must stay so
+			signal.Notify(s.events, sig)
+		}
+	}
 	// owner: Signals; ends in Close.
 	go func() {
 		defer close(s.done)

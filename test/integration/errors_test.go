@@ -137,11 +137,13 @@ func TestHostilePublishers(t *testing.T) {
 		{Key: "callerid", Value: "/bad"}, {Key: "md5sum", Value: strings.Repeat("0", 32)}, {Key: "type", Value: "a/B"},
 	}
 	g.register("/nowhere", "http://no-such-host.invalid:1234/")
+	g.register("/bad-name/image", "http://127.0.0.1:1/") // a name that ROS does not allow
 	g.badPublisher("/refuses", tcpros.AppendHeader(nil, tcpros.Header{{Key: "error", Value: "you are not welcome"}}))
 	g.badPublisher("/huge", append(tcpros.AppendHeader(nil, header), 0xff, 0xff, 0xff, 0xff))
 	g.badPublisher("/garbage", []byte("\x08\x00\x00\x00\x04\x00\x00\x00abcd"))
 	rec.printed("no-such-host.invalid")
 	rec.printed("ROS_HOSTNAME")
+	rec.printed("/bad-name/image")
 	rec.printed("you are not welcome")
 	rec.printed("/huge")
 	rec.printed("4294967295")
