@@ -12,29 +12,29 @@ import (
 type Record struct {
 	Topics []string `arg:"" optional:"" name:"topic" help:"Topics to record. With -e these are regular expressions that must match the whole topic name."`
 
-	All     bool     `short:"a" help:"Record all topics, also those that appear later."`
-	Regex   bool     `short:"e" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
-	Exclude []string `short:"x" sep:"none" placeholder:"REGEX" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
-	Node    string   `placeholder:"NODE" help:"Record all topics that this node subscribes to."`
+	All     bool     `short:"a" env:"GORECORD_ALL" help:"Record all topics, also those that appear later."`
+	Regex   bool     `short:"e" env:"GORECORD_REGEX" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
+	Exclude []string `short:"x" sep:"none" placeholder:"REGEX" env:"GORECORD_EXCLUDE" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
+	Node    string   `placeholder:"NODE" env:"GORECORD_NODE" help:"Record all topics that this node subscribes to."`
 
-	OutputPrefix string `short:"o" placeholder:"PREFIX" help:"Name the bag PREFIX_<date>.bag."`
-	OutputName   string `short:"O" placeholder:"NAME" help:"Name the bag NAME.bag."`
-	Quiet        bool   `short:"q" help:"Print warnings and errors only."`
+	OutputPrefix string `short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" help:"Name the bag PREFIX_<date>.bag."`
+	OutputName   string `short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" help:"Name the bag NAME.bag."`
+	Quiet        bool   `short:"q" env:"GORECORD_QUIET" help:"Print warnings and errors only."`
 
-	BZ2       bool `name:"bz2" short:"j" help:"Compress with bz2: smallest, slow."`
-	LZ4       bool `name:"lz4" help:"Compress with lz4: fast, the one for robots."`
-	Chunksize int  `default:"768" placeholder:"KB" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
-	Buffsize  int  `short:"b" default:"256" placeholder:"MB" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
+	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" help:"Compress with bz2: smallest, slow."`
+	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" help:"Compress with lz4: fast, the one for robots."`
+	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
+	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
 
-	Overflow      string        `default:"drop" enum:"drop,block" help:"When the buffer is full: drop = drop new messages and count them; block = stop reading from the publishers (default ${default})."`
-	FlushInterval time.Duration `default:"1s" placeholder:"TIME" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
-	Sync          string        `default:"interval" enum:"none,interval,chunk" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
+	Overflow      string        `default:"drop" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages and count them; block = stop reading from the publishers (default ${default})."`
+	FlushInterval time.Duration `default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
+	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
-	Limit      int      `short:"l" placeholder:"N" help:"Record only N messages on each topic, then end."`
-	Duration   Duration `placeholder:"TIME" help:"End after this time: seconds, or with unit m or h."`
-	TCPNoDelay bool     `name:"tcpnodelay" help:"Ask the publishers for TCP_NODELAY."`
+	Limit      int      `short:"l" placeholder:"N" env:"GORECORD_LIMIT" help:"Record only N messages on each topic, then end."`
+	Duration   Duration `placeholder:"TIME" env:"GORECORD_DURATION" help:"End after this time: seconds, or with unit m or h."`
+	TCPNoDelay bool     `name:"tcpnodelay" env:"GORECORD_TCPNODELAY" help:"Ask the publishers for TCP_NODELAY."`
 
-	EmbeddedMaster Address          `placeholder:"HOST:PORT" help:"Run a ROS master inside this program (default address ${master})."`
+	EmbeddedMaster Address          `placeholder:"HOST:PORT" env:"GORECORD_EMBEDDED_MASTER" help:"Run a ROS master inside this program (default address ${master})."`
 	Version        kong.VersionFlag `help:"Print the version and exit."`
 }
 

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -94,23 +95,36 @@ func (r *Report) add(format string, args ...any) {
 	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
 }
 
-// headers compares what a subscriber sees of a topic: every header of the copy must
-// be one of the original's, but for the callerid.
+// headers compares the connection headers of a topic, field by field but for the
+// callerid: each one of either bag must be in the other.
 func (r *Report) headers(name string, a, b *Topic) {
-	for _, h := range b.Headers {
-		if !slices.ContainsFunc(a.Headers, func(o bagfmt.ConnectionHeader) bool { return sameType(o, h) }) {
-			r.add("%s: no publisher of the original has the header %s", name, brief(h))
+	left, right := withoutCallerID(a.Headers), withoutCallerID(b.Headers)
+	for h := range left {
+		if !right[h] {
+			r.add("%s: missing in the copy: a header with %s", name, h)
+		}
+	}
+	for h := range right {
+		if !left[h] {
+			r.add("%s: only in the copy: a header with %s", name, h)
 		}
 	}
 }
 
-func sameType(a, b bagfmt.ConnectionHeader) bool {
-	return a.Type() == b.Type() && a.MD5Sum() == b.MD5Sum() && a.MessageDefinition() == b.MessageDefinition() &&
-		a.Latching() == b.Latching() && a.Topic() == b.Topic()
-}
-
-func brief(h bagfmt.ConnectionHeader) string {
-	return fmt.Sprintf("type=%s md5sum=%s latching=%v topic=%s, definition of %d bytes", h.Type(), h.MD5Sum(), h.Latching(), h.Topic(), len(h.MessageDefinition()))
+// withoutCallerID returns each header as text without its callerid, fields sorted.
+func withoutCallerID(headers []bagfmt.ConnectionHeader) map[string]bool {
+	all := map[string]bool{}
+	for _, h := range headers {
+		var fields []string
+		for _, f := range h {
+			if f.Key != "callerid" {
+				fields = append(fields, fmt.Sprintf("%s=%q", f.Key, f.Value))
+			}
+		}
+		slices.Sort(fields)
+		all[strings.Join(fields, " ")] = true
+	}
+	return all
 }
 
 // payloads compares the messages one by one. A replayed topic has one publisher, so

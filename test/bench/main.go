@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -60,7 +61,7 @@ func run(rounds int, only, parent string) error {
 	if !haveStock {
 		fmt.Printf("%s is not installed: ours alone\n", stock)
 	}
-	fmt.Printf("%-22s %14s %10s %14s %10s %7s\n", "load (median of "+fmt.Sprint(rounds)+")", "gorecord MB/s", "lost", "rosbag MB/s", "lost", "ratio")
+	fmt.Printf("%-22s %14s %10s %14s %10s %7s\n", "load (median of "+fmt.Sprint(rounds)+")", "gorecord MB/s", "most lost", "rosbag MB/s", "most lost", "ratio")
 	for _, s := range scenarios {
 		if !strings.Contains(s.name, only) {
 			continue
@@ -90,10 +91,10 @@ func row(dir string, s scenario, rounds int, haveStock bool) error {
 		theirs = append(theirs, r)
 	}
 	a := median(ours)
-	fmt.Printf("%-22s %14.1f %10d", s.name, a.rate(), s.count-a.messages)
+	fmt.Printf("%-22s %14.1f %10d", s.name, a.rate(), s.count-fewest(ours))
 	if haveStock {
 		b := median(theirs)
-		fmt.Printf(" %14.1f %10d %6.1fx", b.rate(), s.count-b.messages, a.rate()/b.rate())
+		fmt.Printf(" %14.1f %10d %6.1fx", b.rate(), s.count-fewest(theirs), a.rate()/b.rate())
 	}
 	fmt.Println()
 	return nil
@@ -110,8 +111,13 @@ type result struct {
 func (r result) rate() float64 { return float64(r.bytes) / 1e6 / r.took.Seconds() }
 
 func median(all []result) result {
-	slices.SortFunc(all, func(a, b result) int { return int(a.rate() - b.rate()) })
+	slices.SortFunc(all, func(a, b result) int { return cmp.Compare(a.rate(), b.rate()) })
 	return all[len(all)/2]
+}
+
+// fewest returns the messages of the worst round.
+func fewest(all []result) int {
+	return slices.MinFunc(all, func(a, b result) int { return cmp.Compare(a.messages, b.messages) }).messages
 }
 
 func measure(dir, program string, args []string, s scenario) (result, error) {

@@ -149,7 +149,10 @@ func TestHostilePublishers(t *testing.T) {
 	rec.printed("4294967295")
 	rec.printed("/garbage")
 	good.waitDone()
-	rec.stop()
+	rec.signal(syscall.SIGINT)
+	if code := rec.wait(); code != 3 || !strings.Contains(rec.out.String(), " oversize\n") {
+		t.Errorf("exit code %d: the message of 4 GiB is a loss:\n%s", code, rec.out.String())
+	}
 	if n := len(read(t, filepath.Join(g.dir, "out.bag"))["/good"].Messages); n != 100 {
 		t.Errorf("%d of 100 messages of the good publisher", n)
 	}

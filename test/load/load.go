@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"syscall"
@@ -98,6 +99,9 @@ func (p *Publisher) accept() {
 }
 
 func (p *Publisher) greet(conn net.Conn) error {
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return err
+	}
 	if _, err := tcpros.ReadHeader(conn); err != nil {
 		return err
 	}
@@ -109,7 +113,7 @@ func (p *Publisher) greet(conn net.Conn) error {
 		{Key: "topic", Value: p.topic},
 		{Key: "type", Value: typeName},
 	}))
-	return err
+	return errors.Join(err, conn.SetReadDeadline(time.Time{}))
 }
 
 // Flood waits for one subscriber and sends it count messages of size bytes as fast as
@@ -196,6 +200,10 @@ type frames struct {
 
 func newFrames(count, size int) *frames {
 	f := &frames{make([]byte, count*(4+size)), count, size}
+	words := rand.New(rand.NewPCG(1, 2))
+	for i := range f.buf {
+		f.buf[i] = byte(words.IntN(16)) // half as long when compressed, like sensor data
+	}
 	for i := range count {
 		frame := f.buf[i*(4+size):]
 		binary.LittleEndian.PutUint32(frame, uint32(size))
