@@ -68,6 +68,13 @@ func TestBitFlips(t *testing.T) {
 				known[m]++
 			}
 			index := recordsOf(t, full, 7)[0].off
+			conn1 := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }}
+			of1 := make(map[msg]int)
+			for _, m := range want {
+				if m.Topic == "/odom" {
+					of1[m]++
+				}
+			}
 			for i := 0; i < index; i += sparse {
 				if i > 100 && i < 4117 {
 					continue // padding
@@ -80,11 +87,69 @@ func TestBitFlips(t *testing.T) {
 					b[i] ^= 1 << bit
 					got, errs := readAll(t, b, bagfmt.Query{})
 					checkFlip(t, "reader", i, known, len(want), got, errs)
+					got, errs = readAll(t, b, conn1)
+					checkFlip(t, "reader of one connection", i, of1, 10, got, errs)
 					got, errs = scanAll(t, b)
 					checkFlip(t, "scanner", i, known, len(want), got, errs)
 				}
 			}
 		})
+	}
+}
+
+// TestIndexFlips flips bits in the index section. No checksum covers it, so that
+// topics may change; but no message may change or go missing without an error.
+func TestIndexFlips(t *testing.T) {
+	t.Parallel()
+	full := sampleBag(t, bagfmt.CompressionLZ4)
+	want, _ := scanAll(t, full)
+	anon := func(list []msg) (out []msg, count map[msg]int) {
+		count = make(map[msg]int)
+		for _, m := range list {
+			m.Topic = ""
+			out = append(out, m)
+			count[m]++
+		}
+		return out, count
+	}
+	_, known := anon(want)
+	odom, _ := anon(slices.DeleteFunc(slices.Clone(want), func(m msg) bool { return m.Topic != "/odom" }))
+	_, of1 := anon(odom)
+	conn1 := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }}
+	for i := recordsOf(t, full, 7)[0].off; i < len(full); i += sparse {
+		for bit := range 8 {
+			b := slices.Clone(full)
+			b[i] ^= 1 << bit
+			got, errs := readAll(t, b, bagfmt.Query{})
+			got, _ = anon(got)
+			checkFlip(t, "reader", i, known, len(want), got, errs)
+			got, errs = readAll(t, b, conn1)
+			got, _ = anon(got)
+			checkFlip(t, "reader of one connection", i, of1, len(odom), got, errs)
+		}
+	}
+}
+
+// TestIndexTwice has the index of one connection twice in a chunk, and in a chunk
+// info: the other connection must not be lost without a word.
+func TestIndexTwice(t *testing.T) {
+	t.Parallel()
+	full := sampleBag(t, bagfmt.CompressionNone)
+	index, infos := recordsOf(t, full, 4), recordsOf(t, full, 6)
+	if index[0].data == nil || len(index[0].data) != len(index[1].data) {
+		t.Fatal("the sample has changed")
+	}
+	for id := range bagfmt.ConnID(3) {
+		q := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == id }}
+		b := setU32(full, index[1].fields["conn"], 0)
+		msgs, errs := readAll(t, b, q)
+		var c *bagfmt.CorruptError
+		if len(msgs) != 10 || len(errs) != 1 || !errors.As(errs[0], &c) || c.Offset != int64(index[1].off) || !c.Recovered {
+			t.Errorf("connection %d: %d messages, %v", id, len(msgs), errs)
+		}
+	}
+	if _, err := openBag(setU32(full, infos[0].dataAt+4+8, 0)); !errors.Is(err, bagfmt.ErrCorrupt) {
+		t.Errorf("connection twice in a chunk info: %v", err)
 	}
 }
 
@@ -470,5 +535,50 @@ func TestReadErrors(t *testing.T) {
 				t.Errorf("after %d bytes, again: %v", n, again)
 			}
 		}
+	}
+}
+
+// TestCrowdedIndex has many index entries that point at the same records, so that
+// reading them one by one would take minutes.
+func TestCrowdedIndex(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	conn := rec(fields.List{{Key: "op", Value: "\x07"}, {Key: "conn", Value: u32s(0)}, {Key: "topic", Value: conns[0].Topic}}, fields.List(conns[0].Header).Append(nil))
+	message := func(more ...fields.Field) []byte {
+		return rec(append(fields.List{{Key: "op", Value: "\x02"}, {Key: "conn", Value: u32s(0)}, {Key: "time", Value: u32s(1, 0)}}, more...), []byte("data"))
+	}
+	var long []fields.Field
+	for range 20_000 {
+		long = append(long, fields.Field{Key: "k", Value: ""})
+	}
+	tests := map[string]struct {
+		chunk []byte
+		good  bool
+	}{
+		"one connection record":  {slices.Concat(conn, message()), true},
+		"16 connection records":  {slices.Concat(bytes.Repeat(conn, 16), message()), true},
+		"17 connection records":  {slices.Concat(bytes.Repeat(conn, 17), message()), false},
+		"long run":               {slices.Concat(bytes.Repeat(conn, 23_590), message()), false},
+		"message with many keys": {message(long...), false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			count := uint32(20_000)
+			if tc.good {
+				count = 1
+			}
+			one := bomb(t, bagfmt.CompressionNone, tc.chunk, uint32(len(tc.chunk)))
+			head, tail := recordsOf(t, one, 3)[0], recordsOf(t, one, 7)[0].off
+			index := rec(fields.List{{Key: "op", Value: "\x04"}, {Key: "ver", Value: u32s(1)}, {Key: "conn", Value: u32s(0)}, {Key: "count", Value: u32s(count)}},
+				bytes.Repeat([]byte(u32s(1, 0, 0)), int(count)))
+			b := slices.Concat(one[:tail], index, one[tail:])
+			b = setU64(b, head.fields["index_pos"], uint64(tail+len(index)))
+			b = setU32(b, len(b)-4, count)
+			msgs, errs := readAll(t, b, bagfmt.Query{})
+			if len(msgs) != 1 || (len(errs) == 0) != tc.good {
+				t.Errorf("%d messages, %v", len(msgs), errs)
+			}
+		})
 	}
 }

@@ -97,7 +97,7 @@ func (c *Cursor) Next() (*Message, error) {
 		}
 		e := x.entries[x.next]
 		share := x.share
-		_, _, frame, err := messageAt(x.data, int64(e.offset))
+		_, _, frame, _, err := messageAt(x.data, int64(e.offset))
 		c.tick++
 		x.used = c.tick
 		x.next++

@@ -74,11 +74,13 @@ type chunkPlace struct {
 // chunkLoader reads chunks and their indexes. It keeps buffers and codecs from one
 // call to the next and is not for concurrent use.
 type chunkLoader struct {
-	head   []byte
-	stored []byte
-	s      *stream
-	unpack decompressor
-	once   bool // no second call of entries follows: take no larger buffer than this one needs
+	head     []byte
+	stored   []byte
+	s        *stream
+	unpack   decompressor
+	expect   []uint64 // by index in Reader.conns: messages the chunk info promises, +1; 0 = no index data to come
+	expectOf int      // the chunk that expect is about
+	once     bool     // no second call of entries follows: take no larger buffer than this one needs
 }
 
 const firstHeadBytes = 512 // more than the header of any known writer's chunk record
@@ -163,6 +165,7 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	default:
 		l.s.reset(section, at)
 	}
+	l.promise(r, i)
 	for n := 0; n < len(r.chunks[i].Counts); {
 		start := l.s.off
 		var h recordHeader
@@ -183,7 +186,7 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 			continue
 		}
 		n++
-		if dst, err = l.indexData(r, i, &h, start, keep, dst); err != nil {
+		if dst, err = l.indexData(r, &h, start, keep, dst); err != nil {
 			return dst, err
 		}
 	}
@@ -191,8 +194,22 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	return dst, nil
 }
 
+// promise notes which index data records chunk i has to have.
+func (l *chunkLoader) promise(r *Reader, i int) {
+	if l.expect == nil {
+		l.expect = make([]uint64, len(r.conns))
+	}
+	for _, n := range r.chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
+		l.expect[r.byID[n.Conn.ID]] = 0
+	}
+	l.expectOf = i
+	for _, n := range r.chunks[i].Counts {
+		l.expect[r.byID[n.Conn.ID]] = uint64(n.Count) + 1
+	}
+}
+
 // indexData adds the entries of one index data record to dst.
-func (l *chunkLoader) indexData(r *Reader, i int, h *recordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *chunkLoader) indexData(r *Reader, h *recordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	if h.ver != indexVersion {
 		return dst, corrupt(start, OpIndexData, "version %d, want %d", h.ver, indexVersion)
 	}
@@ -200,14 +217,13 @@ func (l *chunkLoader) indexData(r *Reader, i int, h *recordHeader, start int64, 
 	if !known {
 		return dst, corrupt(start, OpIndexData, "index of unknown connection %d", h.conn)
 	}
-	var count int64
-	for _, n := range r.chunks[i].Counts {
-		if n.Conn.ID == h.conn {
-			count += int64(n.Count)
-		}
-	}
-	if count != int64(h.count) {
-		return dst, corrupt(start, OpIndexData, "%d messages of connection %d, the chunk info says %d", h.count, h.conn, count)
+	switch promised := l.expect[conn]; promised {
+	case 0: // what was in its place is missing
+		return dst, corrupt(start, OpIndexData, "connection %d again, or not in the chunk info", h.conn)
+	case uint64(h.count) + 1:
+		l.expect[conn] = 0
+	default:
+		return dst, corrupt(start, OpIndexData, "%d messages of connection %d, the chunk info says %d", h.count, h.conn, promised-1)
 	}
 	if _, err := l.s.indexData(h, start, keep[conn]); err != nil || !keep[conn] {
 		return dst, err
@@ -320,13 +336,23 @@ func (r *Reader) count(i int, keep []bool) uint64 {
 	return sum
 }
 
+// headerShare bounds the header bytes that all entries of a chunk may make us parse
+// to that many times its data. Entries of a sound index point at different messages.
+const headerShare = 4
+
+var errCrowded = errors.New("many entries point at the same records")
+
 // verify checks that entries point at messages of their connections. The time of
 // an entry counts, as for stock's player, unless the chunk has a checksum: then
 // the time in the chunk is known to be right.
 func (l *chunkLoader) verify(r *Reader, entries []indexEntry, data []byte, checked bool) error {
+	budget := headerShare*len(data) + maxHeaderBytes
 	for _, e := range entries {
-		id, t, _, err := messageAt(data, int64(e.offset))
+		id, t, _, parsed, err := messageAt(data, int64(e.offset))
+		budget -= parsed
 		switch {
+		case budget < 0:
+			return errCrowded
 		case err != nil:
 			return fmt.Errorf("record at %d: %w", e.offset, err)
 		case id != r.conns[e.conn].ID:

@@ -220,8 +220,26 @@ func (r *Reader) addChunk(h *recordHeader, data []byte, at int64, table *connTab
 		}
 		all = append(all, ConnCount{c, binary.LittleEndian.Uint32(data[4:])})
 	}
+	if id, twice := repeated(all[first:]); twice {
+		return nil, corrupt(at, OpChunkInfo, "connection %d twice", id)
+	}
 	r.chunks = append(r.chunks, ChunkInfo{int64(h.chunkPos), h.start, h.end, slices.Clip(all[first:])})
 	return all, nil
+}
+
+// repeated finds a connection that is in counts more than once.
+func repeated(counts []ConnCount) (id ConnID, found bool) {
+	byID := func(a, b ConnCount) int { return cmp.Compare(a.Conn.ID, b.Conn.ID) }
+	if !slices.IsSortedFunc(counts, byID) { // C++ and we sort, Python does not
+		counts = slices.Clone(counts)
+		slices.SortFunc(counts, byID)
+	}
+	for i := 1; i < len(counts); i++ {
+		if id = counts[i].Conn.ID; id == counts[i-1].Conn.ID {
+			return id, true
+		}
+	}
+	return 0, false
 }
 
 // summarize computes what covers all chunks.
@@ -325,7 +343,7 @@ func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 			continue
 		}
 		m := Message{Conn: r.conns[at], Time: x.entries[n].time()}
-		if _, _, m.Frame, err = messageAt(x.data, int64(x.entries[n].offset)); err != nil {
+		if _, _, m.Frame, _, err = messageAt(x.data, int64(x.entries[n].offset)); err != nil {
 			return nil, corrupt(r.chunks[i].Pos, OpChunk, "message record at %d: %v", x.entries[n].offset, err)
 		}
 		best, bestChunk = &m, i

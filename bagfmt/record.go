@@ -32,6 +32,7 @@ const (
 	versionPrefix      = "#ROSBAG V"
 	versionLine        = "#ROSBAG V2.0\n"
 	bagHeaderBytes     = 4096 // header and padding, without their length words
+	maxSkippedRecords  = 16   // connection records between where an index entry points and its message; stock's writers put one there
 	messageHeaderBytes = 42   // length word and header of a message record
 	chunkHeadroom      = 64   // chunkHeaderBytes of CompressionNone
 	indexEntryBytes    = 12
@@ -315,27 +316,31 @@ func cutMessage(b []byte) (id ConnID, t Time, frame, rest []byte, ok bool) {
 }
 
 // messageAt finds the message record at offset in the chunk data. As in stock
-// readers, connection records in front of it are skipped.
-func messageAt(data []byte, offset int64) (id ConnID, t Time, frame []byte, err error) {
+// readers, connection records in front of it are skipped, up to maxSkippedRecords.
+// parsed counts the bytes of headers that took more than a glance.
+func messageAt(data []byte, offset int64) (id ConnID, t Time, frame []byte, parsed int, err error) {
 	if offset >= int64(len(data)) {
-		return 0, Time{}, nil, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
+		return 0, Time{}, nil, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
 	}
-	for b := data[offset:]; ; {
+	b := data[offset:]
+	for range maxSkippedRecords + 1 {
 		if id, t, frame, _, ok := cutMessage(b); ok {
-			return id, t, frame, nil
+			return id, t, frame, parsed, nil
 		}
 		var h recordHeader
 		tail, rest, err := cutRecord(b, &h)
+		parsed += min(len(b)-len(rest)-len(tail), maxHeaderBytes) // with an error, no less than was parsed
 		switch {
 		case err != nil:
-			return 0, Time{}, nil, err
+			return 0, Time{}, nil, parsed, err
 		case h.op == OpMessage:
-			return h.conn, h.time, tail, nil
+			return h.conn, h.time, tail, parsed, nil
 		case h.op != OpConnection && h.op != opMessageDefinition:
-			return 0, Time{}, nil, fmt.Errorf("%s record instead of a message", h.op)
+			return 0, Time{}, nil, parsed, fmt.Errorf("%s record instead of a message", h.op)
 		}
 		b = rest
 	}
+	return 0, Time{}, nil, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
 }
 
 // sized returns the length of the length-prefixed block at the start of b, its
