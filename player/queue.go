@@ -19,6 +19,7 @@ type item struct {
 	route *route
 	frame []byte
 	stamp bagfmt.Time
+	share int           // bytes of memory that the frame keeps, see bagfmt.Message.Share
 	pos   time.Duration // since the first message of the pass
 	pass  int
 }
@@ -69,7 +70,7 @@ func (q *queue) push(ctx context.Context, it item) bool {
 
 // cost is what an item counts against maxBytes. A frame keeps its whole chunk in
 // memory, so of a topic that is rare in its bag each message costs more.
-func (it *item) cost() int { return max(len(it.frame), it.route.bag.share) }
+func (it *item) cost() int { return max(len(it.frame), it.share) }
 
 func (q *queue) append(it item) {
 	if q.count == len(q.items) {

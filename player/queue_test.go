@@ -58,7 +58,7 @@ func TestQueueBounds(t *testing.T) {
 func TestQueueCountsChunkShare(t *testing.T) {
 	t.Parallel()
 	it := testItem(8)
-	it.route.bag.share = 700_000
+	it.share = 700_000
 	if got := it.cost(); got != 700_000 {
 		t.Errorf("cost %d, want the share of the chunk", got)
 	}

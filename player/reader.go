@@ -40,7 +40,7 @@ func (r *reader) run(ctx context.Context) {
 				zero = m.Time
 			}
 			count++
-			it := item{route: route, frame: m.Frame, stamp: m.Time, pos: m.Time.Sub(zero), pass: pass}
+			it := item{route: route, frame: m.Frame, share: m.Share, stamp: m.Time, pos: m.Time.Sub(zero), pass: pass}
 			if !r.queue.push(ctx, it) {
 				return
 			}
