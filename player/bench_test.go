@@ -25,7 +25,7 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 		messages = append(messages, TestMessage{c, time.Duration(i) * 100 * time.Microsecond, string(text)})
 	}
 	o := Options{Bags: OpenTestBags(tb, MakeBag(tb, bagfmt.WriterOptions{Compression: z}, messages...)), Log: zap.NewNop()}
-	p, err := newPlan(&o, newFakeGraph().Resolve)
+	p, err := newPlan(tb.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		tb.Fatal(err)
 	}

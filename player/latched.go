@@ -1,6 +1,7 @@
 package player
 
 import (
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -13,47 +14,41 @@ type latchedMessage struct {
 	frame []byte
 }
 
-// latchedBefore finds the last message before the window of each selected latched
-// connection. A message exactly at the start is in the window and is not found
-// here: stock sends it twice. Of several connections of one original publisher,
-// as in split bags, the latest message counts.
-func (p *plan) latchedBefore(damaged func(*DamageError)) []latchedMessage {
-	if p.start.IsZero() {
+// lastBefore finds the last message of a latched connection before the window. A
+// message exactly at the start is in the window and is not found here: stock sends
+// it twice.
+func (p *plan) lastBefore(b *bagPlan, c *bagfmt.Connection) *bagfmt.Message {
+	m, err := b.reader.LastBefore(c.ID, p.start.Add(-time.Nanosecond))
+	if err != nil {
+		p.damage = append(p.damage, &DamageError{Bag: b.name, Messages: 1, Err: err})
 		return nil
 	}
-	type found struct {
-		time  bagfmt.Time
-		index int
+	return m
+}
+
+// stateBefore collects the state before the window. Of several connections of one
+// original publisher, as in split bags, the latest message counts.
+type stateBefore struct {
+	messages []latchedMessage
+	times    []bagfmt.Time // of messages
+}
+
+func (s *stateBefore) add(r *route, m *bagfmt.Message) {
+	if r.reason != "" {
+		r.skipped.Add(1)
+		return
 	}
-	before := p.start.Add(-time.Nanosecond)
-	var all []latchedMessage
-	newest := map[*source]found{}
-	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
-			r := b.routes[c]
-			if r == nil || r.reason != "" || !c.Header.Latching() {
-				continue
-			}
-			m, err := b.reader.LastBefore(c.ID, before)
-			if err != nil {
-				damaged(b.damage(err))
-				continue
-			}
-			if m == nil {
-				continue
-			}
-			was, ok := newest[r.source]
-			switch {
-			case !ok:
-				newest[r.source] = found{m.Time, len(all)}
-				all = append(all, latchedMessage{r, m.Frame})
-			case !m.Time.Before(was.time):
-				newest[r.source] = found{m.Time, was.index}
-				all[was.index] = latchedMessage{r, m.Frame}
-			}
-		}
+	// A copy: it is kept to the end with Options.Loop, and would keep its chunk.
+	l := latchedMessage{r, slices.Clone(m.Frame)}
+	at := slices.IndexFunc(s.messages, func(o latchedMessage) bool {
+		return o.route.topic == r.topic && o.route.key() == r.key()
+	})
+	switch {
+	case at < 0:
+		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
+	case !m.Time.Before(s.times[at]):
+		s.messages[at], s.times[at] = l, m.Time
 	}
-	return all
 }
 
 // publishLatched publishes the state before the window, once at the start. When

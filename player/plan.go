@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,13 +24,16 @@ type plan struct {
 	topics []*topic // in the order of their first connection
 	start  bagfmt.Time
 	end    bagfmt.Time // inclusive; zero = open
+	last   bagfmt.Time // of what will be played; zero if it cannot be told
+
+	latched []latchedMessage
+	damage  []*DamageError // that planning came across
 }
 
 // bagPlan is the part of one bag.
 type bagPlan struct {
 	*Bag
 	routes map[*bagfmt.Connection]*route // those selected
-	share  int                           // bytes of chunk memory for each selected message, an estimate
 }
 
 // topic is a topic as published.
@@ -81,8 +85,9 @@ func (r *route) publish(frame []byte) {
 }
 
 // newPlan selects connections and sorts them into topics. resolve turns a topic
-// name into the one to publish under.
-func newPlan(o *Options, resolve func(string) (string, error)) (*plan, error) {
+// name into the one to publish under. It reads from the bags and returns early,
+// with the error of ctx, when that ends between two reads.
+func newPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (*plan, error) {
 	p := &plan{log: o.Log}
 	earliest, ok := earliestStart(o.Bags)
 	if !ok {
@@ -94,23 +99,38 @@ func newPlan(o *Options, resolve func(string) (string, error)) (*plan, error) {
 		p.end = p.start.Add(o.Duration)
 	}
 	found := false
+	state := stateBefore{}
 	for _, bag := range o.Bags {
 		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
-		present := p.connectionsInWindow(bag.reader)
+		present := p.connectionsInWindow(ctx, bag.reader)
 		for _, c := range bag.reader.Connections() {
-			if !selected(o.Topics, c.Topic) || !present[c] && (o.Start == 0 || !c.Header.Latching()) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if !selected(o.Topics, c.Topic) {
 				continue
+			}
+			var before *bagfmt.Message
+			if o.Start > 0 && c.Header.Latching() {
+				before = p.lastBefore(b, c)
+			}
+			if !present[c] && before == nil {
+				continue // nothing to say: nobody should wait for it
 			}
 			found = found || present[c]
 			b.routes[c] = p.route(b, c, o.Prefix, resolve)
+			if before != nil {
+				state.add(b.routes[c], before)
+			}
 		}
-		b.share = b.chunkShare()
 	}
 	if !found {
 		return nil, ErrNoMessages
 	}
-	return p, nil
+	p.latched = state.messages
+	p.last = p.lastStamp(ctx)
+	return p, ctx.Err()
 }
 
 func earliestStart(bags []*Bag) (t bagfmt.Time, ok bool) {
@@ -180,131 +200,4 @@ func (r *route) unplayable(log *zap.Logger, reason string) {
 	r.topic, r.reason = nil, reason
 	log.Warn("connection cannot be played", zap.String("topic", r.name), zap.String("type", r.conn.Header.Type()),
 		zap.String("bag", r.bag.name), zap.String("callerid", r.conn.Header.CallerID()), zap.String("reason", reason))
-}
-
-// maxProbed bounds how many chunks are read only to learn which connections have
-// messages in a window that cuts them. In an ordinary bag the window cuts two.
-const maxProbed = 4
-
-// connectionsInWindow returns the connections that have messages in the window.
-// Chunk infos tell for all chunks but those that the window cuts: these are read.
-// When they are many, or damaged, their connections count as present.
-func (p *plan) connectionsInWindow(r *bagfmt.Reader) map[*bagfmt.Connection]bool {
-	present := map[*bagfmt.Connection]bool{}
-	var cut []bagfmt.ChunkInfo
-	for _, chunk := range r.Chunks() {
-		switch {
-		case chunk.End.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.Start):
-		case chunk.Start.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.End):
-			cut = append(cut, chunk)
-		default:
-			for _, n := range chunk.Counts {
-				if n.Count > 0 {
-					present[n.Conn] = true
-				}
-			}
-		}
-	}
-	for _, chunk := range cut {
-		missing := map[*bagfmt.Connection]bool{}
-		for _, n := range chunk.Counts {
-			if n.Count > 0 && !present[n.Conn] {
-				missing[n.Conn] = true
-			}
-		}
-		if len(missing) > 0 && (len(cut) > maxProbed || !probe(r, p.within(chunk, missing), len(missing), present)) {
-			for c := range missing {
-				present[c] = true
-			}
-		}
-	}
-	return present
-}
-
-// within selects messages of the wanted connections from the part of a chunk's
-// time that lies in the window.
-func (p *plan) within(chunk bagfmt.ChunkInfo, wanted map[*bagfmt.Connection]bool) bagfmt.Query {
-	q := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return wanted[c] }, Start: chunk.Start, End: chunk.End}
-	if q.Start.Before(p.start) {
-		q.Start = p.start
-	}
-	if !p.end.IsZero() && p.end.Before(q.End) {
-		q.End = p.end
-	}
-	return q
-}
-
-// probe adds the connections of the messages of q to present, and stops when it
-// has seen all. It reports false when it cannot tell.
-func probe(r *bagfmt.Reader, q bagfmt.Query, wanted int, present map[*bagfmt.Connection]bool) bool {
-	for m, err := range r.All(q) {
-		if err != nil {
-			return false
-		}
-		if !present[m.Conn] {
-			present[m.Conn] = true
-			if wanted--; wanted == 0 {
-				break
-			}
-		}
-	}
-	return true
-}
-
-// chunkShare estimates how much chunk memory one selected message keeps alive,
-// from the chunk that holds the most messages.
-func (b *bagPlan) chunkShare() int {
-	most, bytes, kept := uint64(0), int64(0), uint64(1)
-	for i, chunk := range b.reader.Chunks() {
-		var all, selected uint64
-		for _, n := range chunk.Counts {
-			all += uint64(n.Count)
-			if b.routes[n.Conn] != nil {
-				selected += uint64(n.Count)
-			}
-		}
-		if all <= most || selected == 0 {
-			continue
-		}
-		if h, err := b.reader.ChunkHeader(i); err == nil {
-			most, bytes, kept = all, h.UncompressedBytes, selected
-		}
-	}
-	return int(bytes / int64(kept))
-}
-
-// last returns the stamp of the last message that will be played. It reads the
-// chunks that end latest, until no other can hold a later message.
-func (p *plan) last() bagfmt.Time {
-	var best bagfmt.Time
-	for _, b := range p.bags {
-		chunks := slices.Clone(b.reader.Chunks())
-		slices.SortFunc(chunks, func(x, y bagfmt.ChunkInfo) int { return y.End.Compare(x.End) })
-		for _, chunk := range chunks {
-			if chunk.End.Before(p.start) || !best.Before(chunk.End) {
-				break
-			}
-			if !p.end.IsZero() && (p.end.Before(chunk.Start) || !best.Before(p.end)) {
-				continue
-			}
-			wanted := map[*bagfmt.Connection]bool{}
-			for _, n := range chunk.Counts {
-				if r := b.routes[n.Conn]; n.Count > 0 && r != nil && r.reason == "" {
-					wanted[n.Conn] = true
-				}
-			}
-			if len(wanted) == 0 {
-				continue
-			}
-			for m, err := range b.reader.All(p.within(chunk, wanted)) {
-				if err != nil {
-					break // the length is for display only; play will report the damage
-				}
-				if best.Before(m.Time) {
-					best = m.Time
-				}
-			}
-		}
-	}
-	return best
 }

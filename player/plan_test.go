@@ -16,7 +16,7 @@ func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.Observe
 	t.Helper()
 	core, logs := observer.New(zap.WarnLevel)
 	o.Bags, o.Log = OpenTestBags(t, bags...), zap.New(core)
-	p, err := newPlan(&o, newFakeGraph().Resolve)
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestLastStamp(t *testing.T) {
 			{Options{Duration: 4}, 2},
 		} {
 			p, _ := makePlan(t, tc.o, other, bag)
-			if got := p.last().Sub(testBase); got != tc.want {
+			if got := p.last.Sub(testBase); got != tc.want {
 				t.Errorf("chunks of %d, %v for %v: last at %v, want %v", chunk, tc.o.Topics, tc.o.Duration, got, tc.want)
 			}
 		}
@@ -167,9 +167,8 @@ func TestLatchedBefore(t *testing.T) {
 		series(TestConn{Topic: "/late", Latching: true}, "late", 10, 15))...)
 	bag2 := MakeBag(t, bagfmt.WriterOptions{}, series(l2, "next-n2-", 7, 8, 11)...)
 	p, _ := makePlan(t, Options{Start: 10}, bag1, bag2)
-	p.advertise(newFakeGraph(), 0)
 	var got []string
-	for _, l := range p.latchedBefore(func(e *DamageError) { t.Error(e) }) {
+	for _, l := range p.latched {
 		got = append(got, string(l.frame[8:]))
 	}
 	// Neither what is in the window nor what a later message has replaced.

@@ -48,7 +48,8 @@ type Options struct {
 	// OnStart is called once, when play is prepared, with the control of this Run.
 	OnStart func(Control)
 	// OnStatus is called at each change of the phase, and ten times a second. Calls
-	// come one at a time; they do not hold up play.
+	// come one at a time, from a goroutine of their own: one that takes long does not
+	// hold up play. At the end Run waits a second for it and then leaves it behind.
 	OnStatus func(Status)
 }
 
@@ -116,8 +117,11 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 
 // play is Run against a given graph and clock.
 func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) {
-	p, err := newPlan(o, g.Resolve)
-	if err != nil {
+	p, err := patientPlan(ctx, o, g.Resolve)
+	switch {
+	case ctx.Err() != nil:
+		return Summary{Interrupted: true}, nil
+	case err != nil:
 		return Summary{}, err
 	}
 	if o.Clock {
@@ -132,9 +136,10 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 	r.head = &playhead{
 		sleeper:  s,
 		schedule: schedule{rate: o.Rate, immediate: o.Immediate, paused: o.Paused},
+		latched:  p.latched,
 	}
-	if o.Start > 0 {
-		r.head.latched = p.latchedBefore(r.reader.report)
+	for _, e := range p.damage {
+		r.reader.report(e)
 	}
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
@@ -147,4 +152,29 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 		r.head.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
+}
+
+// patientPlan makes the plan. A read that does not return is left behind with its
+// goroutine, soon after ctx has ended: nobody uses that plan any more.
+func patientPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (p *plan, err error) {
+	type result struct {
+		plan *plan
+		err  error
+	}
+	planned := make(chan result, 1)
+	done := make(chan struct{})
+	// owner: patientPlan; ends when all is read, or with ctx.
+	go func() {
+		defer close(done)
+		p, err := newPlan(ctx, o, resolve)
+		planned <- result{p, err}
+	}()
+	select {
+	case r := <-planned:
+		<-done
+		return r.plan, r.err
+	case <-ctx.Done():
+		awaitRead(done, o.Log)
+		return nil, ctx.Err()
+	}
 }

@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,9 +42,20 @@ func (p *plan) advertise(g graph, queueFrames int) {
 				r.unplayable(p.log, reason)
 				continue
 			}
-			r.source = r.topic.source(sourceKey{c.Header.CallerID(), c.Header.Latching()})
+			r.source = r.topic.source(r.key())
 		}
 	}
+	p.latched = slices.DeleteFunc(p.latched, func(l latchedMessage) bool {
+		if l.route.reason != "" {
+			l.route.skipped.Add(1)
+		}
+		return l.route.reason != ""
+	})
+}
+
+// key tells which original publisher the connection belongs to.
+func (r *route) key() sourceKey {
+	return sourceKey{r.conn.Header.CallerID(), r.conn.Header.Latching()}
 }
 
 // source returns the source of one original publisher.

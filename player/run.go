@@ -35,7 +35,6 @@ type run struct {
 func (r *run) perform(ctx context.Context) (Summary, error) {
 	stopWake := context.AfterFunc(ctx, r.head.sleeper.Wake)
 	defer stopWake()
-	last := r.plan.last()
 
 	readCtx, stopReading := context.WithCancel(ctx)
 	read := make(chan struct{})
@@ -44,14 +43,14 @@ func (r *run) perform(ctx context.Context) (Summary, error) {
 		defer close(read)
 		r.reader.run(readCtx)
 	}()
-	defer r.awaitReader(read)
+	defer awaitRead(read, r.o.Log)
 	defer stopReading()
 
 	first, ok := r.queue.peek(ctx)
 	if !ok {
 		return r.nothing(ctx)
 	}
-	r.head.zero, r.head.length = first.stamp, last.Sub(first.stamp)
+	r.head.zero, r.head.length = first.stamp, max(r.plan.last.Sub(first.stamp), 0)
 	if r.o.OnStart != nil {
 		r.o.OnStart(r.head)
 	}
@@ -80,13 +79,14 @@ func (r *run) nothing(ctx context.Context) (Summary, error) {
 	return s, ErrNoMessages
 }
 
-func (r *run) awaitReader(read <-chan struct{}) {
+// awaitRead waits until read is closed, but not for ever.
+func awaitRead(read <-chan struct{}, log *zap.Logger) {
 	grace := time.NewTimer(readerGrace)
 	defer grace.Stop()
 	select {
 	case <-read:
 	case <-grace.C:
-		r.o.Log.Warn("a read of a bag does not return, leaving it behind")
+		log.Warn("a read of a bag does not return, leaving it behind")
 	}
 }
 

@@ -119,7 +119,7 @@ func TestTimeline(t *testing.T) {
 				}
 				o := tc.o
 				o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
-				p, err := newPlan(&o, newFakeGraph().Resolve)
+				p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +149,7 @@ func TestNothingSelected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = OpenTestBags(t, tc.bag), zap.NewNop()
-			if _, err := newPlan(&tc.o, newFakeGraph().Resolve); !errors.Is(err, ErrNoMessages) {
+			if _, err := newPlan(t.Context(), &tc.o, newFakeGraph().Resolve); !errors.Is(err, ErrNoMessages) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
 		})
@@ -165,7 +165,7 @@ func TestDamagedChunk(t *testing.T) {
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := newPlan(&o, newFakeGraph().Resolve)
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestShrunkFile(t *testing.T) {
 	}
 	f.data = data[:cut:cut]
 	o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
-	p, err := newPlan(&o, newFakeGraph().Resolve)
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
 func TestReaderEndsWithContext(t *testing.T) {
 	t.Parallel()
 	o := Options{Bags: OpenTestBags(t, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
-	p, err := newPlan(&o, newFakeGraph().Resolve)
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
