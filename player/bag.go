@@ -66,7 +66,7 @@ func OpenBag(path string) (*Bag, error) {
 // NewBag reads the index section of a bag of size bytes. name is for messages.
 // The caller keeps r usable until Run has returned.
 func NewBag(name string, r io.ReaderAt, size int64) (*Bag, error) {
-	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{})
+	reader, err := bagfmt.NewReader(placedReader{r}, size, bagfmt.ReaderOptions{})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

@@ -186,12 +186,6 @@ func (h *playhead) tick() {
 	h.publishClock(h.lastClock)
 }
 
-func (h *playhead) setPhase(p Phase) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.phase = p
-}
-
 // Pause implements Control.
 func (h *playhead) Pause() bool {
 	h.mu.Lock()
@@ -252,6 +246,10 @@ func (h *playhead) Step() bool {
 func (h *playhead) Status() Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.status()
+}
+
+func (h *playhead) status() Status {
 	pos := min(h.position(), h.length)
 	return Status{
 		Phase:    h.phase,

@@ -264,3 +264,33 @@ func TestAllDamaged(t *testing.T) {
 		}
 	})
 }
+
+// A front end that hangs, as on a frozen terminal, holds up neither play nor its end.
+func TestStatusThatHangs(t *testing.T) {
+	t.Parallel()
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 100*ms)...)
+	for _, phase := range []Phase{PhaseRegister, PhasePlay, PhaseDone} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newFakeGraph()
+			frozen := make(chan struct{})
+			calls := 0
+			s, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), OnStatus: func(s Status) {
+				if s.Phase >= phase {
+					calls++
+					<-frozen
+				}
+			}})
+			if err != nil || s.Messages != 2 || time.Since(g.start) != 100*ms+statusGrace {
+				t.Errorf("phase %d: ended after %v with %+v, %v", phase, time.Since(g.start), s, err)
+			}
+			if d := cmp.Diff("0s /a#1 a0; 100ms /a#1 a1; 100ms drain", strings.Join(g.events, "; ")); d != "" {
+				t.Errorf("phase %d (-want +got):\n%s", phase, d)
+			}
+			close(frozen)
+			synctest.Wait()
+			if calls != 1 {
+				t.Errorf("phase %d: %d calls, want none after Run has returned", phase, calls)
+			}
+		})
+	}
+}

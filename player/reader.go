@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -49,30 +48,4 @@ func (r *reader) run(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// maxDamage bounds how many damaged places are kept and logged. Of a bag that has
-// more, the number is of no interest.
-const maxDamage = 1000
-
-// report keeps and logs one damaged place. The index of a chunk and the chunk may
-// fail for one and the same reason.
-func (r *reader) report(e *DamageError) {
-	r.mu.Lock()
-	n := len(r.damage)
-	known := n >= maxDamage || n > 0 && r.damage[n-1].Error() == e.Error()
-	if !known {
-		r.damage = append(r.damage, e)
-	}
-	r.mu.Unlock()
-	if known {
-		return
-	}
-	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
-}
-
-func (r *reader) damages() []*DamageError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.damage)
 }

@@ -2,17 +2,13 @@ package player
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 const (
-	statusPeriod = 100 * time.Millisecond
 	// A read that the kernel does not finish (a dead file server) cannot be taken
 	// back. Run waits this long for it and then leaves it behind.
 	readerGrace = time.Second
@@ -28,7 +24,7 @@ type run struct {
 	queue  *queue
 	reader *reader
 
-	report sync.Mutex // calls of OnStatus come one at a time
+	status *statusReporter // nil without OnStatus
 }
 
 // perform starts the goroutines and goes through the phases.
@@ -55,16 +51,17 @@ func (r *run) perform(ctx context.Context) (Summary, error) {
 		r.o.OnStart(r.head)
 	}
 
-	statusCtx, stopStatus := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stopStatus()
-	// owner: perform; ends with statusCtx.
-	wg.Go(func() { r.runStatus(statusCtx) })
-
+	if r.o.OnStatus != nil {
+		r.status = newStatusReporter(r.head, r.o.OnStatus)
+		reported := make(chan struct{})
+		// owner: perform; ends after the last phase, unless OnStatus does not return.
+		go func() {
+			defer close(reported)
+			r.status.run()
+		}()
+		defer r.status.end(reported, r.o.Log)
+	}
 	s := r.phases(ctx)
-	stopStatus()
-	wg.Wait()
 	r.enter(PhaseDone)
 	return s, nil
 }
@@ -174,32 +171,11 @@ func wait(ctx context.Context, d time.Duration) {
 
 // enter changes the phase and tells the front end.
 func (r *run) enter(p Phase) {
-	r.head.setPhase(p)
-	r.notify()
-}
-
-func (r *run) notify() {
-	if r.o.OnStatus == nil {
-		return
-	}
-	r.report.Lock()
-	defer r.report.Unlock()
-	r.o.OnStatus(r.head.Status())
-}
-
-func (r *run) runStatus(ctx context.Context) {
-	if r.o.OnStatus == nil {
-		return
-	}
-	t := time.NewTicker(statusPeriod)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			r.notify()
-		case <-ctx.Done():
-			return
-		}
+	r.head.mu.Lock()
+	defer r.head.mu.Unlock()
+	r.head.phase = p
+	if r.status != nil {
+		r.status.entered <- r.head.status() // has room for all phases
 	}
 }
 
@@ -216,13 +192,4 @@ func (r *run) summary() Summary {
 	s.Starved = r.queue.timesStarved()
 	s.Damage = r.reader.damages()
 	return s
-}
-
-func damageFields(e *DamageError) []zap.Field {
-	f := []zap.Field{zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
-	var corrupt *bagfmt.CorruptError
-	if errors.As(e.Err, &corrupt) {
-		f = append(f, zap.Int64("offset", corrupt.Offset))
-	}
-	return f
 }

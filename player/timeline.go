@@ -2,45 +2,10 @@ package player
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
-
-// DamageError says that a part of a bag could not be read. The rest was played.
-type DamageError struct {
-	Bag      string
-	Messages uint64 // lost with it, at most; 0 if that cannot be told
-	Err      error  // with the offset, see bagfmt.CorruptError
-}
-
-// Error implements error.
-func (e *DamageError) Error() string { return fmt.Sprintf("player: bag %s: %v", e.Bag, e.Err) }
-
-// Unwrap returns the cause.
-func (e *DamageError) Unwrap() error { return e.Err }
-
-// damage adds to an error of the bag what chunk infos know about it.
-func (b *bagPlan) damage(err error) *DamageError {
-	e := &DamageError{Bag: b.name, Err: err}
-	var corrupt *bagfmt.CorruptError
-	if !errors.As(err, &corrupt) {
-		return e
-	}
-	chunks := b.reader.Chunks()
-	i := slices.IndexFunc(chunks, func(c bagfmt.ChunkInfo) bool { return c.Pos == corrupt.Offset })
-	if i < 0 {
-		return e // not a chunk: nothing is lost yet
-	}
-	for _, n := range chunks[i].Counts {
-		if b.routes[n.Conn] != nil {
-			e.Messages += uint64(n.Count)
-		}
-	}
-	return e
-}
 
 // timeline merges the selected messages of all bags by time. Messages with the
 // same stamp come in the order of the bags, and within a bag in that of the file.

@@ -1,9 +1,12 @@
 package player
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,4 +236,74 @@ func TestReaderEndsWithContext(t *testing.T) {
 	r.queue.pop(ctx)
 	cancel()
 	<-done
+}
+
+// Whatever makes a chunk unreadable, what is lost with it is counted; a damaged
+// index costs nothing.
+func TestLossesOfAChunk(t *testing.T) {
+	t.Parallel()
+	errDisk := errors.New("disk")
+	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
+	chunks := OpenTestBags(t, data)[0].reader.Chunks()
+	pos := chunks[1].Pos
+	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
+	tests := map[string]struct {
+		damage   func(data []byte)
+		fault    func(off int64, n int) error
+		messages []uint64 // lost, for each damage
+		played   int
+		wantErr  error
+	}{
+		"sound": {played: 4},
+		"index, rebuilt from the chunk": {
+			damage: func(data []byte) { data[indexAt+4] = 9 },
+			played: 4,
+		},
+		"read error in the chunk": {
+			fault: func(off int64, n int) error {
+				if middle := pos + 50<<10; off <= middle && middle < off+int64(n) {
+					return errDisk
+				}
+				return nil
+			},
+			messages: []uint64{1}, played: 3, wantErr: errDisk,
+		},
+		"chunk beyond the limit": {
+			damage: func(data []byte) {
+				// The length of the chunk's data, behind its header.
+				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:]))
+				binary.LittleEndian.PutUint32(data[at:], 1<<31-16)
+			},
+			messages: []uint64{1}, played: 3,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := slices.Clone(data)
+			b, f := openFaulty(t, data)
+			if tc.damage != nil {
+				tc.damage(data)
+			}
+			f.fault = tc.fault
+			o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
+			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &reader{plan: p, queue: newQueue(1<<30, 1<<10)}
+			r.run(t.Context())
+			var lost []uint64
+			for _, e := range r.damages() {
+				lost = append(lost, e.Messages)
+				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) {
+					t.Errorf("got %v, want %v", e, tc.wantErr)
+				}
+			}
+			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damages(), d)
+			}
+		})
+	}
 }

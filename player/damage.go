@@ -1,0 +1,132 @@
+package player
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// DamageError says that a part of a bag could not be read. The rest was played.
+type DamageError struct {
+	Bag      string
+	Messages uint64 // lost with it, at most; 0 if that cannot be told
+	Err      error  // with the offset, see bagfmt.CorruptError and bagfmt.LimitError
+}
+
+// Error implements error.
+func (e *DamageError) Error() string { return fmt.Sprintf("player: bag %s: %v", e.Bag, e.Err) }
+
+// Unwrap returns the cause.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// lossless reports whether all messages were played in spite of the damage.
+func (e *DamageError) lossless() bool {
+	var corrupt *bagfmt.CorruptError
+	return errors.As(e.Err, &corrupt) && corrupt.Recovered
+}
+
+// damage adds to an error of the bag what chunk infos know about it.
+func (b *bagPlan) damage(err error) *DamageError {
+	e := &DamageError{Bag: b.name, Err: err}
+	offset, ok := offsetOf(err)
+	if !ok || e.lossless() {
+		return e
+	}
+	// The place may be in the index records behind a chunk: the chunk is lost, too.
+	var chunk *bagfmt.ChunkInfo
+	for i, c := range b.reader.Chunks() {
+		if c.Pos <= offset && (chunk == nil || chunk.Pos < c.Pos) {
+			chunk = &b.reader.Chunks()[i]
+		}
+	}
+	if chunk == nil {
+		return e
+	}
+	for _, n := range chunk.Counts {
+		if b.routes[n.Conn] != nil {
+			e.Messages += uint64(n.Count)
+		}
+	}
+	return e
+}
+
+// offsetOf returns the place in the file that an error of bagfmt is about.
+func offsetOf(err error) (offset int64, ok bool) {
+	var (
+		corrupt *bagfmt.CorruptError
+		limit   *bagfmt.LimitError
+		read    *readError
+	)
+	switch {
+	case errors.As(err, &corrupt):
+		return corrupt.Offset, true
+	case errors.As(err, &limit):
+		return limit.Offset, true
+	case errors.As(err, &read):
+		return read.offset, true
+	}
+	return 0, false
+}
+
+// readError is the error of a read with its place, which that of a file lacks.
+type readError struct {
+	offset int64
+	err    error
+}
+
+func (e *readError) Error() string { return e.err.Error() }
+
+func (e *readError) Unwrap() error { return e.err }
+
+// placedReader adds the place to errors but the end of the file.
+type placedReader struct{ io.ReaderAt }
+
+func (r placedReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = &readError{off, err}
+	}
+	return n, err
+}
+
+// maxDamage bounds how many damaged places are kept and logged. Of a bag that has
+// more, the number is of no interest.
+const maxDamage = 1000
+
+// report keeps and logs one damaged place. Planning may have come across it, too.
+func (r *reader) report(e *DamageError) {
+	if e.lossless() {
+		r.plan.log.Warn("index of a chunk is damaged, the chunk itself is played", damageFields(e)...)
+		return
+	}
+	r.mu.Lock()
+	known := len(r.damage) >= maxDamage ||
+		slices.ContainsFunc(r.damage, func(d *DamageError) bool { return d.Error() == e.Error() && d.Messages >= e.Messages })
+	if !known {
+		r.damage = append(r.damage, e)
+	}
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
+}
+
+func (r *reader) damages() []*DamageError {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.damage)
+}
+
+func damageFields(e *DamageError) []zap.Field {
+	f := []zap.Field{zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
+	if offset, ok := offsetOf(e.Err); ok {
+		f = append(f, zap.Int64("offset", offset))
+	}
+	return f
+}
