@@ -71,7 +71,8 @@ type Message struct {
 	Frame []byte
 	// Share is what the message costs in memory while it is kept: the bytes of its
 	// unpacked chunk, which any Frame of the chunk keeps alive, divided by the number
-	// of messages that the Query selected from it, rounded up. A Scanner, which does
+	// of messages that the Query selected from it, rounded up; by LastBefore, which
+	// selects one, all of them. A Scanner, which does
 	// not know that number beforehand, leaves it 0.
 	Share int
 }

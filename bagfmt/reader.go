@@ -310,45 +310,77 @@ func (r *Reader) All(q Query) iter.Seq2[*Message, error] {
 // LastBefore returns the latest message of a connection with a time of at most t,
 // the last one in the file if several have that time, nil if there is none. It
 // reads no more than it needs, newest chunk first.
+//
+// An error says that a chunk which may hold a later message could not be read, the
+// first one if there are several; the message is then the latest of the others, nil
+// if they have none. A damaged index of which nothing was lost is no error.
 func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 	at, ok := r.byID[conn]
 	if !ok {
 		return nil, nil //nolint:nilnil // no such message is no error
 	}
-	keep := make([]bool, len(r.conns))
-	keep[at] = true
-	var l chunkLoader
-	var best *Message
-	bestChunk := 0
+	s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns))}
+	s.keep[at] = true
+	var failed error
 	for _, i := range r.chunksOf(r.conns[at], t) {
-		if best != nil && r.chunks[i].End.Before(best.Time) {
+		if s.best != nil && r.chunks[i].End.Before(s.best.Time) {
 			break
 		}
-		entries, err := l.entries(r, i, keep, nil)
-		if err != nil && !errors.Is(err, ErrCorrupt) {
-			return nil, err
+		if err := s.chunk(i); err != nil && failed == nil {
+			failed = err
 		}
-		x := &cursorChunk{number: i, entries: entries, damaged: asCorrupt(err)}
-		n := lastAt(entries, t)
-		if x.damaged == nil && n < 0 {
-			continue
-		}
-		if best != nil && n >= 0 && cmp.Or(entries[n].time().Compare(best.Time), cmp.Compare(i, bestChunk)) < 0 {
-			continue
-		}
-		if err := l.load(r, x, keep, Query{}); x.data == nil {
-			return nil, err
-		}
-		if n = lastAt(x.entries, t); n < 0 { // they may come from the chunk itself now
-			continue
-		}
-		m := Message{Conn: r.conns[at], Time: x.entries[n].time()}
-		if _, _, m.Frame, _, err = messageAt(x.data, int64(x.entries[n].offset)); err != nil {
-			return nil, corrupt(r.chunks[i].Pos, OpChunk, "message record at %d: %v", x.entries[n].offset, err)
-		}
-		best, bestChunk = &m, i
 	}
-	return best, nil
+	return s.best, failed
+}
+
+// lastSearch is the state of LastBefore.
+type lastSearch struct {
+	r    *Reader
+	t    Time
+	keep []bool
+	load chunkLoader
+	best *Message
+	from int // the chunk of best
+}
+
+// later reports whether e of chunk i comes after best.
+func (s *lastSearch) later(e indexEntry, i int) bool {
+	return s.best == nil || cmp.Or(e.time().Compare(s.best.Time), cmp.Compare(i, s.from)) > 0
+}
+
+// chunk looks for a later message than best in chunk i. It loads the chunk only if
+// the index promises one or cannot be read.
+func (s *lastSearch) chunk(i int) error {
+	entries, err := s.load.entries(s.r, i, s.keep, nil)
+	x := &cursorChunk{number: i, entries: entries, damaged: asCorrupt(err)}
+	if err != nil && x.damaged == nil {
+		return err
+	}
+	if x.damaged == nil {
+		if n := lastAt(entries, s.t); n < 0 || !s.later(entries[n], i) {
+			return nil
+		}
+	}
+	err = s.load.load(s.r, x, s.keep, Query{})
+	if x.data == nil {
+		return err
+	}
+	if bad := asCorrupt(err); bad != nil && bad.Recovered {
+		err = nil
+	}
+	// If the index was bad the entries come from the chunk itself now.
+	n := lastAt(x.entries, s.t)
+	if n < 0 || !s.later(x.entries[n], i) {
+		return err
+	}
+	e := x.entries[n]
+	_, _, frame, _, wrong := messageAt(x.data, int64(e.offset))
+	if wrong != nil { // load checked it: the memory would have to be broken
+		return corrupt(s.r.chunks[i].Pos, OpChunk, "message record at %d: %v", e.offset, wrong)
+	}
+	s.best = &Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frame, Share: len(x.data)}
+	s.from = i
+	return err
 }
 
 // chunksOf lists the chunks that hold messages of c and begin at t or before, the

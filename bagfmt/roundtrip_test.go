@@ -312,3 +312,49 @@ func TestTime(t *testing.T) {
 		t.Error("Compare is wrong")
 	}
 }
+
+// TestLastBeforeDamaged has a newer message in one chunk and damage to another one
+// that is looked at after it.
+func TestLastBeforeDamaged(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	msgs := []msg{
+		{"/imu", bagfmt.Time{Sec: 10}, strings.Repeat("a", 600)},
+		{"/odom", bagfmt.Time{Sec: 20}, strings.Repeat("b", 600)},
+		{"/imu", bagfmt.Time{Sec: 15}, strings.Repeat("c", 600)},
+		{"/odom", bagfmt.Time{Sec: 30}, strings.Repeat("d", 600)},
+	}
+	full := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1200}, conns[:2], msgs)
+	chunks, index := recordsOf(t, full, 5), recordsOf(t, full, 4)
+	if len(chunks) != 2 || len(index) != 4 {
+		t.Fatalf("%d chunks, %d indexes", len(chunks), len(index))
+	}
+	badIndex := func(b []byte, n int) []byte { return setU32(b, index[n].fields["ver"], 2) }
+	badChunk := func(b []byte, n int) []byte { return setU32(b, chunks[n].dataAt+60, 99) }
+	tests := map[string]struct {
+		bag  []byte
+		want uint32 // 0: no message
+		bad  bool
+	}{
+		"sound":                     {full, 15, false},
+		"older index":               {badIndex(full, 0), 15, false},
+		"newer index":               {badIndex(full, 2), 15, false},
+		"older chunk, not needed":   {badChunk(full, 0), 15, false},
+		"newer chunk":               {badChunk(full, 1), 10, true},
+		"older chunk and its index": {badIndex(badChunk(full, 0), 0), 15, true},
+		"both chunks":               {badChunk(badChunk(full, 0), 1), 0, true},
+	}
+	for name, tc := range tests {
+		r, err := openBag(tc.bag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := r.LastBefore(0, bagfmt.Time{Sec: 100})
+		if (err != nil) != tc.bad || err != nil && !errors.Is(err, bagfmt.ErrCorrupt) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if got := m; (got == nil) != (tc.want == 0) || got != nil && got.Time.Sec != tc.want {
+			t.Errorf("%s: got %v, want the one at %d", name, got, tc.want)
+		}
+	}
+}
