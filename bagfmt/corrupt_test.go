@@ -531,8 +531,8 @@ func TestReadErrors(t *testing.T) {
 			t.Errorf("after %d bytes: %v, want the injected error", n, err)
 		}
 		if s != nil {
-			if _, again := s.Next(); !errors.Is(again, errInjected) {
-				t.Errorf("after %d bytes, again: %v", n, again)
+			if _, again := s.Next(); !errors.Is(again, io.EOF) || errors.Is(again, errInjected) {
+				t.Errorf("after %d bytes, again: %v, want the end", n, again)
 			}
 		}
 	}

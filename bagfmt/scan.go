@@ -28,7 +28,7 @@ type Scanner struct {
 	conns   connTable
 	load    chunkLoader
 	walk    chunkWalk
-	chunk   int64 // where the chunk of walk is
+	chunk   int64 // where the last chunk is; walk is in it, or bare records follow it
 	later   error // to report once walk is over
 	skip    int64 // bytes to pass over before the next record
 	skipAt  int64 // the record that they belong to
@@ -40,7 +40,7 @@ type Scanner struct {
 	checked bool             // behind means something: the last chunk was read wholly
 	arena   []byte
 	msg     Message
-	final   error
+	final   bool // the end is reached, or what follows cannot be found
 }
 
 // NewScanner reads the version line and the bag header.
@@ -81,8 +81,9 @@ func (s *Scanner) Offset() int64 { return s.good }
 //
 // Another error says what could not be read. A file that ends inside a record is a
 // *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
-// next call goes on behind the damaged record or, if that cannot be found, returns
-// io.EOF. Each fault is reported once, so that the end is always reached.
+// next call goes on behind the damaged record or, if that cannot be found or reading
+// failed, returns io.EOF. Each fault is reported once, so that the end is always
+// reached.
 func (s *Scanner) Next() (*Message, error) {
 	for {
 		m, err := s.fromChunk()
@@ -93,8 +94,8 @@ func (s *Scanner) Next() (*Message, error) {
 			s.later = nil
 			return nil, err
 		}
-		if s.final != nil {
-			return nil, s.final
+		if s.final {
+			return nil, io.EOF
 		}
 		m, err = s.record()
 		if m != nil || err != nil {
@@ -130,17 +131,18 @@ func (s *Scanner) fromChunk() (*Message, error) {
 }
 
 // message returns a message from the record at offset at, nil if its connection is
-// unknown. Of many such messages in a chunk only the first is an error.
+// unknown. Of many such messages of a connection in a chunk, or bare ones behind the
+// record of a chunk that was never completed, only the first is an error.
 func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, error) {
 	c := s.conns.get(h.conn)
 	if c == nil {
 		if s.orphans == nil {
 			s.orphans = make(map[ConnID]int64)
 		}
-		if s.orphans[h.conn] == at {
+		if last, ok := s.orphans[h.conn]; ok && last == s.chunk {
 			return nil, nil //nolint:nilnil // reported before
 		}
-		s.orphans[h.conn] = at
+		s.orphans[h.conn] = s.chunk
 		return nil, corrupt(at, OpMessage, "messages of unknown connection %d", h.conn)
 	}
 	s.msg = Message{Conn: c, Time: h.time, Frame: frame}
@@ -159,7 +161,7 @@ func (s *Scanner) record() (*Message, error) {
 	}
 	if s.complete() {
 		if b, _ := s.s.r.Peek(len(versionPrefix)); string(b) == versionPrefix {
-			s.final = io.EOF
+			s.final = true
 			return nil, corrupt(s.s.off, 0, "another bag starts here")
 		}
 	}
@@ -171,7 +173,7 @@ func (s *Scanner) record() (*Message, error) {
 		}
 		n, end := s.s.length(start, h.op)
 		if end != nil {
-			s.final = io.EOF
+			s.final = true
 		}
 		s.skip, s.skipAt = n, start // the header alone is bad
 		return nil, err
@@ -213,13 +215,10 @@ func (s *Scanner) complete() bool { return s.chunks > 0 && s.infos == s.chunks }
 
 // stop makes io.EOF follow err, which ends the scan.
 func (s *Scanner) stop(err error) error {
-	s.final = io.EOF
+	s.final = true
 	var bad *CorruptError
-	switch {
-	case errors.As(err, &bad) && s.complete():
+	if errors.As(err, &bad) && s.complete() {
 		return io.EOF
-	case bad == nil && !errors.Is(err, io.EOF):
-		s.final = err // reading failed: nobody knows what would follow
 	}
 	return err
 }
@@ -236,6 +235,7 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	}
 	p.stored = n
 	s.chunks++
+	s.chunk = start
 	s.behind, s.checked = 0, false
 	if n == 0 && p.size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
@@ -256,7 +256,6 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 }
 
 func (s *Scanner) readChunk(p *chunkPlace) error {
-	s.chunk = p.pos
 	if p.compression != CompressionNone {
 		stored, err := s.s.grab(p.stored, p.pos, OpChunk)
 		if err != nil {

@@ -237,3 +237,26 @@ func TestKilledRecorder(t *testing.T) {
 		t.Errorf("cut: %d messages, %v", len(got), errs)
 	}
 }
+
+// TestKilledRecorderOrphans damages the connection record of bare messages: that is
+// one fault, and one more for each chunk whose messages are lost by it.
+func TestKilledRecorderOrphans(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	full := writeBag(t, bagfmt.WriterOptions{}, nil, nil)
+	conn := rec(fields.List{{Key: "op", Value: "\x07"}, {Key: "conn", Value: u32s(0)}, {Key: "topic", Value: conns[0].Topic}}, []byte("damaged"))
+	messages := bytes.Repeat(rec(fields.List{{Key: "op", Value: "\x02"}, {Key: "conn", Value: u32s(0)}, {Key: "time", Value: u32s(1, 0)}}, []byte("data")), 10)
+	for chunks := range 3 {
+		b := slices.Concat(full, conn, messages)
+		if chunks > 0 {
+			b = slices.Concat(full, rawChunkHeader(), conn, messages)
+		}
+		if chunks > 1 {
+			b = slices.Concat(b, rawChunkHeader(), messages)
+		}
+		msgs, errs := scanAll(t, b)
+		if want := 1 + max(chunks, 1); msgs != nil || len(errs) != want {
+			t.Errorf("%d chunks: %d errors, want %d: %v", chunks, len(errs), want, errs)
+		}
+	}
+}
