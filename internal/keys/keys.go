@@ -24,6 +24,10 @@ const (
 	wakeContinue = 'c'
 )
 
+// backgroundPoll is how often, in ms, a program in the background looks whether it
+// has got the terminal: the fg of a shell sends no signal to a job that runs.
+const backgroundPoll = 500
+
 // Watch calls handle for each key until ctx or the input ends, and restores the
 // terminal. While the program is in the background it leaves the terminal to
 // others, as touching it would stop the process.
@@ -57,7 +61,6 @@ func Watch(ctx context.Context, in *os.File, handle func(key byte)) error {
 
 	t := terminal{fd: int(in.Fd())}
 	defer t.restore()
-	t.prepare()
 	return t.loop(int(wakeR.Fd()), handle)
 }
 
@@ -104,12 +107,18 @@ func (t *terminal) background() bool {
 // loop hands out keys until the pipe says the end, or the input ends.
 func (t *terminal) loop(wake int, handle func(key byte)) error {
 	buf := make([]byte, 64)
-	for {
+	for wasAway := true; ; {
 		fds := []unix.PollFd{{Fd: int32(wake), Events: unix.POLLIN}, {Fd: int32(t.fd), Events: unix.POLLIN}}
-		if t.background() {
-			fds = fds[:1]
+		timeout := -1
+		away := t.background()
+		switch {
+		case away:
+			fds, timeout = fds[:1], backgroundPoll
+		case wasAway:
+			t.prepare()
 		}
-		if _, err := unix.Poll(fds, -1); err != nil {
+		wasAway = away
+		if _, err := unix.Poll(fds, timeout); err != nil {
 			if errors.Is(err, unix.EINTR) {
 				continue
 			}
@@ -120,7 +129,7 @@ func (t *terminal) loop(wake int, handle func(key byte)) error {
 			if err != nil || n == 0 || buf[n-1] == wakeEnd {
 				return nil //nolint:nilerr // the pipe is ours: it ends when Watch does
 			}
-			t.prepare() // the shell has set its own modes meanwhile
+			wasAway = true // the shell has set its own modes meanwhile
 			continue
 		}
 		if len(fds) < 2 || fds[1].Revents == 0 {

@@ -3,10 +3,14 @@
 package keys_test
 
 import (
+	"bufio"
 	"context"
 	"os"
+	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -16,6 +20,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "shell":
+		os.Exit(shell())
+	case "job":
+		os.Exit(job())
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/signal.loop"))
 }
 
@@ -82,6 +92,84 @@ func TestTerminal(t *testing.T) {
 	}
 	if d := cmp.Diff(before, termios(t, ours)); d != "" {
 		t.Errorf("not restored (-before +after):\n%s", d)
+	}
+}
+
+// roleVariable makes the test program a part of TestForeground.
+const roleVariable = "KEYS_TEST_ROLE"
+
+// shell starts a job in the background of its terminal, waits until the job has
+// settled there, and then brings it to the foreground as the fg of a shell does.
+func shell() int {
+	self, err := os.Executable()
+	if err != nil {
+		return 10
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), roleVariable+"=job")
+	c.Stdin, c.Stderr = os.Stdin, os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := c.StdoutPipe()
+	if err != nil || c.Start() != nil {
+		return 11
+	}
+	lines := bufio.NewReader(out)
+	if _, err := lines.ReadString('\n'); err != nil {
+		return 12
+	}
+	<-time.After(100 * time.Millisecond) // nothing tells from outside that it polls
+	if err := unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, c.Process.Pid); err != nil {
+		return 13
+	}
+	if err := c.Wait(); err != nil {
+		return 14
+	}
+	return 0
+}
+
+// job waits for a key.
+func job() int {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	os.Stdout.WriteString("started\n")
+	code := 1
+	if err := keys.Watch(ctx, os.Stdin, func(key byte) {
+		if key == ' ' {
+			code = 0
+			cancel()
+		}
+	}); err != nil {
+		return 2
+	}
+	return code
+}
+
+// patience bounds what should come within a second.
+const patience = 20 * time.Second
+
+// A program that was started in the background gets keys once it has the terminal,
+// although no signal tells it so.
+func TestForeground(t *testing.T) {
+	t.Parallel()
+	ours, theirs := openTerminal(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), self)
+	c.Env = append(os.Environ(), roleVariable+"=shell")
+	c.Stdin, c.Stderr = ours, os.Stderr
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(patience)
+	for termios(t, ours).Lflag&unix.ICANON != 0 && time.Now().Before(deadline) {
+		<-time.After(10 * time.Millisecond)
+	}
+	theirs.WriteString(" ")
+	if err := c.Wait(); err != nil {
+		t.Errorf("the job got no key: %v", err)
 	}
 }
 
