@@ -218,3 +218,19 @@ func TestSignalsTwice(t *testing.T) {
 	}
 	read(t, filepath.Join(g.dir, "out.bag"))
 }
+
+// TestNohup: a SIGHUP that was ignored at the start, as nohup does, stays ignored.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	f := g.flood("/t", 60)
+	cmd := g.command("/bin/sh", "-c", `trap "" HUP; exec "$0" /t -O out`, filepath.Join(bin, "gorecord"))
+	rec := g.launch("gorecord", cmd)
+	f.waitSent(10)
+	rec.signal(syscall.SIGHUP)
+	f.waitDone()
+	rec.stop()
+	if n := len(read(t, filepath.Join(g.dir, "out.bag"))["/t"].Messages); n != 60 {
+		t.Errorf("%d of 60 messages", n)
+	}
+}
