@@ -106,11 +106,15 @@ type openMessage struct {
 	slot   int32
 	start  int // where its record starts in buf
 	end    int // where it will end
-	// What AbortMessage takes back.
-	undoLen    int
-	undoRecord int // bytes of the connection record written for it
-	undoRepeat bool
-	undoUsed   bool
+	undo   int // length of buf before it began
+	did    firstUse
+}
+
+// firstUse is what use did, for AbortMessage to take back.
+type firstUse struct {
+	added  bool // the connection to the chunk
+	record int  // bytes of its record, 0 if none was written
+	repeat bool // the file held that record before
 }
 
 // Reset starts a new chunk in the memory of the last one. Messages that were not
@@ -152,7 +156,7 @@ func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count in
 	if b.open.active {
 		panic("bagfmt: AppendRun inside a message")
 	}
-	slot := b.use(c)
+	slot, _ := b.use(c)
 	at := len(b.buf)
 	size := len(run) + count*messageHeaderBytes
 	b.grow(size)
@@ -187,17 +191,8 @@ func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int) {
 	if frameBytes < 4 {
 		panic("bagfmt: BeginMessage with a frame of less than 4 bytes")
 	}
-	o := openMessage{active: true, undoLen: len(b.buf)}
-	s, known := b.slot(c.ID)
-	o.undoUsed = !known || !b.slots[s].used
-	if o.undoUsed {
-		size := connectionBytes(c)
-		var write bool
-		if write, o.undoRepeat = b.records.want(c.ID, size); write {
-			o.undoRecord = size
-		}
-	}
-	o.slot = b.use(c)
+	o := openMessage{active: true, undo: len(b.buf)}
+	o.slot, o.did = b.use(c)
 	o.start = len(b.buf)
 	o.end = o.start + messageHeaderBytes + frameBytes
 	b.checkSize(int64(o.end))
@@ -242,27 +237,31 @@ func (b *ChunkBuilder) FinishMessage(t Time) {
 	b.open = openMessage{}
 }
 
-// AbortMessage takes the message back as if it had never begun.
+// AbortMessage takes the message back as if it had never begun: the chunk, which is
+// empty again if it held no other message, and the ConnRecords are what they were
+// before BeginMessage. Only if another builder of the same file has used the
+// connection since, and relied on the record taken back, its chunk lacks that record
+// until the next use; the index section has it in any case.
 func (b *ChunkBuilder) AbortMessage() {
 	o := b.open
 	if !o.active {
 		panic("bagfmt: AbortMessage outside a message")
 	}
-	b.buf = b.buf[:o.undoLen]
+	b.buf = b.buf[:o.undo]
 	s := &b.slots[o.slot]
-	if o.undoUsed {
+	if o.did.added {
 		s.used = false
 		b.used = b.used[:len(b.used)-1]
 	}
-	if o.undoRecord > 0 {
-		b.records.undo(s.conn.ID, o.undoRecord, o.undoRepeat)
+	if o.did.record > 0 {
+		b.records.undo(s.conn.ID, o.did.record, o.did.repeat)
 	}
 	b.open = openMessage{}
 }
 
 // appendMessage adds one message from its data without the length word.
 func (b *ChunkBuilder) appendMessage(c *Connection, t Time, data []byte) {
-	slot := b.use(c)
+	slot, _ := b.use(c)
 	at := len(b.buf)
 	size := messageHeaderBytes + 4 + len(data)
 	b.grow(size)
@@ -321,23 +320,25 @@ func (b *ChunkBuilder) slot(id ConnID) (int32, bool) {
 
 // use returns the slot of c and, at its first use in this chunk, writes the
 // connection record if the file needs it.
-func (b *ChunkBuilder) use(c *Connection) int32 {
+func (b *ChunkBuilder) use(c *Connection) (slot int32, did firstUse) {
 	s, ok := b.slot(c.ID)
 	if ok && b.slots[s].used {
-		return s
+		return s, firstUse{}
 	}
 	if !ok {
 		s = b.addSlot(c.ID)
 	}
 	b.slots[s].conn, b.slots[s].used = c, true
 	b.used = append(b.used, s)
+	did.added = true
 	size := connectionBytes(c)
 	if write, repeat := b.records.want(c.ID, size); write {
 		b.grow(size)
 		b.buf = appendConnection(b.buf, c)
 		b.records.add(c.ID, size, repeat)
+		did.record, did.repeat = size, repeat
 	}
-	return s
+	return s, did
 }
 
 func (b *ChunkBuilder) addSlot(id ConnID) int32 {

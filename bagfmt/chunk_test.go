@@ -412,3 +412,45 @@ func TestWriterRefuses(t *testing.T) {
 		t.Errorf("chunk of 2 GiB: %v", err)
 	}
 }
+
+// TestAbortLeavesNothing builds chunks with and without messages that are aborted:
+// the chunks and what the file's records remember are the same.
+func TestAbortLeavesNothing(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	build := func(abort bool) (out [][]byte) {
+		var b bagfmt.ChunkBuilder
+		var r bagfmt.ConnRecords
+		for i := range 40 {
+			b.Reset(&r)
+			try := func(c *bagfmt.Connection) {
+				if !abort {
+					return
+				}
+				before, has := b.Len(), b.HasConn(c.ID)
+				b.BeginMessage(c, 5000)
+				b.Room(300)
+				b.AbortMessage()
+				if b.Len() != before || b.HasConn(c.ID) != has {
+					t.Errorf("chunk %d: %d bytes after an abort, %d before", i, b.Len(), before)
+				}
+			}
+			for _, c := range conns { // first uses at the start, repeats within and beyond the budget later
+				try(c)
+			}
+			b.Reset(&r) // a chunk that held nothing else is thrown away
+			for k, c := range conns {
+				try(c)
+				if (i+k)%2 == 0 {
+					b.AppendRun(c, bagfmt.Time{Sec: uint32(i)}, frame(strings.Repeat("x", 900)), 1)
+				}
+				try(c)
+			}
+			out = append(out, slices.Clone(seal(t, &b, nil).Record))
+		}
+		return out
+	}
+	if d := cmp.Diff(build(false), build(true)); d != "" {
+		t.Errorf("aborted messages left traces:\n%.500s", d)
+	}
+}
