@@ -1,4 +1,4 @@
-// Command bag (gobag) looks into ROS bags and mends them.
+// Command bag (gobag) looks into ROS bags.
 package main
 
 import (
@@ -37,7 +37,6 @@ func run(args []string, out output) int {
 	parser, err := kong.New(&f,
 		kong.Name("gobag"),
 		kong.Description("Look into ROS bags."),
-		kong.UsageOnError(),
 		kong.Writers(out.stdout, out.stderr),
 		kong.Exit(func(int) { helped = true }),
 		kong.Bind(out),
@@ -45,16 +44,15 @@ func run(args []string, out output) int {
 	if err != nil {
 		panic("gobag: " + err.Error()) // the flags above are wrong
 	}
-	if len(args) == 0 {
-		args = []string{"--help"}
-	}
 	ctx, err := parser.Parse(args)
 	if helped {
 		return 0
 	}
-	if err == nil {
-		err = ctx.Run()
+	if err != nil {
+		out.complain("%v; see gobag --help", err)
+		return exitUnusable
 	}
+	err = ctx.Run()
 	if err == nil {
 		return 0
 	}

@@ -53,8 +53,9 @@ func TestUnusable(t *testing.T) {
 		"empty":     {write(t, "a.bag", nil), "not a bag: empty file"},
 		"text":      {write(t, "a.bag", []byte("hello\n")), "not a bag: no version line"},
 		"version":   {write(t, "a.bag", []byte("#ROSRECORD V1.2\n")), "is a bag of version 1.2; only version 2.0 can be read"},
-		"unindexed": {write(t, "a.bag.active", unindexed), "has no index: it was not closed, or is still being recorded; run rosbag reindex on a copy"},
+		"unindexed": {write(t, "a.bag.active", unindexed), "is unindexed: it was not closed, or is still being recorded.  Run rosbag reindex.\n"},
 		"truncated": {write(t, "a.bag", good[:len(good)-1]), "truncated: chunk info at"},
+		"advice":    {write(t, "a.bag", good[:len(good)-1]), ".  Run rosbag reindex.\n"},
 		"cut short": {write(t, "a.bag", good[:4500]), "truncated: bag header at 13: the index section is at"},
 		"damaged":   {write(t, "a.bag", damaged), "index section ends after 2 of 99 connections"},
 	}
@@ -74,13 +75,13 @@ func TestUnusable(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"info"}, {"bogus"}, {"info", "--bogus", goodBag}} {
+	for _, args := range [][]string{{}, {"info"}, {"bogus"}, {"info", "--bogus", goodBag}} {
 		code, stdout, stderr := gobag(args...)
 		if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "gobag: ") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%v: code %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
 	}
-	for _, args := range [][]string{{}, {"--help"}, {"info", "--help"}} {
+	for _, args := range [][]string{{"--help"}, {"info", "--help"}} {
 		if code, stdout, _ := gobag(args...); code != 0 || !strings.Contains(stdout, "Usage: gobag") {
 			t.Errorf("%v: code %d, stdout %q", args, code, stdout)
 		}

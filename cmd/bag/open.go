@@ -46,6 +46,9 @@ func openBag(path string) (*bag, error) {
 	return nil, errors.Join(explain(err), f.Close())
 }
 
+// advice is what stock's tools and goplay say about bags without a usable index.
+const advice = "  Run rosbag reindex."
+
 // explain turns an error into one line for people: what is wrong, where, what to do.
 func explain(err error) error {
 	var path *fs.PathError
@@ -65,11 +68,11 @@ func explain(err error) error {
 	case errors.Is(err, bagfmt.ErrEncrypted):
 		return fmt.Errorf("%s; decrypt it with rosbag decrypt", text)
 	case errors.Is(err, bagfmt.ErrUnindexed):
-		return errors.New("has no index: it was not closed, or is still being recorded; run rosbag reindex on a copy")
+		return errors.New("is unindexed: it was not closed, or is still being recorded." + advice)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("truncated: %s; run rosbag reindex on a copy", text)
+		return fmt.Errorf("truncated: %s."+advice, text)
 	case errors.Is(err, bagfmt.ErrCorrupt):
-		return fmt.Errorf("damaged: %s; run rosbag reindex on a copy", text)
+		return fmt.Errorf("damaged: %s."+advice, text)
 	}
 	return errors.New(text)
 }
