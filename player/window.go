@@ -90,7 +90,7 @@ func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 			if !p.end.IsZero() && (p.end.Before(chunk.Start) || !best.Before(p.end)) || !b.plays(chunk) {
 				continue
 			}
-			entries, _ := b.reader.ChunkIndex(i, b.playable) //nolint:errcheck // see above
+			entries, _ := b.reader.ChunkIndex(i, b.playable)
 			for _, e := range entries {
 				if p.covers(e.Time) && best.Before(e.Time) {
 					best = e.Time

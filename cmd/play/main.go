@@ -56,6 +56,10 @@ func run(args []string) int {
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // all that was queued is delivered by now
 	}
+	// Not before the node has left: standard output may be a pipe that nobody reads.
+	if runErr == nil {
+		(&screen.Play{W: os.Stdout, Quiet: c.Quiet}).Done(ctx.Err() != nil) // also when only --keep-alive was left
+	}
 	return report(&c, &sum, runErr)
 }
 
@@ -102,11 +106,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpros.
 	if c.Prefix != "" {
 		fmt.Printf("Using prefix '%s' for topics\n", screen.Plain(c.Prefix))
 	}
-	sum, err := player.Run(ctx, o)
-	if err == nil {
-		console.Done(ctx.Err() != nil) // also when only --keep-alive was left
-	}
-	return sum, err
+	return player.Run(ctx, o)
 }
 
 // press does what stock does for a key.
