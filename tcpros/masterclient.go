@@ -19,10 +19,14 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-const (
-	callTimeout   = 5 * time.Second
-	maxReplyBytes = 16 << 20 // the state of a big graph
-	maxReplyDepth = 64       // parameters are trees
+const callTimeout = 5 * time.Second
+
+// Bounds on replies. Whoever can register with the master is called sooner or
+// later, and many at the same time: only the master itself is trusted with much.
+var (
+	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64} // the state of a big graph; parameters are trees
+	slaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20}
+	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256} // [1, text, ["TCPROS", host, port]]
 )
 
 // Master is a client of the ROS master, of its parameter server and of other
@@ -60,7 +64,7 @@ func (m *Master) URI() string { return m.uri }
 // PublishedTopics lists the topics that have a publisher.
 func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 	var rows [][]string
-	err := m.call(ctx, m.hostport, "getPublishedTopics", func(hc *http.Client) (err error) {
+	err := m.call(ctx, m.hostport, masterReply, "getPublishedTopics", func(hc *http.Client) (err error) {
 		rows, err = apimaster.NewClient(m.hostport, m.callerID, hc).GetPublishedTopics("")
 		return err
 	})
@@ -78,7 +82,7 @@ func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err e
 	if err := CheckName(name); err != nil {
 		return "", err // goroslib does not escape what it sends
 	}
-	err = m.call(ctx, m.hostport, "lookupNode", func(hc *http.Client) (err error) {
+	err = m.call(ctx, m.hostport, masterReply, "lookupNode", func(hc *http.Client) (err error) {
 		uri, err = apimaster.NewClient(m.hostport, m.callerID, hc).LookupNode(name)
 		return err
 	})
@@ -96,7 +100,7 @@ func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo,
 }
 
 func (m *Master) nodeTopics(ctx context.Context, uri, method string) ([]TopicInfo, error) {
-	v, err := m.raw(ctx, uri, method)
+	v, err := m.raw(ctx, uri, slaveReply, method)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,7 @@ func (m *Master) nodeTopics(ctx context.Context, uri, method string) ([]TopicInf
 // bool, string, float64, time.Time, []byte, []any or map[string]any.
 func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err error) {
 	// goroslib reads a parameter only as a type known beforehand.
-	value, err = m.raw(ctx, m.uri, "getParam", key)
+	value, err = m.raw(ctx, m.uri, masterReply, "getParam", key)
 	if errors.Is(err, ErrStatus) {
 		return nil, false, nil
 	}
@@ -146,16 +150,16 @@ func (m *Master) SetParam(ctx context.Context, key string, value any) error {
 	}
 	switch value.(type) {
 	case bool, int:
-		return m.call(ctx, m.hostport, "setParam", set)
+		return m.call(ctx, m.hostport, masterReply, "setParam", set)
 	}
 	// goroslib does not escape strings, and has no lists and maps.
-	_, err := m.raw(ctx, m.uri, "setParam", key, value)
+	_, err := m.raw(ctx, m.uri, masterReply, "setParam", key, value)
 	return err
 }
 
 // pid returns the master's process ID. goroslib has the call in its slave client.
 func (m *Master) pid(ctx context.Context) (pid int, err error) {
-	err = m.call(ctx, m.hostport, "getPid", func(hc *http.Client) (err error) {
+	err = m.call(ctx, m.hostport, masterReply, "getPid", func(hc *http.Client) (err error) {
 		pid, err = apislave.NewClient(m.hostport, m.callerID, hc).GetPid()
 		return err
 	})
@@ -163,7 +167,7 @@ func (m *Master) pid(ctx context.Context) (pid int, err error) {
 }
 
 func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) (uris []string, err error) {
-	err = m.call(ctx, m.hostport, "registerSubscriber", func(hc *http.Client) (err error) {
+	err = m.call(ctx, m.hostport, masterReply, "registerSubscriber", func(hc *http.Client) (err error) {
 		uris, err = apimaster.NewClient(m.hostport, m.callerID, hc).RegisterSubscriber(topic, typ, uri)
 		return err
 	})
@@ -171,7 +175,7 @@ func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string)
 }
 
 func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) error {
-	return m.call(ctx, m.hostport, "registerPublisher", func(hc *http.Client) error {
+	return m.call(ctx, m.hostport, masterReply, "registerPublisher", func(hc *http.Client) error {
 		_, err := apimaster.NewClient(m.hostport, m.callerID, hc).RegisterPublisher(topic, typ, uri)
 		return err
 	})
@@ -182,7 +186,7 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 	if k.pub {
 		method = "unregisterPublisher"
 	}
-	err := m.call(ctx, m.hostport, method, func(hc *http.Client) error {
+	err := m.call(ctx, m.hostport, masterReply, method, func(hc *http.Client) error {
 		c := apimaster.NewClient(m.hostport, m.callerID, hc)
 		if k.pub {
 			return c.UnregisterPublisher(k.topic, uri)
@@ -198,7 +202,7 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 // registrations returns the nodes that publish and that subscribe to each topic.
 func (m *Master) registrations(ctx context.Context) (pubs, subs map[string][]string, err error) {
 	pubs, subs = map[string][]string{}, map[string][]string{}
-	err = m.call(ctx, m.hostport, "getSystemState", func(hc *http.Client) error {
+	err = m.call(ctx, m.hostport, masterReply, "getSystemState", func(hc *http.Client) error {
 		state, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetSystemState()
 		if err != nil {
 			return err
@@ -217,7 +221,7 @@ func (m *Master) registrations(ctx context.Context) (pubs, subs map[string][]str
 // requestTopic asks the node at hostport for its TCPROS address of a topic.
 func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (address string, err error) {
 	var proto []any
-	err = m.call(ctx, hostport, "requestTopic", func(hc *http.Client) (err error) {
+	err = m.call(ctx, hostport, addressReply, "requestTopic", func(hc *http.Client) (err error) {
 		proto, err = apislave.NewClient(hostport, m.callerID, hc).RequestTopic(topic, [][]any{{"TCPROS"}})
 		return err
 	})
@@ -235,18 +239,18 @@ func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (addr
 }
 
 // call runs one call of a goroslib client with an HTTP client of our own.
-func (m *Master) call(ctx context.Context, hostport, method string, do func(*http.Client) error) error {
+func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string, do func(*http.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	answered := false
-	if err := do(m.client(ctx, &answered)); err != nil {
+	if err := do(m.client(ctx, l, &answered)); err != nil {
 		return &CallError{method, hostport, bare(err), answered}
 	}
 	return nil
 }
 
 // raw makes a call that goroslib lacks.
-func (m *Master) raw(ctx context.Context, uri, method string, args ...any) (any, error) {
+func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	hostport, err := splitURI(uri)
@@ -254,7 +258,7 @@ func (m *Master) raw(ctx context.Context, uri, method string, args ...any) (any,
 		return nil, &CallError{Method: method, Host: uri, Err: err}
 	}
 	answered := false
-	v, err := xmlrpc.Call(ctx, m.client(ctx, &answered), uri, method, append([]any{m.callerID}, args...)...)
+	v, err := xmlrpc.Call(ctx, m.client(ctx, l, &answered), uri, method, append([]any{m.callerID}, args...)...)
 	if err != nil {
 		return nil, &CallError{method, hostport, bare(err), answered}
 	}
@@ -276,10 +280,10 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // client returns an HTTP client whose calls end with ctx and whose replies are
-// known to be small, not too deep, and of the shape [1, text, value]: goroslib
+// known to be within l and of the shape [1, text, value]: goroslib
 // takes no context, decodes without limits and forgets the status of a refusal.
 // answered is set when a sound reply came.
-func (m *Master) client(ctx context.Context, answered *bool) *http.Client {
+func (m *Master) client(ctx context.Context, l xmlrpc.Limits, answered *bool) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -291,12 +295,12 @@ func (m *Master) client(ctx context.Context, answered *bool) *http.Client {
 			if err != nil || resp.StatusCode != http.StatusOK {
 				return resp, err
 			}
-			body, err := io.ReadAll(io.LimitReader(resp.Body, maxReplyBytes+1))
+			body, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
 			_ = resp.Body.Close() // read to its end or given up
 			if err != nil {
 				return nil, err
 			}
-			body, err = checkReply(body)
+			body, err = checkReply(body, l)
 			if *answered = err == nil || errors.Is(err, ErrStatus); err != nil {
 				return nil, err
 			}
@@ -307,8 +311,8 @@ func (m *Master) client(ctx context.Context, answered *bool) *http.Client {
 }
 
 // checkReply returns the reply in the plainest spelling, or the error that it is.
-func checkReply(body []byte) ([]byte, error) {
-	v, err := xmlrpc.ParseResponse(body, xmlrpc.Limits{BodyBytes: maxReplyBytes, Depth: maxReplyDepth})
+func checkReply(body []byte, l xmlrpc.Limits) ([]byte, error) {
+	v, err := xmlrpc.ParseResponse(body, l)
 	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {
 		return nil, &StatusError{f.Code, f.Text}
 	}

@@ -1,0 +1,71 @@
+package tcpros
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+// A reply may be as large as the call needs: nodes answer less than the master.
+func TestReplyLimits(t *testing.T) {
+	t.Parallel()
+	const head = "<methodResponse><params><param><value><array><data><value><int>1</int></value><value>"
+	const foot = "</value></data></array></value></param></params></methodResponse>"
+	list := func(n int) string {
+		return "</value><value><array><data>" + strings.Repeat("<value/>", n) + "</data></array>"
+	}
+	text := func(n int) string { return strings.Repeat("x", n) + list(0) }
+	nest := func(n int) string {
+		return "</value><value>" + strings.Repeat("<array><data><value>", n) + strings.Repeat("</value></data></array>", n)
+	}
+	address := func(m *Master, host string) error {
+		_, err := m.requestTopic(context.Background(), host, "/t")
+		return err
+	}
+	slave := func(m *Master, host string) error {
+		_, err := m.NodePublications(context.Background(), "http://"+host+"/")
+		return err
+	}
+	params := func(m *Master, _ string) error {
+		_, _, err := m.Param(context.Background(), "/p")
+		return err
+	}
+	tests := map[string]struct {
+		call    func(*Master, string) error
+		reply   string
+		refused bool
+	}{
+		"address, long":    {address, text(64 << 10), true},
+		"address, many":    {address, list(256), true},
+		"address, deep":    {address, nest(4), true},
+		"address, strange": {address, list(200), false},
+		"slave, long":      {slave, text(1 << 20), true},
+		"slave, many":      {slave, list(10_000), false},
+		"slave, deep":      {slave, nest(20), true},
+		"master, long":     {params, text(2 << 20), false},
+		"master, many":     {params, list(300_000), false},
+		"master, deep":     {params, nest(40), false},
+		"master, too long": {params, text(16 << 20), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = io.WriteString(w, head+tt.reply+foot)
+			}))
+			defer srv.Close()
+			host := strings.TrimPrefix(srv.URL, "http://")
+			m := newMaster(srv.URL, host, "/n", &dialer{})
+			defer m.close()
+			if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
+				t.Errorf("got %.200v", err)
+			}
+		})
+	}
+}
