@@ -48,11 +48,15 @@ func newOutLink(conn net.Conn, callerID string, id, limit int) *outLink {
 	}
 }
 
-// push queues a frame; a full ring drops its oldest.
+// push queues a frame; a full ring drops its oldest. A subscriber that has left
+// misses nothing.
 func (l *outLink) push(frame []byte) {
 	l.mu.Lock()
 	switch {
-	case l.ending || l.closed:
+	case l.closed:
+		l.mu.Unlock()
+		return
+	case l.ending:
 		l.dropped++
 		l.mu.Unlock()
 		return
@@ -115,7 +119,9 @@ func (l *outLink) take() (more bool) {
 }
 
 // write sends frames until the link ends. Writing has no deadline: a subscriber
-// may be slow, its queue drops; a dead one is found by keepalive.
+// may be slow, its queue drops. Keepalive finds a dead one only while nothing is
+// under way to it: Linux probes no connection that has unacknowledged data, and
+// gives such a one up after some 15 minutes of sending it again (tcp_retries2).
 func (l *outLink) write() {
 	for _, f := range l.first { // never dropped, never behind a later frame
 		if _, err := l.conn.Write(f); err != nil {
