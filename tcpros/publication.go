@@ -1,6 +1,7 @@
 package tcpros
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,7 @@ type Publication struct {
 	mu      sync.Mutex
 	links   []*outLink
 	sources []*Source // those that latch
+	latched uint64    // frames published by them
 	closed  bool
 }
 
@@ -66,6 +68,7 @@ type Source struct {
 	p     *Publication
 	latch bool
 	last  []byte // with p.mu held; nil until the first Publish
+	at    uint64 // p.latched when last was published
 }
 
 // Source adds a source. The last frame of a latching source is sent to each new
@@ -92,7 +95,8 @@ func (s *Source) Publish(frame []byte) {
 		return
 	}
 	if s.latch {
-		s.last = frame
+		p.latched++
+		s.last, s.at = frame, p.latched
 	}
 	for _, l := range p.links {
 		l.push(frame)
@@ -193,8 +197,9 @@ func (p *Publication) refuse(h Header) string {
 		h.get("callerid"), p.topic, h.get("type"), md5, p.opts.Type, p.opts.MD5Sum)
 }
 
-// add puts a link into service: first the latched frames, then what is published
-// from this moment on. A link of the same node is replaced: its old one is half
+// add puts a link into service: first the latched frames in the order in which
+// they were published, so that the newest one wins, then what is published from
+// this moment on. A link of the same node is replaced: its old one is half
 // open, or the node restarted.
 func (p *Publication) add(l *outLink) bool {
 	p.mu.Lock()
@@ -209,6 +214,7 @@ func (p *Publication) add(l *outLink) bool {
 			break
 		}
 	}
+	slices.SortFunc(p.sources, func(a, b *Source) int { return cmp.Compare(a.at, b.at) })
 	for _, s := range p.sources {
 		if s.last != nil {
 			l.first = append(l.first, s.last)

@@ -165,6 +165,32 @@ func TestLatchedSources(t *testing.T) {
 	wg.Wait()
 }
 
+// A late subscriber ends with the value that was published last, whatever the order
+// of the sources.
+func TestLatchedOrder(t *testing.T) {
+	_, p, address := publisher(t, 0)
+	a, b := p.Source(true), p.Source(true)
+	p.Source(true)
+	b.Publish(frame("b0"))
+	a.Publish(frame("a0"))
+	for i, tt := range []struct {
+		source *tcpros.Source
+		text   string
+		want   []string
+	}{
+		{a, "a1", []string{"b0", "a1"}},
+		{b, "b1", []string{"a1", "b1"}},
+		{b, "b2", []string{"a1", "b2"}},
+		{a, "a2", []string{"b2", "a2"}},
+	} {
+		tt.source.Publish(frame(tt.text))
+		c, _ := dial(t, address, subscriberHeader(fmt.Sprint("/s", i), "/t"))
+		if diff := cmp.Diff(tt.want, readFrames(t, c, 2)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 // A subscriber that does not read costs its own frames, and nobody else's time.
 func TestSlowSubscriber(t *testing.T) {
 	_, p, address := publisher(t, 10)
