@@ -46,8 +46,12 @@ func openBag(path string) (*bag, error) {
 	return nil, errors.Join(explain(err), f.Close())
 }
 
-// advice is what stock's tools and goplay say about bags without a usable index.
-const advice = "  Run rosbag reindex."
+// indexError is a bag without a usable index. It ends with the advice that stock's
+// tools and goplay give.
+type indexError struct{ what string }
+
+// Error implements error.
+func (e *indexError) Error() string { return e.what + ".  Run rosbag reindex." }
 
 // explain turns an error into one line for people: what is wrong, where, what to do.
 func explain(err error) error {
@@ -68,11 +72,11 @@ func explain(err error) error {
 	case errors.Is(err, bagfmt.ErrEncrypted):
 		return fmt.Errorf("%s; decrypt it with rosbag decrypt", text)
 	case errors.Is(err, bagfmt.ErrUnindexed):
-		return errors.New("is unindexed: it was not closed, or is still being recorded." + advice)
+		return &indexError{"is unindexed: it was not closed, or is still being recorded"}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("truncated: %s."+advice, text)
+		return &indexError{"truncated: " + text}
 	case errors.Is(err, bagfmt.ErrCorrupt):
-		return fmt.Errorf("damaged: %s."+advice, text)
+		return &indexError{"damaged: " + text}
 	}
 	return errors.New(text)
 }
