@@ -34,8 +34,9 @@ type frameConn interface {
 
 // linkCounters are read by others while the link runs.
 type linkCounters struct {
-	bytes  atomic.Uint64
-	frames atomic.Uint64
+	bytes   atomic.Uint64
+	frames  atomic.Uint64
+	reading atomic.Bool // waits for the socket, not for the sink
 }
 
 // frameReader cuts a connection into frames and hands them to a sink. This is the
@@ -89,10 +90,10 @@ func (f *frameReader) run() error {
 func (f *frameReader) cut() error {
 	b := f.buf[f.r:f.w]
 	end, count := 0, 0
-	need := int64(0) // of the frame that has begun; zero if its length is not here yet
+	need := int64(0) // of the frame behind them; zero if its length is not here yet
 	for len(b)-end >= 4 {
 		need = 4 + int64(binary.LittleEndian.Uint32(b[end:]))
-		if need > int64(len(b)-end) {
+		if need > int64(len(b)-end) || need-4 > f.max {
 			break
 		}
 		end += int(need)
@@ -200,7 +201,9 @@ func (f *frameReader) read(p []byte) (int, error) {
 			}
 			f.armed = true
 		}
+		f.stats.reading.Store(true)
 		n, err := f.conn.Read(p)
+		f.stats.reading.Store(false)
 		if n > 0 {
 			f.received = time.Now()
 			f.moved += n

@@ -114,6 +114,16 @@ func stream(sizes ...int) []byte {
 	return b
 }
 
+// The limit holds for a message that is here already, too; those before it arrive.
+func TestLimitOfWholeFrames(t *testing.T) {
+	s := &tape{}
+	c := &script{bytes.NewReader(stream(100, 100, 101, 5))}
+	err := newFrameReader(c, s, 100, &linkCounters{}).run()
+	if !errors.Is(err, ErrTooLarge) || s.frames != 2 {
+		t.Errorf("%d frames, then %v", s.frames, err)
+	}
+}
+
 func readAll(t *testing.T, c frameConn, s LinkSink) error {
 	t.Helper()
 	err := newFrameReader(c, s, defaultMaxMessage, &linkCounters{}).run()

@@ -283,8 +283,10 @@ func (s *Subscription) dropLeft(epoch int) {
 		moved := l.isUp.Load()
 		if !l.listed.Load() {
 			most = lingerQuiet
+			// A link whose sink holds it up says nothing about the publisher: only an empty
+			// socket counts as quiet, or what waits in it would be lost.
 			b := l.stats.bytes.Load()
-			moved = b != l.seen
+			moved = b != l.seen || l.isUp.Load() && !l.stats.reading.Load()
 			l.seen = b
 		}
 		if moved {

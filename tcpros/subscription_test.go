@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -230,6 +231,31 @@ func TestQuietUnlistedLinkIsClosed(t *testing.T) {
 	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 })
 	if diff := cmp.Diff([]error{nil}, b.ends()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A sink that is held up, by a full disk queue for example, does not make its
+// publisher look quiet: what waits in the socket is read once it is let go.
+func TestHeldUpLinkIsNotQuiet(t *testing.T) {
+	t.Parallel()
+	const frames = 2000
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t", func(c net.Conn) {
+		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t")))
+		for range frames {
+			_, _ = c.Write(frame(strings.Repeat("x", 1000)))
+		}
+	})
+	p.register(m.URI(), "/fake")
+	b := &inbox{block: make(chan struct{})}
+	s := subscribe(t, newNode(t, nodeOptions("sub", m.URI())), "/t", b)
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
+	<-time.After(4 * time.Second) // four checks
+	close(b.block)
+	waitFor(t, "the end of the link", func() bool { return len(b.ends()) == 1 })
+	if b.count() != frames || !errors.Is(b.ends()[0], io.EOF) {
+		t.Errorf("%d of %d messages, then %v", b.count(), frames, b.ends())
 	}
 }
 
