@@ -14,7 +14,16 @@ import (
 const (
 	acceptWait  = 100 * time.Millisecond // after an error of accept, such as too many open files
 	mostPending = 256                    // connections whose header is not yet complete
+	clipBytes   = 256                    // of a peer's text in the log
 )
+
+// clip shortens what a peer says for the log.
+func clip(text string) string {
+	if len(text) > clipBytes {
+		return text[:clipBytes]
+	}
+	return text
+}
 
 // tcprosServer takes the connections of subscribers.
 type tcprosServer struct {
@@ -94,8 +103,11 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	}
 	p, text := s.match(conn, h)
 	if text != "" {
-		if s.said.due(h.get("callerid") + " " + h.get("topic")) {
-			n.log.Warn("subscriber refused", peer, zap.String("reason", text))
+		// By address: callerid and topic are the peer's choice, without end.
+		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+		if s.said.due(host) {
+			n.log.Warn("subscriber refused", peer, zap.String("callerid", clip(h.get("callerid"))),
+				zap.String("topic", clip(h.get("topic"))), zap.String("reason", clip(text)))
 		}
 		_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
 		return
@@ -116,10 +128,10 @@ func (s *tcprosServer) handle(conn net.Conn) {
 		return
 	}
 	s.settled(conn)
-	n.log.Debug("subscriber connected", peer, zap.String("topic", p.topic), zap.String("callerid", l.callerID))
+	n.log.Debug("subscriber connected", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
 	err = l.serve()
 	p.remove(l)
-	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", l.callerID), zap.Error(err))
+	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
 }
 
 // match finds the publication that a subscriber asks for, or the text to refuse it

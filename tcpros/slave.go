@@ -88,6 +88,7 @@ func (n *Node) requestTopic(_ string, args []any) any {
 
 func (n *Node) shutdown(peer string, args []any) any {
 	reason, _ := arg[string](args, 0)
+	reason = clip(reason)
 	if n.onShutdown == nil {
 		n.log.Warn("shutdown request refused", zap.String("peer", peer), zap.String("reason", reason))
 		return refused(-1, "this node does not let others shut it down", 0)

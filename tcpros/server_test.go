@@ -1,0 +1,40 @@
+package tcpros_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap/zapcore"
+)
+
+// Refused subscribers cannot fill the log, or memory, with names that they make up.
+func TestRefusalsAreShort(t *testing.T) {
+	o := nodeOptions("pub", newMaster(t).URI())
+	log, logs := observedLog()
+	o.Log = log
+	n := newNode(t, o)
+	advertise(t, n, "/t", 0)
+	address := tcprosAddress(t, n, "/t")
+	long := strings.Repeat("x", 100_000)
+	for i := range 5 {
+		_, reply := dial(t, address, subscriberHeader(fmt.Sprint("/s", i, long), fmt.Sprint("/none", i, long)))
+		if _, refused := reply.Get("error"); !refused {
+			t.Fatalf("got %.200v", reply)
+		}
+	}
+	if _, err := reply(t, n.URI(), "shutdown", "/c", long); err != nil {
+		t.Error(err)
+	}
+	said := logs.FilterMessage("subscriber refused").All()
+	if len(said) != 1 {
+		t.Errorf("said %d times", len(said))
+	}
+	for _, e := range append(said, logs.FilterMessage("shutdown request refused").All()...) {
+		for _, f := range e.Context {
+			if f.Type == zapcore.StringType && len(f.String) > 256 {
+				t.Errorf("%s: %s of %d bytes", e.Message, f.Key, len(f.String))
+			}
+		}
+	}
+}
