@@ -269,10 +269,9 @@ func TestLossesOfAChunk(t *testing.T) {
 			},
 			messages: []uint64{1}, played: 3, wantErr: errDisk,
 		},
-		"chunk beyond the limit": {
+		"length of the chunk": {
 			damage: func(data []byte) {
-				// The length of the chunk's data, behind its header.
-				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:]))
+				at := pos + 4 + int64(binary.LittleEndian.Uint32(data[pos:])) // behind its header
 				binary.LittleEndian.PutUint32(data[at:], 1<<31-16)
 			},
 			messages: []uint64{1}, played: 3,
@@ -305,5 +304,26 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damages(), d)
 			}
 		})
+	}
+}
+
+// A chunk that is too big to be unpacked is lost with its messages.
+func TestChunkBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
+	bags := OpenTestBags(t, data)
+	pos := int(bags[0].reader.Chunks()[1].Pos)
+	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
+	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
+	o := Options{Bags: bags, Log: zap.NewNop()}
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{plan: p, queue: newQueue(1<<20, 1<<10)}
+	r.run(t.Context())
+	damage := r.damages()
+	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
+		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}
 }
