@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 )
@@ -134,6 +137,13 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
 }
 
+// goodCallerID reports whether getBusInfo and the log can carry the ID. Names that
+// ROS does not allow are let in: rospy only warns its user of "my-node".
+func goodCallerID(id string) bool {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	return len(id) <= maxNameBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
+}
+
 // match finds the publication that a subscriber asks for, or the text to refuse it
 // with; the texts are stock's. Both are zero while the node drains.
 func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
@@ -144,6 +154,9 @@ func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
 		if v, ok := h.Get(key); !ok || v == "" {
 			return nil, "Header from subscriber did not have the required elements: md5sum, topic, callerid"
 		}
+	}
+	if !goodCallerID(h.get("callerid")) {
+		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", clip(h.get("callerid")), linkName(conn))
 	}
 	topic := cleanName(h.get("topic"))
 	p := s.node.publication(topic)

@@ -38,3 +38,23 @@ func TestRefusalsAreShort(t *testing.T) {
 		}
 	}
 }
+
+// A name that XML cannot carry would turn every answer of getBusInfo into a fault.
+func TestCallerIDs(t *testing.T) {
+	n, p, address := publisher(t, 0)
+	for id, want := range map[string]bool{
+		"/s": true, "/my-node": true, "/caf\u00e9": true, "no_slash": true,
+		"/a\x01": false, "/a\xff": false, "/a\n": false, "/a\x7f": false, "/a\ufffe": false,
+		"/" + strings.Repeat("x", 1023): true, "/" + strings.Repeat("x", 1024): false,
+	} {
+		_, reply := dial(t, address, subscriberHeader(id, "/t"))
+		text, refused := reply.Get("error")
+		if refused == want || refused && !strings.HasPrefix(text, "received a connection with an invalid callerid [") {
+			t.Errorf("%.20q: refused %v, %.200q", id, refused, text)
+		}
+	}
+	waitFor(t, "the links", func() bool { return p.Subscribers() == 5 })
+	if rows := call(t, n.URI(), "getBusInfo", "/c").([]any); len(rows) != 5 {
+		t.Errorf("rows: %v", rows)
+	}
+}
