@@ -75,6 +75,7 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		ConnState:         s.conns.track,
+		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:          errorLog,
 	}
 	return s
@@ -110,6 +111,9 @@ func (s *Server) Close() error {
 	return err
 }
 
+// connKey is the context key of a request's net.Conn.
+type connKey struct{}
+
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -137,6 +141,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	} else if err != nil {
 		http.Error(w, "request body incomplete", http.StatusBadRequest)
 		return
+	}
+	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+		s.conns.busy(c)
 	}
 	answer := s.answer(r.Context(), r.RemoteAddr, body)
 	w.Header().Set("Content-Type", "text/xml")
@@ -185,13 +192,14 @@ func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {
 }
 
 // connTable counts connections. At the limit a new one replaces the one that has
-// been silent longest, so that idle connections and those that never ask anything
-// cannot shut others out; if all are in the middle of a call the new one is closed.
+// owed something longest: a request, or the rest of one. So neither idle connections
+// nor those that never finish asking can shut others out. Only from a complete body
+// to the written answer is a connection safe; if all are, the new one is closed.
 type connTable struct {
 	max int
 
 	mu     sync.Mutex
-	conns  map[net.Conn]time.Time // since when silent; zero during a call
+	conns  map[net.Conn]time.Time // when it last opened, began a request or got an answer; zero from body to answer
 	closed bool                   // refuse what is accepted from now on
 	alive  int                    // calls of Serve and goroutines of connections
 	ended  chan struct{}          // closed when alive falls to zero; nil if nobody waits
@@ -246,17 +254,26 @@ func (t *connTable) track(c net.Conn, state http.ConnState) {
 			_ = c.Close()
 		}
 		t.conns[c] = time.Now()
-	case http.StateActive:
-		t.conns[c] = time.Time{}
-	case http.StateIdle:
-		t.conns[c] = time.Now()
+	case http.StateActive, http.StateIdle:
+		if _, ok := t.conns[c]; ok { // not evicted meanwhile
+			t.conns[c] = time.Now()
+		}
 	case http.StateClosed, http.StateHijacked:
 		delete(t.conns, c)
 		t.addLocked(-1)
 	}
 }
 
-// evict closes the connection that has been silent longest, if any.
+// busy keeps c from being evicted until its answer is written.
+func (t *connTable) busy(c net.Conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.conns[c]; ok {
+		t.conns[c] = time.Time{}
+	}
+}
+
+// evict closes the connection that is oldest in this sense, if any.
 func (t *connTable) evict() bool {
 	var oldest net.Conn
 	var since time.Time

@@ -247,6 +247,44 @@ func TestConnectionLimit(t *testing.T) {
 	call(last) // still there
 }
 
+// Nor do connections that begin a request and never finish it shut others out, while
+// one whose answer is being made is kept.
+func TestUnfinishedRequestsGiveWay(t *testing.T) {
+	t.Parallel()
+	entered, release := make(chan struct{}), make(chan struct{})
+	addr := serve(t, func(_ context.Context, _, method string, _ []any) (any, error) {
+		if method == "slow" {
+			close(entered)
+			<-release
+		}
+		return method, nil
+	}, xmlrpc.ServerOptions{Conns: 8, Timeout: time.Minute})
+	hc := newClient(t)
+	slow := make(chan error, 1)
+	// owner: the test; ends when the call does.
+	go func() {
+		_, err := xmlrpc.Call(t.Context(), hc, "http://"+addr, "slow")
+		slow <- err
+	}()
+	<-entered
+	var first net.Conn
+	for range 20 {
+		c := dial(t, addr)
+		if first == nil {
+			first = c
+		}
+		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n<method")
+	}
+	closed(t, first)
+	if _, err := xmlrpc.Call(t.Context(), hc, "http://"+addr, "quick"); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestCloseEndsCalls(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
