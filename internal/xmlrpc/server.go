@@ -36,6 +36,8 @@ const (
 
 	smallBody = 1 << 20 // a body up to this size is read at once
 	bigBodies = 2       // larger ones are in memory at the same time; further ones wait
+
+	stallTimeout = 5 * time.Second // of a larger body, without a byte of it
 )
 
 // Server serves XML-RPC over HTTP on any path. It is ready for hostile peers:
@@ -43,6 +45,8 @@ const (
 type Server struct {
 	handler Handler
 	limits  Limits
+	timeout time.Duration
+	stall   time.Duration
 	http    http.Server
 	conns   connTable
 	big     chan struct{} // holds one token for each body over smallBody in memory
@@ -59,7 +63,7 @@ func NewServer(h Handler, o ServerOptions) *Server {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := &Server{handler: h, limits: o.Limits.withDefaults(), big: make(chan struct{}, bigBodies)}
+	s := &Server{handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout, big: make(chan struct{}, bigBodies)}
 	s.conns.max = o.Conns
 	errorLog, err := zap.NewStdLogAt(o.Log, zap.WarnLevel)
 	if err != nil {
@@ -115,6 +119,7 @@ func (s *Server) Close() error {
 type connKey struct{}
 
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	end := time.Now().Add(s.timeout) // of the body
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "XML-RPC needs POST", http.StatusMethodNotAllowed)
@@ -133,7 +138,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
-		body, err = readAll(body, limited, r.ContentLength)
+		c := http.NewResponseController(w)
+		body, err = readAll(body, &stallReader{limited, c, s.stall, end}, r.ContentLength)
+		_ = c.SetReadDeadline(end) // net/http goes on reading, to see the caller leave
 	}
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "request body too large", http.StatusRequestEntityTooLarge)
@@ -150,6 +157,27 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	// roscpp does not understand chunked transfer.
 	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 	_, _ = w.Write(answer) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
+}
+
+// stallReader reads until end, and gives up when nothing comes for the time of stall:
+// others wait for the token that its reader holds.
+type stallReader struct {
+	r     io.Reader
+	c     *http.ResponseController
+	stall time.Duration
+	end   time.Time
+}
+
+// Read implements io.Reader.
+func (s *stallReader) Read(p []byte) (int, error) {
+	at := time.Now().Add(s.stall)
+	if at.After(s.end) {
+		at = s.end
+	}
+	if err := s.c.SetReadDeadline(at); err != nil {
+		return 0, err
+	}
+	return s.r.Read(p)
 }
 
 // readAll appends what r holds to body. Memory doubles with what arrives, but stops
