@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // Args is what the ROS arguments of a command line say.
@@ -44,9 +46,14 @@ func ParseArgs(args []string) (rest []string, a Args, err error) {
 			if err := CheckName("~" + from[1:]); err != nil {
 				return nil, Args{}, fmt.Errorf("argument %q: %w", arg, err)
 			}
-			if from != "_" { // roscpp ignores it
-				a.Params = append(a.Params, Param{from[1:], paramValue(to)})
+			if from == "_" { // roscpp ignores it
+				continue
 			}
+			v := paramValue(to)
+			if _, err := xmlrpc.AppendResponse(nil, v); err != nil {
+				return nil, Args{}, fmt.Errorf("argument %q: %w", arg, err)
+			}
+			a.Params = append(a.Params, Param{from[1:], v})
 		default:
 			a.Remaps = append(a.Remaps, Remap{from, to})
 		}

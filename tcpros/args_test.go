@@ -39,7 +39,7 @@ func TestParseArgs(t *testing.T) {
 }
 
 func TestParseArgsRefuses(t *testing.T) {
-	for _, arg := range []string{"__tcpros_server_port:=70000", "__tcpros_server_port:=x"} {
+	for _, arg := range []string{"__tcpros_server_port:=70000", "__tcpros_server_port:=x", "_s:=caf\xe9", "_s:=a\x01b"} {
 		if _, _, err := tcpros.ParseArgs([]string{arg}); err == nil {
 			t.Errorf("%s: accepted", arg)
 		}

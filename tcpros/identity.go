@@ -2,12 +2,15 @@ package tcpros
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // identify finds out whether this is still the master that knows us, and registers
@@ -27,18 +30,18 @@ func (r *registrar) identify(ctx context.Context) error {
 	}
 	// roscore sets /run_id a moment after it began to serve.
 	same := r.identified && pid == r.pid && (runID == r.runID || r.runID == "")
-	r.pid, r.runID = pid, runID
+	again := r.failures >= 3
 	if !same {
 		if err := r.greet(ctx); err != nil {
 			return err
 		}
+		again, r.stolen = true, false
+	} else if forgotten, err := r.forgotten(ctx); err != nil {
+		return err
+	} else if forgotten {
+		again = true
 	}
-	again := !same || r.failures >= 3
-	if !again {
-		if again, err = r.forgotten(ctx); err != nil {
-			return err
-		}
-	}
+	r.pid, r.runID = pid, runID // not before: a greeting that failed is to be repeated
 	if again {
 		r.registerAll()
 	}
@@ -54,9 +57,13 @@ func (r *registrar) greet(ctx context.Context) error {
 	}
 	r.probe(!ok || on != false)
 	for _, p := range r.params {
-		if err := r.master.SetParam(ctx, r.ns+"/"+p.Name, p.Value); unreachable(ctx, err) {
+		err := r.master.SetParam(ctx, r.ns+"/"+p.Name, p.Value)
+		unsendable := errors.Is(err, xmlrpc.ErrEncode) || errors.Is(err, ErrName)
+		switch {
+		case err == nil:
+		case !unsendable && unreachable(ctx, err):
 			return err
-		} else if err != nil {
+		default:
 			r.log.Warn("parameter not set", zap.String("name", p.Name), zap.Error(err))
 		}
 	}
@@ -68,9 +75,10 @@ func (r *registrar) greet(ctx context.Context) error {
 	return nil
 }
 
-// forgotten reports whether the master does not know this node although it should.
+// forgotten reports whether the master does not know this node although it should,
+// and notes whether another node has its name.
 func (r *registrar) forgotten(ctx context.Context) (bool, error) {
-	if !r.anyRegistered() {
+	if !r.stolen && !r.anyRegistered() {
 		return false, nil
 	}
 	uri, err := r.master.LookupNode(ctx, r.master.callerID)
@@ -78,12 +86,16 @@ func (r *registrar) forgotten(ctx context.Context) (bool, error) {
 	case unreachable(ctx, err):
 		return false, err
 	case err != nil:
+		// It may be another master that cannot be told from the last: as after a restart,
+		// that it does not list a publisher means nothing.
+		r.epoch++
+		r.stolen = false
 		r.log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
 		return true, nil
 	case uri != r.uri && !r.stolen:
-		r.stolen = true
 		r.log.Warn("another node took this node's name", zap.String("name", r.master.callerID), zap.String("uri", uri))
 	}
+	r.stolen = uri != r.uri
 	return false, nil
 }
 
@@ -91,6 +103,10 @@ func (r *registrar) forgotten(ctx context.Context) (bool, error) {
 // its publishers with those that are linked. One call asks for all topics: to repeat
 // each registration would fill the master's log.
 func (r *registrar) reconcile(ctx context.Context) error {
+	// A name that was taken a moment ago must not be taken back.
+	if err := r.identify(ctx); err != nil {
+		return err
+	}
 	if r.stolen || !r.anyRegistered() {
 		return nil
 	}
@@ -122,7 +138,7 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		// A publisher that is not reached may have restarted under another address.
 		slices.Sort(pubs[k.topic])
 		names := strings.Join(pubs[k.topic], " ")
-		e.ask = names != e.names || !e.sub.allUp()
+		e.ask = e.ask || names != e.names || !e.sub.allUp()
 		e.names = names
 	}
 	return nil

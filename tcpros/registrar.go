@@ -84,7 +84,7 @@ type registrar struct {
 	lost       bool // said that the master is away
 	failures   int  // in a row
 	epoch      int
-	stolen     bool // said that another node has our name
+	stolen     bool // another node has our name: to register would end that node
 	said       said
 }
 
@@ -199,6 +199,9 @@ func (r *registrar) pick(now time.Time) (*regEntry, time.Time) {
 	var bestRank int
 	var next time.Time
 	for _, e := range r.entries {
+		if r.stolen && !e.gone {
+			continue // identify finds out when the name is free
+		}
 		rank, due := e.urgency(now)
 		if rank > bestRank {
 			best, bestRank = e, rank

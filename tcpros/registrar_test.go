@@ -1,9 +1,16 @@
 package tcpros_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -247,4 +254,151 @@ func TestLostRegistration(t *testing.T) {
 	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
 	p.register(m.URI(), "/fake")
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
+}
+
+// front passes calls on to a master that can be exchanged behind it; answer may
+// take a call over, with a panic of http.ErrAbortHandler for a broken connection.
+type front struct {
+	*httptest.Server
+	mu     sync.Mutex
+	target string
+	answer func(w http.ResponseWriter, call string) bool
+}
+
+func newFront(t *testing.T, target string) *front {
+	t.Helper()
+	f := &front{target: target}
+	f.Server = httptest.NewServer(f)
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *front) set(target string, answer func(w http.ResponseWriter, call string) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.target, f.answer = target, answer
+}
+
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	f.mu.Lock()
+	target, answer := f.target, f.answer
+	f.mu.Unlock()
+	if answer != nil && answer(w, string(body)) {
+		return
+	}
+	out, err := http.NewRequestWithContext(r.Context(), http.MethodPost, target, bytes.NewReader(body))
+	if err != nil {
+		panic(err)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(out)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(w, resp.Body)
+}
+
+// Publishers that never register with the next master keep their links, however
+// that master is found out.
+func TestLinksOutliveTheMaster(t *testing.T) {
+	t.Parallel()
+	const notSet = `<?xml version="1.0"?><methodResponse><params><param><value><array><data><value><int>-1</int></value>` +
+		`<value><string>no</string></value><value><int>0</int></value></data></array></value></param></params></methodResponse>`
+	noRunID := func(w http.ResponseWriter, call string) bool {
+		if !strings.Contains(call, ">/run_id<") {
+			return false
+		}
+		_, _ = io.WriteString(w, notSet)
+		return true
+	}
+	tests := map[string]struct {
+		before func(http.ResponseWriter, string) bool
+		after  func() func(http.ResponseWriter, string) bool
+		want   string
+	}{
+		"its greeting fails at first": {nil, func() func(http.ResponseWriter, string) bool {
+			var broken atomic.Int32 // net/http repeats a call whose connection breaks
+			return func(_ http.ResponseWriter, call string) bool {
+				if strings.Contains(call, ">/tcp_keepalive<") && broken.Add(1) <= 2 {
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			}
+		}, "master was restarted"},
+		"it has no run_id": {noRunID, func() func(http.ResponseWriter, string) bool { return noRunID }, "master has forgotten this node"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			f := newFront(t, m.URI())
+			f.set(m.URI(), tt.before)
+			silent := newFakePublisher(t, "/t", sends("/t"))
+			silent.register(m.URI(), "/silent")
+			b, s, logged := subscriber(t, f.URL, "/t")
+			waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+			next := newMaster(t)
+			f.set(next.URI(), tt.after())
+			waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
+			if logged(tt.want) != 1 {
+				t.Errorf("not logged: %q", tt.want)
+			}
+			<-time.After(4 * time.Second) // a quiet link would be closed by now
+			if s.Publishers() != 1 || len(b.ends()) != 0 {
+				t.Errorf("%d links, ended: %v", s.Publishers(), b.ends())
+			}
+		})
+	}
+}
+
+// A parameter that cannot be sent is no trouble of contact.
+func TestUnsendableParameter(t *testing.T) {
+	for _, p := range []tcpros.Param{{Name: "frame", Value: "caf\xe9"}, {Name: strings.Repeat("x", 1024), Value: 1}} {
+		m := newMaster(t)
+		o := nodeOptions("n", m.URI())
+		o.Args.Params = []tcpros.Param{p, {Name: "next", Value: 1}}
+		log, logs := observedLog()
+		o.Log = log
+		n := newNode(t, o)
+		subscribe(t, n, "/t", &inbox{})
+		waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+		if _, ok, err := n.Master().Param(t.Context(), "/n/next"); !ok || err != nil {
+			t.Errorf("the next parameter: %v, %v", ok, err)
+		}
+		if logs.FilterMessage("parameter not set").Len() != 1 {
+			t.Errorf("logged %v", logs.All())
+		}
+	}
+}
+
+// A node whose name another one took registers nothing, which would end the other,
+// until the name is free again; from then on it looks after its registrations as before.
+func TestNameTaken(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	n := newNode(t, nodeOptions("rec", m.URI()))
+	subscribe(t, n, "/t", &inbox{})
+	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
+	o := nodeOptions("rec", m.URI())
+	var asked atomic.Int32
+	o.OnShutdown = func(string, string) { asked.Add(1) }
+	other := newNode(t, o)
+	subscribe(t, other, "/u", &inbox{})
+	waitFor(t, "the other's registration", func() bool { return registered(t, m.URI(), "/u") })
+	<-time.After(3 * time.Second)
+	subscribe(t, n, "/late", &inbox{})
+	<-time.After(500 * time.Millisecond)
+	if registered(t, m.URI(), "/late") || asked.Load() != 0 {
+		t.Errorf("registered with another node's name; the other was told to end %d times", asked.Load())
+	}
+	if err := other.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	waitFor(t, "the registrations", func() bool { return registered(t, m.URI(), "/t") && registered(t, m.URI(), "/late") })
+	call(t, m.URI(), "unregisterSubscriber", "/rec", "/late", n.URI())
+	waitFor(t, "the lost registration", func() bool { return registered(t, m.URI(), "/late") })
 }
