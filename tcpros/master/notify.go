@@ -21,6 +21,7 @@ const (
 	callTimeout  = 5 * time.Second // for one call
 	maxAttempts  = 4               // to deliver one notice
 	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 4 * time.Second
 )
 
 // notice is one call to a node. A later notice with the same key replaces an
@@ -131,7 +132,6 @@ func (n *notifier) again(q *queue, x *notice) {
 }
 
 func (n *notifier) run(uri string, q *queue) {
-	backoff := firstBackoff
 	for {
 		x := n.next(uri, q)
 		if x == nil {
@@ -142,7 +142,6 @@ func (n *notifier) run(uri string, q *queue) {
 		case n.ctx.Err() != nil:
 			return
 		case err == nil:
-			backoff = firstBackoff
 			continue
 		case !worthRepeating(err) || x.once || x.attempts >= maxAttempts:
 			n.log.Warn("node not told", zap.String("uri", uri), zap.String("what", x.key), zap.Error(err))
@@ -150,11 +149,10 @@ func (n *notifier) run(uri string, q *queue) {
 		}
 		n.again(q, x)
 		select {
-		case <-time.After(backoff):
+		case <-time.After(min(firstBackoff<<(x.attempts-1), maxBackoff)):
 		case <-n.ctx.Done():
 			return
 		}
-		backoff *= 2
 	}
 }
 
