@@ -17,11 +17,13 @@ import (
 // Bounds of the queues to nodes.
 const (
 	maxPending   = 10_000          // notices that wait for one node; the oldest is dropped
-	maxCalls     = 1024            // calls to nodes under way at once
+	maxQueues    = 8192            // nodes with notices; those that need another are dropped
+	maxCalls     = 1024            // calls to nodes under way at once, half of them to nodes that failed last time
 	callTimeout  = 5 * time.Second // for one call
 	maxAttempts  = 4               // to deliver one notice
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 4 * time.Second
+	sayAgain     = time.Minute // between two log lines about too many queues
 )
 
 // notice is one call to a node. A later notice with the same key replaces an
@@ -43,9 +45,12 @@ type notifier struct {
 	http   *http.Client
 	log    *zap.Logger
 	slots  chan struct{}
+	doubts chan struct{} // taken before a slot for a node that failed last time
 
 	mu     sync.Mutex
-	queues map[string]*queue // by slave URI; only those with work
+	queues map[string]*queue   // by slave URI; only those with work
+	failed map[string]struct{} // slave URIs that did not answer last time; some, if there are many
+	full   time.Time           // when it was last said that there are too many queues
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -64,7 +69,9 @@ func newNotifier(log *zap.Logger) *notifier {
 		http:   xmlrpc.NewHTTPClient(callTimeout),
 		log:    log,
 		slots:  make(chan struct{}, maxCalls),
+		doubts: make(chan struct{}, maxCalls/2),
 		queues: map[string]*queue{},
+		failed: map[string]struct{}{},
 	}
 }
 
@@ -88,6 +95,9 @@ func (n *notifier) send(uri string, x *notice) {
 	}
 	q, running := n.queues[uri]
 	if !running {
+		if !n.room(uri, x) {
+			return
+		}
 		q = &queue{pending: list.New(), byKey: map[string]*list.Element{}}
 		n.queues[uri] = q
 	}
@@ -103,6 +113,19 @@ func (n *notifier) send(uri string, x *notice) {
 		// owner: notifier.close; ends when the queue is empty or ctx is done.
 		n.wg.Go(func() { n.run(uri, q) })
 	}
+}
+
+// room reports whether there may be one more queue. A node that registers with ever
+// new URIs makes a shutdown notice for each old one: those fill no more than half.
+func (n *notifier) room(uri string, x *notice) bool {
+	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.once {
+		return true
+	}
+	if now := time.Now(); n.full.IsZero() || now.Sub(n.full) >= sayAgain {
+		n.full = now
+		n.log.Warn("too many nodes wait to be told, some are not", zap.String("uri", uri), zap.String("what", x.key))
+	}
+	return false
 }
 
 func (q *queue) pop() *notice {
@@ -156,16 +179,49 @@ func (n *notifier) run(uri string, q *queue) {
 	}
 }
 
+// call makes one call. Nodes that do not answer, each call to which takes the whole
+// timeout, must not keep the others waiting.
 func (n *notifier) call(uri string, x *notice) error {
-	select {
-	case n.slots <- struct{}{}:
-	case <-n.ctx.Done():
-		return n.ctx.Err()
+	need := []chan struct{}{n.slots}
+	if n.doubtful(uri) {
+		need = []chan struct{}{n.doubts, n.slots}
 	}
-	defer func() { <-n.slots }()
+	for _, c := range need {
+		select {
+		case c <- struct{}{}:
+			defer func() { <-c }()
+		case <-n.ctx.Done():
+			return n.ctx.Err()
+		}
+	}
 	x.attempts++
 	_, err := xmlrpc.Call(n.ctx, n.http, uri, x.method, x.args...)
+	n.note(uri, errors.Is(err, xmlrpc.ErrTransport))
 	return err
+}
+
+func (n *notifier) doubtful(uri string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, failed := n.failed[uri]
+	return failed
+}
+
+// note remembers whether the node failed to answer.
+func (n *notifier) note(uri string, failed bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !failed {
+		delete(n.failed, uri)
+		return
+	}
+	n.failed[uri] = struct{}{}
+	for other := range n.failed {
+		if len(n.failed) <= maxQueues {
+			break
+		}
+		delete(n.failed, other) // it gets the benefit of the doubt once more
+	}
 }
 
 // worthRepeating tells a node that is stuck or cut off for a moment from one that

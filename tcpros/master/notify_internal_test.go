@@ -47,3 +47,63 @@ func TestBackoffIsPerNotice(t *testing.T) {
 		}
 	})
 }
+
+// However many nodes hang, one that answers is told at once.
+func TestHangingNodesHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotifier(zap.NewNop())
+		defer n.close()
+		told := false
+		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "good:1" {
+				told = true
+				return nil, errors.New("good enough")
+			}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		for i := range maxCalls {
+			n.send(fmt.Sprintf("http://bad%d:1/", i), &notice{key: "k", method: "m"})
+		}
+		time.Sleep(callTimeout + 2*firstBackoff) // all have failed and are tried again
+		n.send("http://good:1/", &notice{key: "k", method: "m"})
+		synctest.Wait()
+		if !told {
+			t.Error("not told at once")
+		}
+		if k := len(n.slots); k != maxCalls/2 {
+			t.Errorf("%d calls to hanging nodes", k)
+		}
+	})
+}
+
+// URIs that somebody makes up cost bounded memory, and shutdown notices to them
+// leave room for those that matter.
+func TestQueuesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := newNotifier(zap.NewNop())
+		defer n.close()
+		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		for _, tt := range []struct {
+			name string
+			once bool
+			want int
+		}{{"old", true, maxQueues / 2}, {"new", false, maxQueues}} {
+			for i := range maxQueues + 10 {
+				n.send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &notice{key: "k", method: "m", once: tt.once})
+			}
+			if got := len(n.queues); got != tt.want {
+				t.Errorf("%s: %d queues, want %d", tt.name, got, tt.want)
+			}
+		}
+		n.send("http://new0:1/", &notice{key: "another", method: "m"}) // it has its queue
+		if got := n.queues["http://new0:1/"].pending.Len(); got == 0 {
+			t.Error("a node with a queue is not told")
+		}
+	})
+}
