@@ -19,6 +19,9 @@ const AnyMD5 = "*"
 
 const anyType = "*"
 
+// errOpen marks an error of SubscribeOptions.Open: trouble here, not the publisher's.
+var errOpen = errors.New("tcpros: link not taken")
+
 // Waits between attempts to reach a publisher.
 const (
 	retryFirst   = 100 * time.Millisecond
@@ -51,6 +54,7 @@ type inLink struct {
 	kick     chan struct{} // ends a wait between attempts
 
 	listed atomic.Bool // by the master
+	orphan atomic.Bool // listed by an earlier master only
 	isUp   atomic.Bool
 	name   atomic.Pointer[string] // for getBusInfo, while up
 	stats  linkCounters
@@ -62,7 +66,8 @@ type inLink struct {
 
 	// Owned by the link's goroutine.
 	said    said
-	refused int // connections refused in a row
+	address string // of the last answer to requestTopic
+	refused int    // attempts in a row that did not reach the publisher
 }
 
 func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
@@ -122,6 +127,7 @@ func (l *inLink) keepUp(ctx context.Context) {
 func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	n := l.sub.node
 	address, err := n.master.requestTopic(ctx, l.hostport, l.sub.topic)
+	l.address = address
 	if err != nil {
 		return 0, err
 	}
@@ -139,7 +145,7 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	}
 	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, conn.RemoteAddr().String(), header})
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: %w", errOpen, err)
 	}
 	return l.carry(ctx, conn, sink)
 }
@@ -211,6 +217,8 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 	var kind, text string
 	resolve := (*ResolveError)(nil)
 	switch {
+	case errors.Is(err, errOpen):
+		kind, text = "open", "link to a publisher not taken by this node"
 	case errors.As(err, &resolve):
 		kind = "resolve"
 		text = fmt.Sprintf("cannot resolve host %q of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", resolve.Host)
@@ -233,9 +241,31 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 			l.sub.log.Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 			return
 		}
-		kind, text = "away", "publisher is listed but not reached"
+		kind, text = l.away(err)
 	}
 	if l.said.due(kind) {
 		l.sub.log.Warn(text, zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 	}
+}
+
+// away says why a publisher is not reached. A loopback address is the most common
+// reason: it leads to this machine, where another node may even answer.
+func (l *inLink) away(err error) (kind, text string) {
+	call := (*CallError)(nil)
+	switch {
+	case errors.Is(err, ErrStatus):
+		kind, text = "status", "publisher is listed but says that it does not offer the topic"
+	case errors.As(err, &call) && call.answered:
+		kind, text = "address", "publisher answers no usable TCPROS address"
+	case l.orphan.Load():
+		kind, text = "orphan", "publisher of an earlier master is not reached: it may be gone, or must register again"
+	default:
+		kind, text = "away", "publisher is listed but not reached"
+	}
+	for _, at := range []string{l.hostport, l.address} {
+		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) {
+			return kind, text + "; it advertises " + host + ": if it runs on another machine, set ROS_HOSTNAME or ROS_IP there"
+		}
+	}
+	return kind, text
 }

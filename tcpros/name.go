@@ -48,7 +48,7 @@ func cleanName(name string) string {
 
 // names resolves graph resource names for one node.
 type names struct {
-	namespace string            // "/" or "/a/b"
+	namespace string            // "", which is the root, or "/a/b"
 	node      string            // resolved node name, for ~
 	remaps    map[string]string // both sides resolved
 }

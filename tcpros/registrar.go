@@ -52,7 +52,7 @@ type regEntry struct {
 // listener takes the master's list of publishers for a topic.
 type listener interface {
 	setPublishers(p publishers)
-	allUp() bool // there is a link to each of them
+	allUp() bool // no link is waiting for its publisher
 }
 
 // publishers is what the master says about one topic.

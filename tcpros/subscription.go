@@ -134,7 +134,8 @@ func (s *Subscription) allLinks() []*inLink {
 	return slices.Collect(maps.Values(s.links))
 }
 
-// allUp reports whether every publisher of the last list has its link.
+// allUp reports whether every link is up, those included that the master does not
+// list any more. A publisher without a link, its URI being unusable, does not count.
 func (s *Subscription) allUp() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,6 +217,7 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 	for _, uri := range p.uris {
 		if l := s.links[uri]; l != nil {
 			l.listed.Store(true)
+			l.orphan.Store(false)
 			l.epoch, l.quiet = p.epoch, 0
 			if p.fresh {
 				l.kickOff()
@@ -233,7 +235,7 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 			if !s.said.due("uri " + uri) {
 				continue
 			}
-			s.log.Warn("publisher with an unusable URI", zap.String("uri", uri), zap.Error(err))
+			s.log.Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 			continue
 		}
 		l := newInLink(ctx, s, uri, hostport)
@@ -254,6 +256,8 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 			if !l.isUp.Load() {
 				l.cancel()
 			}
+		} else if l.listed.Load() {
+			l.orphan.Store(true)
 		}
 	}
 	return started

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -409,4 +410,85 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
+}
+
+// Each reason why there is no link is told apart.
+func TestNoLinkTexts(t *testing.T) {
+	t.Parallel()
+	refused := func() any { return []any{0, "not a publisher", 0} }
+	tests := map[string]struct {
+		open  error
+		reply func() any // of the slave API
+		uri   string     // registered instead of the publisher's
+		want  string
+	}{
+		"refused by Open":    {errors.New("no space"), nil, "", "not taken by this node"},
+		"topic refused":      {nil, refused, "", "does not offer the topic"},
+		"no address":         {nil, func() any { return []any{1, "", []any{}} }, "", "no usable TCPROS address"},
+		"nothing there":      {nil, nil, "http://127.0.0.1:1/", "listed but not reached; it advertises 127.0.0.1: if it runs on another machine, set ROS_HOSTNAME or ROS_IP"},
+		"a name of loopback": {nil, refused, "localhost", "it advertises localhost"},
+		"no host":            {nil, nil, "http://:1234/", "set ROS_HOSTNAME or ROS_IP"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			p := newFakePublisher(t, "/t", sends("/t"))
+			p.reply = tt.reply
+			uri := p.uri
+			switch tt.uri {
+			case "":
+			case "localhost":
+				uri = strings.Replace(uri, "127.0.0.1", "localhost", 1)
+			default:
+				uri = tt.uri
+			}
+			call(t, m.URI(), "registerPublisher", "/fake", "/t", stringType, uri)
+			log, logs := observedLog()
+			o := nodeOptions("sub", m.URI())
+			o.Log = log
+			b := &inbox{}
+			_, err := newNode(t, o).Subscribe(tcpros.SubscribeOptions{Topic: "/t", Open: func(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
+				if tt.open != nil {
+					return nil, tt.open
+				}
+				return b.open(i)
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := logs.FilterLevelExact(zap.WarnLevel)
+			waitFor(t, "the warning", func() bool { warnings = logs.FilterLevelExact(zap.WarnLevel); return warnings.Len() > 0 })
+			if got := warnings.All()[0].Message; !strings.Contains(got, tt.want) || warnings.Len() != 1 {
+				t.Errorf("logged %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// A publisher of which the new master knows nothing is not called listed.
+func TestOrphanIsNotCalledListed(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	f := newFront(t, m.URI())
+	hangUp := make(chan struct{})
+	p := newFakePublisher(t, "/t", func(c net.Conn) {
+		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t")))
+		<-hangUp
+	})
+	p.register(m.URI(), "/fake")
+	_, s, logged := subscriber(t, f.URL, "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	next := newMaster(t)
+	call(t, next.URI(), "setParam", "/x", "/run_id", "another")
+	f.set(next.URI(), nil)
+	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
+	p.mu.Lock()
+	p.reply = func() any { panic(http.ErrAbortHandler) }
+	p.mu.Unlock()
+	close(hangUp)
+	waitFor(t, "the warning", func() bool { return logged("publisher of an earlier master") == 1 })
+	if logged("listed") != 0 {
+		t.Error("an orphan was called listed")
+	}
 }
