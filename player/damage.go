@@ -101,6 +101,9 @@ const maxDamage = 1000
 // report keeps and logs one damaged place. Planning may have come across it, too.
 func (r *reader) report(e *DamageError) {
 	if e.lossless() {
+		r.mu.Lock()
+		r.mended++
+		r.mu.Unlock()
 		r.plan.log.Warn("index of a chunk is damaged, the chunk itself is played", damageFields(e)...)
 		return
 	}
@@ -121,6 +124,12 @@ func (r *reader) damages() []*DamageError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.damage)
+}
+
+func (r *reader) mendings() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mended
 }
 
 func damageFields(e *DamageError) []zap.Field {

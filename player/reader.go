@@ -16,6 +16,7 @@ type reader struct {
 
 	mu     sync.Mutex
 	damage []*DamageError
+	mended int // damaged indexes that were rebuilt
 }
 
 // run fills the queue until the bags, or ctx, end; with loop it goes on with the

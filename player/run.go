@@ -190,6 +190,6 @@ func (r *run) summary() Summary {
 	s.Played, s.Elapsed, s.Achieved = t.played, t.elapsed(now), t.achieved(now)
 	s.Timing = t.histogram.summary()
 	s.Starved = r.queue.timesStarved()
-	s.Damage = r.reader.damages()
+	s.Damage, s.Mended = r.reader.damages(), r.reader.mendings()
 	return s
 }

@@ -18,6 +18,7 @@ type Summary struct {
 	Dropped     uint64         // messages that a subscriber did not get because its queue was full
 	Unplayable  []Unplayable   // connections that could not be published
 	Damage      []*DamageError // the rest of the bags was played
+	Mended      int            // damaged chunk indexes that were rebuilt: nothing was lost with them
 	Undelivered error          // what Drain says of subscribers that did not take everything
 	Interrupted bool           // the context ended before the last message
 }
@@ -42,10 +43,10 @@ type Unplayable struct {
 	Messages uint64 // that play came across
 }
 
-// Lossy reports whether something in the bags did not reach a subscriber, or
-// could not be read. An interruption by the caller is not a loss.
+// Lossy reports whether something in the bags did not reach a subscriber, could not
+// be read, or was damaged. An interruption by the caller is not a loss.
 func (s *Summary) Lossy() bool {
-	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.Undelivered != nil
+	return s.Dropped > 0 || len(s.Unplayable) > 0 || len(s.Damage) > 0 || s.Mended > 0 || s.Undelivered != nil
 }
 
 // Timing says how long after their deadlines messages were published.

@@ -143,7 +143,7 @@ func report(c *config.Play, sum *player.Summary, err error) int {
 		fmt.Print(screen.PlaySummary(sum))
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
-		return program.Fail(name, program.ExitLoss, errors.New("messages were lost: "+screen.PlayLosses(sum)))
+		return program.Fail(name, program.ExitLoss, errors.New("messages were lost or the bags are damaged: "+screen.PlayLosses(sum)))
 	}
 	return program.ExitOK
 }

@@ -136,6 +136,9 @@ func PlayLosses(s *player.Summary) string {
 		}
 		parts = append(parts, fmt.Sprintf("at most %d in damaged places of the bags (%d)", n, len(s.Damage)))
 	}
+	if s.Mended > 0 {
+		parts = append(parts, fmt.Sprintf("nothing by %d damaged chunk indexes, which were rebuilt", s.Mended))
+	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/bagdiff"
 )
 
 // TestBadInput checks that everything wrong on a command line gets one clear line
@@ -232,5 +233,33 @@ func TestNohup(t *testing.T) {
 	rec.stop()
 	if n := len(read(t, filepath.Join(g.dir, "out.bag"))["/t"].Messages); n != 60 {
 		t.Errorf("%d of 60 messages", n)
+	}
+}
+
+// TestDamagedIndex: what can be played is, and scripts hear of the damage.
+func TestDamagedIndex(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	bag, err := os.ReadFile(demoBag(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(bag), "\x08\x00\x00\x00ver=\x01") // the first index record behind the first chunk
+	if at < 0 {
+		t.Fatal("no index record in the demo bag")
+	}
+	bag[at+8] = 7 // a version that nobody knows
+	if err := os.WriteFile(filepath.Join(g.dir, "damaged.bag"), bag, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rec := g.record("-a", "-O", "out")
+	play := g.start("goplay", "damaged.bag", "--rate", "10", "--wait-for-subscribers")
+	if code := play.wait(); code != 3 || !strings.Contains(play.out.String(), "1 damaged chunk indexes") {
+		t.Errorf("exit code %d:\n%s", code, play.out.String())
+	}
+	rec.stop()
+	r := bagdiff.Compare(read(t, demoBag(t)), read(t, filepath.Join(g.dir, "out.bag")))
+	if err := r.Err(); err != nil {
+		t.Error(err)
 	}
 }
