@@ -46,6 +46,8 @@ type place struct {
 	host string // advertised
 	bind string // address to listen on; empty means all
 	why  string // reason for bind, for the log
+
+	hidden bool // on loopback by default, not by the user's choice
 }
 
 // locator finds a node's place. Its functions are the machine's, or a test's.
@@ -71,16 +73,18 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) place 
 		if b, err := netip.ParseAddr(o.Bind); err == nil && !b.IsUnspecified() && !explicit {
 			host = o.Bind
 		}
-		return place{host, o.Bind, "as asked"}
+		return place{host, o.Bind, "as asked", false}
 	case !explicit && isLoopback(masterHost):
-		// Nobody on another machine can know of us through such a master.
-		return place{loopbackOf(masterHost), loopbackOf(masterHost), "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it"}
+		// roscore listens on every address, so that nodes of other machines may know such
+		// a master too. But it is mostly used alone, and an open port is to be asked for.
+		lo := loopbackOf(masterHost)
+		return place{lo, lo, "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", true}
 	case host == "localhost":
-		return place{host, "127.0.0.1", "the advertised host is localhost"}
+		return place{host, "127.0.0.1", "the advertised host is localhost", false}
 	case err == nil && (ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())):
-		return place{host, host, "it is the advertised address"}
+		return place{host, host, "it is the advertised address", false}
 	case err == nil:
-		return place{host, "", "the advertised address is not of this machine"}
+		return place{host, "", "the advertised address is not of this machine", false}
 	}
 	return l.byName(ctx, host, explicit, master, isLoopback(masterHost))
 }
@@ -90,20 +94,20 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) place 
 func (l *locator) byName(ctx context.Context, host string, explicit bool, master string, onLoopback bool) place {
 	addrs, err := l.lookup(ctx, host)
 	if err != nil || len(addrs) != 1 {
-		return place{host, "", "the advertised host name does not stand for one address here"}
+		return place{host, "", "the advertised host name does not stand for one address here", false}
 	}
 	a := addrs[0]
 	switch {
 	case a.IsLoopback() && !onLoopback:
 		// Debian lets a machine's own name be 127.0.1.1; others see the real address.
-		return place{host, "", "the advertised host name is on loopback here only"}
+		return place{host, "", "the advertised host name is on loopback here only", false}
 	case a.IsLoopback():
 	case !slices.Contains(l.local(), a):
-		return place{host, "", "the advertised host name is no address of this machine"}
+		return place{host, "", "the advertised host name is no address of this machine", false}
 	case !explicit && l.toward(ctx, master) != a:
-		return place{host, "", "the advertised host name is not the address toward the master"}
+		return place{host, "", "the advertised host name is not the address toward the master", false}
 	}
-	return place{host, a.String(), "the advertised host name stands for it"}
+	return place{host, a.String(), "the advertised host name stands for it", false}
 }
 
 // advertised returns the host that others are told. explicit says that the user

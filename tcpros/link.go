@@ -67,7 +67,7 @@ type inLink struct {
 	// Owned by the link's goroutine.
 	said    said
 	address string // of the last answer to requestTopic
-	refused int    // attempts in a row that did not reach the publisher
+	refused int    // attempts in a row without a link
 }
 
 func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
@@ -217,8 +217,6 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 	var kind, text string
 	resolve := (*ResolveError)(nil)
 	switch {
-	case errors.Is(err, errOpen):
-		kind, text = "open", "link to a publisher not taken by this node"
 	case errors.As(err, &resolve):
 		kind = "resolve"
 		text = fmt.Sprintf("cannot resolve host %q of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", resolve.Host)
@@ -237,6 +235,7 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 		kind, text = "lost", "link lost"
 	default:
 		// A node that is killed keeps its registration: no news until it stays away.
+		// Nor is it news that we take no link while we are about to end.
 		if l.refused++; l.refused < retryQuietly {
 			l.sub.log.Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 			return
@@ -248,11 +247,13 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 	}
 }
 
-// away says why a publisher is not reached. A loopback address is the most common
+// away says why there is no link. A loopback address is the most common
 // reason: it leads to this machine, where another node may even answer.
 func (l *inLink) away(err error) (kind, text string) {
 	call := (*CallError)(nil)
 	switch {
+	case errors.Is(err, errOpen):
+		return "open", "link to a publisher not taken by this node"
 	case errors.Is(err, ErrStatus):
 		kind, text = "status", "publisher is listed but says that it does not offer the topic"
 	case errors.As(err, &call) && call.answered:

@@ -115,14 +115,15 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.host = at.host
 	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.why))
-	if err := n.serve(ctx, at.bind, o.Args); err != nil {
+	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
 	}
 	return n, nil
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, bind string, a Args) error {
+func (n *Node) serve(ctx context.Context, at place, a Args) error {
+	bind := at.bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
 	if ip, err := netip.ParseAddr(bind); err == nil && ip.Is6() {
@@ -141,7 +142,7 @@ func (n *Node) serve(ctx context.Context, bind string, a Args) error {
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
-		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name,
+		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name, hidden: at.hidden,
 		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
 	}
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only

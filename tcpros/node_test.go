@@ -60,3 +60,46 @@ func TestPublishSubscribe(t *testing.T) {
 		t.Errorf("%d dropped", p.Dropped())
 	}
 }
+
+// A node that is on loopback by default says once what opens it.
+func TestHiddenNodeSaysSo(t *testing.T) {
+	tests := map[string]struct {
+		env  string // of ROS_IP
+		args []string
+		bind string
+		want int
+	}{
+		"by default":  {"", nil, "", 1},
+		"ROS_IP":      {"127.0.0.1", nil, "", 0},
+		"__ip":        {"", []string{"__ip:=127.0.0.1"}, "", 0},
+		"__hostname":  {"", []string{"__hostname:=localhost"}, "", 0},
+		"bind option": {"", nil, "127.0.0.1", 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := nodeOptions("n", newMaster(t).URI())
+			log, logs := observedLog()
+			o.Log, o.Bind = log, tt.bind
+			o.Getenv = func(key string) string {
+				if key == "ROS_IP" {
+					return tt.env
+				}
+				return ""
+			}
+			var err error
+			if _, o.Args, err = tcpros.ParseArgs(tt.args); err != nil {
+				t.Fatal(err)
+			}
+			n := newNode(t, o)
+			said := func() int { return logs.FilterMessageSnippet("set ROS_IP or ROS_HOSTNAME").Len() }
+			if said() != 0 {
+				t.Error("said before it matters")
+			}
+			subscribe(t, n, "/t", &inbox{})
+			advertise(t, n, "/u", 0)
+			if said() != tt.want {
+				t.Errorf("said %d times, want %d", said(), tt.want)
+			}
+		})
+	}
+}

@@ -70,6 +70,7 @@ type registrar struct {
 	uri    string  // our slave API
 	params []Param // private parameters to set at each new master
 	ns     string  // their namespace: the node's name
+	hidden bool    // our URI is on loopback by default: worth a word
 
 	mu      sync.Mutex
 	entries map[regKey]*regEntry
@@ -103,7 +104,13 @@ func (r *registrar) want(k regKey, typ string, sub listener) {
 		e.tried = old.tried
 	}
 	r.entries[k] = e
+	say := r.hidden
+	r.hidden = false
 	r.mu.Unlock()
+	if say {
+		r.log.Info("this node is reachable from this machine only, as its master is on loopback: set ROS_IP or ROS_HOSTNAME to open it to others",
+			zap.String("uri", r.uri))
+	}
 	r.poke()
 }
 
