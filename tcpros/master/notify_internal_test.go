@@ -40,8 +40,8 @@ func TestBackoffIsPerNotice(t *testing.T) {
 			t.Fatalf("%d calls in an hour", len(at))
 		}
 		for i, d := range at {
-			wait := []time.Duration{0, 500, 1500, 3500}[i%maxAttempts] * time.Millisecond
-			if want := time.Duration(i/maxAttempts)*3500*time.Millisecond + wait; d != want {
+			wait := []time.Duration{0, firstBackoff, 3 * firstBackoff, 7 * firstBackoff}[i%maxAttempts]
+			if want := time.Duration(i/maxAttempts)*7*firstBackoff + wait; d != want {
 				t.Errorf("call %d after %v, want %v", i, d, want)
 			}
 		}
