@@ -83,10 +83,9 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 	hurry := make(chan struct{})
 	s := &Signals{Hurry: hurry, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
 	signal.Ignore(syscall.SIGPIPE)
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(sig) { // nohup ignores SIGHUP for us: that must stay so
-			signal.Notify(s.events, sig)
-		}
+	signal.Notify(s.events, os.Interrupt, syscall.SIGTERM) // also where a script's & has SIGINT ignored, as in roscpp
+	if !signal.Ignored(syscall.SIGHUP) {                   // nohup ignores it for us: that must stay so
+		signal.Notify(s.events, syscall.SIGHUP)
 	}
 	// owner: Signals; ends in Close.
 	go func() {

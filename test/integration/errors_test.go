@@ -220,12 +220,13 @@ func TestSignalsTwice(t *testing.T) {
 	read(t, filepath.Join(g.dir, "out.bag"))
 }
 
-// TestNohup: a SIGHUP that was ignored at the start, as nohup does, stays ignored.
+// TestNohup: a SIGHUP that was ignored at the start, as nohup does, stays ignored. A
+// SIGINT that was, as for every job that a script starts with &, does not.
 func TestNohup(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t, "gomaster")
 	f := g.flood("/t", 60)
-	cmd := g.command("/bin/sh", "-c", `trap "" HUP; exec "$0" /t -O out`, filepath.Join(bin, "gorecord"))
+	cmd := g.command("/bin/sh", "-c", `trap "" HUP INT; exec "$0" /t -O out`, filepath.Join(bin, "gorecord"))
 	rec := g.launch("gorecord", cmd)
 	f.waitSent(10)
 	rec.signal(syscall.SIGHUP)
