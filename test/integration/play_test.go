@@ -118,8 +118,8 @@ func TestLateSubscriberGetsEachLatchedMessage(t *testing.T) {
 	t.Parallel()
 	needROS(t)
 	eachMaster(t, func(t *testing.T, g *graph) {
-		play := g.start("goplay", demoBag(t), "--duration", "0.5", "--keep-alive", "--topics", "/tf_static", "/map", "/odom", "--bags", demoBag(t))
-		early := g.subscribe("early", "/odom")
+		early := g.subscribe("early", "/odom") // before the player: it plays for half a second only
+		play := g.start("goplay", "--duration", "0.5", "--delay", "2", "--keep-alive", "--topics", "/tf_static", "/map", "/odom", "--bags", demoBag(t))
 		g.eventually("the player publishes", func() bool { return len(early.heard()) > 0 })
 		late := g.subscribe("late", "/tf_static", "/map")
 		g.eventually("three latched messages", func() bool { return len(late.heard()) >= 3 })

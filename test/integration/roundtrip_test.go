@@ -152,7 +152,7 @@ func TestRateTwoTakesHalfTheTime(t *testing.T) {
 	g := newGraph(t, "gomaster")
 	length := func(rate string) time.Duration {
 		rec := g.record("/imu/data", "-O", "rate"+rate)
-		g.run("goplay", demoBag(t), "--wait-for-subscribers", "--topics", "/imu/data", "--bags", demoBag(t), "--duration", "3", "--rate", rate)
+		g.run("goplay", "--wait-for-subscribers", "--topics", "/imu/data", "--bags", demoBag(t), "--duration", "3", "--rate", rate)
 		rec.stop()
 		m := read(t, filepath.Join(g.dir, "rate"+rate+".bag"))["/imu/data"].Messages
 		if len(m) < 300 {
