@@ -45,7 +45,11 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	}
 	for !p.ended && !p.atLimit(topic) {
 		if c := p.pool.get(size, counted); c != nil {
-			c.builder.Reset(l.connection.records())
+			var records *bagfmt.ConnRecords // nil: the chunk may be given up, so each one holds the record
+			if l.connection.stored {        // until it is safely in another
+				records = &p.records
+			}
+			c.builder.Reset(records)
 			c.builder.BeginMessage(l.connection.conn, frameBytes)
 			return &largeFrame{link: l, chunk: c, payload: frameBytes - 4}
 		}

@@ -71,20 +71,9 @@ type chunk struct {
 // connection is one publisher's header on one topic. Several links may come and
 // go on it.
 type connection struct {
-	conn    *bagfmt.Connection
-	topic   *topic
-	stored  bool // a chunk with its record is in the queue or will be before any later one
-	sharing *bagfmt.ConnRecords
-}
-
-// records returns what decides about connection records in a large message's
-// chunk. That chunk may be given up: until the record is safely in another, each
-// one holds it.
-func (c *connection) records() *bagfmt.ConnRecords {
-	if c.stored {
-		return c.sharing
-	}
-	return nil
+	conn   *bagfmt.Connection
+	topic  *topic
+	stored bool // a chunk with its record is in the queue or will be before any later one
 }
 
 // topic is the account of one subscription, guarded by pipeline.mu.
@@ -101,7 +90,7 @@ func newPipeline(o Options, out *bagFile) *pipeline {
 	p := &pipeline{
 		log:         o.Log,
 		chunkBytes:  o.ChunkBytes,
-		budget:      o.BufferBytes,
+		budget:      o.MemoryBytes(),
 		overflow:    o.Overflow,
 		flush:       o.FlushInterval,
 		limit:       uint64(o.Limit),
@@ -115,7 +104,6 @@ func newPipeline(o Options, out *bagFile) *pipeline {
 	}
 	p.room.L = &p.mu
 	n := workers(o.Compression)
-	p.budget = o.MemoryBytes()
 	p.pool.budget, p.pool.twice = p.budget, n > 0
 	if n > 0 {
 		p.squeeze = newFIFO[*chunk]()
@@ -154,9 +142,8 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 		}
 	}
 	c := &connection{
-		conn:    &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
-		topic:   t,
-		sharing: &p.records,
+		conn:  &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
+		topic: t,
 	}
 	p.conns = append(p.conns, c)
 	t.conns = append(t.conns, c)
