@@ -150,6 +150,12 @@ func (b *bagFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// Truncate cuts off what a failed write left behind, for bagfmt.Writer.
+func (b *bagFile) Truncate(size int64) error {
+	b.end = size
+	return b.file.Truncate(size)
+}
+
 // Sync waits for the disk. A sync that failed once is final and is not repeated:
 // the kernel may have thrown the data away and would report success. It has been
 // reported then, and the bag is finished without it, to be readable at least.
@@ -203,16 +209,10 @@ func (b *bagFile) due(now time.Time) bool {
 }
 
 // finish writes the index, makes the bag durable and gives it its name. After a
-// failed write the file is cut back to its last whole chunk first, so that what is
+// failed write the writer cuts it back to its last whole chunk first, so that what is
 // there can be read and the index finds room.
-func (b *bagFile) finish(damaged bool) error {
+func (b *bagFile) finish() error {
 	var errs []error
-	if damaged {
-		if err := b.file.Truncate(b.writer.Size()); err != nil {
-			errs = append(errs, err)
-		}
-		b.end = b.writer.Size()
-	}
 	closed := b.writer.Close()
 	if closed == nil {
 		errs = append(errs, b.file.Close(), b.rename())

@@ -77,7 +77,7 @@ func TestTargetThatAppearsMeanwhileIsKept(t *testing.T) {
 	if err := os.WriteFile(path+".bag", []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.finish(false); err == nil || !strings.Contains(err.Error(), "the finished bag stays at") {
+	if err := b.finish(); err == nil || !strings.Contains(err.Error(), "the finished bag stays at") {
 		t.Errorf("got %v", err)
 	}
 	if got, err := os.ReadFile(path + ".bag"); err != nil || string(got) != "precious" {

@@ -314,5 +314,5 @@ func (p *pipeline) close() error {
 	p.wg.Wait()
 	close(p.kick)
 	p.syncing.Wait()
-	return errors.Join(p.err, p.out.finish(p.err != nil))
+	return errors.Join(p.err, p.out.finish())
 }
