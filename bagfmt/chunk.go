@@ -11,9 +11,11 @@ import (
 const DefaultChunkBytes = 768 << 10
 
 const (
-	repeatShare  = 100     // connection records are repeated for at most 1/repeatShare of the bytes
-	firstRoom    = 1 << 20 // memory for a message read straight into the chunk starts with this
-	denseConnIDs = 1 << 16 // ids below are found by a slice index, the others by a map
+	repeatShare    = 100       // connection records are repeated for at most 1/repeatShare of the bytes
+	firstRoom      = 1 << 20   // memory for a message read straight into the chunk starts with this
+	firstGrowBytes = 16 << 10  // a chunk's memory grows by this, then fourfold,
+	maxGrowBytes   = 768 << 10 // up to that at a time or as append does
+	denseConnIDs   = 1 << 16   // ids below are found by a slice index, the others by a map
 )
 
 // ConnRecords knows which connection records one output file holds already, and
@@ -261,22 +263,34 @@ func (b *ChunkBuilder) AbortMessage() {
 
 // appendMessage adds one message from its data without the length word.
 func (b *ChunkBuilder) appendMessage(c *Connection, t Time, data []byte) {
-	slot, _ := b.use(c)
+	slot, ok := b.slot(c.ID)
+	if !ok || !b.slots[slot].used {
+		slot, _ = b.use(c)
+	}
 	at := len(b.buf)
 	size := messageHeaderBytes + 4 + len(data)
-	b.grow(size)
-	b.buf = b.buf[:at+messageHeaderBytes]
-	putMessageHeader(b.buf[at:], c.ID, t)
-	b.buf = binary.LittleEndian.AppendUint32(b.buf, uint32(len(data)))
-	b.buf = append(b.buf, data...)
+	if cap(b.buf)-at < size {
+		b.grow(size)
+	}
+	b.buf = b.buf[:at+size]
+	record := b.buf[at:]
+	putMessageHeader(record, c.ID, t)
+	binary.LittleEndian.PutUint32(record[messageHeaderBytes:], uint32(len(data)))
+	copy(record[messageHeaderBytes+4:], data)
 	b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
 	b.count(slot, 1, size, t, t)
 }
 
 // grow makes room for n more bytes.
 func (b *ChunkBuilder) grow(n int) {
-	b.checkSize(int64(len(b.buf)) + int64(n))
-	b.buf = slices.Grow(b.buf, n)
+	need := len(b.buf) + n
+	b.checkSize(int64(need))
+	if need <= cap(b.buf) {
+		return
+	}
+	// The first chunks of a file would else be copied at each of many small steps. A
+	// chunk of the usual size ends in memory that has room for its index, too.
+	b.buf = slices.Grow(b.buf, max(n, min(3*len(b.buf)+firstGrowBytes, maxGrowBytes)))
 }
 
 // checkSize panics when a chunk would exceed what readers accept: its owner seals

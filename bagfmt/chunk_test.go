@@ -289,10 +289,22 @@ func (f *failing) Truncate(n int64) error { f.b = f.b[:n]; return nil }
 // chunks before it comes out.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
+	for _, comp := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		for _, workers := range []int{0, 1, 3} {
+			t.Run(fmt.Sprintf("%s, workers=%d", comp, workers), func(t *testing.T) {
+				t.Parallel()
+				testWriteFails(t, comp, workers)
+			})
+		}
+	}
+}
+
+func testWriteFails(t *testing.T, comp bagfmt.Compression, workers int) {
+	t.Helper()
 	conns, msgs := sample(60)
 	for at := 1; ; at++ {
 		f := &failing{left: at}
-		w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{ChunkBytes: 1000})
+		w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1000, Workers: workers})
 		if err != nil {
 			if !errors.Is(err, errInjected) {
 				t.Fatal(err)
@@ -410,6 +422,11 @@ func TestWriterRefuses(t *testing.T) {
 	}
 	if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: math.MaxInt32}); !errors.Is(err, bagfmt.ErrLimit) {
 		t.Errorf("chunk of 2 GiB: %v", err)
+	}
+	for _, n := range []int{-1, 257} {
+		if _, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{Workers: n}); err == nil {
+			t.Errorf("%d workers accepted", n)
+		}
 	}
 }
 

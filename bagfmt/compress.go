@@ -2,6 +2,7 @@ package bagfmt
 
 import (
 	"bytes"
+	stdbzip2 "compress/bzip2"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,11 +40,25 @@ func ParseCompression(s string) (Compression, error) {
 	return "", fmt.Errorf("bagfmt: unknown compression %q, want none, lz4 or bz2", s)
 }
 
+// compressionNamed returns the compression that a chunk header names, known or not,
+// and allocates only for one that is not.
+func compressionNamed(name []byte) Compression {
+	switch string(name) {
+	case string(CompressionNone):
+		return CompressionNone
+	case string(CompressionLZ4):
+		return CompressionLZ4
+	case string(CompressionBZ2):
+		return CompressionBZ2
+	}
+	return Compression(name)
+}
+
 // Compressor packs chunks. It holds the state of its codec from one chunk to the
 // next and is not for concurrent use.
 type Compressor struct {
 	kind Compression
-	lz4  *lz4.Writer
+	lz4  *lz4Table
 	bz2  *bzip2.Writer
 }
 
@@ -54,10 +69,7 @@ func NewCompressor(c Compression) (*Compressor, error) {
 	switch c {
 	case CompressionNone:
 	case CompressionLZ4:
-		// The one shape of frame that stock readers accept, flags 0x64 0x60.
-		z.lz4 = lz4.NewWriter(io.Discard)
-		err = z.lz4.Apply(lz4.BlockSizeOption(lz4.Block1Mb), lz4.BlockChecksumOption(false),
-			lz4.ChecksumOption(true), lz4.ConcurrencyOption(1))
+		z.lz4 = new(lz4Table)
 	case CompressionBZ2:
 		// One stream per chunk: C++ stops at the end of the first one.
 		z.bz2, err = bzip2.NewWriter(io.Discard, &bzip2.WriterConfig{Level: bz2Level})
@@ -80,39 +92,54 @@ func (w *sliceWriter) Write(p []byte) (int, error) {
 
 // appendTo adds the packed src to dst.
 func (z *Compressor) appendTo(dst, src []byte) ([]byte, error) {
-	out := (*sliceWriter)(&dst)
-	var w io.WriteCloser
 	switch z.kind {
 	case CompressionLZ4:
-		z.lz4.Reset(out)
-		w = z.lz4
-	case CompressionBZ2:
-		if err := z.bz2.Reset(out); err != nil {
-			return nil, fmt.Errorf("bagfmt: bz2: %w", err)
-		}
-		w = z.bz2
+		return appendLZ4(dst, src, z.lz4), nil
 	case CompressionNone:
 		return append(dst, src...), nil
+	case CompressionBZ2:
 	}
-	if _, err := w.Write(src); err != nil {
-		return nil, fmt.Errorf("bagfmt: %s: %w", z.kind, err)
+	out := (*sliceWriter)(&dst)
+	if err := z.bz2.Reset(out); err != nil {
+		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("bagfmt: %s: %w", z.kind, err)
+	if _, err := z.bz2.Write(src); err != nil {
+		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
+	}
+	if err := z.bz2.Close(); err != nil {
+		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
 	}
 	return dst, nil
 }
 
 // decompressor unpacks chunks one after the other.
 type decompressor struct {
-	src bytes.Reader
-	lz4 *lz4.Reader
-	bz2 *bzip2.Reader
+	checked bool // what comes next has had its crc32c compared
+	src     bytes.Reader
+	lz4     *lz4.Reader
+	bz2     *bzip2.Reader
 }
 
-// unpack returns stored unpacked, in fresh memory. The result has exactly size
-// bytes, or there is an error.
-func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte, error) {
+// unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
+// The result has exactly size bytes, or there is an error.
+func (d *decompressor) unpack(c Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
+	if int64(cap(memory)) < size {
+		memory = make([]byte, first)
+	}
+	if c == CompressionLZ4 && int64(cap(memory)) >= size && unpackLZ4(memory[:size], stored, d.checked) {
+		return memory[:size:size], nil
+	}
+	data, err := d.stream(c, stored, size, memory)
+	if err != nil {
+		// The bzip2 reader keeps, over a Reset, what was not read of damaged data, and
+		// would put it before the next chunk.
+		*d = decompressor{}
+	}
+	return data, err
+}
+
+func (d *decompressor) stream(c Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
 	d.src.Reset(stored)
 	var r io.Reader
 	switch c {
@@ -128,6 +155,10 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte,
 		}
 		r = d.lz4
 	case CompressionBZ2:
+		if bz2Holes(stored) {
+			r = stdbzip2.NewReader(&d.src)
+			break
+		}
 		if d.bz2 == nil {
 			d.bz2 = new(bzip2.Reader)
 		}
@@ -140,7 +171,7 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte,
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}
-	out, err := readSized(r, size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
+	out, err := fill(r, size, memory)
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, fmt.Errorf("%s data ends after %d of %d bytes", c, len(out), size)
@@ -159,11 +190,16 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64) ([]byte,
 
 var errNotLZ4 = errors.New("lz4 data does not start with an lz4 frame")
 
-// readSized reads size bytes into fresh memory, first bytes of it at once and the
-// rest doubling, so that memory follows what arrives and not what a length claims.
-// With an error it returns what it got.
+// readSized is fill with first bytes of fresh memory to begin with.
 func readSized(r io.Reader, size, first int64) ([]byte, error) {
-	buf := make([]byte, min(size, first))
+	return fill(r, size, make([]byte, min(size, first)))
+}
+
+// fill reads size bytes, into buf as far as its capacity goes, and what is more
+// into fresh memory that doubles, so that memory follows what arrives and not what a
+// length claims. With an error it returns what it got.
+func fill(r io.Reader, size int64, buf []byte) ([]byte, error) {
+	buf = buf[:min(size, int64(cap(buf)))]
 	for at := 0; ; {
 		n, err := io.ReadFull(r, buf[at:])
 		if at += n; err != nil {

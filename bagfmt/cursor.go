@@ -4,8 +4,22 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"iter"
+	"math"
 	"slices"
 )
+
+// Query selects messages. The zero Query selects all.
+type Query struct {
+	Keep       func(*Connection) bool // nil keeps all
+	Start, End Time                   // inclusive; a zero Time leaves that side open
+	// Workers chunks are read and unpacked before their time comes, on as many
+	// goroutines; zero does everything within Next. The messages and errors are the
+	// same. Cursor.Close waits for the goroutines. The underlying io.ReaderAt has to
+	// allow parallel calls.
+	Workers int
+	Reuse   bool // a Frame is valid until the next call only, so that memory of chunks is used again
+}
 
 // Cursor walks over the messages of a Query in time order, messages of the same
 // time in file order. It reads the index of a chunk when the time comes to the
@@ -20,8 +34,13 @@ type Cursor struct {
 	pending []int          // chunks to open, by start time and place
 	heap    []*cursorChunk // open chunks, the one with the next message first
 	free    []*cursorChunk
-	cached  int64  // bytes of data in heap
-	tick    uint64 // counts messages
+	cached  int64 // bytes of data in heap
+	most    int64 // that cached may be
+	run     int   // the next entries of the first chunk that come before those of all others
+	tick    uint64
+	ahead   *loadAhead // nil without Workers, and before the first Next
+	buffers bufferPool
+	closed  bool
 	msg     Message
 }
 
@@ -33,7 +52,10 @@ type cursorChunk struct {
 	data    []byte
 	share   int           // Message.Share of its messages, once data was loaded
 	damaged *CorruptError // why the index could not be read: entries come with the data
-	used    uint64        // tick of its last message
+	derive  bool          // there is no index: entries come with the data
+	evicted bool          // data was loaded and checked once, and sum is its checksum
+	sum     uint32
+	used    uint64 // tick when it was first in the heap the last time
 }
 
 // before orders open chunks by their next message.
@@ -43,15 +65,18 @@ func (x *cursorChunk) before(y *cursorChunk) bool {
 }
 
 func (x *cursorChunk) key() uint64 {
-	if x.damaged != nil {
+	if x.blind() {
 		return 0 // at once: only its data can tell
 	}
 	return x.entries[x.next].key
 }
 
+// blind reports whether the entries of x are not known before its data is loaded.
+func (x *cursorChunk) blind() bool { return x.derive || x.damaged != nil }
+
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func (r *Reader) Cursor(q Query) *Cursor {
-	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns))}
+	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), most: r.o.CacheBytes}
 	kept := make(map[*Connection]bool)
 	for i, conn := range r.conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
@@ -70,44 +95,105 @@ func (r *Reader) Cursor(q Query) *Cursor {
 	slices.SortStableFunc(c.pending, func(a, b int) int {
 		return cmp.Or(r.chunks[a].Start.Compare(r.chunks[b].Start), cmp.Compare(a, b))
 	})
+	c.buffers.most = 0
+	if q.Reuse {
+		c.buffers.most = q.Workers + 2
+	}
 	return c
 }
 
 // Next returns the next message, io.EOF at the end. The Message is valid until the
-// next call; its Frame must not be modified and stays valid for as long as it is
-// referenced, because chunk memory is never reused.
+// next call; its Frame must not be modified and, without Query.Reuse, stays valid for
+// as long as it is referenced, because chunk memory is never reused.
 //
 // Another error says what could not be read; the next call goes on with what is
 // left. Each fault is reported once, so that the end is always reached. A
 // *CorruptError with Recovered set lost nothing: all messages of the chunk follow.
 func (c *Cursor) Next() (*Message, error) {
-	for {
-		if err := c.openDue(); err != nil {
+	if c.run == 0 {
+		if err := c.advance(); err != nil {
 			return nil, err
 		}
+	}
+	x := c.heap[0]
+	e := &x.entries[x.next]
+	x.next++
+	c.run--
+	c.msg = Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: x.share}
+	return &c.msg, nil
+}
+
+// place says where the message that Next returned last is: of messages of the same
+// time the one with the lower chunk, then frame, came first.
+func (c *Cursor) place() (chunk int, frame uint32) {
+	x := c.heap[0]
+	return x.number, x.entries[x.next-1].offset
+}
+
+// All calls Next of a new Cursor for each step of the loop. A step with an error
+// has no message; the loop may go on, as with Next.
+func (r *Reader) All(q Query) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		c := r.Cursor(q)
+		defer c.Close()
+		for {
+			m, err := c.Next()
+			if errors.Is(err, io.EOF) || !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// advance makes the chunk with the next message the first of the heap, loads it, and
+// counts how many messages of it can be taken before another chunk has to be looked at.
+func (c *Cursor) advance() error {
+	if c.closed {
+		return errCursorClosed
+	}
+	if c.q.Workers > 0 && c.ahead == nil {
+		c.ahead = newLoadAhead(c.r, c.q, c.keep)
+		c.most /= 2
+	}
+	if len(c.heap) > 0 {
+		c.settle()
+	}
+	for {
+		if err := c.openDue(); err != nil {
+			return err
+		}
 		if len(c.heap) == 0 {
-			return nil, io.EOF
+			return io.EOF
 		}
 		x := c.heap[0]
-		if x.data == nil {
-			if err := c.fill(x); err != nil {
-				return nil, err
-			}
-			continue // its place in the heap may be another one
+		if x.data != nil {
+			c.tick++
+			x.used = c.tick
+			c.run = c.count(x)
+			return nil
 		}
-		e := x.entries[x.next]
-		share := x.share
-		_, _, frame, _, err := messageAt(x.data, int64(e.offset))
-		c.tick++
-		x.used = c.tick
-		x.next++
-		c.settle()
-		if err != nil { // fill checked it: the memory would have to be broken
-			return nil, corrupt(c.r.chunks[x.number].Pos, OpChunk, "record at %d: %v", e.offset, err)
+		if err := c.fill(x); err != nil {
+			return err
 		}
-		c.msg = Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frame, Share: share}
-		return &c.msg, nil
 	}
+}
+
+// count returns how many messages of x, the first of the heap, come before those of
+// all other chunks: at least the next one.
+func (c *Cursor) count(x *cursorChunk) int {
+	limit := uint64(math.MaxUint64)
+	for _, y := range c.heap[1:min(3, len(c.heap))] { // the least of the others is one of these
+		limit = min(limit, y.key())
+	}
+	if len(c.pending) > 0 {
+		limit = min(limit, timeKey(c.r.chunks[c.pending[0]].Start))
+	}
+	rest := x.entries[x.next+1:]
+	if len(rest) == 0 || rest[0].key >= limit {
+		return 1
+	}
+	n, _ := slices.BinarySearchFunc(rest, limit, func(e indexEntry, key uint64) int { return cmp.Compare(e.key, key) })
+	return 1 + n
 }
 
 // openDue opens the chunks that may hold the next message.
@@ -117,8 +203,25 @@ func (c *Cursor) openDue() error {
 		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.r.chunks[i].Start) {
 			return nil
 		}
-		c.pending = c.pending[1:]
 		x := c.alloc(i)
+		good := false
+		if c.ahead != nil {
+			c.ahead.start(c.pending, &c.buffers)
+			good = c.ahead.take(x, &c.buffers)
+		}
+		c.pending = c.pending[1:]
+		if c.ahead != nil {
+			c.ahead.start(c.pending, &c.buffers)
+		}
+		if good {
+			c.add(x)
+			continue
+		}
+		if c.r.chunks[i].kind.derived() {
+			x.derive = true
+			c.push(x)
+			continue
+		}
 		var err error
 		x.entries, err = c.load.entries(c.r, i, c.keep, x.entries)
 		var bad *CorruptError
@@ -133,7 +236,7 @@ func (c *Cursor) openDue() error {
 			c.drop(x)
 			return err
 		}
-		x.entries = slices.DeleteFunc(x.entries, func(e indexEntry) bool { return !c.q.covers(e.key) })
+		x.entries = c.q.covered(x.entries)
 		if len(x.entries) == 0 {
 			c.drop(x)
 			continue
@@ -143,11 +246,27 @@ func (c *Cursor) openDue() error {
 	return nil
 }
 
+// add adds x, which was loaded ahead, to the heap.
+func (c *Cursor) add(x *cursorChunk) {
+	c.cached += int64(len(x.data))
+	if len(x.entries) == 0 {
+		c.drop(x)
+		return
+	}
+	c.tick++
+	x.used = c.tick
+	c.push(x)
+	c.evict(x)
+}
+
 // fill loads the data of x, which is the first of the heap.
 func (c *Cursor) fill(x *cursorChunk) error {
+	if c.load.memory == nil {
+		c.load.memory = c.buffers.get()
+	}
 	err := c.load.load(c.r, x, c.keep, c.q)
 	if x.data == nil {
-		x.entries, x.next, x.damaged = x.entries[:0], 0, nil
+		x.entries, x.next, x.damaged, x.derive = x.entries[:0], 0, nil, false
 		c.settle()
 		return err
 	}
@@ -162,7 +281,7 @@ func (c *Cursor) fill(x *cursorChunk) error {
 // evict forgets the data of chunks that were not used for longest, until the cache
 // is within its limit or holds nothing but x.
 func (c *Cursor) evict(x *cursorChunk) {
-	for c.cached > c.r.o.CacheBytes {
+	for c.cached > c.most {
 		var oldest *cursorChunk
 		for _, y := range c.heap {
 			if y != x && y.data != nil && (oldest == nil || y.used < oldest.used) {
@@ -173,14 +292,14 @@ func (c *Cursor) evict(x *cursorChunk) {
 			return
 		}
 		c.cached -= int64(len(oldest.data))
-		oldest.data = nil
+		c.buffers.put(oldest.release())
 	}
 }
 
 // settle puts the first chunk of the heap, whose next message has changed, in its
 // place, or removes it when it has none left.
 func (c *Cursor) settle() {
-	if x := c.heap[0]; x.damaged == nil && x.next >= len(x.entries) {
+	if x := c.heap[0]; !x.blind() && x.next >= len(x.entries) {
 		last := len(c.heap) - 1
 		c.heap[0] = c.heap[last]
 		c.heap = c.heap[:last]
@@ -228,6 +347,31 @@ func (c *Cursor) alloc(i int) *cursorChunk {
 // drop ends the use of x.
 func (c *Cursor) drop(x *cursorChunk) {
 	c.cached -= int64(len(x.data))
+	c.buffers.put(x.data)
 	*x = cursorChunk{entries: x.entries[:0]}
 	c.free = append(c.free, x)
+}
+
+// bufferPool keeps memory of chunks that are done with, if it may be used again.
+type bufferPool struct {
+	most int // zero keeps none
+	free [][]byte
+}
+
+func (p *bufferPool) put(b []byte) {
+	if cap(b) > 0 && len(p.free) < p.most {
+		p.free = append(p.free, b[:0])
+	}
+}
+
+// get returns memory, or nil.
+func (p *bufferPool) get() []byte {
+	n := len(p.free) - 1
+	if n < 0 {
+		return nil
+	}
+	b := p.free[n]
+	p.free[n] = nil
+	p.free = p.free[:n]
+	return b
 }

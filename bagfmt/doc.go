@@ -1,15 +1,22 @@
-// Package bagfmt reads and writes ROS bag files, format V2.0.
+// Package bagfmt reads ROS bag files of every version and writes format V2.0.
 //
-// A bag is a version line, a bag header, then chunks, each followed by the index
+// A 2.0 bag is a version line, a bag header, then chunks, each followed by the index
 // of its messages, and at the end the index section: every connection record and
 // one chunk info record for each chunk. All numbers are little endian.
 //
 //	Writer, ChunkBuilder   write a bag, or the chunks of one
-//	Reader, Cursor         read a closed bag in time order, loading what is needed
+//	Reader, Cursor         read a bag in time order, loading what is needed
+//	Sequence               read many bags as one
 //	Scanner                read any prefix of any bag from front to back, closed or not
+//	Recover                copy what is good of a damaged bag
+//	NewAppendWriter        continue a bag
 //
-// The package knows bytes only: it starts no goroutine, opens no file and logs
-// nothing. Bags are untrusted: each length is compared with what is left before
+// The package knows bytes only: it opens no file but through io/fs, logs nothing, and starts goroutines
+// only where an option named Workers asks for them: to seal chunks of a Writer, and to
+// unpack those that a Cursor or a Scanner will come to. Messages, errors and their
+// order, and the bytes of a file, do not depend on it.
+//
+// Bags are untrusted: each length is compared with what is left before
 // anything is allocated or sliced, and a fault is a typed error with the offset of
 // the damaged record.
 package bagfmt

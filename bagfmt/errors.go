@@ -18,12 +18,16 @@ var (
 
 // VersionError says that a bag is of a version that this package does not read.
 type VersionError struct {
-	Version string // for example "1.2"
+	Version string // for example "1.3"
 }
 
 // Error implements error.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("bagfmt: bag version %s, this reader knows 2.0", e.Version)
+	note := ""
+	if e.Version == "1.3" { // for one day, in the sources only
+		note = ", which was never released"
+	}
+	return fmt.Sprintf("bagfmt: bag version %s%s; this reader knows 0, 1.0, 1.1, 1.2 and 2.0", e.Version, note)
 }
 
 // Is reports whether target is ErrVersion.
@@ -37,7 +41,7 @@ type CorruptError struct {
 	Reason string
 	Err    error // cause, may be nil
 	// Recovered says that only an index is damaged and the chunk, which is whole, gave
-	// all its messages: nothing is lost. Only a Cursor sets it.
+	// all its messages: nothing is lost. Only Cursor.Next and Reader.Damage tell so.
 	Recovered bool
 }
 

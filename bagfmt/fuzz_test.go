@@ -75,12 +75,19 @@ func fuzzScan(t *testing.T, b []byte) (msgs []msg, errs []error) {
 	}
 }
 
-// FuzzScanner: any input ends, in messages and typed errors, and costs no more
-// memory than it has bytes, chunks apart. A prefix of a sound bag gives a prefix of
-// its messages.
+// FuzzScanner: any input ends, in messages and typed errors, the same with workers, and
+// costs no more memory than it has bytes, chunks apart. A prefix of a sound bag gives a
+// prefix of its messages.
 func FuzzScanner(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
+			s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{MaxChunkBytes: fuzzChunkBytes, Workers: workers, Reuse: workers > 0})
+			if err != nil {
+				return func() (*bagfmt.Message, error) { return nil, io.EOF }, func() {}
+			}
+			return s.Next, s.Close
+		})
 		msgs, errs := fuzzScan(t, b)
 		checkFuzzAllocs(t, b, func() { fuzzScan(t, b) })
 		if errs != nil {
@@ -106,8 +113,28 @@ func checkFuzzAllocs(t *testing.T, b []byte, f func()) {
 	})
 }
 
-// FuzzReader: opening and reading any input ends, in messages and typed errors. On
-// a bag that both read without an error the scanner finds what the reader finds.
+// fuzzSame compares what open gives to read, with and without workers.
+func fuzzSame(t *testing.T, open func(workers int) (next func() (*bagfmt.Message, error), stop func())) {
+	t.Helper()
+	serial, _ := open(0)
+	parallel, stop := open(2)
+	defer stop()
+	for {
+		want, wantErr := serial()
+		got, err := parallel()
+		switch {
+		case (wantErr == nil) != (err == nil) || err != nil && err.Error() != wantErr.Error():
+			t.Fatalf("error %v, with workers %v", wantErr, err)
+		case errors.Is(err, io.EOF):
+			return
+		case err == nil && (got.Conn.ID != want.Conn.ID || got.Time != want.Time || !bytes.Equal(got.Frame, want.Frame)):
+			t.Fatalf("message %v, with workers %v", asMsg(want), asMsg(got))
+		}
+	}
+}
+
+// FuzzReader: opening and reading any input ends, in messages and typed errors, the
+// same with workers. On a bag that both read without an error the scanner finds what the reader finds.
 func FuzzReader(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -132,6 +159,10 @@ func FuzzReader(f *testing.F) {
 				read = append(read, asMsg(m))
 			}
 		}
+		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
+			c := r.Cursor(bagfmt.Query{Workers: workers, Reuse: workers > 0})
+			return c.Next, c.Close
+		})
 		for _, c := range r.Connections() {
 			if _, err := r.LastBefore(c.ID, r.End()); err != nil && !typed(err) {
 				t.Fatalf("LastBefore: untyped error %v", err)

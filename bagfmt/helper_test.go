@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +15,10 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
+
+// every makes the tests of damage visit all bits and cuts, which takes minutes.
+// Run "go test ./bagfmt -run 'Flips|Truncat|Cut' -every" for that.
+var every = flag.Bool("every", false, "damage every bit and cut at every byte, also where a sample does")
 
 var compressions = []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2}
 
@@ -107,7 +112,13 @@ func sampleBag(tb testing.TB, c bagfmt.Compression) []byte {
 	return writeBag(tb, bagfmt.WriterOptions{Compression: c, ChunkBytes: 1000}, conns, msgs)
 }
 
+// openBag opens a bag through its index only.
 func openBag(b []byte) (*bagfmt.Reader, error) {
+	return bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{IndexOnly: true})
+}
+
+// openAny opens a bag with or without an index.
+func openAny(b []byte) (*bagfmt.Reader, error) {
 	return bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
 }
 

@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 )
 
 const (
 	defaultCacheBytes = 128 << 20
 	minConnBytes      = 32 // of a connection record, so that a file bounds their number
+	minChunkInfoBytes = 96 // of a chunk info record: all its fields
 )
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
@@ -19,6 +19,7 @@ type ReaderOptions struct {
 	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
+	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
 }
 
 func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
@@ -41,14 +42,20 @@ func chunkLimit(n int64) (int64, error) {
 	return n, nil
 }
 
-// Reader reads a closed bag through its index. Its methods may be called from
-// several goroutines if the underlying io.ReaderAt may.
+// Reader reads a bag of any version, through its index if it has a good one. Its
+// methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
 	r        io.ReaderAt
 	size     int64
 	o        ReaderOptions
 	version  string
 	indexPos int64
+	dataEnd  int64 // where the records of chunks and their index data end
+	elapsed  bool
+	indexed  bool
+	damage   []error
+	scanned  bool          // the scan met the end of the messages: the index section, or where it should be
+	old      *oldFormat    // of a bag of a version before 2.0
 	conns    []*Connection // by id
 	byID     map[ConnID]int32
 	chunks   []ChunkInfo
@@ -57,11 +64,16 @@ type Reader struct {
 	messages uint64
 }
 
-// ChunkInfo says where a chunk is and what is in it.
+// ChunkInfo says where a segment of a bag is and what is in it. In a 2.0 bag that is a
+// chunk. Bags of older versions, and the end of a recording that was killed, have
+// messages without chunks: there it is a range of the file of about 1 MiB.
 type ChunkInfo struct {
-	Pos        int64 // of its record in the file
+	Pos        int64 // of its record, or its first one, in the file
 	Start, End Time  // of its earliest and latest message
 	Counts     []ConnCount
+
+	kind  segmentKind
+	bytes int64 // of a segment that is not a chunk record: its length
 }
 
 // ChunkHeader says how a chunk is stored.
@@ -69,39 +81,6 @@ type ChunkHeader struct {
 	Compression       Compression // as the bag says, possibly unknown
 	StoredBytes       int64
 	UncompressedBytes int64
-}
-
-// Query selects messages. The zero Query selects all.
-type Query struct {
-	Keep       func(*Connection) bool // nil keeps all
-	Start, End Time                   // inclusive; a zero Time leaves that side open
-}
-
-// NewReader opens a closed bag of size bytes. It reads the bag header and the
-// index section only.
-//
-// A file that is no bag matches ErrNotBag, a bag of another version ErrVersion,
-// one that was not closed ErrUnindexed, an encrypted one ErrEncrypted, a damaged
-// one ErrCorrupt. A Scanner reads what is in unindexed and damaged ones.
-func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	br := &Reader{r: r, size: size, o: o}
-	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
-	var h recordHeader
-	if br.version, h, err = s.preamble(o.FutureVersion); err != nil {
-		return nil, err
-	}
-	if err := br.checkHeader(&h); err != nil {
-		return nil, err
-	}
-	if err := br.readIndexSection(int(h.connCount), int(h.chunkCount)); err != nil {
-		return nil, err
-	}
-	br.summarize()
-	return br, nil
 }
 
 // checkHeader checks the bag header against the size of the file.
@@ -121,6 +100,7 @@ func (r *Reader) checkHeader(h *recordHeader) error {
 			h.connCount, h.chunkCount, r.size)
 	}
 	r.indexPos = int64(h.indexPos)
+	r.dataEnd = r.indexPos
 	return nil
 }
 
@@ -130,6 +110,9 @@ func (r *Reader) checkHeader(h *recordHeader) error {
 func (r *Reader) readIndexSection(conns, chunks int) error {
 	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
 	x := indexSection{}
+	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
+		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]ConnCount, 0, n)
+	}
 	for x.conns < conns || len(r.chunks) < chunks {
 		start := s.off
 		if _, err := r.readIndexRecord(s, &x); err != nil {
@@ -147,11 +130,10 @@ func (r *Reader) readIndexSection(conns, chunks int) error {
 			break
 		}
 	}
-	r.conns = x.table.all()
-	r.byID = make(map[ConnID]int32, len(r.conns))
-	for i, c := range r.conns {
-		r.byID[c.ID] = int32(i)
+	if s.bagAhead() {
+		r.damaged(corrupt(s.off, 0, "another bag starts here"))
 	}
+	r.setConnections(x.table.all())
 	return nil
 }
 
@@ -208,6 +190,8 @@ func (r *Reader) addChunk(h *recordHeader, data []byte, at int64, table *connTab
 		return nil, corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, len(data))
 	case h.chunkPos > uint64(r.size-minRecordBytes):
 		return nil, corrupt(at, OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
+	case int64(h.chunkPos) >= r.indexPos:
+		return nil, corrupt(at, OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.chunkPos, r.indexPos)
 	case int64(h.chunkPos) <= last:
 		return nil, corrupt(at, OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
 	}
@@ -223,7 +207,7 @@ func (r *Reader) addChunk(h *recordHeader, data []byte, at int64, table *connTab
 	if id, twice := repeated(all[first:]); twice {
 		return nil, corrupt(at, OpChunkInfo, "connection %d twice", id)
 	}
-	r.chunks = append(r.chunks, ChunkInfo{int64(h.chunkPos), h.start, h.end, slices.Clip(all[first:])})
+	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.chunkPos), Start: h.start, End: h.end, Counts: slices.Clip(all[first:])})
 	return all, nil
 }
 
@@ -244,28 +228,52 @@ func repeated(counts []ConnCount) (id ConnID, found bool) {
 
 // summarize computes what covers all chunks.
 func (r *Reader) summarize() {
+	first := true
 	for i := range r.chunks {
 		c := &r.chunks[i]
 		for _, n := range c.Counts {
 			r.messages += uint64(n.Count)
 		}
-		if i == 0 || c.Start.Before(r.start) {
+		if !r.indexed && len(c.Counts) == 0 {
+			continue // a scan found no times in it
+		}
+		if first || c.Start.Before(r.start) {
 			r.start = c.Start
 		}
-		if i == 0 || r.end.Before(c.End) {
+		if first || r.end.Before(c.End) {
 			r.end = c.End
 		}
+		first = false
 	}
 }
 
-// Version returns the version of the bag, "2.0".
+// Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
+// FutureVersion any "2.x".
 func (r *Reader) Version() string { return r.version }
+
+// Elapsed reports whether the times of messages count from the start of the recording,
+// as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
+func (r *Reader) Elapsed() bool { return r.elapsed }
+
+// Indexed reports whether the bag has a good index. A 2.0 bag was opened through it; a
+// 1.2 bag was read from front to back all the same, because its index does not tell
+// which messages were latched, and agrees with its index.
+func (r *Reader) Indexed() bool { return r.indexed }
+
+// Damage returns what NewReader met: why the index was not used, if there should be
+// one, and what could not be read, in that order. Nothing is lost by ErrUnindexed and
+// by a CorruptError with Recovered set. At most 1000 errors are kept. What a
+// segment hides comes from Cursor.Next. The caller must not modify the slice.
+//
+// A bag that starts behind the end of this one is damage, too: a Reader does not read
+// it, Recover does.
+func (r *Reader) Damage() []error { return r.damage }
 
 // Connections returns all connections by ascending id. The caller must not modify
 // the slice.
 func (r *Reader) Connections() []*Connection { return r.conns }
 
-// Chunks returns the chunks in file order. The caller must not modify the slice.
+// Chunks returns the segments in file order. The caller must not modify the slice.
 func (r *Reader) Chunks() []ChunkInfo { return r.chunks }
 
 // Start returns the time of the earliest message, the zero Time if there is none.
@@ -274,10 +282,10 @@ func (r *Reader) Start() Time { return r.start }
 // End returns the time of the latest message, the zero Time if there is none.
 func (r *Reader) End() Time { return r.end }
 
-// Messages returns the number of messages as the chunk infos say.
+// Messages returns the number of messages as the chunk infos say, or a scan has found.
 func (r *Reader) Messages() uint64 { return r.messages }
 
-// IndexPos returns where the index section starts.
+// IndexPos returns where the index section starts, 0 if the bag was not opened through it.
 func (r *Reader) IndexPos() int64 { return r.indexPos }
 
 // Size returns the size of the file.
@@ -291,20 +299,6 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 		return ChunkHeader{}, err
 	}
 	return ChunkHeader{p.compression, p.stored, p.size}, nil
-}
-
-// All calls Next of a new Cursor for each step of the loop. A step with an error
-// has no message; the loop may go on, as with Next.
-func (r *Reader) All(q Query) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
-		c := r.Cursor(q)
-		for {
-			m, err := c.Next()
-			if errors.Is(err, io.EOF) || !yield(m, err) {
-				return
-			}
-		}
-	}
 }
 
 // LastBefore returns the latest message of a connection with a time of at most t,
@@ -351,17 +345,20 @@ func (s *lastSearch) later(e indexEntry, i int) bool {
 // chunk looks for a later message than best in chunk i. It loads the chunk only if
 // the index promises one or cannot be read.
 func (s *lastSearch) chunk(i int) error {
-	entries, err := s.load.entries(s.r, i, s.keep, nil)
-	x := &cursorChunk{number: i, entries: entries, damaged: asCorrupt(err)}
-	if err != nil && x.damaged == nil {
-		return err
+	x := &cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}
+	if !x.derive {
+		entries, err := s.load.entries(s.r, i, s.keep, nil)
+		x.entries, x.damaged = entries, asCorrupt(err)
+		if err != nil && x.damaged == nil {
+			return err
+		}
 	}
-	if x.damaged == nil {
-		if n := lastAt(entries, s.t); n < 0 || !s.later(entries[n], i) {
+	if !x.blind() {
+		if n := lastAt(x.entries, s.t); n < 0 || !s.later(x.entries[n], i) {
 			return nil
 		}
 	}
-	err = s.load.load(s.r, x, s.keep, Query{})
+	err := s.load.load(s.r, x, s.keep, Query{})
 	if x.data == nil {
 		return err
 	}
@@ -374,11 +371,7 @@ func (s *lastSearch) chunk(i int) error {
 		return err
 	}
 	e := x.entries[n]
-	_, _, frame, _, wrong := messageAt(x.data, int64(e.offset))
-	if wrong != nil { // load checked it: the memory would have to be broken
-		return corrupt(s.r.chunks[i].Pos, OpChunk, "message record at %d: %v", e.offset, wrong)
-	}
-	s.best = &Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frame, Share: len(x.data)}
+	s.best = &Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: len(x.data)}
 	s.from = i
 	return err
 }

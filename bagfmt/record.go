@@ -250,6 +250,9 @@ const messageHeader = "\x26\x00\x00\x00" +
 	"\x04\x00\x00\x00op=\x02" +
 	"\x0d\x00\x00\x00time=\x00\x00\x00\x00\x00\x00\x00\x00"
 
+// messageHeaderArray is messageHeader as a slice: an array is copied faster.
+var messageHeaderArray = []byte(messageHeader)
+
 const (
 	messageConnAt = 4 + 4 + 5
 	messageTimeAt = messageConnAt + 4 + 8 + 4 + 5
@@ -257,8 +260,7 @@ const (
 
 // putMessageHeader fills the first messageHeaderBytes of b.
 func putMessageHeader(b []byte, id ConnID, t Time) {
-	_ = b[messageHeaderBytes-1]
-	copy(b, messageHeader)
+	*(*[messageHeaderBytes]byte)(b) = *(*[messageHeaderBytes]byte)(messageHeaderArray)
 	binary.LittleEndian.PutUint32(b[messageConnAt:], uint32(id))
 	putTime(b[messageTimeAt:], t)
 }
@@ -315,32 +317,32 @@ func cutMessage(b []byte) (id ConnID, t Time, frame, rest []byte, ok bool) {
 	return id, t, b[:n:n], b[n:], true
 }
 
-// messageAt finds the message record at offset in the chunk data. As in stock
-// readers, connection records in front of it are skipped, up to maxSkippedRecords.
+// messageAt finds the message record at offset in the chunk data, and where its frame
+// is. As in stock readers, connection records in front of it are skipped, up to maxSkippedRecords.
 // parsed counts the bytes of headers that took more than a glance.
-func messageAt(data []byte, offset int64) (id ConnID, t Time, frame []byte, parsed int, err error) {
+func messageAt(data []byte, offset int64) (id ConnID, t Time, frame, parsed int, err error) {
 	if offset >= int64(len(data)) {
-		return 0, Time{}, nil, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
+		return 0, Time{}, 0, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
 	}
 	b := data[offset:]
 	for range maxSkippedRecords + 1 {
-		if id, t, frame, _, ok := cutMessage(b); ok {
-			return id, t, frame, parsed, nil
+		if id, t, _, _, ok := cutMessage(b); ok {
+			return id, t, len(data) - len(b) + messageHeaderBytes, parsed, nil
 		}
 		var h recordHeader
 		tail, rest, err := cutRecord(b, &h)
 		parsed += min(len(b)-len(rest)-len(tail), maxHeaderBytes) // with an error, no less than was parsed
 		switch {
 		case err != nil:
-			return 0, Time{}, nil, parsed, err
+			return 0, Time{}, 0, parsed, err
 		case h.op == OpMessage:
-			return h.conn, h.time, tail, parsed, nil
+			return h.conn, h.time, len(data) - len(rest) - len(tail), parsed, nil
 		case h.op != OpConnection && h.op != opMessageDefinition:
-			return 0, Time{}, nil, parsed, fmt.Errorf("%s record instead of a message", h.op)
+			return 0, Time{}, 0, parsed, fmt.Errorf("%s record instead of a message", h.op)
 		}
 		b = rest
 	}
-	return 0, Time{}, nil, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
+	return 0, Time{}, 0, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
 }
 
 // sized returns the length of the length-prefixed block at the start of b, its

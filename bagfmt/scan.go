@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 )
 
 const (
@@ -16,14 +17,20 @@ const (
 type ScannerOptions struct {
 	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
+	// Workers compressed chunks are read ahead and unpacked on as many goroutines; zero does
+	// everything within Next. The messages and errors are the same and, from a slow pipe,
+	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
+	Workers int
+	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
 }
 
-// Scanner reads a bag from front to back without its index: any prefix of a bag,
-// closed or not, also what stock's recorder leaves when it is killed.
+// Scanner reads a bag of any version from front to back without its index: any prefix
+// of a bag, closed or not, also what stock's recorder leaves when it is killed.
 type Scanner struct {
 	s       *stream
 	o       ScannerOptions
-	version string
+	version bagVersion
+	old     *oldFormat // of a bag of a version before 2.0
 	header  recordHeader
 	conns   connTable
 	load    chunkLoader
@@ -39,22 +46,42 @@ type Scanner struct {
 	behind  int64            // messages of the last chunk that no index data has counted yet
 	checked bool             // behind means something: the last chunk was read wholly
 	arena   []byte
+	spent   []byte     // with Reuse, the data of the last chunk
+	ahead   *scanAhead // nil without Workers
+	closed  bool
 	msg     Message
 	final   bool // the end is reached, or what follows cannot be found
 }
 
-// NewScanner reads the version line and the bag header.
+// NewScanner reads what comes before the messages: the version line and the bag header
+// or, in a 1.0 bag, the table of topics.
 func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	var err error
 	if o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
-	s := &Scanner{s: newStream(r, 0, streamBufferBytes), o: o, checked: true}
-	var h recordHeader
-	if s.version, h, err = s.s.preamble(o.FutureVersion); err != nil {
+	s := &Scanner{o: o, checked: true}
+	if o.Workers > 0 {
+		s.ahead = newScanAhead(r, o)
+		r = s.ahead
+	}
+	s.s = newStream(r, 0, streamBufferBytes)
+	v, err := s.s.version(o.FutureVersion)
+	if err != nil {
 		return nil, err
 	}
-	at := int64(len(versionLine))
+	s.version = v
+	if v.layout != layoutV2 {
+		if err := s.startOld(); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	at := s.s.off
+	h, err := s.s.bagHeader()
+	if err != nil {
+		return nil, err
+	}
 	n, err := s.s.length(at, h.op)
 	if err == nil {
 		err = s.s.skip(n, at, h.op)
@@ -66,18 +93,27 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	return s, nil
 }
 
-// Version returns the version of the bag, "2.0".
-func (s *Scanner) Version() string { return s.version }
+// Version returns the version of the bag, as Reader.Version does.
+func (s *Scanner) Version() string { return s.version.name }
+
+// Elapsed reports whether times count from the start of the recording, as
+// Reader.Elapsed does.
+func (s *Scanner) Elapsed() bool { return s.version.elapsed }
 
 // Connections returns the connections seen so far, by ascending id.
-func (s *Scanner) Connections() []*Connection { return s.conns.all() }
+func (s *Scanner) Connections() []*Connection {
+	if s.old != nil {
+		return slices.Clone(s.old.conns)
+	}
+	return s.conns.all()
+}
 
 // Offset returns the end of the last top level record that was read wholly.
 func (s *Scanner) Offset() int64 { return s.good }
 
 // Next returns the next message in file order, io.EOF at a clean end. The Message
 // is valid until the next call; its Frame must not be modified and stays valid for
-// as long as it is referenced.
+// as long as it is referenced, without ScannerOptions.Reuse.
 //
 // Another error says what could not be read. A file that ends inside a record is a
 // *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
@@ -85,6 +121,12 @@ func (s *Scanner) Offset() int64 { return s.good }
 // failed, returns io.EOF. Each fault is reported once, so that the end is always
 // reached.
 func (s *Scanner) Next() (*Message, error) {
+	if s.closed {
+		return nil, errScannerClosed
+	}
+	if s.old != nil {
+		return s.nextOld()
+	}
 	for {
 		m, err := s.fromChunk()
 		if m != nil || err != nil {
@@ -159,11 +201,9 @@ func (s *Scanner) record() (*Message, error) {
 		}
 		s.good = s.s.off
 	}
-	if s.complete() {
-		if b, _ := s.s.r.Peek(len(versionPrefix)); string(b) == versionPrefix {
-			s.final = true
-			return nil, corrupt(s.s.off, 0, "another bag starts here")
-		}
+	if s.s.bagAhead() {
+		s.final = true
+		return nil, corrupt(s.s.off, 0, "another bag starts here")
 	}
 	start := s.s.off
 	h := &s.header
@@ -226,7 +266,7 @@ func (s *Scanner) stop(err error) error {
 // startChunk reads a chunk record and makes it the current chunk.
 func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	p := chunkPlace{
-		pos: start, size: int64(h.size), compression: Compression(h.compression),
+		pos: start, size: int64(h.size), compression: compressionNamed(h.compression),
 		crc: h.crc, checked: h.has&hasCRC32C != 0,
 	}
 	n, err := s.s.length(start, OpChunk)
@@ -256,17 +296,25 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 }
 
 func (s *Scanner) readChunk(p *chunkPlace) error {
+	if ok, err := s.readChunkAhead(p); ok {
+		return err
+	}
+	memory := s.spent
+	s.spent = nil
 	if p.compression != CompressionNone {
 		stored, err := s.s.grab(p.stored, p.pos, OpChunk)
 		if err != nil {
 			return s.stop(err)
 		}
 		s.good = s.s.off
+		s.load.memory = memory
 		data, err := s.load.open(p, stored)
 		s.walk, s.checked = chunkWalk{data: data}, err == nil
+		s.keep(data)
 		return err
 	}
-	stored, err := s.s.bytes(p.stored, p.pos, OpChunk)
+	stored, err := s.s.bytes(p.stored, p.pos, OpChunk, memory)
+	s.keep(stored)
 	if err != nil {
 		// The whole messages of a torn chunk are good: records were appended in order.
 		// No checksum can tell more.
@@ -280,6 +328,13 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 	return err
 }
 
+// keep notes data as memory that can be used again once its messages are over.
+func (s *Scanner) keep(data []byte) {
+	if s.o.Reuse {
+		s.spent = data
+	}
+}
+
 // rawMessage reads a message record outside chunks.
 func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
 	n, err := s.s.length(start, OpMessage)
@@ -290,10 +345,19 @@ func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
 		s.skip, s.skipAt = n, start
 		return nil, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
 	}
-	var frame []byte
+	frame, err := s.frame(n, start)
+	if err != nil {
+		return nil, s.stop(err)
+	}
+	s.good = s.s.off
+	return s.message(h, frame, start)
+}
+
+// frame reads the n bytes of a message outside chunks, and puts their number in front.
+func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
 	if n > arenaShareBytes {
 		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
-		frame, err = readSized(io.MultiReader(bytes.NewReader(word), s.s.r), n+4, firstReadBytes)
+		frame, err = readSized(io.MultiReader(bytes.NewReader(word), s.s.r), n+4, arenaBytes)
 		s.s.off += int64(len(frame)) - 4
 		switch {
 		case err != nil && isEnd(err):
@@ -310,11 +374,7 @@ func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
 		frame = s.arena[at:len(s.arena):len(s.arena)]
 		err = s.s.full(frame[4:], start, OpMessage, "data")
 	}
-	if err != nil {
-		return nil, s.stop(err)
-	}
-	s.good = s.s.off
-	return s.message(h, frame, start)
+	return frame, err
 }
 
 // connection reads a connection record outside chunks.

@@ -2,12 +2,10 @@ package bagfmt
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 )
 
@@ -20,7 +18,8 @@ const (
 // stream reads top level records from front to back and knows where it is.
 type stream struct {
 	r      *bufio.Reader
-	off    int64 // bytes consumed
+	off    int64             // bytes consumed
+	file   *io.SectionReader // what r reads, if that is a whole file: then skip need not read
 	header []byte
 	data   []byte  // of grab
 	word   [4]byte // of next and length: a local one would be allocated each time
@@ -28,6 +27,20 @@ type stream struct {
 
 func newStream(r io.Reader, off int64, size int) *stream {
 	return &stream{r: bufio.NewReaderSize(r, size), off: off}
+}
+
+// newFileStream makes a stream at the start of a file of size bytes.
+func newFileStream(r io.ReaderAt, size int64, buffer int) *stream {
+	file := io.NewSectionReader(r, 0, size)
+	s := newStream(file, 0, int(min(max(size, smallBufferBytes), int64(buffer))))
+	s.file = file
+	return s
+}
+
+// seek continues at offset off of the file.
+func (s *stream) seek(off int64) {
+	_, _ = s.file.Seek(off, io.SeekStart) // it only sets a number
+	s.reset(s.file, off)
 }
 
 // reset continues with other input, in the same memory.
@@ -118,11 +131,20 @@ func (s *stream) readHeader(n int, start int64) error {
 			return readError(s.off, err)
 		}
 	}
-	if cap(s.header) < n {
-		s.header = make([]byte, n)
+	if cap(s.header) >= n || n <= s.r.Size() {
+		s.header = slices.Grow(s.header[:0], n)[:n]
+		return s.full(s.header, start, 0, "header")
 	}
-	s.header = s.header[:n]
-	return s.full(s.header, start, 0, "header")
+	b, err := readSized(s.r, int64(n), int64(s.r.Size()))
+	s.off += int64(len(b))
+	s.header = b
+	switch {
+	case err == nil:
+		return nil
+	case isEnd(err):
+		return torn(start, 0, "header", int64(len(b)), int64(n))
+	}
+	return readError(s.off, err)
 }
 
 // length reads the length word of the data of the record at start.
@@ -133,10 +155,14 @@ func (s *stream) length(start int64, op Op) (int64, error) {
 	return int64(binary.LittleEndian.Uint32(s.word[:])), nil
 }
 
-// bytes reads n bytes of data into fresh memory. If the file ends early it returns
-// what is there, and an error that unwraps to io.ErrUnexpectedEOF.
-func (s *stream) bytes(n, start int64, op Op) ([]byte, error) {
-	b, err := readSized(s.r, n, firstReadBytes)
+// bytes reads n bytes of data, into memory if that is enough, else into fresh memory.
+// If the file ends early it returns what is there, and an error that unwraps to
+// io.ErrUnexpectedEOF.
+func (s *stream) bytes(n, start int64, op Op, memory []byte) ([]byte, error) {
+	if int64(cap(memory)) < n {
+		memory = make([]byte, min(n, firstReadBytes))
+	}
+	b, err := fill(s.r, n, memory)
 	s.off += int64(len(b))
 	switch {
 	case err == nil:
@@ -149,6 +175,14 @@ func (s *stream) bytes(n, start int64, op Op) ([]byte, error) {
 
 // skip passes over n bytes of the data of the record at start.
 func (s *stream) skip(n, start int64, op Op) error {
+	if s.file != nil && n > int64(s.r.Buffered()) {
+		left := s.file.Size() - s.off
+		s.seek(s.off + min(n, left))
+		if n > left {
+			return torn(start, op, "data", left, n)
+		}
+		return nil
+	}
 	for left := n; left > 0; {
 		d, err := s.r.Discard(int(min(left, 1<<30)))
 		s.off += int64(d)
@@ -179,6 +213,12 @@ func (s *stream) recordAhead() bool {
 	return err == nil && h.parse(b[4:]) == nil
 }
 
+// bagAhead reports whether another bag comes next: no record can begin like that.
+func (s *stream) bagAhead() bool {
+	b, _ := s.r.Peek(len(versionPrefix)) // reading on tells the error
+	return string(b) == versionPrefix
+}
+
 // grab reads n bytes of data into memory that the next call of grab reuses.
 func (s *stream) grab(n, start int64, op Op) ([]byte, error) {
 	s.data = s.data[:0]
@@ -190,6 +230,9 @@ func (s *stream) grab(n, start int64, op Op) ([]byte, error) {
 func (s *stream) grabMore(n, start int64, op Op) error {
 	for left := n; left > 0; {
 		step := int(min(left, int64(max(firstReadBytes, len(s.data)))))
+		if s.file != nil { // no more than the file has
+			step = int(min(int64(step), max(s.file.Size()-s.off, 1)))
+		}
 		at := len(s.data)
 		s.data = slices.Grow(s.data, step)[:at+step]
 		got, err := io.ReadFull(s.r, s.data[at:])
@@ -216,6 +259,11 @@ func (s *stream) indexData(h *recordHeader, start int64, keep bool) (next bool, 
 	if err != nil {
 		return false, err
 	}
+	return s.indexEntries(h, n, start, keep)
+}
+
+// indexEntries is indexData behind the length n.
+func (s *stream) indexEntries(h *recordHeader, n, start int64, keep bool) (next bool, err error) {
 	s.data = s.data[:0]
 	take := func(n int64) error {
 		if keep {
@@ -250,59 +298,4 @@ func (s *stream) indexData(h *recordHeader, start int64, keep bool) (next bool, 
 		return false, nil
 	}
 	return true, wrong
-}
-
-// preamble reads the version line and the header of the bag header record, and
-// leaves the stream before that record's data.
-func (s *stream) preamble(anyMinor bool) (version string, h recordHeader, err error) {
-	line, err := s.r.Peek(maxVersionLineBytes)
-	if err != nil && !isEnd(err) {
-		return "", h, readError(0, err)
-	}
-	end := bytes.IndexByte(line, '\n')
-	switch {
-	case len(line) == 0:
-		return "", h, fmt.Errorf("%w: empty file", ErrNotBag)
-	case end < 0 && len(line) < maxVersionLineBytes && bytes.HasPrefix([]byte(versionLine), line):
-		return "", h, torn(0, 0, "version line", int64(len(line)), int64(len(versionLine)))
-	case end < 0:
-		return "", h, fmt.Errorf("%w: no version line", ErrNotBag)
-	}
-	if version, err = parseVersion(string(line[:end]), anyMinor); err != nil {
-		return version, h, err
-	}
-	if err := s.skip(int64(end+1), 0, 0); err != nil {
-		return version, h, err
-	}
-	start := s.off
-	switch err := s.next(&h); {
-	case errors.Is(err, io.EOF):
-		return version, h, torn(start, OpBagHeader, "header", 0, bagHeaderBytes)
-	case err != nil:
-		return version, h, err
-	case h.op != OpBagHeader:
-		return version, h, corrupt(start, h.op, "the first record is not a bag header")
-	case string(h.encryptor) == aesEncryptor:
-		return version, h, fmt.Errorf("%w by %s", ErrEncrypted, aesEncryptor)
-	}
-	// Other encryptors: rosbag/NoEncryptor is what it says, and rosbag's Python API
-	// reads bags of encryptors that it does not know as plain ones.
-	return version, h, nil
-}
-
-const aesEncryptor = "rosbag/AesCbcEncryptor"
-
-var versionRE = regexp.MustCompile(`^#ROS\S* V(\d+)\.(\d+)\s*$`)
-
-// parseVersion returns the version of a bag whose first line is line.
-func parseVersion(line string, anyMinor bool) (string, error) {
-	m := versionRE.FindStringSubmatch(line)
-	if m == nil {
-		return "", fmt.Errorf("%w: no version line", ErrNotBag)
-	}
-	version := m[1] + "." + m[2]
-	if m[1] != "2" || m[2] != "0" && !anyMinor {
-		return version, &VersionError{version}
-	}
-	return version, nil
 }

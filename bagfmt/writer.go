@@ -13,6 +13,10 @@ import (
 type WriterOptions struct {
 	Compression Compression // of chunks that WriteMessage fills; zero means none
 	ChunkBytes  int         // such a chunk is sealed beyond this many bytes; zero means DefaultChunkBytes
+	// Workers goroutines at most seal the chunks of WriteMessage while it fills the
+	// next one, in the memory of 2 more chunks than that; zero seals them within the
+	// call, as does CompressionNone. The file is the same.
+	Workers int
 }
 
 func (o WriterOptions) withDefaults() (WriterOptions, error) {
@@ -28,6 +32,9 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	if most := maxBuiltChunkBytes - maxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
 		return o, &LimitError{Op: OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
 	}
+	if o.Workers < 0 || o.Workers > maxWorkers {
+		return o, fmt.Errorf("bagfmt: option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+	}
 	return o, nil
 }
 
@@ -38,6 +45,9 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 // WriteAt, Close still makes a good bag of everything before: it puts the index
 // section where the failed record began, after cutting the file there if the
 // writer has Truncate.
+//
+// With Workers a chunk is written by a later call than the one that filled it, and
+// so a failure is returned by a later call, at the latest by Close.
 type Writer struct {
 	w      io.Writer
 	o      WriterOptions
@@ -48,12 +58,15 @@ type Writer struct {
 	infos  []byte              // encoded chunk info records
 	chunks int
 
-	open       ChunkBuilder // of WriteMessage
+	open       *ChunkBuilder // of WriteMessage
 	records    ConnRecords
 	compressor *Compressor
 	packed     []byte
+	ahead      *sealAhead // nil without Workers
+	job        *sealJob   // what open belongs to, with Workers
 
 	writeErr error // first failed write: the file ends with rubbish
+	sealErr  error // of a worker: the chunks from there on are lost
 	syncErr  error // a failed sync is final
 	closed   bool
 }
@@ -70,24 +83,38 @@ type truncater interface{ Truncate(size int64) error }
 // is a pipe has these methods but cannot do what they say: hide them, for example
 // in a struct{ io.Writer }.
 func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
-	o, err := o.withDefaults()
+	bw, err := newWriter(w, 0, o)
 	if err != nil {
 		return nil, err
 	}
-	z, err := NewCompressor(o.Compression)
-	if err != nil {
-		return nil, err
-	}
-	bw := &Writer{
-		w: w, o: o, compressor: z,
-		conns:  make(map[ConnID]*Connection),
-		stored: make(map[ConnID]struct{}),
-	}
-	bw.open.Reset(&bw.records)
 	head := appendBagHeader([]byte(versionLine), 0, 0, 0)
 	if err := bw.write(head); err != nil {
 		return nil, err
 	}
+	return bw, nil
+}
+
+// newWriter returns a Writer for the chunks from size on.
+func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	bw := &Writer{
+		w: w, o: o, size: size, open: new(ChunkBuilder),
+		conns:  make(map[ConnID]*Connection),
+		stored: make(map[ConnID]struct{}),
+	}
+	if o.Workers == 0 || o.Compression == CompressionNone { // without packing, another core costs more than it gives
+		bw.compressor, err = NewCompressor(o.Compression)
+	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
+		bw.job = bw.ahead.job()
+		bw.open = &bw.job.builder
+	}
+	if err != nil {
+		return nil, err
+	}
+	bw.open.Reset(&bw.records)
 	return bw, nil
 }
 
@@ -147,8 +174,8 @@ func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error {
 	switch {
 	case w.closed:
 		return ErrClosed
-	case w.writeErr != nil:
-		return w.writeErr
+	case w.failed() != nil:
+		return w.failed()
 	case w.conns[c.ID] != c:
 		return fmt.Errorf("bagfmt: connection %d, %s, does not belong to this writer", c.ID, c.Topic)
 	case len(data) > maxMessageBytes:
@@ -161,10 +188,22 @@ func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error {
 	return nil
 }
 
-// flush seals and writes the chunk of WriteMessage.
+// failed returns the error after which the bag takes no more chunks.
+func (w *Writer) failed() error {
+	if w.writeErr != nil {
+		return w.writeErr
+	}
+	return w.sealErr
+}
+
+// flush seals and writes the chunk of WriteMessage. With Workers the writing, and
+// its errors, may be left to a later call, at the latest drain.
 func (w *Writer) flush() error {
-	if w.open.Messages() == 0 {
+	switch {
+	case w.open.Messages() == 0:
 		return nil
+	case w.ahead != nil:
+		return w.flushAhead()
 	}
 	c, err := w.open.Seal(w.compressor, w.packed)
 	if err != nil {
@@ -184,8 +223,8 @@ func (w *Writer) WriteChunk(c *SealedChunk) error {
 	switch {
 	case w.closed:
 		return ErrClosed
-	case w.writeErr != nil:
-		return w.writeErr
+	case w.failed() != nil:
+		return w.failed()
 	}
 	for _, n := range c.Counts {
 		if err := w.learn(n.Conn); err != nil {
@@ -196,6 +235,9 @@ func (w *Writer) WriteChunk(c *SealedChunk) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
+	if err := w.drain(); err != nil {
+		return err
+	}
 	return w.writeChunk(c)
 }
 
@@ -204,12 +246,17 @@ func (w *Writer) writeChunk(c *SealedChunk) error {
 	if err := w.write(c.Record); err != nil {
 		return err
 	}
-	w.infos = appendChunkInfo(w.infos, pos, c.Start, c.End, c.Counts)
+	w.noteChunk(pos, c.Start, c.End, c.Counts)
+	return nil
+}
+
+// noteChunk puts the chunk at pos into the index section.
+func (w *Writer) noteChunk(pos int64, start, end Time, counts []ConnCount) {
+	w.infos = appendChunkInfo(w.infos, pos, start, end, counts)
 	w.chunks++
-	for _, n := range c.Counts {
+	for _, n := range counts {
 		w.stored[n.Conn.ID] = struct{}{}
 	}
-	return nil
 }
 
 // Close writes what is open, then the index section, syncs, completes the bag
@@ -226,9 +273,12 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	var lost error // what the last flush lost: nobody else reports it
-	if w.writeErr == nil {
-		if lost = w.flush(); lost != nil && w.writeErr == nil {
+	if w.failed() == nil {
+		if lost = w.flush(); lost != nil && w.failed() == nil {
 			return lost
+		}
+		if err := w.drain(); lost == nil {
+			lost = err
 		}
 	}
 	if err := w.writeIndexSection(); err != nil {

@@ -91,6 +91,9 @@ func Parse(b []byte) (List, error) { return ParseLimit(b, MaxFields) }
 // ParseLimit is Parse with another limit on the number of fields.
 func ParseLimit(b []byte, limit int) (List, error) {
 	var l List
+	if n := count(b, limit); n > 0 {
+		l = make(List, 0, n) // a field of 6 bytes costs 32 here: growing would double that
+	}
 	for rest := b; len(rest) > 0; {
 		at := len(b) - len(rest)
 		if len(l) == limit {
@@ -108,6 +111,19 @@ func ParseLimit(b []byte, limit int) (List, error) {
 		rest = tail
 	}
 	return l, nil
+}
+
+// count returns the number of fields in b, as far as their lengths tell, at most limit.
+func count(b []byte, limit int) int {
+	n := 0
+	for ; n < limit && len(b) >= 4; n++ {
+		length := int64(binary.LittleEndian.Uint32(b))
+		if length > int64(len(b)-4) {
+			break
+		}
+		b = b[4+length:]
+	}
+	return n
 }
 
 // Next cuts the first field off b. key, value and rest share b's memory, so that

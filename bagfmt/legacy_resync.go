@@ -1,0 +1,108 @@
+package bagfmt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+)
+
+const (
+	maxLostHeader = 1 << 10 // longest header of a message that resync looks for
+	minLostHeader = 40      // of one in version 1.2: what it needs takes more
+	// resyncOldShare bounds the bytes looked at to that many times the bytes searched, so
+	// that a file full of candidates takes linear time, too.
+	resyncOldShare = 32
+	lostErrorCost  = 2 << 10 // an error takes memory, as if so many bytes had been looked at
+
+	// messageOpField is the one field that every message header of version 1.2 has byte
+	// for byte.
+	messageOpField = "\x04\x00\x00\x00op=\x02"
+)
+
+// resync passes over what is not the start of a message, at least one byte, for a reader
+// that lost its place: the length of a message before was wrong. It returns io.EOF if no
+// message follows.
+//
+// Of version 1.2 it takes the whole header of a message for one, of 1.1 the three lines
+// of a connection that is known. The others have too little before a message to tell
+// one from the inside of another.
+func (f *oldFormat) resync(s *stream) error {
+	if f.layout != layoutV12 && f.layout != layoutV11 {
+		return io.EOF
+	}
+	var first [1 << 8]bool // bytes that start a known topic
+	for _, c := range f.conns {
+		if c.Topic != "" {
+			first[c.Topic[0]] = true
+		}
+	}
+	budget := resyncBlock
+	for from := 1; ; from = 0 {
+		b, err := s.r.Peek(max(s.r.Buffered(), 2*maxLostHeader))
+		if err != nil && !isEnd(err) {
+			return readError(s.off, err)
+		}
+		last := len(b)
+		if err == nil {
+			last -= maxLostHeader // what starts behind it may be whole only with more bytes
+		}
+		at, found := min(from, last), false
+		for ; at < last; at++ {
+			budget += resyncOldShare
+			if f.layout == layoutV11 && !first[b[at]] || budget < 0 {
+				continue
+			}
+			var cost int
+			cost, found = f.messageStarts(b[at:min(len(b), at+maxLostHeader)])
+			if budget -= cost; found {
+				break
+			}
+		}
+		if err := s.skip(int64(at), s.off, 0); err != nil || found {
+			return err
+		}
+		if err != nil {
+			return io.EOF
+		}
+	}
+}
+
+// messageStarts reports whether b starts with a message, and how many bytes it looked
+// at to tell.
+func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
+	if f.layout == layoutV12 {
+		return f.headerStarts(b)
+	}
+	// A topic, then an md5sum.
+	n := bytes.IndexByte(b, '\n')
+	if n < 0 {
+		return len(b), false
+	}
+	md5 := b[n+1:]
+	if end := bytes.IndexByte(md5[:min(len(md5), md5Digits+1)], '\n'); end < 0 || !isMD5(md5[:end]) {
+		return n, false
+	}
+	if _, err := f.probe.cutLines(b, f.layout); err != nil {
+		return n + lostErrorCost, false
+	}
+	_, f.key, ok = f.find(&f.probe, f.key)
+	return n, ok
+}
+
+// headerStarts is messageStarts for version 1.2.
+func (f *oldFormat) headerStarts(b []byte) (cost int, ok bool) {
+	if len(b) < minLostHeader {
+		return 0, false
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if n < minLostHeader || n+minRecordBytes > int64(len(b)) {
+		return 0, false
+	}
+	if !bytes.Contains(b[4:4+n], []byte(messageOpField)) {
+		return int(n), false
+	}
+	if _, err := f.probe.cutV12(b); err != nil {
+		return int(n) + lostErrorCost, false
+	}
+	return int(n), f.probe.op == OpMessage
+}

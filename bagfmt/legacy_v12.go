@@ -1,0 +1,191 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+// Keys of version 1.2 headers that version 2.0 has not.
+const (
+	keyDef  = "def"
+	keyMD5  = "md5"
+	keyNsec = "nsec"
+	keySec  = "sec"
+)
+
+// oldFields says which fields an oldRecord holds.
+type oldFields uint16
+
+const (
+	hasOldTopic oldFields = 1 << iota
+	hasMD5
+	hasType
+	hasDef
+	hasSec
+	hasNsec
+	hasCallerID
+	hasLatching
+	hasOldIndexPos
+)
+
+var errNotOld = errors.New("version 1.2 has no such record")
+
+const oldIndexEntryBytes = 16 // of version 1.2: time and u64 offset in the file
+
+// cutV12 is oldFormat.cut for version 1.2.
+func (rec *oldRecord) cutV12(b []byte) (head int, err error) {
+	*rec = oldRecord{}
+	if len(b) < 4 {
+		return 0, errShort
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if n > maxHeaderBytes {
+		return 0, fmt.Errorf("header of %d bytes, limit %d", n, maxHeaderBytes)
+	}
+	if int64(len(b)) < n+minRecordBytes {
+		return 0, errShort
+	}
+	err = rec.parseV12(b[4 : 4+n])
+	rec.length = int64(binary.LittleEndian.Uint32(b[4+n:]))
+	rec.framed = true
+	return int(n) + minRecordBytes, err
+}
+
+// nextV12 is oldFormat.next for version 1.2.
+func (s *stream) nextV12(rec *oldRecord) error {
+	start := s.off
+	*rec = oldRecord{}
+	if _, err := s.r.Peek(1); err != nil {
+		if isEnd(err) {
+			return io.EOF
+		}
+		return readError(start, err)
+	}
+	if err := s.lostV12(start); err != nil {
+		rec.lost = true
+		return err
+	}
+	if err := s.full(s.word[:], start, 0, "header length"); err != nil {
+		return err
+	}
+	n := int64(binary.LittleEndian.Uint32(s.word[:]))
+	if err := s.readHeader(int(n), start); err != nil {
+		return err
+	}
+	wrong := rec.parseV12(s.header)
+	length, err := s.length(start, rec.op)
+	if err != nil {
+		return err
+	}
+	rec.length, rec.framed = length, true
+	if wrong != nil {
+		return corrupt(start, rec.op, "%v", wrong)
+	}
+	return nil
+}
+
+// lostV12 says why what comes next is no header. It reads nothing, because resync has to
+// start there.
+func (s *stream) lostV12(start int64) error {
+	b, _ := s.r.Peek(2*len(s.word) + 1) // reading on tells the error
+	if len(b) <= 2*len(s.word) {
+		return nil
+	}
+	n, first := int64(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint32(b[4:]))
+	switch key := b[8]; {
+	case n > maxHeaderBytes:
+		return corrupt(start, 0, "header of %d bytes, limit %d", n, maxHeaderBytes)
+	case first+4 > n:
+		return corrupt(start, 0, "field of %d bytes in a header of %d", first, n)
+	case key < 'a' || key > 'z':
+		return corrupt(start, 0, "field that starts with the byte %#02x", key)
+	}
+	return nil
+}
+
+// parseV12 parses a record header.
+func (rec *oldRecord) parseV12(b []byte) error {
+	for rest := b; len(rest) > 0; {
+		key, value, tail, err := fields.Next(rest)
+		if err != nil {
+			var c *fields.CorruptError
+			if errors.As(err, &c) {
+				return fmt.Errorf("header byte %d: %s", len(b)-len(rest)+c.Offset, c.Reason)
+			}
+			return err
+		}
+		if !rec.set(key, value) {
+			return fmt.Errorf("header field %s has %d bytes", key, len(value))
+		}
+		rest = tail
+	}
+	var need oldFields
+	switch rec.op {
+	case 0:
+		return errNoOp
+	case opMessageDefinition:
+		need = hasOldTopic | hasMD5 | hasType | hasDef
+	case OpMessage:
+		need = hasOldTopic | hasMD5 | hasType | hasSec | hasNsec
+	case OpBagHeader:
+		need = hasOldIndexPos
+	case OpIndexData:
+		need = hasOldTopic // some writers left type out
+	case OpChunk, OpChunkInfo, OpConnection: // of version 2.0
+		return errNotOld
+	default:
+		return errNotOld // it may have been a message
+	}
+	if rec.has&need != need {
+		return fmt.Errorf("%s header lacks fields", rec.op)
+	}
+	return nil
+}
+
+// set stores one field. It reports whether the value has the length of its kind.
+func (rec *oldRecord) set(key, value []byte) bool {
+	switch string(key) {
+	case keyOp:
+		if len(value) != 1 {
+			return false
+		}
+		rec.op = Op(value[0])
+	case keyTopic:
+		rec.has, rec.topic = rec.has|hasOldTopic, value
+	case keyMD5:
+		rec.has, rec.md5 = rec.has|hasMD5, value
+	case keyType:
+		rec.has, rec.typ = rec.has|hasType, value
+	case keyDef:
+		rec.has, rec.def = rec.has|hasDef, value
+	case keyCallerID:
+		rec.has, rec.callerID = rec.has|hasCallerID, value
+	case keyLatching:
+		rec.has, rec.latching = rec.has|hasLatching, value
+	case keySec:
+		return rec.u32(hasSec, &rec.time.Sec, value)
+	case keyNsec:
+		return rec.u32(hasNsec, &rec.time.Nsec, value)
+	case keyCount:
+		return rec.u32(0, &rec.count, value)
+	case keyIndexPos:
+		if len(value) != 8 {
+			return false
+		}
+		rec.has, rec.indexPos = rec.has|hasOldIndexPos, binary.LittleEndian.Uint64(value)
+	}
+	return true
+}
+
+func (rec *oldRecord) u32(f oldFields, dst *uint32, value []byte) bool {
+	if len(value) != 4 {
+		return false
+	}
+	rec.has |= f
+	*dst = binary.LittleEndian.Uint32(value)
+	return true
+}

@@ -1,0 +1,68 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// TestFileChangesBehindCache overwrites a chunk that a Cursor has read, checked and
+// forgotten: what it knew about that chunk must not be applied to other data.
+func TestFileChangesBehindCache(t *testing.T) {
+	t.Parallel()
+	conns, _ := sample(0)
+	var msgs []msg
+	for i := range uint32(60) { // the chunks are read in turns
+		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: 2*(i%30) + i/30}, "0123456789012345678901234567890123456789"})
+	}
+	b := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 2600}, conns, msgs)
+	b = bytes.ReplaceAll(b, []byte("crc32c="), []byte("crc32x=")) // as stock writes them
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{CacheBytes: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 1
+	for _, c := range r.Chunks()[1:] {
+		for _, n := range c.Counts {
+			want += int(n.Count)
+		}
+	}
+	if want < 31 || want > 55 {
+		t.Fatalf("%d messages are not in the first chunk", want-1)
+	}
+	c := r.Cursor(bagfmt.Query{})
+	for range 2 {
+		if _, err := c.Next(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chunk := recordsOf(t, b, 5)[0]
+	for i := range chunk.data { // in place: the Cursor reads it again
+		b[chunk.dataAt+4+i] = 0xff
+	}
+	var errs []error
+	n := 2
+	for {
+		m, err := c.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if n++; asMsg(m).Data != msgs[0].Data {
+			t.Fatalf("message %d comes from data that is gone", n)
+		}
+	}
+	var bad *bagfmt.CorruptError
+	if len(errs) != 1 || !errors.As(errs[0], &bad) || bad.Offset != int64(chunk.off) {
+		t.Errorf("got %v", errs)
+	}
+	if n != want {
+		t.Errorf("%d messages, want %d: the sound chunks and one of the other", n, want)
+	}
+}
