@@ -1,0 +1,197 @@
+package rosmsg
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// cursor reads a payload. Its nodes are what may still be unfolded.
+type cursor struct {
+	p     []byte
+	off   int
+	nodes int
+}
+
+// node pays for a message or an array.
+func (c *cursor) node() error {
+	if c.nodes--; c.nodes < 0 {
+		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes unfold into too many messages and arrays", len(c.p)), Err: ErrLimit}
+	}
+	return nil
+}
+
+// room checks how much is printed.
+func (c *cursor) room(printed int) error {
+	if printed > freeOutput+outputPerByte*len(c.p) {
+		return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%d bytes print as too many", len(c.p)), Err: ErrLimit}
+	}
+	return nil
+}
+
+// value makes the value at the cursor, of which as much is there as its methods need.
+func (c *cursor) value(w *wire, root *Type) (Value, error) {
+	v := Value{wire: w, p: c.p, off: c.off, root: root}
+	var err error
+	//exhaustive:ignore
+	switch w.kind {
+	case Struct:
+	case Array:
+		_, err = c.count(w)
+	case String:
+		_, err = c.bytes()
+	default:
+		_, err = c.take(int(w.size), w)
+	}
+	if err != nil {
+		return Value{}, root.blame(err)
+	}
+	return v, nil
+}
+
+// take returns the next n bytes.
+func (c *cursor) take(n int, w *wire) ([]byte, error) {
+	if left := len(c.p) - c.off; n > left {
+		return nil, c.short(int64(n), w.name)
+	}
+	b := c.p[c.off : c.off+n : c.off+n]
+	c.off += n
+	return b, nil
+}
+
+func (c *cursor) short(n int64, what string) error {
+	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off), Err: io.ErrUnexpectedEOF}
+}
+
+// length reads a length word.
+func (c *cursor) length() (uint32, error) {
+	if len(c.p)-c.off < 4 {
+		return 0, c.short(4, "length")
+	}
+	n := binary.LittleEndian.Uint32(c.p[c.off:])
+	c.off += 4
+	return n, nil
+}
+
+// bytes reads a string's length and its bytes.
+func (c *cursor) bytes() ([]byte, error) {
+	n, err := c.length()
+	if err != nil {
+		return nil, err
+	}
+	if int64(n) > int64(len(c.p)-c.off) {
+		c.off -= 4
+		return nil, c.shortAfter(int64(n), "string")
+	}
+	b := c.p[c.off : c.off+int(n) : c.off+int(n)]
+	c.off += int(n)
+	return b, nil
+}
+
+// shortAfter is short for what follows a length word, which the error's offset is of.
+func (c *cursor) shortAfter(n int64, what string) error {
+	return &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d bytes, %d left", what, n, len(c.p)-c.off-4), Err: io.ErrUnexpectedEOF}
+}
+
+// count reads an array's length, if it is in the payload, and checks that as many
+// elements can be there.
+func (c *cursor) count(w *wire) (int, error) {
+	n := int64(w.length)
+	if w.length < 0 {
+		word, err := c.length()
+		if err != nil {
+			return 0, err
+		}
+		n = int64(word)
+	}
+	if w.elem.least == 0 {
+		if n > MaxArrayLength {
+			return 0, &DecodeError{Offset: c.off, Reason: fmt.Sprintf("%s of %d elements without content, at most %d", w.name, n, MaxArrayLength), Err: ErrLimit}
+		}
+		return int(n), nil
+	}
+	if left := int64(len(c.p) - c.off); n*w.elem.least > left { // below 2^32 * 2^31
+		return 0, &DecodeError{
+			Offset: c.off, Err: io.ErrUnexpectedEOF,
+			Reason: fmt.Sprintf("%s of %d elements of at least %d bytes, %d bytes left", w.name, n, w.elem.least, left),
+		}
+	}
+	return int(n), nil
+}
+
+// skip moves behind a value.
+func (c *cursor) skip(w *wire) error {
+	if w.size >= 0 {
+		if w.size > int64(len(c.p)-c.off) {
+			if w.kind == Struct {
+				return c.skipShort(w, w.msg.runs[0])
+			}
+			return c.short(w.size, w.name)
+		}
+		c.off += int(w.size)
+		return nil
+	}
+	//exhaustive:ignore
+	switch w.kind {
+	case String:
+		_, err := c.bytes()
+		return err
+	case Array:
+		n, err := c.count(w)
+		if err != nil {
+			return err
+		}
+		if w.elem.size >= 0 {
+			c.off += n * int(w.elem.size) // count saw that they are there
+			return nil
+		}
+		for i := range n {
+			if err := c.skip(w.elem); err != nil {
+				return under(err, "["+strconv.Itoa(i)+"]")
+			}
+		}
+	default:
+		for _, r := range w.msg.runs {
+			if r.fixed > int64(len(c.p)-c.off) {
+				return c.skipShort(w, r)
+			}
+			c.off += int(r.fixed)
+			if r.field < 0 {
+				break
+			}
+			f := &w.msg.fields[r.field]
+			if err := c.skip(f.wire); err != nil {
+				return under(err, f.name)
+			}
+		}
+	}
+	return nil
+}
+
+// skipShort finds the field of a run, of those that are always as long, that the
+// payload ends in.
+func (c *cursor) skipShort(w *wire, r run) error {
+	last := r.field
+	if last < 0 {
+		last = len(w.msg.fields)
+	}
+	first := last
+	for first > 0 && w.msg.fields[first-1].wire.size >= 0 {
+		first--
+	}
+	for _, f := range w.msg.fields[first:last] {
+		if err := c.skip(f.wire); err != nil {
+			return under(err, f.name)
+		}
+	}
+	return c.short(r.fixed, w.name) // not reached: the fields' sizes add up to the run's
+}
+
+// end checks that the message ends where the payload does.
+func (c *cursor) end(t *Type) error {
+	if left := len(c.p) - c.off; left > 0 {
+		return &DecodeError{Type: t.name, Offset: c.off, Reason: fmt.Sprintf("%d bytes after the end of the message", left), Err: ErrTrailing}
+	}
+	return nil
+}

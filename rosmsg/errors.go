@@ -1,0 +1,101 @@
+package rosmsg
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+var (
+	// ErrDefinition is matched by every [DefinitionError].
+	ErrDefinition = errors.New("rosmsg: unusable message definition")
+	// ErrCorrupt is matched by every [DecodeError].
+	ErrCorrupt = errors.New("rosmsg: payload does not fit its definition")
+	// ErrTrailing says that bytes follow the message. What it comes with is complete.
+	ErrTrailing = errors.New("rosmsg: bytes after the end of the message")
+	// ErrNoField is matched by every [FieldError].
+	ErrNoField = errors.New("rosmsg: no such field")
+	// ErrLimit is matched by errors about something beyond one of the limits.
+	ErrLimit = errors.New("rosmsg: limit exceeded")
+)
+
+// DefinitionError says why a definition cannot be used. It matches [ErrDefinition],
+// and [ErrLimit] if a limit is the reason.
+type DefinitionError struct {
+	Type   string // whose block it is
+	Line   int    // counted from 1 through the whole text; 0 if no line is to blame
+	Reason string
+	Err    error
+}
+
+func (e *DefinitionError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("rosmsg: definition of %q: %s", e.Type, e.Reason)
+	}
+	return fmt.Sprintf("rosmsg: definition of %q: line %d: %s", e.Type, e.Line, e.Reason)
+}
+
+// Is matches [ErrDefinition].
+func (e *DefinitionError) Is(target error) bool { return target == ErrDefinition }
+
+func (e *DefinitionError) Unwrap() error { return e.Err }
+
+// DecodeError says where a payload does not fit its type. It matches [ErrCorrupt],
+// and io.ErrUnexpectedEOF, [ErrTrailing] or [ErrLimit] by its reason.
+type DecodeError struct {
+	Type   string // of the message
+	Path   string // of the field, as "poses[3].position.x"; empty for the message itself
+	Offset int    // bytes from the start of the payload
+	Reason string
+	Err    error
+}
+
+func (e *DecodeError) Error() string {
+	var b strings.Builder
+	b.WriteString("rosmsg: ")
+	if e.Type != "" {
+		b.WriteString(e.Type + ": ")
+	}
+	if e.Path != "" {
+		b.WriteString(e.Path + " ")
+	}
+	fmt.Fprintf(&b, "at %d: %s", e.Offset, e.Reason)
+	return b.String()
+}
+
+// Is matches [ErrCorrupt].
+func (e *DecodeError) Is(target error) bool { return target == ErrCorrupt }
+
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// under adds what the error's place lies in: errors are built from the inside out, so
+// that decoding keeps no path while all goes well.
+func under(err error, name string) error {
+	var e *DecodeError
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case e.Path == "":
+		e.Path = name
+	case e.Path[0] == '[':
+		e.Path = name + e.Path
+	default:
+		e.Path = name + "." + e.Path
+	}
+	return e
+}
+
+// FieldError says that a type does not have what a path names. It matches [ErrNoField].
+type FieldError struct {
+	Type   string // of the message
+	Path   string
+	Reason string
+}
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("rosmsg: %s: path %q: %s", e.Type, e.Path, e.Reason)
+}
+
+// Is matches [ErrNoField].
+func (e *FieldError) Is(target error) bool { return target == ErrNoField }

@@ -1,0 +1,181 @@
+package rosmsg
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// JSONOptions choose among ways to write JSON.
+type JSONOptions struct {
+	// ByteLists writes uint8[] and char[] as lists of numbers instead of base64.
+	ByteLists bool
+}
+
+// AppendJSON appends the value as JSON on one line and returns the extended slice:
+// on an error, as far as it came, except that a message followed by bytes that are
+// not its own is complete when the error is [ErrTrailing].
+//
+// A message is an object with its fields in order. Integers are numbers in full, also
+// of 64 bits; floats have the digits that identify them as a float64, and NaN and the
+// infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity". A
+// time or duration is {"secs":1,"nsecs":2} with the numbers of the payload. uint8[]
+// and char[] are base64 strings, as rosbridge writes them: as lists, images would take
+// three times the room. Bytes of strings that are not UTF-8 become U+FFFD.
+func (v Value) AppendJSON(dst []byte, o JSONOptions) ([]byte, error) {
+	if v.wire == nil {
+		return append(dst, "null"...), nil
+	}
+	w := jsonWriter{cursor: v.cursor(), dst: dst, start: len(dst), o: o}
+	err := w.value(v.wire)
+	return w.dst, v.finish(&w.cursor, err)
+}
+
+// AppendJSON appends a payload as JSON: see [Value.AppendJSON].
+func (t *Type) AppendJSON(dst, payload []byte, o JSONOptions) ([]byte, error) {
+	return t.Message(payload).AppendJSON(dst, o)
+}
+
+type jsonWriter struct {
+	cursor
+	dst   []byte
+	start int
+	o     JSONOptions
+}
+
+func (w *jsonWriter) value(x *wire) error {
+	//exhaustive:ignore
+	switch x.kind {
+	case Struct:
+		return w.message(x.msg)
+	case Array:
+		return w.array(x)
+	case String:
+		b, err := w.bytes()
+		if err == nil {
+			w.dst = appendJSONString(w.dst, b)
+		}
+		return err
+	}
+	b, err := w.take(int(x.size), x)
+	if err == nil {
+		w.dst = appendJSONScalar(w.dst, x.kind, b)
+	}
+	return err
+}
+
+func (w *jsonWriter) message(t *Type) error {
+	if err := w.node(); err != nil {
+		return err
+	}
+	w.dst = append(w.dst, '{')
+	for i, f := range t.fields {
+		if err := w.room(len(w.dst) - w.start); err != nil {
+			return under(err, f.name)
+		}
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		w.dst = appendJSONString(w.dst, []byte(f.name))
+		w.dst = append(w.dst, ':')
+		if err := w.value(f.wire); err != nil {
+			return under(err, f.name)
+		}
+	}
+	w.dst = append(w.dst, '}')
+	return nil
+}
+
+func (w *jsonWriter) array(x *wire) error {
+	if err := w.node(); err != nil {
+		return err
+	}
+	n, err := w.count(x)
+	if err != nil {
+		return err
+	}
+	if x.raw() && !w.o.ByteLists {
+		w.dst = append(w.dst, '"')
+		w.dst = base64.StdEncoding.AppendEncode(w.dst, w.p[w.off:w.off+n])
+		w.dst = append(w.dst, '"')
+		w.off += n
+		return nil
+	}
+	w.dst = append(w.dst, '[')
+	for i := range n {
+		if i > 0 {
+			w.dst = append(w.dst, ',')
+		}
+		if err := w.value(x.elem); err != nil {
+			return under(err, "["+strconv.Itoa(i)+"]")
+		}
+	}
+	w.dst = append(w.dst, ']')
+	return nil
+}
+
+func appendJSONScalar(dst []byte, k Kind, b []byte) []byte {
+	switch {
+	case k == Bool:
+		return strconv.AppendBool(dst, b[0] != 0)
+	case k.integer():
+		return appendInteger(dst, k, b)
+	case k == Float32 || k == Float64:
+		return appendJSONFloat(dst, float(k, b))
+	}
+	part := Uint32
+	if k == Duration {
+		part = Int32
+	}
+	dst = appendInteger(append(dst, `{"secs":`...), part, b)
+	dst = appendInteger(append(dst, `,"nsecs":`...), part, b[4:])
+	return append(dst, '}')
+}
+
+func appendJSONFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	return appendFloat(dst, f)
+}
+
+// AppendJSONString appends a string as AppendJSON writes strings.
+func AppendJSONString(dst []byte, s string) []byte { return appendJSONString(dst, []byte(s)) }
+
+const hexDigits = "0123456789abcdef"
+
+// appendJSONString writes a string without control characters, also not those that
+// JSON allows: a terminal would obey them.
+func appendJSONString(dst, b []byte) []byte {
+	dst = append(dst, '"')
+	for {
+		n := plainASCII(b)
+		dst = append(dst, b[:n]...)
+		if b = b[n:]; len(b) == 0 {
+			return append(dst, '"')
+		}
+		r, n := decodeRune(b)
+		b = b[n:]
+		switch {
+		case r == '"' || r == '\\':
+			dst = append(dst, '\\', byte(r))
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case r == '\t':
+			dst = append(dst, `\t`...)
+		case r == '\r':
+			dst = append(dst, `\r`...)
+		case r < 0x20, r >= 0x7f && r < 0xa0:
+			dst = append(dst, `\u00`...)
+			dst = append(dst, hexDigits[r>>4], hexDigits[r&15])
+		default:
+			dst = utf8.AppendRune(dst, r)
+		}
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package rosmsg_test
+
+const racing = false
