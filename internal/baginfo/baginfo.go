@@ -1,14 +1,16 @@
-// Package baginfo summarizes a bag from its index, without reading messages: as
-// text exactly like that of rosbag info, and as JSON.
+// Package baginfo summarizes bags of any version: as text and as YAML exactly like
+// that of rosbag info, and as JSON.
 //
-// It holds numbers per connection and topic only, and 8 bytes per message if
-// frequencies are asked for, so that it serves bags of any size.
+// It reads the index only, or what a scan found in a bag without one, and messages
+// only for details. It holds numbers per connection and topic, and 8 bytes per
+// message if frequencies or details are asked for, so that it serves bags of any size.
 package baginfo
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -18,9 +20,12 @@ import (
 type Info struct {
 	Path        string
 	Version     string
+	Indexed     bool // the bag has a good index
+	Elapsed     bool // times count from the start of the recording
+	Detailed    bool // Connections and Topics have details
 	Size        int64
 	Messages    uint64
-	Chunks      int
+	Chunks      int         // 0 in versions before 2.0
 	Start, End  bagfmt.Time // of the earliest and the latest message
 	First, Last bagfmt.Time // start of the first and end of the last chunk: what rosbag info shows
 	Compression []Packed    // the most used first
@@ -40,6 +45,7 @@ type Packed struct {
 type Connection struct {
 	*bagfmt.Connection
 	Messages uint64
+	Bytes    uint64 // payload, if detailed
 }
 
 // Topic sums up the connections of one topic.
@@ -50,6 +56,7 @@ type Topic struct {
 	Messages    uint64
 	Connections int
 	Frequency   float64 // 1/median period in Hz, 0 if unknown
+	Detail
 }
 
 // Options says what to look at.
@@ -57,41 +64,77 @@ type Options struct {
 	// Frequencies are computed from the indexes of all chunks, which takes time
 	// in proportion to the number of messages.
 	Frequencies bool
+	// Details need all messages to be read. They include the frequencies.
+	Details bool
+	// Silent keeps connections without messages, which rosbag info drops once it has
+	// read the index.
+	Silent bool
+	// Workers unpack chunks for the details.
+	Workers int
+	// Damaged is told what could not be read; an error that it returns ends the work.
+	// If it is nil, damage does.
+	Damaged func(error) error
+}
+
+// damaged handles an error of reading.
+func (o *Options) damaged(err error) error {
+	if o.Damaged == nil {
+		return err
+	}
+	return o.Damaged(err)
 }
 
 // New summarizes the bag that r reads.
 func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	i := &Info{
-		Path: path, Version: r.Version(), Size: r.Size(), Messages: r.Messages(),
-		Chunks: len(r.Chunks()), Start: r.Start(), End: r.End(),
+		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
+		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(),
 	}
-	if chunks := r.Chunks(); len(chunks) > 0 {
-		i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
-	}
-	if err := i.addCompression(r); err != nil {
-		return nil, err
-	}
-	i.addConnections(r)
-	var topics map[string]float64
-	if o.Frequencies {
-		var err error
-		if topics, err = frequencies(r); err != nil {
+	if i.hasChunks() {
+		chunks := r.Chunks()
+		i.Chunks = len(chunks)
+		if i.Indexed && i.Chunks > 0 {
+			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
+		}
+		if err := i.addCompression(r, &o); err != nil {
 			return nil, err
 		}
-		// As rosbag info, which drops connections without messages once it has read
-		// the index.
+	}
+	i.addConnections(r)
+	if i.Version == "1.2" && i.Indexed {
+		o.Frequencies = true // rosbag info reads this index always
+	}
+	var err error
+	stamps := make(map[string][]bagfmt.Time)
+	switch {
+	case o.Details:
+		i.Detailed = true
+		err = i.readMessages(r, &o, stamps)
+	case o.Frequencies:
+		err = readIndexes(r, &o, stamps)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if (o.Frequencies || o.Details) && !o.Silent {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
-	i.addTopics(topics)
+	i.addTopics(stamps)
 	return i, nil
 }
 
-func (i *Info) addCompression(r *bagfmt.Reader) error {
+// hasChunks reports whether the format has chunks: what the Reader calls so in older
+// ones are ranges of the file.
+func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
+
+func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 	sums := make(map[bagfmt.Compression]*Packed)
-	for n := range r.Chunks() {
-		h, err := r.ChunkHeader(n)
+	for h, err := range r.ChunkHeaders() {
 		if err != nil {
-			return err
+			if err := o.damaged(err); err != nil {
+				return err
+			}
+			continue
 		}
 		p := sums[h.Compression]
 		if p == nil {
@@ -124,42 +167,45 @@ func (i *Info) addConnections(r *bagfmt.Reader) {
 	}
 }
 
-func (i *Info) addTopics(frequency map[string]float64) {
+func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
 	at := make(map[string]int)
 	for _, c := range i.Connections {
 		n, ok := at[c.Topic]
 		if !ok {
 			n = len(i.Topics)
 			at[c.Topic] = n
-			i.Topics = append(i.Topics, Topic{
-				Name: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(), Frequency: frequency[c.Topic],
-			})
+			i.Topics = append(i.Topics, Topic{Name: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum()})
 		}
-		i.Topics[n].Messages += c.Messages
-		i.Topics[n].Connections++
+		t := &i.Topics[n]
+		t.Messages += c.Messages
+		t.Bytes += c.Bytes
+		t.Connections++
+	}
+	for n := range i.Topics {
+		t := &i.Topics[n]
+		list := stamps[t.Name]
+		t.Frequency, _ = frequency(list) // sorts
+		if i.Detailed {
+			t.addGaps(list)
+		}
 	}
 	slices.SortFunc(i.Topics, func(a, b Topic) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// frequencies returns 1/median period of each topic that has one.
-func frequencies(r *bagfmt.Reader) (map[string]float64, error) {
-	stamps := make(map[string][]bagfmt.Time)
+// readIndexes collects the times of each topic.
+func readIndexes(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
 	for i := range r.Chunks() {
 		entries, err := r.ChunkIndex(i, nil)
 		if err != nil {
-			return nil, err
+			if err := o.damaged(err); err != nil {
+				return err
+			}
 		}
 		for _, e := range entries {
 			stamps[e.Conn.Topic] = append(stamps[e.Conn.Topic], e.Time)
 		}
 	}
-	out := make(map[string]float64, len(stamps))
-	for topic, list := range stamps {
-		if f, ok := frequency(list); ok {
-			out[topic] = f
-		}
-	}
-	return out, nil
+	return nil
 }
 
 // frequency returns 1/median of the periods between stamps, which it sorts. It

@@ -2,13 +2,18 @@ package baginfo_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -24,7 +29,19 @@ func TestMain(m *testing.M) {
 // bags, TZ=UTC, with and without --freq.
 func TestStockText(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("testdata/*.txt")
+	stockPrints(t, ".txt", (*baginfo.Info).WriteText)
+}
+
+// TestStockYAML does the same for rosbag info --yaml.
+func TestStockYAML(t *testing.T) {
+	t.Parallel()
+	stockPrints(t, ".yaml", (*baginfo.Info).WriteYAML)
+}
+
+// stockPrints compares what write gives with the files of testdata that end in ext.
+func stockPrints(t *testing.T, ext string, write func(*baginfo.Info, io.Writer) error) {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*" + ext)
 	if err != nil || len(names) < 10 {
 		t.Fatalf("%d texts, %v", len(names), err)
 	}
@@ -35,15 +52,130 @@ func TestStockText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bag, freq, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".txt"), ".")
+			bag, freq, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ext), ".")
 			i := open(t, "../../bagfmt/testdata/"+bag+".bag", freq == "freq")
 			i.Path = bag + ".bag"
 			var got bytes.Buffer
-			if err := i.WriteText(&got); err != nil {
+			if err := write(i, &got); err != nil {
 				t.Fatal(err)
 			}
 			if d := cmp.Diff(string(want), got.String()); d != "" {
 				t.Errorf("differs (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestStockKeys does the same for --yaml --key: the files have "# key" above each.
+func TestStockKeys(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("testdata/*.keys")
+	if err != nil || len(names) < 6 {
+		t.Fatalf("%d texts, %v", len(names), err)
+	}
+	for _, name := range names {
+		all, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := open(t, "../../bagfmt/testdata/"+strings.TrimSuffix(filepath.Base(name), ".keys")+".bag", false)
+		for part := range strings.SplitSeq(strings.TrimSuffix(string(all), "\n")[2:], "\n# ") {
+			key, want, _ := strings.Cut(part, "\n")
+			var got bytes.Buffer
+			if err := i.WriteKey(&got, key); err != nil || got.String() != want+"\n" {
+				t.Errorf("%s: %s is %q, %v; want %q", name, key, got.String(), err, want)
+			}
+		}
+	}
+	i := open(t, "../../bagfmt/testdata/cpp_lz4.bag", false)
+	for _, key := range []string{"", "nope", "topics[9]", "topics[-9]", "topics[0].nope", "topics.topic", "duration[0]", "__class__", "topics[0]]"} {
+		if err := i.WriteKey(&bytes.Buffer{}, key); !errors.Is(err, baginfo.ErrNoKey) {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}
+
+// TestDetails checks what only messages tell.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	at := func(ms int) bagfmt.Time { return bagfmt.Time{Sec: 100}.Add(time.Duration(ms) * time.Millisecond) }
+	b := bagOf(t, "/t", []byte("four"), at(0), at(100), at(200), at(300), at(1300), at(1400), at(1500), at(2100), at(2200))
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, workers := range []int{0, 2} {
+		i, err := baginfo.New("x.bag", r, baginfo.Options{Details: true, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := baginfo.Detail{Bytes: 9 * 4, LongestGap: time.Second, GapAt: at(300), Gaps: 2}
+		if d := cmp.Diff(want, i.Topics[0].Detail); d != "" || i.Connections[0].Bytes != 9*4 {
+			t.Errorf("differs (-want +got):\n%s", d)
+		}
+		var got strings.Builder
+		if err := i.WriteDetails(&got); err != nil {
+			t.Fatal(err)
+		}
+		text := "publishers:   /t  (unknown)  9 msgs  0.0 KB\n" +
+			"data:         /t  0.0 KB  longest gap 1.000s at +0.30s  2 gaps > 0.500s\n"
+		if d := cmp.Diff(text, got.String()); d != "" {
+			t.Errorf("differs (-want +got):\n%s", d)
+		}
+		if m := decode(t, i); m["topics"].([]any)[0].(map[string]any)["longest_gap"] != "1.000000000" {
+			t.Errorf("JSON: %v", m)
+		}
+	}
+}
+
+// TestOldVersions summarizes every old bag: all are read, and say what they are.
+func TestOldVersions(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("../../bagfmt/testdata/old/*.bag")
+	if err != nil || len(names) < 30 {
+		t.Fatalf("%d bags, %v", len(names), err)
+	}
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			t.Parallel()
+			about, err := os.ReadFile(strings.TrimSuffix(name, ".bag") + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want struct {
+				Version  string
+				Messages uint64 `json:"message_count"`
+				Topics   map[string]struct{ N uint64 }
+			}
+			if err := json.Unmarshal(about, &want); err != nil {
+				t.Fatal(err)
+			}
+			i := open(t, name, true)
+			if i.Version != want.Version {
+				t.Errorf("version %s, want %s", i.Version, want.Version)
+			}
+			got := make(map[string]struct{ N uint64 })
+			for _, topic := range i.Topics {
+				got[topic.Name] = struct{ N uint64 }{topic.Messages}
+			}
+			for topic, n := range want.Topics {
+				if n.N == 0 {
+					delete(want.Topics, topic) // declared, and never said
+				}
+			}
+			if d := cmp.Diff(want.Topics, got, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("topics differ (-want +got):\n%s", d)
+			}
+			var text strings.Builder
+			if err := i.WriteText(&text); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text.String(), "chunks") {
+				t.Errorf("chunks in a bag that has none:\n%s", text.String())
+			}
+			elapsed := strings.HasPrefix(filepath.Base(name), "v0") || strings.HasPrefix(filepath.Base(name), "v10") || strings.HasPrefix(filepath.Base(name), "v11_roslog")
+			if said := strings.Contains(text.String(), "after the start of the recording"); said != (elapsed && i.Messages > 0) {
+				t.Errorf("elapsed: %v\n%s", said, text.String())
 			}
 		})
 	}
@@ -81,8 +213,13 @@ func (f *file) Write(p []byte) (int, error) {
 
 func (f *file) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
 
-// bag writes messages at times on one topic.
+// bag writes empty messages at times on one topic.
 func bag(t *testing.T, topic string, times ...bagfmt.Time) []byte {
+	t.Helper()
+	return bagOf(t, topic, nil, times...)
+}
+
+func bagOf(t *testing.T, topic string, data []byte, times ...bagfmt.Time) []byte {
 	t.Helper()
 	var f file
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 1})
@@ -94,7 +231,7 @@ func bag(t *testing.T, topic string, times ...bagfmt.Time) []byte {
 		t.Fatal(err)
 	}
 	for _, at := range times {
-		if err := w.WriteMessage(c, at, nil); err != nil {
+		if err := w.WriteMessage(c, at, data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,6 +301,35 @@ func TestJSON(t *testing.T) {
 	for _, key := range []string{"start", "end", "duration"} {
 		if v, ok := empty[key]; v != nil || !ok {
 			t.Errorf("%s of an empty bag is %v, want null", key, v)
+		}
+	}
+}
+
+// TestSilent tells about connections without messages where stock is not to be
+// imitated.
+func TestSilent(t *testing.T) {
+	t.Parallel()
+	// A bag without messages, and the record of a connection in its index.
+	b := bytes.Replace(bag(t, "/never"), []byte("conn_count=\x00"), []byte("conn_count=\x01"), 1)
+	for _, part := range [][]string{{"conn=\x00\x00\x00\x00", "op=\x07", "topic=/never"}, {"type=a/A", "md5sum=m", "message_definition="}} {
+		var fields []byte
+		for _, f := range part {
+			fields = append(binary.LittleEndian.AppendUint32(fields, uint32(len(f))), f...)
+		}
+		b = append(binary.LittleEndian.AppendUint32(b, uint32(len(fields))), fields...)
+	}
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, silent := range []bool{false, true} {
+		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, Silent: silent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(decode(t, i)["connections"].([]any))
+		if want := map[bool]int{true: 1}[silent]; n != want || len(i.Topics) != want {
+			t.Errorf("silent %v: %d connections, %d topics", silent, n, len(i.Topics))
 		}
 	}
 }

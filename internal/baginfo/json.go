@@ -1,8 +1,13 @@
 package baginfo
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
@@ -18,6 +23,7 @@ type jsonInfo struct {
 	Size        int64                 `json:"size"`
 	Messages    uint64                `json:"messages"`
 	Indexed     bool                  `json:"indexed"`
+	Elapsed     bool                  `json:"elapsed,omitempty"` // times count from the start of the recording
 	Compression map[string]jsonPacked `json:"compression"`
 	Chunks      int                   `json:"chunks"`
 	Connections []jsonConnection      `json:"connections"`
@@ -38,6 +44,7 @@ type jsonConnection struct {
 	CallerID string        `json:"callerid"`
 	Latching bool          `json:"latching"`
 	Messages uint64        `json:"messages"`
+	Bytes    *uint64       `json:"bytes,omitempty"` // as all that can be left out, only with details
 }
 
 type jsonTopic struct {
@@ -47,6 +54,10 @@ type jsonTopic struct {
 	Messages    uint64   `json:"messages"`
 	Connections int      `json:"connections"`
 	Frequency   *float64 `json:"frequency"` // Hz, null if unknown
+	Bytes       *uint64  `json:"bytes,omitempty"`
+	LongestGap  string   `json:"longest_gap,omitempty"`
+	GapStart    string   `json:"longest_gap_start,omitempty"`
+	Gaps        *int     `json:"gaps,omitempty"` // silences of more than 5 median periods
 }
 
 // WriteJSON writes the summary as one line of JSON. Start and end are those of the
@@ -54,7 +65,7 @@ type jsonTopic struct {
 // not in the order of time.
 func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
-		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: true,
+		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,
 		Compression: make(map[string]jsonPacked), Chunks: i.Chunks,
 		Connections: []jsonConnection{}, Topics: []jsonTopic{},
 	}
@@ -65,19 +76,53 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	for _, p := range i.Compression {
 		out.Compression[string(p.Name)] = jsonPacked{p.Chunks, p.UncompressedBytes, p.StoredBytes}
 	}
-	for _, c := range i.Connections {
-		out.Connections = append(out.Connections, jsonConnection{
-			c.ID, c.Topic, c.Header.Type(), c.Header.MD5Sum(), c.Header.CallerID(), c.Header.Latching(), c.Messages,
-		})
+	for n := range i.Connections {
+		c := &i.Connections[n]
+		jc := jsonConnection{
+			ID: c.ID, Topic: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
+			CallerID: c.Header.CallerID(), Latching: c.Header.Latching(), Messages: c.Messages,
+		}
+		if i.Detailed {
+			jc.Bytes = &c.Bytes
+		}
+		out.Connections = append(out.Connections, jc)
 	}
-	for _, t := range i.Topics {
+	for n := range i.Topics {
+		t := &i.Topics[n]
 		jt := jsonTopic{Topic: t.Name, Type: t.Type, MD5Sum: t.MD5Sum, Messages: t.Messages, Connections: t.Connections}
 		if t.Frequency > 0 {
 			jt.Frequency = &t.Frequency
 		}
+		if i.Detailed {
+			jt.Bytes, jt.Gaps = &t.Bytes, &t.Gaps
+			if t.LongestGap > 0 {
+				jt.LongestGap, jt.GapStart = decimal(t.LongestGap), t.GapAt.String()
+			}
+		}
 		out.Topics = append(out.Topics, jt)
 	}
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(out)
+	if err := enc.Encode(out); err != nil {
+		return err
+	}
+	_, err := w.Write(escaped(b.String()))
+	return err
+}
+
+// escaped escapes also what JSON allows but what could control a terminal: DEL, C1
+// and what changes the direction of the text.
+func escaped(text string) []byte {
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b = utf8.AppendRune(b, r)
+			continue
+		}
+		for _, u := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, "\\u%04x", u)
+		}
+	}
+	return b
 }

@@ -21,8 +21,8 @@ type row struct{ key, value string }
 // and end in local time. Control characters in names, which stock would send to the
 // terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
-	rows := []row{{"path", i.Path}, {"version", i.Version}}
-	if i.Chunks == 0 && len(i.Connections) == 0 {
+	rows := []row{{"path", clean(i.Path)}, {"version", i.version()}}
+	if i.empty() {
 		rows = append(rows, row{"size", byteSize(float64(i.Size))})
 	} else {
 		rows = append(rows, i.timeRows()...)
@@ -46,6 +46,18 @@ func (i *Info) WriteText(w io.Writer) error {
 	return err
 }
 
+// version names the version, and as rosbag info does for 1.2 that there is no index.
+// Older versions never have one.
+func (i *Info) version() string {
+	if !i.Indexed && (i.Version == "1.2" || i.hasChunks()) {
+		return i.Version + " (unindexed)"
+	}
+	return i.Version
+}
+
+// empty reports whether there is nothing to tell but the size.
+func (i *Info) empty() bool { return i.Chunks == 0 && len(i.Connections) == 0 }
+
 // duration is the difference that rosbag info shows, as it computes it.
 func (i *Info) duration() float64 { return seconds(i.Last) - seconds(i.First) }
 
@@ -63,6 +75,10 @@ func (i *Info) timeRows() []row {
 		text = fmt.Sprintf("%dhr %d:%02ds (%ds)", hours, mins%60, int(secs), int(d))
 	case mins > 0:
 		text = fmt.Sprintf("%d:%02ds (%ds)", mins, int(secs), int(d))
+	}
+	if i.Elapsed {
+		const since = "%.2fs after the start of the recording"
+		return []row{{"duration", text}, {"start", fmt.Sprintf(since, seconds(i.First))}, {"end", fmt.Sprintf(since, seconds(i.Last))}}
 	}
 	return []row{{"duration", text}, {"start", stamp(i.First)}, {"end", stamp(i.Last)}}
 }
@@ -119,22 +135,33 @@ func percent(part, whole int64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// typeRows lists each type once, with the checksum of its first connection.
-func (i *Info) typeRows() []row {
-	type pair struct{ name, md5 string }
-	var list []pair
-	width := 0
+// typeName is a type and its checksum.
+type typeName struct{ name, md5 string }
+
+// types lists each type once, with the checksum of its first connection.
+func (i *Info) types() []typeName {
+	var list []typeName
+	known := make(map[string]bool)
 	for _, c := range i.Connections {
 		name := clean(c.Header.Type())
-		if !slices.ContainsFunc(list, func(p pair) bool { return p.name == name }) {
-			list = append(list, pair{name, clean(c.Header.MD5Sum())})
-			width = max(width, utf8.RuneCountInString(name))
+		if !known[name] {
+			known[name] = true
+			list = append(list, typeName{name, clean(c.Header.MD5Sum())})
 		}
 	}
-	slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.name, b.name) })
+	slices.SortFunc(list, func(a, b typeName) int { return cmp.Compare(a.name, b.name) })
+	return list
+}
+
+func (i *Info) typeRows() []row {
+	list := i.types()
+	width := 0
+	for _, t := range list {
+		width = max(width, utf8.RuneCountInString(t.name))
+	}
 	var rows []row
-	for _, p := range list {
-		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, p.name, p.md5)})
+	for _, t := range list {
+		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, t.name, t.md5)})
 	}
 	return titled("types", rows)
 }

@@ -21,8 +21,53 @@ func RecordSummary(s *recorder.Summary) string {
 		t := &s.Topics[i]
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\nlost: %s\n",
-		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), causes(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%slost: %s\n",
+		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), pickups(s), missing(s), causes(s))
+}
+
+// files tells of the other files than the last one.
+func files(s *recorder.Summary) string {
+	if len(s.Files) < 2 {
+		return ""
+	}
+	deleted, repeated := 0, uint64(0)
+	for _, f := range s.Files {
+		if f.Deleted {
+			deleted++
+		}
+	}
+	for i := range s.Topics {
+		repeated += s.Topics[i].Repeated
+	}
+	return fmt.Sprintf("%d files, of which %d deleted; %d latched messages repeated\n", len(s.Files), deleted, repeated)
+}
+
+// pickups tells how fast topics that appeared during the recording were linked to.
+func pickups(s *recorder.Summary) string {
+	var all []time.Duration
+	for i := range s.Topics {
+		if d := s.Topics[i].Pickup; d > 0 {
+			all = append(all, d)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	slices.Sort(all)
+	return fmt.Sprintf("%d new topics, linked to within %d ms of their registration (p99 %d ms)\n",
+		len(all), all[len(all)-1].Milliseconds(), all[len(all)*99/100].Milliseconds())
+}
+
+// missing names what was asked for in vain.
+func missing(s *recorder.Summary) string {
+	if len(s.Missing) == 0 {
+		return ""
+	}
+	all := make([]string, len(s.Missing))
+	for i, name := range s.Missing {
+		all[i] = Plain(name)
+	}
+	return "never appeared: " + strings.Join(all, ", ") + "\n"
 }
 
 func topicCell(t *recorder.TopicSummary) string {
@@ -32,7 +77,11 @@ func topicCell(t *recorder.TopicSummary) string {
 	case t.Type == "":
 		return Plain(t.Topic)
 	}
-	return Plain(t.Topic) + " : " + Plain(t.Type)
+	cell := Plain(t.Topic) + " : " + Plain(t.Type)
+	if t.Skipped > 0 {
+		cell += fmt.Sprintf("  (%d more left out, as asked)", t.Skipped)
+	}
+	return cell
 }
 
 func lost(t *recorder.TopicSummary) uint64 {

@@ -1,0 +1,365 @@
+// Package bagcheck looks for everything that is wrong with a bag: its records, the
+// index against the messages, checksums, and message definitions.
+package bagcheck
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Options says how thorough a check is. The zero value is ready to use.
+type Options struct {
+	Deep    bool // decode every message
+	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
+	// Damaged, if not nil, is called for each damage when it is found.
+	Damaged func(Damage)
+}
+
+// maxDamage bounds the list of a Report.
+const maxDamage = 10_000
+
+// Report is what a check found.
+type Report struct {
+	Version     string    `json:"version"`
+	Size        int64     `json:"size"`
+	Indexed     bool      `json:"indexed"`
+	Chunks      int       `json:"chunks,omitempty"` // of an indexed bag
+	Connections int       `json:"connections"`
+	Messages    uint64    `json:"messages"` // that could be read
+	Sound       bool      `json:"sound"`
+	Damage      []Damage  `json:"damage"`
+	More        int       `json:"more,omitempty"` // damage beyond the list
+	Warnings    []Warning `json:"warnings"`
+}
+
+// Damage is one fault.
+type Damage struct {
+	Offset int64  `json:"offset"` // in the file; -1: none can be told
+	What   string `json:"what"`
+	Advice string `json:"advice"`
+	Lost   bool   `json:"lost"` // messages are lost with it, or may be
+}
+
+// Warning is what does not make a bag unusable.
+type Warning struct {
+	Topic string `json:"topic,omitempty"`
+	What  string `json:"what"`
+}
+
+// Advice for the kinds of damage.
+const (
+	adviceIndex   = "no message is lost; gobag reindex makes a new index"
+	adviceLost    = "gobag reindex keeps the other messages"
+	adviceEnd     = "gobag reindex keeps what is before"
+	adviceBehind  = "not part of the bag; gobag reindex leaves it out"
+	adviceType    = "the messages cannot be read by their definition; where they are from may have the right one"
+	adviceMessage = "the message does not fit its definition"
+)
+
+// Check checks the bag of size bytes. Its error says that the file is no bag at all,
+// or could not be read, or that ctx ended.
+func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
+	o.Workers = max(o.Workers, 1)
+	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
+	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true})
+	if err != nil && !errors.Is(err, bagfmt.ErrCorrupt) && !errors.Is(err, bagfmt.ErrUnindexed) && !errors.Is(err, bagfmt.ErrLimit) {
+		return nil, err
+	}
+	opened := err
+	scanner, err := bagfmt.NewScanner(&ended{ctx: ctx, r: io.NewSectionReader(r, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true})
+	switch {
+	case err == nil:
+	case opened != nil && errors.Is(err, bagfmt.ErrCorrupt): // the bag header is damaged
+		c.report.Version = "2.0"
+		c.damage(opened)
+		c.finish()
+		return c.report, nil
+	default:
+		return nil, err
+	}
+	c.report.Version = scanner.Version()
+	if err := c.scan(scanner); err != nil {
+		return nil, err
+	}
+	switch {
+	case scanner.Version() < "2" && (opened == nil || errors.Is(opened, bagfmt.ErrUnindexed)):
+		c.report.Indexed = opened == nil // older bags need no index
+	case opened != nil:
+		c.damage(opened)
+		for _, err := range c.orphans {
+			c.damage(err)
+		}
+	default:
+		c.report.Indexed = true
+		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
+			c.add(Damage{Offset: end, What: fmt.Sprintf("%d bytes at %d are behind the end of the bag", size-end, end), Advice: adviceBehind})
+		}
+		c.header(r, size, reader)
+		if err := c.index(reader); err != nil {
+			return nil, err
+		}
+	}
+	conns := scanner.Connections()
+	if c.report.Indexed && reader != nil {
+		conns = reader.Connections()
+	}
+	c.definitions(conns)
+	c.finish()
+	return c.report, nil
+}
+
+// checker is the state of Check.
+type checker struct {
+	ctx     context.Context //nolint:containedctx // a checker is one call of Check, whose ctx this is
+	o       Options
+	report  *Report
+	seen    map[place]struct{} // damage that was told: both ways through the file meet it
+	counts  map[*bagfmt.Connection]*connState
+	orphans []error // of the scan
+}
+
+type place struct {
+	offset int64
+	op     bagfmt.Op
+}
+
+// connState is what the scan learns about one connection.
+type connState struct {
+	messages  uint64
+	last      bagfmt.Time
+	backwards uint64
+	deep      *deepState
+}
+
+// ended reads until its context ends.
+type ended struct {
+	ctx context.Context //nolint:containedctx // an io.Reader has no other way to get it
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (e *ended) Read(p []byte) (int, error) {
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return e.r.Read(p)
+}
+
+// damage notes what an error of bagfmt says, once for each place.
+func (c *checker) damage(err error) {
+	d := Damage{Offset: -1, What: text(err), Advice: adviceLost, Lost: true}
+	at := place{offset: -1}
+	var bad *bagfmt.CorruptError
+	var limit *bagfmt.LimitError
+	switch {
+	case errors.As(err, &bad):
+		at = place{bad.Offset, bad.Op}
+		d.Advice, d.Lost = advice(bad)
+	case errors.As(err, &limit):
+		at = place{limit.Offset, limit.Op}
+	case errors.Is(err, bagfmt.ErrUnindexed):
+		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
+		at = place{13, bagfmt.OpBagHeader}
+	}
+	d.Offset = at.offset
+	if _, told := c.seen[at]; told && at.offset >= 0 {
+		return
+	}
+	if c.seen == nil {
+		c.seen = make(map[place]struct{})
+	}
+	if len(c.seen) < maxDamage {
+		c.seen[at] = struct{}{}
+	}
+	c.add(d)
+}
+
+func (c *checker) add(d Damage) {
+	if len(c.report.Damage) >= maxDamage {
+		c.report.More++
+		return
+	}
+	c.report.Damage = append(c.report.Damage, d)
+	if c.o.Damaged != nil {
+		c.o.Damaged(d)
+	}
+}
+
+// advice says what to do about damage of a record, and whether it costs messages.
+func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
+	index := bad.Op == bagfmt.OpIndexData || bad.Op == bagfmt.OpChunkInfo || bad.Op == bagfmt.OpBagHeader
+	switch {
+	case bad.Recovered || index:
+		return adviceIndex, false
+	case errors.Is(bad, io.ErrUnexpectedEOF):
+		return adviceEnd, true
+	}
+	return adviceLost, true
+}
+
+// text is an error without the name of the package, and without the cause that its
+// words say already.
+func text(err error) string {
+	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "bagfmt: "), ": "+io.ErrUnexpectedEOF.Error())
+}
+
+func (c *checker) warn(topic, format string, args ...any) {
+	c.report.Warnings = append(c.report.Warnings, Warning{topic, fmt.Sprintf(format, args...)})
+}
+
+// finish sorts what was found.
+func (c *checker) finish() {
+	slices.SortStableFunc(c.report.Damage, func(a, b Damage) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(c.report.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
+	c.report.Sound = len(c.report.Damage) == 0
+}
+
+// scan reads all records from front to back, which checks their structure and the
+// checksums of chunks.
+func (c *checker) scan(s *bagfmt.Scanner) error {
+	c.counts = make(map[*bagfmt.Connection]*connState)
+	deep := newDeep(c)
+	defer deep.stop()
+	for {
+		m, err := s.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			c.report.Connections = len(s.Connections())
+			deep.stop()
+			deep.tell()
+			for conn, st := range c.counts {
+				if st.backwards > 0 {
+					c.warn(conn.Topic, "%d messages of connection %d are out of the order of time", st.backwards, conn.ID)
+				}
+			}
+			return nil
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		case orphan(err):
+			c.orphans = append(c.orphans, err)
+			continue
+		case err != nil:
+			c.damage(err)
+			continue
+		}
+		c.report.Messages++
+		st := c.counts[m.Conn]
+		if st == nil {
+			st = &connState{}
+			c.counts[m.Conn] = st
+		}
+		st.messages++
+		if m.Time.Before(st.last) {
+			st.backwards++
+		}
+		st.last = m.Time
+		deep.add(m, st, s.Offset())
+	}
+}
+
+// orphan reports whether err is about messages of an unknown connection: the index
+// section, which comes later, may know it.
+func orphan(err error) bool {
+	var bad *bagfmt.CorruptError
+	return errors.As(err, &bad) && bad.Op == bagfmt.OpMessage && strings.Contains(bad.Reason, "unknown connection")
+}
+
+// header compares the bag header with what is there.
+func (c *checker) header(r io.ReaderAt, size int64, reader *bagfmt.Reader) {
+	const at = 13 // the bag header follows the version line
+	h, err := bagfmt.ReadBagHeader(r, size)
+	if err != nil {
+		c.damage(err)
+		return
+	}
+	conns, chunks := len(reader.Connections()), len(reader.Chunks())
+	if int(h.Connections) != conns || int(h.Chunks) != chunks {
+		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
+			"bag header at %d: counts %d connections and %d chunks, there are %d and %d", at, h.Connections, h.Chunks, conns, chunks)})
+	}
+}
+
+// index compares the index section and index data with the chunks.
+func (c *checker) index(r *bagfmt.Reader) error {
+	c.report.Chunks = len(r.Chunks())
+	c.report.Connections = len(r.Connections())
+	if err := c.readThrough(r); err != nil {
+		return err
+	}
+	used := make(map[*bagfmt.Connection]uint64)
+	for i, chunk := range r.Chunks() {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		for _, n := range chunk.Counts {
+			used[n.Conn] += uint64(n.Count)
+		}
+		if _, told := c.seen[place{chunk.Pos, bagfmt.OpChunk}]; told {
+			continue
+		}
+		entries, err := r.ChunkIndex(i, nil)
+		if err != nil {
+			c.indexDamage(err)
+			continue
+		}
+		if len(entries) == 0 {
+			continue
+		}
+		if first, last := entries[0].Time, entries[len(entries)-1].Time; first != chunk.Start || last != chunk.End {
+			c.add(Damage{Offset: chunk.Pos, Advice: adviceIndex, What: fmt.Sprintf(
+				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, first, last)})
+		}
+	}
+	for _, conn := range r.Connections() {
+		if used[conn] == 0 {
+			c.warn(conn.Topic, "connection %d has no messages", conn.ID)
+		}
+	}
+	return nil
+}
+
+// readThrough reads all messages through the index.
+func (c *checker) readThrough(r *bagfmt.Reader) error {
+	var read uint64
+	cursor := r.Cursor(bagfmt.Query{Workers: c.o.Workers, Reuse: true})
+	defer cursor.Close()
+	for {
+		_, err := cursor.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
+				c.add(Damage{Offset: r.IndexPos(), Advice: adviceIndex, What: fmt.Sprintf(
+					"index section at %d: leads to %d messages, the chunks hold %d", r.IndexPos(), read, c.report.Messages)})
+			}
+			c.report.Messages = max(c.report.Messages, read)
+			return nil
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		case err != nil:
+			c.indexDamage(err)
+		default:
+			read++
+		}
+	}
+}
+
+// indexDamage notes an error of reading through the index. If the scan could read the
+// chunk, only the index is damaged.
+func (c *checker) indexDamage(err error) {
+	var bad *bagfmt.CorruptError
+	if errors.As(err, &bad) && bad.Op == bagfmt.OpChunk {
+		if _, told := c.seen[place{bad.Offset, bad.Op}]; !told {
+			e := *bad
+			e.Recovered = true
+			err = &e
+		}
+	}
+	c.damage(err)
+}

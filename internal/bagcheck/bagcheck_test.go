@@ -1,0 +1,204 @@
+package bagcheck_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagcheck"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func check(t *testing.T, b []byte, o bagcheck.Options) *bagcheck.Report {
+	t.Helper()
+	r, err := bagcheck.Check(t.Context(), bytes.NewReader(b), int64(len(b)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// sound is a bag of two chunks, of 7 and 5 messages.
+func sound(t *testing.T, h bagfmt.ConnectionHeader) []byte {
+	t.Helper()
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.AddConnection("/a", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint32(12) {
+		if err := w.WriteMessage(c, bagfmt.Time{Sec: n}, []byte("\x04\x00\x00\x00text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f.b
+}
+
+var stringHeader = bagfmt.ConnectionHeader{
+	{Key: "type", Value: "std_msgs/String"},
+	{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
+	{Key: "message_definition", Value: "string data\n"},
+}
+
+type file struct{ b []byte }
+
+func (f *file) Write(p []byte) (int, error) {
+	f.b = append(f.b, p...)
+	return len(p), nil
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
+
+// field returns the offset of the value of the n-th field key=.
+func field(t *testing.T, b []byte, key string, n int) int {
+	t.Helper()
+	at := 0
+	for ; n >= 0; n-- {
+		i := bytes.Index(b[at:], []byte(key+"="))
+		if i < 0 {
+			t.Fatalf("no field %s", key)
+		}
+		at += i + len(key) + 1
+	}
+	return at
+}
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	full := sound(t, stringHeader)
+	second := bytes.LastIndex(full, []byte("\x04\x00\x00\x00op=\x05"))
+	index := bytes.Index(full, []byte("\x04\x00\x00\x00op=\x04"))
+	flip := func(at int) []byte {
+		b := slices.Clone(full)
+		b[at] ^= 1
+		return b
+	}
+	set := func(at int, v uint32) []byte {
+		b := slices.Clone(full)
+		binary.LittleEndian.PutUint32(b[at:], v)
+		return b
+	}
+	for name, tt := range map[string]struct {
+		in       []byte
+		want     []string // the start of each damage
+		lost     bool
+		messages uint64
+	}{
+		"none":             {full, nil, false, 12},
+		"chunk data":       {flip(4117 + 64 + 30), []string{"chunk at 4117: crc32c of its data"}, true, 5},
+		"second chunk":     {flip(second + 100), []string{"chunk at "}, true, 7},
+		"index time":       {flip(index + 30), []string{"chunk at 4117: index does not fit"}, false, 12},
+		"index count":      {set(field(t, full, "count", 2), 8), []string{"index data at "}, false, 12},
+		"chunk info time":  {flip(field(t, full, "start_time", 0)), []string{"chunk info of the chunk at 4117: from "}, false, 12},
+		"header count":     {set(field(t, full, "chunk_count", 0), 1), []string{"bag header at 13: counts 1 connections and 1 chunks, there are 1 and 2"}, false, 12},
+		"not closed":       {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
+		"cut":              {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
+		"trailing":         {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},
+		"definition":       {sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "int32 data\n"}}), []string{"connection 0, /a: the md5sum of its definition"}, false, 12},
+		"definition wrong": {sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1], {Key: "message_definition", Value: "no field\n"}}), []string{"connection 0, /a: "}, false, 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := check(t, tt.in, bagcheck.Options{Workers: 2})
+			if r.Messages != tt.messages || r.Sound != (len(tt.want) == 0) || r.Version != "2.0" {
+				t.Errorf("%+v", r)
+			}
+			if len(r.Damage) != len(tt.want) {
+				t.Fatalf("%+v, want %q", r.Damage, tt.want)
+			}
+			lost := false
+			for i, d := range r.Damage {
+				if !strings.HasPrefix(d.What, tt.want[i]) || d.Advice == "" || d.Offset > int64(len(tt.in)) {
+					t.Errorf("%+v, want %q", d, tt.want[i])
+				}
+				lost = lost || d.Lost
+			}
+			if lost != tt.lost {
+				t.Errorf("lost %t: %+v", lost, r.Damage)
+			}
+		})
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	b := sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1]})
+	r := check(t, b, bagcheck.Options{Deep: true})
+	if !r.Sound || len(r.Warnings) != 1 || r.Warnings[0].Topic != "/a" || !strings.Contains(r.Warnings[0].What, "no message definition") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestDeep has messages that do not fit their definition.
+func TestDeep(t *testing.T) {
+	t.Parallel()
+	h := bagfmt.ConnectionHeader{
+		{Key: "type", Value: "std_msgs/Int32"},
+		{Key: "md5sum", Value: "da5909fbe378aeaf85e547e830cc1bb7"},
+		{Key: "message_definition", Value: "int32 data\n"},
+	}
+	for _, workers := range []int{0, 1, 4} {
+		b := sound(t, h)
+		if r := check(t, b, bagcheck.Options{Workers: workers}); !r.Sound {
+			t.Errorf("not deep: %+v", r)
+		}
+		r := check(t, b, bagcheck.Options{Deep: true, Workers: workers})
+		if len(r.Damage) != 3 || !strings.Contains(r.Damage[0].What, "at time 0.000000000") || !strings.Contains(r.Damage[2].What, "and 9 more of connection 0") {
+			t.Errorf("%d workers: %+v", workers, r.Damage)
+		}
+	}
+}
+
+func TestOldBag(t *testing.T) {
+	t.Parallel()
+	r := check(t, []byte("#ROSRECORD V1.1\n/a\n*\n*\n\x01\x00\x00\x00\x02\x00\x00\x00\x05\x00\x00\x00\x01\x00\x00\x00x"), bagcheck.Options{Deep: true})
+	if !r.Sound || r.Version != "1.1" || r.Messages != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestNoBag(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"", "hello\n", "#ROSBAG V1.3\n"} {
+		_, err := bagcheck.Check(t.Context(), strings.NewReader(in), int64(len(in)), bagcheck.Options{})
+		if !errors.Is(err, bagfmt.ErrNotBag) && !errors.Is(err, bagfmt.ErrVersion) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := sound(t, stringHeader)
+	if _, err := bagcheck.Check(ctx, bytes.NewReader(b), int64(len(b)), bagcheck.Options{Deep: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestStock checks bags that stock tools wrote.
+func TestStock(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cpp_none", "cpp_lz4", "cpp_bz2", "python_none", "python_lz4", "python_bz2"} {
+		b, err := os.ReadFile("../../bagfmt/testdata/" + name + ".bag")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := check(t, b, bagcheck.Options{Deep: true, Workers: 2}); !r.Sound || !r.Indexed || r.Messages < 26 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

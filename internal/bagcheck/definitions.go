@@ -1,0 +1,188 @@
+package bagcheck
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// definitions compares the definition of each connection with its checksum.
+func (c *checker) definitions(conns []*bagfmt.Connection) {
+	for _, conn := range conns {
+		definition, ok := conn.Header.Get("message_definition")
+		switch {
+		case !ok && c.report.Version < "2": // older versions have none
+			continue
+		case definition == "" && conn.Header.MD5Sum() != emptyMD5:
+			c.warn(conn.Topic, "connection %d has no message definition", conn.ID)
+			continue
+		}
+		if conn.Header.Type() == "*" || conn.Header.MD5Sum() == "*" {
+			continue
+		}
+		typ, err := rosmsg.Parse(conn.Header.Type(), definition)
+		if err != nil {
+			c.definition(conn, err.Error())
+			continue
+		}
+		if sum := typ.MD5Sum(); sum != conn.Header.MD5Sum() {
+			c.definition(conn, fmt.Sprintf("the md5sum of its definition of %s is %s, its header says %.40q", typ.Name(), sum, conn.Header.MD5Sum()))
+		}
+	}
+}
+
+// known reports whether h has a definition to decode by.
+func known(h bagfmt.ConnectionHeader) bool {
+	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == emptyMD5)
+}
+
+// definition tells about a definition that is not what its md5sum says. In old bags
+// that means little: the way of computing it has changed.
+func (c *checker) definition(conn *bagfmt.Connection, what string) {
+	if c.report.Version < "2" {
+		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
+		return
+	}
+	c.add(Damage{Offset: -1, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
+}
+
+// emptyMD5 is the checksum of a definition without text, as of std_msgs/Empty.
+const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
+
+const (
+	firstFailures = 3   // messages of a connection that are told
+	batchMessages = 256 // decoded by one goroutine at a time
+)
+
+// deepState is what decoding finds out about one connection.
+type deepState struct {
+	conn   *bagfmt.Connection
+	typ    *rosmsg.Type // nil: its messages cannot be decoded
+	failed uint64
+	first  []failure
+}
+
+// failure is a message that could not be decoded.
+type failure struct {
+	number uint64 // of the message among those of the bag
+	time   bagfmt.Time
+	before int64 // it is before this offset
+	err    error
+}
+
+// deep decodes messages on several goroutines.
+type deep struct {
+	c       *checker
+	states  []*deepState
+	batch   []sample
+	number  uint64
+	work    chan []sample
+	wg      sync.WaitGroup
+	mu      sync.Mutex // guards failed and first of states
+	stopped bool
+}
+
+// sample is a message to decode.
+type sample struct {
+	state  *deepState
+	number uint64
+	time   bagfmt.Time
+	before int64
+	data   []byte
+}
+
+// newDeep starts the goroutines, if there is something to decode.
+func newDeep(c *checker) *deep {
+	d := &deep{c: c}
+	if !c.o.Deep {
+		d.stopped = true
+		return d
+	}
+	d.work = make(chan []sample, c.o.Workers)
+	for range c.o.Workers {
+		// owner: checker.scan; ends when stop closes work.
+		d.wg.Go(func() {
+			for batch := range d.work {
+				for i := range batch {
+					d.decode(&batch[i])
+				}
+			}
+		})
+	}
+	return d
+}
+
+// add decodes a message some time. Its frame stays valid.
+func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
+	if d.work == nil {
+		return
+	}
+	if st.deep == nil {
+		st.deep = &deepState{conn: m.Conn}
+		if known(m.Conn.Header) {
+			st.deep.typ, _ = rosmsg.Parse(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition()) // definitions tells why not
+		}
+		d.states = append(d.states, st.deep)
+	}
+	d.number++
+	if st.deep.typ == nil {
+		return
+	}
+	d.batch = append(d.batch, sample{st.deep, d.number, m.Time, before, m.Data()})
+	if len(d.batch) == batchMessages {
+		d.work <- d.batch
+		d.batch = make([]sample, 0, batchMessages)
+	}
+}
+
+// decode decodes one message.
+func (d *deep) decode(s *sample) {
+	err := s.state.typ.Check(s.data)
+	if err == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.state.failed++
+	f := failure{s.number, s.time, s.before, err}
+	list := s.state.first
+	at := len(list)
+	for at > 0 && list[at-1].number > f.number { // batches end in any order
+		at--
+	}
+	list = append(list[:at:at], append([]failure{f}, list[at:]...)...)
+	s.state.first = list[:min(len(list), firstFailures)]
+}
+
+// stop waits until everything is decoded.
+func (d *deep) stop() {
+	if d.stopped {
+		return
+	}
+	d.stopped = true
+	if len(d.batch) > 0 {
+		d.work <- d.batch
+	}
+	close(d.work)
+	d.wg.Wait()
+}
+
+// tell notes the first failures of each connection.
+func (d *deep) tell() {
+	for _, s := range d.states {
+		for n, f := range s.first {
+			what := fmt.Sprintf("message of %s at time %s before offset %d: %v", s.conn.Topic, f.time, f.before, f.err)
+			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {
+				what += fmt.Sprintf("; and %d more of connection %d", more, s.conn.ID)
+			}
+			advice := adviceMessage
+			if errors.Is(f.err, rosmsg.ErrDefinition) {
+				advice = adviceType
+			}
+			d.c.add(Damage{Offset: f.before, What: what, Advice: advice})
+		}
+	}
+}

@@ -1,0 +1,342 @@
+// Package bagexpr decides by an expression which messages of a bag to keep.
+//
+// An expression is written in the language of github.com/expr-lang/expr and is true or
+// false for a message. It may use
+//
+//	topic      the topic's name
+//	type       the message's type, as "sensor_msgs/Imu"
+//	md5sum     of that type
+//	callerid   the publisher's name
+//	t          when the message was recorded, in seconds as a number
+//	ns         the same in nanoseconds, exact (where int has 64 bits)
+//	m or msg   the message's fields: m.pose.position.x, m.ranges[0], len(m.transforms)
+//
+// Integers, floats, strings and arrays are what one expects; times and durations are
+// seconds as a number, and have the parts secs and nsecs; uint8[] and char[] are lists
+// of bytes. The elements of arrays of messages are maps, where times are numbers only.
+//
+// A message is decoded only as far as the expression asks: fields that are named with
+// a path are looked up alone, and only when the evaluation comes to them, once.
+//
+// A message whose type lacks a field that the evaluation comes to is not kept, whatever
+// the rest of the expression says: stock's rosbag filter ends with an error there, but
+// an expression about /odom should not need to guard itself against /tf. The same holds
+// for an index beyond the end of an array. [Program.Missing] names fields that no type
+// had, so that a typing error does not go unnoticed. m?.field is nil instead for a type
+// without that field, and m?.field ?? 0 a number for all.
+package bagexpr
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+const (
+	maxBytes = 16 << 10 // of an expression
+	maxNodes = 2000     // of its syntax tree
+
+	// memoryBudget is how many elements one evaluation may put into lists and ranges.
+	memoryBudget = 1 << 20
+)
+
+// ErrExpression is matched by errors about the text of an expression, and by
+// evaluations that its text makes impossible, as a comparison of a string with a number.
+var ErrExpression = errors.New("bagexpr: unusable expression")
+
+// ErrNoDefinition says that a message's fields cannot be told because the bag has no
+// definition of its type.
+var ErrNoDefinition = errors.New("bagexpr: no message definition")
+
+// ExpressionError says what is wrong with an expression, and where.
+type ExpressionError struct {
+	Line, Column int // counted from 1; 0 if no place is to blame
+	Reason       string
+	Snippet      string // the line and a mark under the place; may be empty
+	Err          error
+}
+
+func (e *ExpressionError) Error() string {
+	if e.Line == 0 {
+		return "bagexpr: " + e.Reason
+	}
+	return fmt.Sprintf("bagexpr: %d:%d: %s%s", e.Line, e.Column, e.Reason, e.Snippet)
+}
+
+// Is matches [ErrExpression].
+func (e *ExpressionError) Is(target error) bool { return target == ErrExpression }
+
+func (e *ExpressionError) Unwrap() error { return e.Err }
+
+// Program is a compiled expression. It is not for concurrent use.
+type Program struct {
+	code     *vm.Program
+	machine  vm.VM
+	env      environment
+	paths    []path
+	message  uint64 // the number of Keep's calls: what paths remember is of one message
+	elements []element
+	types    map[typeKey]*typeState
+
+	conn  *bagfmt.Connection // whose state was used last
+	state *typeState
+	m     *bagfmt.Message // being looked at
+}
+
+// environment is what an expression sees.
+type environment struct {
+	Topic    string  `expr:"topic"`
+	Type     string  `expr:"type"`
+	MD5Sum   string  `expr:"md5sum"`
+	CallerID string  `expr:"callerid"`
+	T        float64 `expr:"t"`
+	NS       int64   `expr:"ns"`
+	M        any     `expr:"m"` // m and msg are replaced by lookups
+	Msg      any     `expr:"msg"`
+}
+
+type typeKey struct{ name, md5sum, definition string }
+
+// typeState is a type and where the expression's fields are in it.
+type typeState struct {
+	typ   *rosmsg.Type
+	err   error
+	paths []*rosmsg.Path
+	lacks []error
+}
+
+// Compile compiles an expression. Errors are an [ExpressionError].
+func Compile(text string) (*Program, error) {
+	if len(text) > maxBytes {
+		return nil, &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
+	}
+	p := &Program{types: make(map[typeKey]*typeState)}
+	p.machine.MemoryBudget = memoryBudget
+	code, err := expr.Compile(
+		text,
+		expr.Env(environment{}),
+		expr.AsBool(),
+		expr.MaxNodes(maxNodes),
+		expr.Function(lookupName, p.lookup, new(func(int) any)),
+		expr.Patch(&patcher{program: p}),
+	)
+	if err != nil {
+		return nil, explain(err)
+	}
+	p.code = code
+	return p, nil
+}
+
+// explain gives an error of the expression's own machinery its place.
+func explain(err error) error {
+	var f *file.Error
+	if errors.As(err, &f) {
+		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: f.Message, Snippet: f.Snippet, Err: f.Prev}
+	}
+	return &ExpressionError{Reason: err.Error(), Err: err}
+}
+
+// Keep evaluates the expression for a message of conn. Its errors are about this
+// message: [ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
+// or an [ExpressionError].
+func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+	if conn != p.conn {
+		p.conn, p.state = conn, nil
+		p.env = environment{
+			Topic: conn.Topic, Type: conn.Header.Type(), MD5Sum: conn.Header.MD5Sum(), CallerID: conn.Header.CallerID(),
+		}
+	}
+	p.env.NS = int64(m.Time.Sec)*1e9 + int64(m.Time.Nsec)
+	p.env.T = float64(m.Time.Sec) + float64(m.Time.Nsec)/1e9
+	p.m = m
+	p.message++
+	defer func() { p.m = nil }()
+	result, err := p.machine.Run(p.code, &p.env)
+	if err == nil {
+		return result == true, nil
+	}
+	var f *file.Error
+	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, beyondEnd) {
+		return false, nil
+	}
+	var lookup *lookupError
+	if errors.As(err, &lookup) {
+		return false, fmt.Errorf("bagexpr: %s: %w", conn.Topic, lookup.err)
+	}
+	return false, explain(err)
+}
+
+// beyondEnd is what the library says about an index that is computed.
+const beyondEnd = "index out of range"
+
+// Missing lists the fields that evaluations of Keep came to and that no type had, as
+// "m.pose.positoin: geometry_msgs/Pose has no field …": most likely they are misspelt.
+func (p *Program) Missing() []string {
+	var all []string
+	for _, path := range p.paths {
+		if path.lacking != nil && !path.found {
+			all = append(all, fmt.Sprintf("m.%s: %s", path.text, path.lacking.Reason))
+		}
+	}
+	for _, e := range p.elements {
+		if e.lacking != nil && !e.found {
+			all = append(all, fmt.Sprintf("m.%s[…].%s: %s", e.array, e.text, e.lacking.Reason))
+		}
+	}
+	return all
+}
+
+// lookupError carries an error through the evaluation.
+type lookupError struct{ err error }
+
+func (e *lookupError) Error() string { return e.err.Error() }
+func (e *lookupError) Unwrap() error { return e.err }
+
+// lookup is what the members of m became: it finds path i in the current message.
+func (p *Program) lookup(args ...any) (any, error) {
+	i, _ := args[0].(int)
+	s, err := p.of(p.conn)
+	if err != nil {
+		return nil, &lookupError{err}
+	}
+	path := &p.paths[i]
+	if s.lacks[i] != nil {
+		errors.As(s.lacks[i], &path.lacking)
+		return path.orNil(s.lacks[i])
+	}
+	path.found = true
+	if path.message != p.message {
+		path.message = p.message
+		path.value, path.err = find(s.paths[i], p.m.Data())
+	}
+	if errors.Is(path.err, rosmsg.ErrNoField) {
+		return path.orNil(path.err)
+	}
+	return path.value, path.err
+}
+
+// find returns a field of a payload as expressions work with it.
+func find(path *rosmsg.Path, payload []byte) (any, error) {
+	v, err := path.Lookup(payload)
+	if errors.Is(err, rosmsg.ErrNoField) {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &lookupError{err}
+	}
+	x, err := plain(v)
+	if err == nil || errors.Is(err, rosmsg.ErrTrailing) {
+		return x, nil
+	}
+	return nil, &lookupError{fmt.Errorf("m.%s: %w", path, err)} // which has the path from there on
+}
+
+// of returns the type of a connection's messages.
+func (p *Program) of(conn *bagfmt.Connection) (*typeState, error) {
+	if p.state != nil {
+		return p.state, p.state.err
+	}
+	key := typeKey{conn.Header.Type(), conn.Header.MD5Sum(), conn.Header.MessageDefinition()}
+	s, ok := p.types[key]
+	if !ok {
+		s = p.newState(key)
+		p.types[key] = s
+	}
+	p.state = s
+	return s, s.err
+}
+
+func (p *Program) newState(key typeKey) *typeState {
+	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), lacks: make([]error, len(p.paths))}
+	if key.definition == "" && key.md5sum != rosmsg.EmptyMD5Sum {
+		s.err = fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, key.name, key.md5sum)
+		return s
+	}
+	if s.typ, s.err = rosmsg.Parse(key.name, key.definition); s.err != nil {
+		return s
+	}
+	for i, path := range p.paths {
+		s.paths[i], s.lacks[i] = s.typ.Path(path.text)
+	}
+	for i := range p.elements {
+		p.elements[i].check(s.typ)
+	}
+	return s
+}
+
+// plain turns a value into what expressions work with.
+func plain(v rosmsg.Value) (any, error) {
+	switch v.Kind() {
+	case rosmsg.Bool:
+		return v.Bool(), nil
+	case rosmsg.Uint64:
+		if n := v.Uint(); n > math.MaxInt64 {
+			return n, nil
+		}
+		return number(v.Int()), nil
+	case rosmsg.Int8, rosmsg.Uint8, rosmsg.Int16, rosmsg.Uint16, rosmsg.Int32, rosmsg.Uint32, rosmsg.Int64:
+		return number(v.Int()), nil
+	case rosmsg.Float32, rosmsg.Float64, rosmsg.Time, rosmsg.Duration:
+		return v.Float(), nil
+	case rosmsg.String:
+		return v.Text(), nil
+	case rosmsg.Array, rosmsg.Struct:
+	}
+	x, err := v.Decode()
+	return tree(x), err
+}
+
+// number returns the type that expressions count in, where it is wide enough.
+func number(n int64) any {
+	if i := int(n); int64(i) == n {
+		return i
+	}
+	return n
+}
+
+// tree turns decoded messages into maps, and times into seconds.
+func tree(x any) any {
+	switch x := x.(type) {
+	case *rosmsg.Message:
+		if x == nil {
+			return nil
+		}
+		m := make(map[string]any, len(x.Values))
+		for i, f := range x.Type.Fields() {
+			m[f.Name] = tree(x.Values[i])
+		}
+		return m
+	case []*rosmsg.Message:
+		all := make([]any, len(x))
+		for i, e := range x {
+			all[i] = tree(e)
+		}
+		return all
+	case rosmsg.Stamp:
+		return x.Seconds()
+	case rosmsg.Span:
+		return x.Seconds()
+	case []rosmsg.Stamp:
+		return seconds(x)
+	case []rosmsg.Span:
+		return seconds(x)
+	default:
+		return x
+	}
+}
+
+func seconds[T interface{ Seconds() float64 }](x []T) []float64 {
+	all := make([]float64, len(x))
+	for i, e := range x {
+		all[i] = e.Seconds()
+	}
+	return all
+}

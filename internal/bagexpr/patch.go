@@ -1,0 +1,163 @@
+package bagexpr
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// lookupName is the function that looks fields up. No expression can name it.
+const lookupName = " lookup"
+
+// path is a field that the expression names.
+type path struct {
+	text     string
+	optional bool // nil for a type without the field, because of a ?.
+
+	found   bool               // some type has it
+	lacking *rosmsg.FieldError // of a type that has not
+
+	message uint64 // that value is of
+	value   any
+	err     error
+}
+
+// element is a field of the elements of an array of messages, as x in
+// any(m.list, .x > 1). It is not looked up: it is a key of a map, and would be nil
+// without a word if it is misspelt.
+type element struct {
+	array string // "list"
+	text  string // "x"
+
+	found   bool
+	lacking *rosmsg.FieldError
+}
+
+// check finds out whether a type's elements have the field.
+func (e *element) check(t *rosmsg.Type) {
+	if _, err := t.Path(e.array + "[0]"); err != nil {
+		return // such messages have no such array
+	}
+	if _, err := t.Path(e.array + "[0]." + e.text); err == nil || !errors.As(err, &e.lacking) {
+		e.found = true
+	}
+}
+
+// orNil is what the evaluation gets for a field that is not there.
+func (p *path) orNil(err error) (any, error) {
+	if p.optional {
+		return nil, nil //nolint:nilnil // nil is the value
+	}
+	return nil, err
+}
+
+// patcher replaces m.a.b[0] by a call that looks up this one field, so that nothing
+// else is decoded and nothing before the evaluation comes to it.
+type patcher struct {
+	program *Program
+	calls   map[ast.Node]path
+	members map[ast.Node]string // of # in predicates
+}
+
+// Visit sees the innermost nodes first: m becomes the lookup of the whole message,
+// m.a extends it, and so on.
+func (v *patcher) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		if n.Value == "m" || n.Value == "msg" {
+			v.replace(node, path{})
+		}
+	case *ast.BuiltinNode:
+		v.predicate(n)
+	case *ast.MemberNode:
+		at, ok := v.calls[n.Node]
+		if !ok {
+			v.member(n)
+			return
+		}
+		at.optional = at.optional || n.Optional
+		switch property := n.Property.(type) {
+		case *ast.StringNode:
+			if at.text != "" {
+				at.text += "."
+			}
+			at.text += property.Value
+		case *ast.IntegerNode:
+			at.text += "[" + strconv.Itoa(property.Value) + "]"
+		case *ast.UnaryNode:
+			i, ok := property.Node.(*ast.IntegerNode)
+			if !ok || property.Operator != "-" {
+				return
+			}
+			at.text += "[-" + strconv.Itoa(i.Value) + "]"
+		default:
+			return // an index that is computed: of the whole array
+		}
+		v.replace(node, at)
+	}
+}
+
+// member notes a field of #.
+func (v *patcher) member(n *ast.MemberNode) {
+	property, ok := n.Property.(*ast.StringNode)
+	if !ok || n.Optional {
+		return
+	}
+	text := property.Value
+	if pointer, ok := n.Node.(*ast.PointerNode); !ok || pointer.Name != "" {
+		outer, ok := v.members[n.Node]
+		if !ok {
+			return
+		}
+		text = outer + "." + text
+	}
+	if v.members == nil {
+		v.members = make(map[ast.Node]string)
+	}
+	v.members[n] = text
+}
+
+// predicate finds out what the members of # inside of a predicate are fields of. What
+// is left when an outer predicate comes is its own.
+func (v *patcher) predicate(n *ast.BuiltinNode) {
+	if len(n.Arguments) < 2 {
+		return
+	}
+	array, known := v.calls[n.Arguments[0]]
+	for _, arg := range n.Arguments[1:] {
+		ast.Find(arg, func(inner ast.Node) bool {
+			if text, ok := v.members[inner]; ok {
+				delete(v.members, inner)
+				if known {
+					v.program.elements = append(v.program.elements, element{array: array.text, text: text})
+				}
+			}
+			return false
+		})
+	}
+}
+
+func (v *patcher) replace(node *ast.Node, at path) {
+	p := v.program
+	i := len(p.paths)
+	for k, known := range p.paths {
+		if known.text == at.text && known.optional == at.optional {
+			i = k
+		}
+	}
+	if i == len(p.paths) {
+		p.paths = append(p.paths, at)
+	}
+	call := &ast.CallNode{
+		Callee:    &ast.IdentifierNode{Value: lookupName},
+		Arguments: []ast.Node{&ast.IntegerNode{Value: i}},
+	}
+	ast.Patch(node, call)
+	if v.calls == nil {
+		v.calls = make(map[ast.Node]path)
+	}
+	v.calls[call] = at
+}

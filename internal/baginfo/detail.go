@@ -1,0 +1,126 @@
+package baginfo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// gapPeriods is how many median periods of silence make a gap.
+const gapPeriods = 5
+
+// Detail is what only the messages of a topic tell.
+type Detail struct {
+	Bytes      uint64        // payload
+	LongestGap time.Duration // between two messages
+	GapAt      bagfmt.Time   // when it began
+	Gaps       int           // silences of more than 5 median periods
+}
+
+// addGaps finds the silences between sorted stamps.
+func (t *Topic) addGaps(stamps []bagfmt.Time) {
+	var limit time.Duration
+	if t.Frequency > 0 {
+		limit = time.Duration(gapPeriods / t.Frequency * float64(time.Second))
+	}
+	for n := 1; n < len(stamps); n++ {
+		gap := stamps[n].Sub(stamps[n-1])
+		if gap > t.LongestGap {
+			t.LongestGap, t.GapAt = gap, stamps[n-1]
+		}
+		if limit > 0 && gap > limit {
+			t.Gaps++
+		}
+	}
+}
+
+// readMessages collects the times of each topic, and the bytes of each connection.
+func (i *Info) readMessages(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
+	at := make(map[*bagfmt.Connection]*Connection, len(i.Connections))
+	for n := range i.Connections {
+		at[i.Connections[n].Connection] = &i.Connections[n]
+	}
+	c := r.Cursor(bagfmt.Query{Workers: o.Workers, Reuse: true})
+	defer c.Close()
+	for {
+		m, err := c.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			if err := o.damaged(err); err != nil {
+				return err
+			}
+			continue
+		}
+		at[m.Conn].Bytes += uint64(len(m.Data()))
+		stamps[m.Conn.Topic] = append(stamps[m.Conn.Topic], m.Time)
+	}
+}
+
+// WriteDetails writes, behind the text of WriteText, what stock does not show: who
+// published what, how much data that is, and where topics fell silent.
+func (i *Info) WriteDetails(w io.Writer) error {
+	var text strings.Builder
+	var rows [][]string
+	for _, c := range i.Connections {
+		latching := ""
+		if c.Header.Latching() {
+			latching = "latching"
+		}
+		rows = append(rows, []string{
+			clean(c.Topic), orUnknown(c.Header.CallerID()), fmt.Sprintf("%d msgs", c.Messages), byteSize(float64(c.Bytes)), latching,
+		})
+	}
+	table(&text, "publishers:", rows)
+	rows = nil
+	for _, t := range i.Topics {
+		row := []string{clean(t.Name), byteSize(float64(t.Bytes)), "", ""}
+		if t.LongestGap > 0 {
+			row[2] = fmt.Sprintf("longest gap %.3fs at +%.2fs", t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
+		}
+		if t.Gaps > 0 {
+			row[3] = fmt.Sprintf("%d gaps > %.3fs", t.Gaps, gapPeriods/t.Frequency)
+		}
+		rows = append(rows, row)
+	}
+	table(&text, "data:", rows)
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "(unknown)"
+	}
+	return clean(s)
+}
+
+// table writes rows in columns under a title; the last column is not padded.
+func table(w *strings.Builder, title string, rows [][]string) {
+	var width []int
+	for _, r := range rows {
+		for n, cell := range r {
+			if n == len(width) {
+				width = append(width, 0)
+			}
+			width[n] = max(width[n], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, r := range rows {
+		line := title
+		if n > 0 {
+			line = ""
+		}
+		line = fmt.Sprintf("%-13s", line)
+		for k, cell := range r {
+			line += fmt.Sprintf(" %-*s ", width[k], cell)
+		}
+		w.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}

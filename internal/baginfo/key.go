@@ -1,0 +1,104 @@
+package baginfo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// ErrNoKey says that a summary has nothing under a key.
+var ErrNoKey = errors.New("no such key")
+
+// keyRE is a path into the YAML: duration, topics, topics[0], topics[-1].type.
+var keyRE = regexp.MustCompile(`^(\w+)(?:\[(-?\d+)\](?:\.(\w+))?)?$`)
+
+// WriteKey writes what rosbag info --yaml --key prints: one value of the YAML, an
+// item, or a list.
+func (i *Info) WriteKey(w io.Writer, key string) error {
+	text, ok := i.key(key)
+	if !ok {
+		return fmt.Errorf("%w: %q; there are for example duration, topics and topics[0].type", ErrNoKey, key)
+	}
+	_, err := io.WriteString(w, text+"\n")
+	return err
+}
+
+func (i *Info) key(key string) (text string, ok bool) {
+	m := keyRE.FindStringSubmatch(key)
+	if m == nil {
+		return "", false
+	}
+	p := find(i.pairs(), m[1])
+	if p == nil || p.items == nil && m[2] != "" {
+		return "", false
+	}
+	if p.items == nil {
+		return loaded(p), true
+	}
+	if m[2] == "" {
+		var b strings.Builder
+		for _, item := range p.items {
+			b.WriteString("- " + itemText(item, "  ") + "\n")
+		}
+		return b.String(), true
+	}
+	n, err := strconv.Atoi(m[2])
+	if n < 0 {
+		n += len(p.items)
+	}
+	if err != nil || n < 0 || n >= len(p.items) {
+		return "", false
+	}
+	if m[3] == "" {
+		return itemText(p.items[n], ""), true
+	}
+	if p = find(p.items[n], m[3]); p == nil {
+		return "", false
+	}
+	return loaded(p), true
+}
+
+func find(list []pair, key string) *pair {
+	for n := range list {
+		if list[n].key == key {
+			return &list[n]
+		}
+	}
+	return nil
+}
+
+func itemText(item []pair, indent string) string {
+	var lines []string
+	for n := range item {
+		lines = append(lines, item[n].key+": "+loaded(&item[n]))
+	}
+	return strings.Join(lines, "\n"+indent)
+}
+
+// loaded returns a value as stock prints it after it has loaded its own YAML: numbers
+// with decimals lose trailing zeros but one.
+func loaded(p *pair) string {
+	switch p.key {
+	case "duration", "start", "end", "frequency":
+		if f, err := strconv.ParseFloat(p.value, 64); err == nil {
+			return pythonFloat(f)
+		}
+	}
+	return p.value
+}
+
+// pythonFloat formats a number as Python does.
+func pythonFloat(f float64) string {
+	if size := math.Abs(f); size != 0 && (size < 1e-4 || size >= 1e16) {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	s := strconv.FormatFloat(f, 'f', -1, 64)
+	if !strings.Contains(s, ".") {
+		s += ".0"
+	}
+	return s
+}

@@ -1,0 +1,102 @@
+package baginfo
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// pair is a key of the YAML and its value: text, or a list of items.
+type pair struct {
+	key   string
+	value string
+	items [][]pair
+}
+
+// WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, except
+// that messages of bags before version 2.0 are counted by topic, where stock says 0.
+func (i *Info) WriteYAML(w io.Writer) error {
+	var b strings.Builder
+	for _, p := range i.pairs() {
+		if p.items == nil {
+			fmt.Fprintf(&b, "%s: %s\n", p.key, p.value)
+			continue
+		}
+		fmt.Fprintf(&b, "%s:\n", p.key)
+		for _, item := range p.items {
+			lead := "- "
+			for _, q := range item {
+				fmt.Fprintf(&b, "    %s%s: %s\n", lead, q.key, q.value)
+				lead = "  "
+			}
+		}
+	}
+	b.WriteByte('\n') // stock prints a text that ends with a line of its own
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pairs is the summary in the order of the YAML.
+func (i *Info) pairs() []pair {
+	list := []pair{{key: "path", value: clean(i.Path)}, {key: "version", value: i.version()}}
+	size := pair{key: "size", value: fmt.Sprint(i.Size)}
+	if i.empty() {
+		return append(list, size, pair{key: "indexed", value: "False"})
+	}
+	list = append(list,
+		pair{key: "duration", value: fmt.Sprintf("%.6f", i.duration())},
+		pair{key: "start", value: fmt.Sprintf("%.6f", seconds(i.First))},
+		pair{key: "end", value: fmt.Sprintf("%.6f", seconds(i.Last))})
+	if i.Elapsed {
+		list = append(list, pair{key: "elapsed", value: "True"})
+	}
+	list = append(list, size,
+		pair{key: "messages", value: fmt.Sprint(i.Messages)},
+		pair{key: "indexed", value: map[bool]string{true: "True", false: "False"}[i.Indexed]})
+	list = append(list, i.compressionPairs()...)
+	return append(list, i.typePairs(), i.topicPairs())
+}
+
+func (i *Info) compressionPairs() []pair {
+	if len(i.Compression) == 0 {
+		return []pair{{key: "compression", value: "none"}}
+	}
+	list := []pair{{key: "compression", value: clean(string(i.Compression[0].Name))}}
+	var stored, unpacked int64
+	for _, p := range i.Compression {
+		stored += p.StoredBytes
+		unpacked += p.UncompressedBytes
+	}
+	if slices.ContainsFunc(i.Compression, func(p Packed) bool { return p.Name != bagfmt.CompressionNone }) {
+		list = append(list, pair{key: "uncompressed", value: fmt.Sprint(unpacked)}, pair{key: "compressed", value: fmt.Sprint(stored)})
+	}
+	return list
+}
+
+func (i *Info) typePairs() pair {
+	p := pair{key: "types", items: [][]pair{}}
+	for _, t := range i.types() {
+		p.items = append(p.items, []pair{{key: "type", value: t.name}, {key: "md5", value: t.md5}})
+	}
+	return p
+}
+
+func (i *Info) topicPairs() pair {
+	p := pair{key: "topics", items: [][]pair{}}
+	for _, t := range i.Topics {
+		item := []pair{
+			{key: "topic", value: clean(t.Name)}, {key: "type", value: clean(t.Type)}, {key: "messages", value: fmt.Sprint(t.Messages)},
+		}
+		if t.Connections > 1 {
+			item = append(item, pair{key: "connections", value: fmt.Sprint(t.Connections)})
+		}
+		if t.Frequency > 0 {
+			item = append(item, pair{key: "frequency", value: fmt.Sprintf("%.4f", t.Frequency)})
+		}
+		p.items = append(p.items, item)
+	}
+	return p
+}

@@ -1,0 +1,147 @@
+package rebag
+
+import (
+	"errors"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// merge hands out the messages of all inputs, the earliest first, of equal times
+// those of the first input first. It begins to read an input when its time has come,
+// so that of many parts of a recording one reads ahead, and not all.
+type merge struct {
+	o     *Options
+	feeds []*feed     // those that may have messages, by order
+	last  *feed       // whose message was handed out
+	until bagfmt.Time // no other feed has a message before
+}
+
+// feed is one input and its next message.
+type feed struct {
+	name  string
+	read  func() (*bagfmt.Message, error)
+	close func()
+	head  *bagfmt.Message // nil before it is read
+	time  bagfmt.Time     // of head, before that a lower bound
+}
+
+func newMerge(inputs []Input, o *Options) *merge {
+	m := &merge{o: o}
+	for _, in := range inputs {
+		f := &feed{name: in.Name, close: func() {}}
+		if in.Reader != nil {
+			// A Cursor does nothing before its first Next.
+			c := in.Reader.Cursor(bagfmt.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true})
+			f.read, f.close = c.Next, c.Close
+			if f.time = in.Reader.Start(); f.time.Before(o.Start) {
+				f.time = o.Start
+			}
+		} else {
+			f.read = o.scan(in.Scanner)
+		}
+		m.feeds = append(m.feeds, f)
+	}
+	return m
+}
+
+// scan reads what o selects from s.
+func (o *Options) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
+	kept := make(map[*bagfmt.Connection]bool)
+	return func() (*bagfmt.Message, error) {
+		for {
+			m, err := s.Next()
+			if err != nil {
+				return nil, err
+			}
+			keep, known := kept[m.Conn]
+			if !known {
+				keep = o.Keep == nil || o.Keep(m.Conn)
+				kept[m.Conn] = keep
+			}
+			if keep && !m.Time.Before(o.Start) && (o.End.IsZero() || !o.End.Before(m.Time)) {
+				return m, nil
+			}
+		}
+	}
+}
+
+// next returns the next message of all, io.EOF at the end. It is valid until the
+// next call.
+func (m *merge) next() (*bagfmt.Message, error) {
+	if f := m.last; f != nil {
+		m.last = nil
+		if err := m.advance(f); err != nil {
+			return nil, err
+		}
+		if f.head != nil && f.time.Before(m.until) {
+			m.last = f
+			return f.head, nil
+		}
+	}
+	for {
+		f := m.first()
+		if f == nil {
+			return nil, io.EOF
+		}
+		if f.head != nil {
+			m.last = f
+			return f.head, nil
+		}
+		if err := m.advance(f); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// first returns the feed that has, or may have, the earliest message, nil if there is
+// none, and notes the time of the one behind it.
+func (m *merge) first() *feed {
+	if len(m.feeds) == 0 {
+		return nil
+	}
+	first := m.feeds[0]
+	m.until = bagfmt.Time{Sec: math.MaxUint32}
+	for _, f := range m.feeds[1:] {
+		if f.time.Before(first.time) {
+			first, f = f, first
+		}
+		if f.time.Before(m.until) {
+			m.until = f.time
+		}
+	}
+	return first
+}
+
+// advance reads the next message of f and tells about what cannot be read before it.
+// A feed at its end is removed.
+func (m *merge) advance(f *feed) error {
+	for {
+		var err error
+		f.head, err = f.read()
+		switch {
+		case err == nil:
+			f.time = f.head.Time
+			return nil
+		case errors.Is(err, io.EOF) && !errors.Is(err, bagfmt.ErrCorrupt):
+			f.head = nil
+			f.close()
+			m.feeds = slices.DeleteFunc(m.feeds, func(g *feed) bool { return g == f })
+			return nil
+		case m.o.Damaged == nil:
+			return err
+		}
+		if err := m.o.Damaged(f.name, err); err != nil {
+			return err
+		}
+	}
+}
+
+// close ends what reads ahead.
+func (m *merge) close() {
+	for _, f := range m.feeds {
+		f.close()
+	}
+}

@@ -1,0 +1,421 @@
+package rebag_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/foxglove/mcap/go/mcap"
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// file is a file in memory.
+type file struct{ b []byte }
+
+func (f *file) Write(p []byte) (int, error) {
+	f.b = append(f.b, p...)
+	return len(p), nil
+}
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
+
+// said is one message of a test bag.
+type said struct {
+	topic, caller string
+	sec           uint32
+	text          string
+}
+
+func header(topic, caller string) bagfmt.ConnectionHeader {
+	h := bagfmt.ConnectionHeader{
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: "std_msgs/String"},
+		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
+		{Key: "message_definition", Value: "string data\n"},
+		{Key: "callerid", Value: caller},
+	}
+	if caller == "/map" {
+		h = append(h, bagfmt.Field{Key: "latching", Value: "1"})
+	}
+	return h
+}
+
+// bag writes messages with ids in the order of appearance.
+func bag(t *testing.T, chunk int, list ...said) []byte {
+	t.Helper()
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{ChunkBytes: chunk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := make(map[[2]string]*bagfmt.Connection)
+	for _, m := range list {
+		key := [2]string{m.topic, m.caller}
+		if conns[key] == nil {
+			if conns[key], err = w.AddConnection(m.topic, header(m.topic, m.caller)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: m.sec}, []byte(m.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return f.b
+}
+
+func open(t *testing.T, b []byte) *bagfmt.Reader {
+	t.Helper()
+	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// heard reads a bag from front to back.
+func heard(t *testing.T, b []byte) []said {
+	t.Helper()
+	s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []said
+	for {
+		m, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, said{m.Conn.Topic, m.Conn.Header.CallerID(), m.Time.Sec, string(m.Data())})
+	}
+}
+
+// copied copies bags into one.
+func copied(t *testing.T, o rebag.Options, bags ...[]byte) ([]byte, rebag.Summary, error) {
+	t.Helper()
+	var in []rebag.Input
+	for i, b := range bags {
+		in = append(in, rebag.Input{Name: fmt.Sprint(i), Reader: open(t, b)})
+	}
+	var f file
+	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{Workers: o.Workers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := rebag.Copy(in, o, sink)
+	return f.b, sum, err
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	a := bag(t, 1, said{"/a", "/x", 1, "a1"}, said{"/b", "/y", 5, "b5"}, said{"/a", "/x", 3, "a3"})
+	b := bag(t, 1, said{"/b", "/y", 2, "B2"}, said{"/a", "/z", 3, "A3"}, said{"/a", "/x", 3, "A3"}, said{"/m", "/map", 9, "M"})
+	for _, workers := range []int{0, 3} {
+		got, sum, err := copied(t, rebag.Options{Workers: workers}, a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []said{
+			{"/a", "/x", 1, "a1"},
+			{"/b", "/y", 2, "B2"},
+			{"/a", "/x", 3, "a3"},
+			{"/a", "/z", 3, "A3"},
+			{"/a", "/x", 3, "A3"},
+			{"/b", "/y", 5, "b5"},
+			{"/m", "/map", 9, "M"},
+		}
+		if d := cmp.Diff(want, heard(t, got), cmp.AllowUnexported(said{})); d != "" {
+			t.Errorf("differs (-want +got):\n%s", d)
+		}
+		if want := (rebag.Summary{Messages: 7, Bytes: 13}); sum != want {
+			t.Errorf("got %+v, want %+v", sum, want)
+		}
+		// Equal publishers of both bags are one connection, others are not.
+		conns := open(t, got).Connections()
+		if len(conns) != 4 {
+			t.Errorf("%d connections, want 4", len(conns))
+		}
+		for _, c := range conns {
+			if d := cmp.Diff(header(c.Topic, c.Header.CallerID()), c.Header); d != "" {
+				t.Errorf("header differs (-want +got):\n%s", d)
+			}
+		}
+	}
+}
+
+// watched is a bag in memory that notes when it is read.
+type watched struct {
+	*bytes.Reader
+	name string
+	log  func(name string)
+}
+
+func (w *watched) ReadAt(p []byte, off int64) (int, error) {
+	w.log(w.name)
+	return w.Reader.ReadAt(p, off)
+}
+
+// TestMergeInTurn merges parts of a recording: each is read when those before it are
+// over, so that memory is needed for one.
+func TestMergeInTurn(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var turns []string
+	var in []rebag.Input
+	for _, n := range []uint32{2, 0, 1} {
+		b := bag(t, 1, said{"/a", "/x", 10*n + 1, "1"}, said{"/a", "/x", 10*n + 2, "2"}, said{"/a", "/x", 10*n + 3, "3"})
+		w := &watched{bytes.NewReader(b), fmt.Sprint(n), func(name string) {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(turns) == 0 || turns[len(turns)-1] != name {
+				turns = append(turns, name)
+			}
+		}}
+		r, err := bagfmt.NewReader(w, int64(len(b)), bagfmt.ReaderOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, rebag.Input{Name: w.name, Reader: r})
+	}
+	turns = nil
+	var f file
+	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum, err := rebag.Copy(in, rebag.Options{Workers: 2}, sink); err != nil || sum.Messages != 9 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	if d := cmp.Diff([]string{"0", "1", "2"}, turns); d != "" {
+		t.Errorf("turns differ (-want +got):\n%s", d)
+	}
+	var last uint32
+	for _, m := range heard(t, f.b) {
+		if m.sec <= last {
+			t.Errorf("%d after %d", m.sec, last)
+		}
+		last = m.sec
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/a", "/x", 2, "2"}, said{"/b", "/x", 3, "3"}, said{"/a", "/x", 4, "4"}, said{"/a", "/x", 5, "5"})
+	o := rebag.Options{
+		Start: bagfmt.Time{Sec: 2}, End: bagfmt.Time{Sec: 4},
+		Keep:   func(c *bagfmt.Connection) bool { return c.Topic == "/a" },
+		Match:  func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) { return string(m.Data()) != "2", nil },
+		Rename: map[string]string{"/a": "/new"},
+	}
+	got, _, err := copied(t, o, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]said{{"/new", "/x", 4, "4"}}, heard(t, got), cmp.AllowUnexported(said{})); d != "" {
+		t.Errorf("differs (-want +got):\n%s", d)
+	}
+	if topic := open(t, got).Connections()[0].Header.Topic(); topic != "/new" {
+		t.Errorf("the header says %q", topic)
+	}
+	// From a pipe the same.
+	s, err := bagfmt.NewScanner(bytes.NewReader(in), bagfmt.ScannerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f file
+	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rebag.Copy([]rebag.Input{{Scanner: s}}, o, sink); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(heard(t, got), heard(t, f.b), cmp.AllowUnexported(said{})); d != "" {
+		t.Errorf("from a pipe differs (-file +pipe):\n%s", d)
+	}
+}
+
+var errTest = errors.New("test")
+
+func TestErrorsEndTheCopy(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/a", "/x", 2, "2"})
+	for _, workers := range []int{0, 2} { // goleak sees what stays behind
+		_, sum, err := copied(t, rebag.Options{Workers: workers, Match: func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+			return true, map[bool]error{true: errTest}[m.Time.Sec == 2]
+		}}, in)
+		if !errors.Is(err, errTest) || sum.Messages != 1 {
+			t.Errorf("got %v after %d messages", err, sum.Messages)
+		}
+	}
+	_, err := rebag.NewMCAP(&file{}, "bz2", 1)
+	if err == nil {
+		t.Error("MCAP takes bz2")
+	}
+}
+
+// TestDamage flips a byte in the middle one of three chunks.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/a", "/x", 1, "one"}, said{"/a", "/x", 2, "two"}, said{"/a", "/x", 3, "three"})
+	in[bytes.Index(in, []byte("two"))] ^= 1
+	for _, workers := range []int{0, 2} {
+		var told []error
+		got, sum, err := copied(t, rebag.Options{Workers: workers, Damaged: func(_ string, err error) error {
+			told = append(told, err)
+			return nil
+		}}, in)
+		if err != nil || sum.Messages != 2 || len(told) != 1 || !errors.Is(told[0], bagfmt.ErrCorrupt) {
+			t.Fatalf("%+v, %v, told %v", sum, err, told)
+		}
+		if d := cmp.Diff([]said{{"/a", "/x", 1, "one"}, {"/a", "/x", 3, "three"}}, heard(t, got), cmp.AllowUnexported(said{})); d != "" {
+			t.Errorf("differs (-want +got):\n%s", d)
+		}
+		if _, _, err := copied(t, rebag.Options{Workers: workers}, in); !errors.Is(err, bagfmt.ErrCorrupt) {
+			t.Errorf("nobody wants to know, and got %v", err)
+		}
+	}
+}
+
+func TestSplit(t *testing.T) {
+	t.Parallel()
+	var list []said
+	for i := range uint32(10) {
+		list = append(list, said{fmt.Sprintf("/t%d", i%2), "/x", 100 + i, "data"})
+	}
+	list = append(list, said{"/t0", "/x", 200, "late"}, said{"/t1", "/x", 201, "late"})
+	in := bag(t, 1<<20, list...)
+	tests := map[string]struct {
+		cut  rebag.Cut
+		want []int // messages of each part
+	}{
+		"duration":  {rebag.Cut{Duration: 4 * time.Second}, []int{4, 4, 2, 2}},
+		"all":       {rebag.Cut{Duration: time.Hour}, []int{12}},
+		"size":      {rebag.Cut{Bytes: 4117 + 300}, []int{5, 5, 2}},
+		"topic":     {rebag.Cut{Topic: true}, []int{6, 6}},
+		"both ways": {rebag.Cut{Bytes: 4117 + 300, Duration: 6 * time.Second}, []int{5, 1, 4, 2}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var files []*file
+			done := 0
+			split := rebag.NewSplit(tc.cut, func(n int, topic string) (*rebag.Part, error) {
+				if n != len(files) || (topic != "") != tc.cut.Topic {
+					t.Errorf("part %d of %q", n, topic)
+				}
+				f := &file{}
+				files = append(files, f)
+				sink, err := rebag.NewBag(f, bagfmt.WriterOptions{})
+				if err != nil {
+					return nil, err
+				}
+				return &rebag.Part{Sink: sink, Size: func() int64 { return sink.Size() }, Done: func() error { done++; return nil }}, nil
+			})
+			if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, split); err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			var all []said
+			for _, f := range files {
+				part := heard(t, f.b)
+				got = append(got, len(part))
+				all = append(all, part...)
+			}
+			if d := cmp.Diff(tc.want, got); d != "" || done != len(files) || split.Count() != done {
+				t.Errorf("%d of %d parts done; messages differ (-want +got):\n%s", done, split.Count(), d)
+			}
+			if !tc.cut.Topic && !cmp.Equal(list, all, cmp.AllowUnexported(said{})) {
+				t.Errorf("messages differ: %v", all)
+			}
+		})
+	}
+}
+
+// TestMCAP reads the result with the library of its makers.
+func TestMCAP(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/a", "/x", 1, "1"}, said{"/m", "/map", 2, "2"}, said{"/a", "/x", 3, "3"})
+	for _, compression := range []string{"", "zstd", "lz4", "none"} {
+		t.Run("compression="+compression, func(t *testing.T) {
+			t.Parallel()
+			var f file
+			sink, err := rebag.NewMCAP(&f, compression, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, sink); err != nil {
+				t.Fatal(err)
+			}
+			r, err := mcap.NewReader(bytes.NewReader(f.b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			if p := r.Header().Profile; p != "ros1" {
+				t.Errorf("profile %q", p)
+			}
+			messages, err := r.Messages(mcap.UsingIndex(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for {
+				schema, channel, m, err := messages.NextInto(nil)
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, fmt.Sprintf("%s %s %q %s %s %v %d %d %d %s", schema.Name, schema.Encoding, schema.Data, channel.Topic,
+					channel.MessageEncoding, channel.Metadata, m.LogTime, m.PublishTime, m.Sequence, m.Data))
+			}
+			about := func(topic, caller, latching string, sec int, seq, text string) string {
+				return fmt.Sprintf(`std_msgs/String ros1msg "string data\n" %s ros1 map[callerid:%s latching:%s md5sum:%s topic:%s] %d000000000 %d000000000 %s %s`,
+					topic, caller, latching, "992ce8a1687cec8c8bd883ec73ca41d1", topic, sec, sec, seq, text)
+			}
+			want := []string{
+				about("/a", "/x", "false", 1, "0", "1"), about("/m", "/map", "true", 2, "0", "2"), about("/a", "/x", "false", 3, "1", "3"),
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("differs (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestOldVersion makes a bag of one that has no definitions.
+func TestOldVersion(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../bagfmt/testdata/old/v11_rosrecord.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, sum, err := copied(t, rebag.Options{}, b)
+	if err != nil || sum.Messages != open(t, b).Messages() || sum.Messages == 0 {
+		t.Fatalf("%+v, %v", sum, err)
+	}
+	for _, c := range open(t, got).Connections() {
+		// Stock readers refuse connections without it.
+		if _, ok := c.Header.Get("message_definition"); !ok {
+			t.Errorf("%s has no definition", c.Topic)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package rebag
+
+import (
+	"errors"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Part is one bag of several: where it is written, and what to do when it is
+// complete.
+type Part struct {
+	Sink
+	Size func() int64 // bytes so far, roughly
+	Done func() error // after Close
+}
+
+// Cut says where a bag ends and the next one starts.
+type Cut struct {
+	Bytes    int64         // a part ends with the message that takes it beyond; 0: no limit
+	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
+	Topic    bool          // each topic has a part of its own
+}
+
+// SplitSink writes several bags. A part is made when a message comes for it, so that
+// none is empty. Latched messages are not repeated in later parts.
+type SplitSink struct {
+	cut   Cut
+	open  func(number int, topic string) (*Part, error)
+	part  *Part // the current one
+	topic map[string]*Part
+	count int
+	from  bagfmt.Time // start of the current part's stretch of time
+}
+
+// NewSplit makes a sink that calls open for each part, numbered from 0; topic is
+// that of its messages if each topic has its own.
+func NewSplit(cut Cut, open func(number int, topic string) (*Part, error)) *SplitSink {
+	return &SplitSink{cut: cut, open: open, topic: make(map[string]*Part)}
+}
+
+// Write implements Sink.
+func (s *SplitSink) Write(m *Message) error {
+	p, err := s.partFor(m)
+	if err != nil {
+		return err
+	}
+	return p.Write(m)
+}
+
+func (s *SplitSink) partFor(m *Message) (*Part, error) {
+	if s.cut.Topic {
+		p := s.topic[m.Conn.Topic]
+		if p == nil {
+			var err error
+			if p, err = s.next(m.Conn.Topic); err != nil {
+				return nil, err
+			}
+			s.topic[m.Conn.Topic] = p
+		}
+		return p, nil
+	}
+	if s.part != nil && s.full(m) {
+		if err := s.part.finish(); err != nil {
+			return nil, err
+		}
+		s.part = nil
+	}
+	if s.part == nil {
+		if s.count == 0 {
+			s.from = m.Time
+		}
+		var err error
+		if s.part, err = s.next(""); err != nil {
+			return nil, err
+		}
+	}
+	return s.part, nil
+}
+
+func (s *SplitSink) next(topic string) (*Part, error) {
+	p, err := s.open(s.count, topic)
+	s.count++
+	return p, err
+}
+
+// full reports whether m belongs to the next part. A message from before the current
+// stretch of time, in a bag that is not in the order of time, does not.
+func (s *SplitSink) full(m *Message) bool {
+	if s.cut.Bytes > 0 && s.part.Size() >= s.cut.Bytes {
+		return true
+	}
+	if s.cut.Duration <= 0 {
+		return false
+	}
+	since := m.Time.Sub(s.from)
+	if since < s.cut.Duration {
+		return false
+	}
+	s.from = s.from.Add(since - since%s.cut.Duration)
+	return true
+}
+
+func (p *Part) finish() error {
+	if err := p.Close(); err != nil {
+		return err
+	}
+	return p.Done()
+}
+
+// Close implements Sink.
+func (s *SplitSink) Close() error {
+	var all []error
+	if s.part != nil {
+		all = append(all, s.part.finish())
+	}
+	for _, p := range s.topic {
+		all = append(all, p.finish())
+	}
+	return errors.Join(all...)
+}
+
+// Abort implements Sink. Complete parts stay.
+func (s *SplitSink) Abort() {
+	if s.part != nil {
+		s.part.Abort()
+	}
+	for _, p := range s.topic {
+		p.Abort()
+	}
+}
+
+// Count returns the number of parts so far.
+func (s *SplitSink) Count() int { return s.count }
