@@ -2,50 +2,97 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
 )
 
 type infoFlags struct {
-	JSON bool     `name:"json" help:"One line of JSON for each bag; includes frequencies."`
-	Freq bool     `help:"Show how often messages come: 1/median period of each topic. Reads the index of every chunk."`
-	Bags []string `arg:"" name:"bag" help:"Bag files."`
+	YAML    bool     `short:"y" name:"yaml" xor:"form" help:"Print YAML."`
+	Key     string   `short:"k" placeholder:"KEY" help:"With --yaml, only what is under this key: duration, topics, topics[0].type."`
+	JSON    bool     `name:"json" xor:"form" help:"One line of JSON for each bag; includes frequencies."`
+	Freq    bool     `help:"Show how often messages come: 1/median period of each topic. Reads the index of every chunk."`
+	Verbose bool     `short:"v" help:"Show also who published, which publishers are latching, bytes of each topic and where topics fell silent. Reads all messages."`
+	Bags    []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
+}
+
+// Help is the long help.
+func (infoFlags) Help() string {
+	return `A bag without an index, of an old version or from a killed recording, is read from
+front to back first. What is damaged is told, and the exit code is 3.`
 }
 
 // Run prints the summary of each bag. A bag that cannot be read does not keep the
 // others from being shown.
-func (f *infoFlags) Run(out output) error {
-	var failed error
-	w := bufio.NewWriter(out.stdout)
-	for n, path := range f.Bags {
-		if err := f.one(w, path); err != nil {
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			out.complain("%s: %v", printable(path), err)
-			failed = errReported
-			continue
-		}
-		if n < len(f.Bags)-1 && !f.JSON {
-			_, _ = w.WriteString("---\n") // a bufio.Writer keeps its error for Flush
-		}
+func (f *infoFlags) Run(ctx context.Context, out output) error {
+	if f.Key != "" && !f.YAML {
+		return errors.New("--key needs --yaml")
 	}
-	return errors.Join(w.Flush(), failed)
-}
-
-func (f *infoFlags) one(w *bufio.Writer, path string) (err error) {
-	bag, err := openBag(path)
+	if f.Verbose && f.YAML {
+		return errors.New("--yaml has no room for --verbose; take --json")
+	}
+	j := newJob(ctx, out, jobFlags{})
+	paths, err := expand(f.Bags)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bag.Close()) }()
-	info, err := baginfo.New(path, bag.Reader, baginfo.Options{Frequencies: f.JSON || f.Freq})
+	var failed error
+	w := bufio.NewWriter(out.stdout)
+	for n, path := range paths {
+		info, err := f.summarize(j, path)
+		j.meter.clear()
+		if err == nil {
+			err = f.print(w, info)
+		}
+		if e := w.Flush(); e != nil {
+			return e
+		}
+		if err != nil {
+			if failed = j.failed(path, err); ctx.Err() != nil {
+				return failed
+			}
+			continue
+		}
+		if n < len(paths)-1 && !f.JSON {
+			_, _ = w.WriteString("---\n") // a bufio.Writer keeps its error for Flush
+		}
+	}
+	if j.lossy {
+		j.complain("gobag check tells more about damage, gobag reindex makes a sound bag of what is there")
+	}
+	return errors.Join(w.Flush(), failed, j.done())
+}
+
+func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err error) {
+	b, err := j.open(path)
 	if err != nil {
-		return explain(err)
+		return nil, err
 	}
-	if f.JSON {
+	defer func() { err = errors.Join(err, b.Close()) }()
+	j.meter.begin("Reading "+filepath.Base(path), b.Size())
+	return baginfo.New(path, b.Reader, baginfo.Options{
+		Frequencies: f.JSON || f.Freq,
+		Details:     f.Verbose,
+		Silent:      f.JSON || f.Verbose,
+		Workers:     workers(),
+		Damaged:     func(err error) error { return j.damaged(path, err) },
+	})
+}
+
+func (f *infoFlags) print(w *bufio.Writer, info *baginfo.Info) error {
+	switch {
+	case f.JSON:
 		return info.WriteJSON(w)
+	case f.Key != "":
+		return info.WriteKey(w, f.Key)
+	case f.YAML:
+		return info.WriteYAML(w)
 	}
-	return info.WriteText(w)
+	err := info.WriteText(w)
+	if err == nil && f.Verbose {
+		err = info.WriteDetails(w)
+	}
+	return err
 }

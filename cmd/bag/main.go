@@ -1,63 +1,133 @@
-// Command bag (gobag) looks into ROS bags.
+// Command bag (gobag) looks into ROS bags of any version, repairs and rewrites them.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gorosbag/gorosbag/internal/program"
 )
 
-// exitUnusable is the exit code for a file that cannot be used and for usage errors.
-const exitUnusable = 1
-
+// flags has one field for each command, whose struct and Run method are in the file
+// of its name. Run may ask for a context.Context, which ends with SIGINT, SIGTERM or
+// SIGHUP, and for the output.
 type flags struct {
-	Info infoFlags `cmd:"" help:"Summarize bags as rosbag info does."`
+	Info       infoFlags       `cmd:"" help:"Summarize bags as rosbag info does."`
+	Echo       echoFlags       `cmd:"" help:"Print messages as rostopic echo -b does, as CSV or as JSON."`
+	Reindex    reindexFlags    `cmd:"" help:"Make whole bags of what is good in torn, damaged and unindexed ones."`
+	Check      checkFlags      `cmd:"" help:"Look for damage: structure, indexes, checksums, definitions."`
+	Compress   compressFlags   `cmd:"" help:"Compress bags with bz2 or lz4."`
+	Decompress decompressFlags `cmd:"" help:"Store bags without compression."`
+	Convert    convertFlags    `cmd:"" help:"Make a version 2.0 bag or MCAP of a bag of any version."`
+	Filter     filterFlags     `cmd:"" help:"Copy the messages of a bag that are wanted."`
+	Merge      mergeFlags      `cmd:"" help:"Make one bag of several."`
+	Split      splitFlags      `cmd:"" help:"Make several bags of one: by size, time or topic."`
+
+	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
+
+	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
-// output is where a command writes.
-type output struct{ stdout, stderr io.Writer }
+// output is what a command is connected to.
+type output struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
 
 // complain writes one line about a failure.
 func (o output) complain(format string, args ...any) {
-	_, _ = fmt.Fprintf(o.stderr, "gobag: "+format+"\n", args...) // nowhere is left to report to
+	_, _ = fmt.Fprintln(o.stderr, "gobag: "+oneHarmlessLine(fmt.Sprintf(format, args...))) // nowhere is left to report to
 }
 
-// errReported says that every failure has its line on stderr already.
-var errReported = errors.New("reported")
+var (
+	// errReported says that every failure has its line on stderr already.
+	errReported = errors.New("reported")
+	// errLossy says that the work is done, but that input was damaged or something got
+	// lost, which has been told.
+	errLossy = errors.New("lossy")
+)
 
-func main() { os.Exit(run(os.Args[1:], output{os.Stdout, os.Stderr})) }
+func main() {
+	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it for us: that must stay so
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	context.AfterFunc(ctx, stop) // the second signal ends the process at once
+	code := run(ctx, os.Args[1:], output{os.Stdin, os.Stdout, os.Stderr})
+	stop()
+	os.Exit(code)
+}
 
 // run parses args, runs the command and returns the exit code.
-func run(args []string, out output) int {
+func run(ctx context.Context, args []string, out output) int {
 	var f flags
-	helped := false
+	exit := -1
 	parser, err := kong.New(&f,
 		kong.Name("gobag"),
-		kong.Description("Look into ROS bags."),
+		kong.Description("Look into ROS bags of any version, repair and rewrite them."),
 		kong.Writers(out.stdout, out.stderr),
-		kong.Exit(func(int) { helped = true }),
+		kong.WithHyphenPrefixedParameters(true), // --end -5s
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(code int) { exit = code }),
+		kong.Vars{"version": "gobag " + program.Version()},
 		kong.Bind(out),
+		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
 		panic("gobag: " + err.Error()) // the flags above are wrong
 	}
-	ctx, err := parser.Parse(args)
-	if helped {
-		return 0
+	if completes(parser) {
+		return program.ExitOK
+	}
+	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))
+	if exit >= 0 {
+		return exit
 	}
 	if err != nil {
-		out.complain("%v; see gobag --help", err)
-		return exitUnusable
+		out.complain("%v; see gobag %s--help", err, commandOf(err))
+		return program.ExitUsage
 	}
-	err = ctx.Run()
-	if err == nil {
-		return 0
+	return exitCode(kctx.Run(), out)
+}
+
+// commandOf names the command whose arguments are wrong, with a blank, if it is known.
+func commandOf(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		return wrong.Context.Selected().Name + " "
 	}
-	if !errors.Is(err, errReported) {
-		out.complain("%v", err)
+	return ""
+}
+
+// helpCommand turns "help convert" into "convert --help".
+func helpCommand(args []string) []string {
+	if len(args) > 0 && args[0] == "help" {
+		return append(args[1:len(args):len(args)], "--help")
 	}
-	return exitUnusable
+	return args
+}
+
+// exitCode tells about err and returns what it means to a script.
+func exitCode(err error, out output) int {
+	switch {
+	case err == nil:
+		return program.ExitOK
+	case errors.Is(err, errReported), errors.Is(err, syscall.EPIPE): // head has seen enough
+		return program.ExitUsage
+	case errors.Is(err, errLossy):
+		return program.ExitLoss
+	case errors.Is(err, context.Canceled):
+		err = errors.New("interrupted; what was not complete is removed")
+	}
+	out.complain("%v", err)
+	return program.ExitUsage
 }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/internal/bagcheck"
+)
+
+type checkFlags struct {
+	Deep  bool     `help:"Decode every message by its definition."`
+	JSON  bool     `name:"json" help:"One line of JSON for each bag."`
+	Quiet bool     `short:"q" help:"Show no progress bar, no warnings and no line for sound bags."`
+	Bags  []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
+}
+
+// Help is the long help.
+func (checkFlags) Help() string {
+	return `Reads bags wholly and tells each damage with its offset in the file and what to do about
+it: records, lengths and positions; the index against the chunks; checksums; message
+definitions against their md5sums. What is odd but harms nothing is a warning: missing
+definitions, connections without messages, messages out of the order of time.
+
+This is not rosbag check, which asks whether the messages of a bag need migration to
+newer definitions.
+
+Exit code 3 says that there is damage.`
+}
+
+// Run checks bags. A bag that cannot be read does not keep the others from being
+// checked.
+func (f *checkFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+	paths, err := expand(f.Bags)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, path := range paths {
+		if err := f.one(j, path); err != nil {
+			failed = j.failed(path, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(failed, j.done())
+}
+
+func (f *checkFlags) one(j *job, path string) error {
+	file, st, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	title := "Checking " + path
+	j.meter.begin(title, 2*st.Size()) // by its records, and by its index
+	defer j.meter.clear()
+	report, err := bagcheck.Check(j.ctx, &meteredFile{j: j, f: file, title: title, size: st.Size()}, st.Size(),
+		bagcheck.Options{Deep: f.Deep, Workers: workers()})
+	j.meter.clear()
+	if err != nil {
+		if j.ctx.Err() != nil {
+			return j.ctx.Err()
+		}
+		return explain(err)
+	}
+	if !report.Sound {
+		j.lossy = true
+	}
+	if f.JSON {
+		line, err := json.Marshal(struct {
+			Path string `json:"path"`
+			*bagcheck.Report
+		}{path, report})
+		if err == nil {
+			_, err = fmt.Fprintf(j.stdout, "%s\n", line)
+		}
+		return err
+	}
+	return f.print(j, path, report)
+}
+
+// print writes what was found, one line each.
+func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
+	var failed error
+	line := func(format string, args ...any) {
+		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{printable(path)}, args...)...); err != nil {
+			failed = err
+		}
+	}
+	for _, d := range r.Damage {
+		if d.Offset < 0 {
+			line("%s: %s", printable(d.What), d.Advice)
+		} else {
+			line("offset %d: %s: %s", d.Offset, printable(d.What), d.Advice)
+		}
+	}
+	if r.More > 0 {
+		line("damaged in %d more places", r.More)
+	}
+	if !f.Quiet {
+		for _, w := range r.Warnings {
+			line("warning: %s: %s", printable(w.Topic), printable(w.What))
+		}
+	}
+	switch {
+	case !r.Sound:
+		line("damaged in %d places; %s can be read", len(r.Damage)+r.More, messages(r.Messages))
+	case !f.Quiet:
+		line("sound: version %s, %s of %d connections", r.Version, messages(r.Messages), r.Connections)
+	}
+	return failed
+}

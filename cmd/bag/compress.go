@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+type compressFlags struct {
+	repackFlags
+	BZ2 bool `short:"j" name:"bz2" help:"Use bz2 (default)."`
+	LZ4 bool `name:"lz4" help:"Use lz4: larger, many times faster."`
+}
+
+// Help is the long help.
+func (compressFlags) Help() string { return repackHelp }
+
+// Run compresses bags.
+func (f *compressFlags) Run(ctx context.Context, out output) error {
+	if f.LZ4 && f.BZ2 {
+		return errors.New("only one of --bz2 and --lz4 can be used")
+	}
+	kind := bagfmt.CompressionBZ2
+	if f.LZ4 {
+		kind = bagfmt.CompressionLZ4
+	}
+	return f.repack(ctx, out, kind)
+}
+
+// repackFlags are what compress and decompress have in common.
+type repackFlags struct {
+	Force     bool     `short:"f" help:"Overwrite the backup, or with --output-dir the result of that name."`
+	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
+	OutputDir string   `name:"output-dir" placeholder:"DIR" completion-predictor:"dir" help:"Write to this directory and leave the input alone."`
+	ChunkSize int      `name:"chunksize" default:"768" placeholder:"KB" help:"Size of a chunk before compression (${default})."`
+	Bags      []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
+}
+
+const repackHelp = `Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag and the new version
+NAME.bag, when it is complete and on the disk. A bag that has such a backup already is
+skipped. Connections stay as they are.`
+
+// repack rewrites bags with another compression. A bag that cannot be done does not
+// keep the others from being done.
+func (f *repackFlags) repack(ctx context.Context, out output, kind bagfmt.Compression) error {
+	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
+	paths, err := expand(f.Bags)
+	if err != nil {
+		return err
+	}
+	pack := packFlags{Compression: string(kind), ChunkSize: f.ChunkSize}
+	places := newPlaces(j, paths, f.OutputDir)
+	var failed error
+	for _, path := range paths {
+		if err := f.one(j, places, path, pack); err != nil {
+			failed = j.failed(path, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(failed, j.done())
+}
+
+func (f *repackFlags) one(j *job, places *places, path string, pack packFlags) error {
+	b, err := j.open(path)
+	if err != nil {
+		return err
+	}
+	in := []*source{{path: path, bag: b, size: b.Size(), file: b}}
+	defer closeSources(in)
+	wo, err := pack.writerOptions(in)
+	if err != nil {
+		return err
+	}
+	p, err := places.place(path)
+	if err != nil {
+		return err
+	}
+	defer p.Abort()
+	if p.backup != "" && !b.Indexed() && b.Version() == "2.0" {
+		// Perhaps it is being written: its recorder must not lose the file.
+		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it, or use --output-dir")
+	}
+	sink, err := rebag.NewBag(p.File, wo)
+	if err != nil {
+		return err
+	}
+	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.path), in, rebag.Options{})
+	if err != nil {
+		return err
+	}
+	if sum.Messages == 0 && j.told[path] > 0 {
+		return errors.New("no message can be read; it is left as it was")
+	}
+	after, err := p.Stat()
+	if err != nil {
+		return err
+	}
+	if err := p.Commit(); err != nil {
+		return err
+	}
+	original := ""
+	if p.backup != "" {
+		original = "; the original is " + printable(p.backup)
+	}
+	j.say("%s: %s, %s -> %s%s", printable(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	return nil
+}

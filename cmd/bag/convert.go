@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+)
+
+type convertFlags struct {
+	jobFlags
+	packFlags
+	To  string `enum:",bag,mcap" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0) or mcap. Default: mcap if OUT ends in .mcap, else bag."`
+	In  string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
+	Out string `arg:"" name:"out" completion-predictor:"file" help:"File to write; - is standard output."`
+}
+
+// Help is the long help.
+func (convertFlags) Help() string {
+	return `Bags of any version become version 2.0, or MCAP of the profile ros1, with the same
+payloads, times, callerids and latching. Bags of versions 0, 1.0 and ROSLOG 1.1 count
+time from the start of the recording; their times stay so.
+
+A bag on standard output has no finished header, because that comes first and is
+known last: run gobag reindex on it. MCAP has no such limit.`
+}
+
+// Run converts one bag.
+func (f *convertFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, f.jobFlags)
+	if err := notInput(f.Out, []string{f.In}); err != nil {
+		return j.failed(f.Out, err)
+	}
+	in, err := j.openSources([]string{f.In})
+	if err != nil {
+		return err
+	}
+	defer closeSources(in)
+	return j.rewrite(plan{inputs: in, out: f.Out, mcap: wantsMCAP(f.To, f.Out), pack: f.packFlags})
+}

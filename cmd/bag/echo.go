@@ -1,0 +1,405 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+type echoFlags struct {
+	Bag       []string `short:"b" sep:"none" type:"path" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
+	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
+	All       bool     `short:"a" help:"All topics, as without any."`
+	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message."`
+	JSON      bool     `name:"json" xor:"format" help:"A line of JSON for each message; uint8[] is base64."`
+	Count     uint64   `short:"n" placeholder:"N" help:"Stop after N messages."`
+	NoArrays  bool     `name:"noarr" help:"Leave arrays out of text and CSV."`
+	NoStrings bool     `name:"nostr" help:"Leave strings out of text and CSV."`
+	Start     string   `short:"s" placeholder:"TIME" help:"Leave out messages before: as in filter, for example +10s."`
+	End       string   `short:"u" placeholder:"TIME" help:"Leave out messages after."`
+	Expr      string   `name:"expr" aliases:"filter" placeholder:"EXPR" help:"Only messages for which this is true: see gobag filter --help."`
+	Args      []string `arg:"" name:"bag|topic" optional:"" completion-predictor:"bag" help:"Bags of any version, one after the other, - for standard input, and topics, which begin with / and are no files."`
+}
+
+// Help is printed below the flags.
+func (f *echoFlags) Help() string {
+	return `Messages are printed as rostopic echo -b does:
+
+  gobag echo robot.bag /odom                 messages of a topic, as text
+  gobag echo robot.bag /odom/pose/pose -n 5  a field of them
+  gobag echo robot.bag /tf/transforms[0] -p  an element, as CSV
+  gobag echo robot.bag --json | jq .msg      everything
+  ssh robot cat run.bag | gobag echo - /tf   from a pipe
+
+Exit code 3: messages could not be shown, because they have no definition or do not
+fit it, because --expr makes no sense for them, or because the bag is damaged. The
+others were shown.`
+}
+
+// Run prints the messages of bags.
+func (f *echoFlags) Run(ctx context.Context, out output) error {
+	e := &echo{flags: f, job: newJob(ctx, out, jobFlags{Quiet: true}), w: bufio.NewWriterSize(out.stdout, 64<<10)}
+	bags, err := e.sort(f.Args)
+	if err != nil {
+		return err
+	}
+	if f.Expr != "" {
+		if e.match, err = newExpressionFilter(e.job, "", f.Expr); err != nil {
+			return err
+		}
+	}
+	for _, path := range bags {
+		if e.full() {
+			break
+		}
+		err := e.bag(path)
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
+			break // nobody reads on, or the user has seen enough
+		}
+		_ = e.w.Flush() // what is there comes before the complaint about it
+		out.complain("%s: %v", printable(path), err)
+		e.failed = true
+	}
+	return e.end()
+}
+
+// echo is one run of the command.
+type echo struct {
+	flags *echoFlags
+	*job
+	w      *bufio.Writer
+	topics []*echoTopic
+	match  *expressionFilter
+
+	path    string
+	shows   map[*bagfmt.Connection][]*show // of the current bag
+	buf     []byte
+	count   uint64
+	titled  bool // the header of CSV is out
+	failed  bool
+	anyBags bool
+}
+
+// sort tells bags from topics.
+func (e *echo) sort(args []string) (bags []string, err error) {
+	bags = slices.Clone(e.flags.Bag)
+	topics := slices.Clone(e.flags.Topic)
+	for _, arg := range args {
+		if isTopic(arg, len(e.flags.Bag) > 0) {
+			topics = append(topics, arg)
+		} else {
+			bags = append(bags, arg)
+		}
+	}
+	if bags, err = expand(bags); err != nil {
+		return nil, err
+	}
+	if len(bags) == 0 {
+		return nil, errors.New("no bag is given; see gobag echo --help")
+	}
+	for _, bag := range bags { // before the others are printed, which may take long
+		if err := exists(bag); err != nil {
+			return nil, err
+		}
+	}
+	if e.flags.All && len(topics) > 0 {
+		return nil, errors.New("--all and a topic exclude each other")
+	}
+	if e.flags.JSON && (e.flags.NoArrays || e.flags.NoStrings) {
+		return nil, errors.New("--noarr and --nostr are for text and CSV")
+	}
+	for _, t := range topics {
+		topic, err := newEchoTopic(t)
+		if err != nil {
+			return nil, err
+		}
+		e.topics = append(e.topics, topic)
+	}
+	return bags, nil
+}
+
+// exists returns an error if path is no file, which may be a topic misspelt.
+func exists(path string) error {
+	if _, err := os.Stat(path); path == "-" || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, ".bag") {
+		return fmt.Errorf("%s: no such file", printable(path))
+	}
+	return fmt.Errorf("%s: no such file; topics begin with /", printable(path))
+}
+
+// isTopic tells a topic from a file: it begins with a slash, unless bags are named
+// otherwise, and no such file exists or is likely to be meant.
+func isTopic(arg string, haveBags bool) bool {
+	if arg == "-" || !haveBags && !strings.HasPrefix(arg, "/") || strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".active") {
+		return false
+	}
+	_, err := os.Stat(arg)
+	return err != nil
+}
+
+func (e *echo) full() bool { return e.flags.Count > 0 && e.count >= e.flags.Count }
+
+// end writes what is left, tells what was not there and returns what the exit code is
+// made of.
+func (e *echo) end() error {
+	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	if e.ctx.Err() == nil && !e.full() && e.anyBags {
+		for _, t := range e.topics {
+			if why := t.unseen(); why != "" {
+				e.complain("%s", why)
+				e.failed = true
+			}
+		}
+		if e.match != nil {
+			if err := e.match.finish(); err != nil {
+				e.complain("%v", err)
+				e.failed = true
+			}
+		}
+	}
+	if err := e.done(); !e.failed {
+		return err
+	}
+	return errReported
+}
+
+// unshown tells about messages that cannot be shown.
+func (e *echo) unshown(err error) {
+	e.lossy = true
+	_ = e.w.Flush() // an error stays in the Writer
+	e.complain("%s: %v", printable(e.path), err)
+}
+
+// bag prints the messages of one bag.
+func (e *echo) bag(path string) (err error) {
+	_ = e.w.Flush() // before what opening complains about; an error stays in the Writer
+	src, err := e.openSource(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.file.Close()) }()
+	e.path, e.shows = src.path, make(map[*bagfmt.Connection][]*show)
+	if e.match != nil {
+		e.match.input = src.path
+	}
+	q, err := e.query(src)
+	if err != nil {
+		return err
+	}
+	e.anyBags = true
+	for m, err := range src.messages(q) {
+		if e.ctx.Err() != nil {
+			return e.ctx.Err()
+		}
+		if err != nil {
+			_ = e.w.Flush()
+			e.lost(e.path, err)
+			continue
+		}
+		if err := e.message(m); err != nil {
+			return err
+		}
+		if e.full() {
+			break
+		}
+	}
+	for _, c := range src.connections() {
+		e.summarize(c, e.wanted(c))
+	}
+	return nil
+}
+
+// query returns what is wanted of a bag.
+func (e *echo) query(src *source) (bagfmt.Query, error) {
+	q := bagfmt.Query{Workers: workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
+	var r *bagfmt.Reader
+	if src.bag != nil {
+		r = src.bag.Reader
+	}
+	var err error
+	if q.Start, err = bagTime("--start", e.flags.Start, r); err != nil {
+		return q, err
+	}
+	if q.End, err = bagTime("--end", e.flags.End, r); err != nil {
+		return q, err
+	}
+	if e.flags.End != "" && q.End.Before(q.Start) {
+		return q, fmt.Errorf("--end %s is before --start %s", q.End, q.Start)
+	}
+	return q, nil
+}
+
+// wanted returns what is shown of the messages of a connection: the fields that topics
+// name, each once.
+func (e *echo) wanted(c *bagfmt.Connection) []*show {
+	if all, ok := e.shows[c]; ok {
+		return all
+	}
+	var all []*show
+	if len(e.topics) == 0 {
+		all = []*show{{}}
+	}
+	for _, t := range e.topics {
+		field, ok := t.match(c.Topic)
+		if ok && !slices.ContainsFunc(all, func(s *show) bool { return s.field == field }) {
+			all = append(all, &show{topic: t, field: field})
+		}
+	}
+	e.shows[c] = all
+	return all
+}
+
+// message prints one message.
+func (e *echo) message(m *bagfmt.Message) error {
+	if e.match != nil {
+		keep, err := e.match.keep(m.Conn, m)
+		if err != nil {
+			return err
+		}
+		if !keep {
+			return nil
+		}
+	}
+	for _, s := range e.wanted(m.Conn) {
+		if e.full() {
+			break
+		}
+		if !s.ready {
+			e.ready(s, m.Conn)
+		}
+		if s.path == nil || !e.show(s, m) {
+			s.skipped++
+			continue
+		}
+		e.count++
+		if _, err := e.w.Write(e.buf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show puts what is printed of a message into e.buf, and tells for the first message
+// of a connection what is wrong with it.
+func (e *echo) show(s *show, m *bagfmt.Message) bool {
+	v, err := s.path.Lookup(m.Data())
+	if err == nil {
+		e.buf, err = e.print(e.buf[:0], v, m, s.field)
+	}
+	if err == nil {
+		return true
+	}
+	if !s.told {
+		s.told = true
+		e.unshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, explainField(err)))
+	}
+	return errors.Is(err, rosmsg.ErrTrailing)
+}
+
+// print appends a message in the format that was asked for. With rosmsg.ErrTrailing
+// it is complete.
+func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string) ([]byte, error) {
+	o := rosmsg.TextOptions{NoArrays: e.flags.NoArrays, NoStrings: e.flags.NoStrings}
+	var err error
+	switch {
+	case e.flags.JSON:
+		dst = rosmsg.AppendJSONString(append(dst, `{"topic":`...), m.Conn.Topic)
+		dst = fmt.Appendf(dst, `,"t":"%d.%09d","type":`, m.Time.Sec, m.Time.Nsec)
+		dst = rosmsg.AppendJSONString(dst, m.Conn.Header.Type())
+		if field != "" {
+			dst = rosmsg.AppendJSONString(append(dst, `,"field":`...), field)
+		}
+		dst = append(dst, `,"msg":`...)
+		dst, err = v.AppendJSON(dst, rosmsg.JSONOptions{})
+		return append(dst, "}\n"...), err
+	case e.flags.CSV:
+		if !e.titled {
+			if dst, err = v.AppendCSVHeader(dst, o); err != nil && !errors.Is(err, rosmsg.ErrTrailing) {
+				return dst, err
+			}
+			dst = append(dst, '\n')
+			e.titled = true
+		}
+		dst, err = v.AppendCSV(dst, int64(m.Time.Sec)*1e9+int64(m.Time.Nsec), o)
+		return append(dst, '\n'), err
+	}
+	dst, err = v.AppendText(dst, o)
+	return append(dst, "\n---\n"...), err
+}
+
+// summarize says how many messages of a connection were not shown.
+func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
+	for _, s := range all {
+		if s.skipped > 1 && s.path != nil {
+			e.unshown(fmt.Errorf("%s: %d messages like this were not shown", printable(c.Topic), s.skipped))
+		}
+	}
+}
+
+// show is how the messages of one connection are shown, or a field of them.
+type show struct {
+	topic *echoTopic
+	field string // of the messages, with dots; empty for all
+
+	ready   bool
+	path    *rosmsg.Path // nil if they cannot be shown
+	told    bool
+	skipped int
+}
+
+// ready finds out how messages are decoded, and tells once what is in the way.
+func (e *echo) ready(s *show, c *bagfmt.Connection) {
+	s.ready = true
+	typ, err := messageType(c)
+	if err != nil {
+		e.unshown(fmt.Errorf("%s: %w", printable(c.Topic), err))
+		return
+	}
+	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
+		_ = e.w.Flush() // an error stays in the Writer
+		e.complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
+			printable(e.path), printable(c.Topic), printable(c.Header.Type()), typ.MD5Sum(), printable(want))
+	}
+	path, err := typ.Path(s.field)
+	if err != nil {
+		s.topic.noField = fmt.Errorf("%s: %w", printable(e.path), explainField(err))
+		return
+	}
+	s.path = path
+	if s.topic != nil {
+		s.topic.shown = true
+	}
+}
+
+// messageType makes the type of a connection's messages.
+func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
+	name, md5sum, definition := c.Header.Type(), c.Header.MD5Sum(), c.Header.MessageDefinition()
+	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
+		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", printable(name), printable(md5sum))
+	}
+	t, err := rosmsg.Parse(name, definition)
+	if err != nil {
+		return nil, fmt.Errorf("%s; its messages cannot be shown", strings.TrimPrefix(err.Error(), "rosmsg: "))
+	}
+	return t, nil
+}
+
+func explainField(err error) error {
+	return errors.New(strings.TrimPrefix(err.Error(), "rosmsg: "))
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// echoTopic is a topic that the user wants to see, or a field of its messages.
+type echoTopic struct {
+	text string
+	glob *regexp.Regexp // nil without * and ?
+
+	seen    bool  // a bag has it
+	shown   bool  // and messages with the field
+	noField error // why not
+}
+
+func newEchoTopic(text string) (*echoTopic, error) {
+	t := &echoTopic{text: absolute(strings.TrimRight(text, "/"))}
+	if strings.Contains(text, ":") {
+		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", printable(text))
+	}
+	if !strings.ContainsAny(text, "*?") {
+		return t, nil
+	}
+	var err error
+	t.glob, err = anyOf([]string{t.text}, false)
+	return t, err
+}
+
+// absolute is how stock names a topic that was recorded without a slash.
+func absolute(topic string) string {
+	if strings.HasPrefix(topic, "/") {
+		return topic
+	}
+	return "/" + topic
+}
+
+// match tells whether a topic is meant, and which field of its messages.
+func (t *echoTopic) match(topic string) (field string, ok bool) {
+	topic = absolute(topic)
+	switch {
+	case t.glob != nil:
+		ok = t.glob.MatchString(topic)
+	case topic == t.text:
+		ok = true
+	default:
+		field, ok = strings.CutPrefix(t.text, topic+"/")
+		field = strings.ReplaceAll(field, "/", ".")
+	}
+	t.seen = t.seen || ok
+	return field, ok
+}
+
+// unseen says what kept a topic from being shown, if it is not that no message was
+// recorded.
+func (t *echoTopic) unseen() string {
+	switch {
+	case t.shown:
+		return ""
+	case t.noField != nil:
+		return t.noField.Error()
+	case !t.seen:
+		return printable(t.text) + ": no such topic"
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+)
+
+// pythonTimes is how stock's expressions, which are Python, write the time, and what
+// to write here.
+var pythonTimes = strings.NewReplacer(
+	"t.to_sec()", "t", "t.to_nsec()", "ns", "t.secs", "(ns / 1000000000 | int())", "t.nsecs", "(ns % 1000000000)",
+)
+
+// pythonHints tell what to write instead of Python.
+var pythonHints = []struct {
+	found *regexp.Regexp
+	write string
+}{
+	{regexp.MustCompile(`\b(True|False|None)\b`), "true, false and nil"},
+	{regexp.MustCompile(`\bm\._type\b`), "type for m._type"},
+	{regexp.MustCompile(`\.startswith\(`), `topic startsWith "x" for topic.startswith("x")`},
+	{regexp.MustCompile(`\.endswith\(`), `topic endsWith "x" for topic.endswith("x")`},
+	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
+	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
+	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
+	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
+}
+
+var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+
+// compileExpression compiles what stands in place of stock's Python. The common ways
+// of Python to look at the time are understood; for others an error tells what to
+// write.
+func compileExpression(text string) (*bagexpr.Program, error) {
+	var b strings.Builder
+	at := 0
+	for _, span := range literalRE.FindAllStringIndex(text, -1) {
+		b.WriteString(pythonTimes.Replace(text[at:span[0]]) + text[span[0]:span[1]])
+		at = span[1]
+	}
+	b.WriteString(pythonTimes.Replace(text[at:]))
+	p, err := bagexpr.Compile(b.String())
+	if err == nil {
+		return p, nil
+	}
+	code := literalRE.ReplaceAllString(text, `""`)
+	for _, h := range pythonHints {
+		if h.found.MatchString(code) {
+			return nil, fmt.Errorf("%w; this is not Python: write %s", oneLine(err), h.write)
+		}
+	}
+	return nil, oneLine(err)
+}
+
+// oneLine says what is wrong with an expression without showing it again.
+func oneLine(err error) error {
+	var bad *bagexpr.ExpressionError
+	switch {
+	case !errors.As(err, &bad):
+		if cause := errors.Unwrap(err); cause != nil { // without the topic
+			err = cause
+		}
+		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "bagexpr: "), "rosmsg: "))
+	case bad.Line > 0:
+		return fmt.Errorf("expression: %s, at column %d", bad.Reason, bad.Column)
+	}
+	return fmt.Errorf("expression: %s", bad.Reason)
+}
+
+// expressionFilter decides on messages for a copy. Those that it cannot decide on are
+// left out: an expression about one topic may make no sense for another. It tells the
+// first of each connection.
+type expressionFilter struct {
+	j         *job
+	input     string
+	program   *bagexpr.Program
+	told      map[*bagfmt.Connection]bool
+	decided   bool // on a message, at least
+	undecided uint64
+}
+
+func newExpressionFilter(j *job, input, text string) (*expressionFilter, error) {
+	p, err := compileExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	return &expressionFilter{j: j, input: input, program: p, told: make(map[*bagfmt.Connection]bool)}, nil
+}
+
+// keep is rebag.Options.Match.
+func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+	keep, err := f.program.Keep(c, m)
+	if err == nil {
+		f.decided = true
+		return keep, nil
+	}
+	f.undecided++
+	if !f.told[c] {
+		f.told[c] = true
+		f.j.lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", printable(c.Topic), oneLine(err)))
+	}
+	return false, nil
+}
+
+// errUndecided says that a result would be of no use.
+var errUndecided = errors.New("not written: the expression cannot be evaluated for any message")
+
+// finish tells how much could not be decided on. If that is every message, the
+// result is refused.
+func (f *expressionFilter) finish() error {
+	f.tellMissing()
+	switch {
+	case f.undecided == 0:
+	case !f.decided:
+		return errUndecided
+	default:
+		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", printable(f.input), counted(f.undecided))
+	}
+	return nil
+}
+
+// tellMissing names fields of the expression that no message had.
+func (f *expressionFilter) tellMissing() {
+	for _, s := range f.program.Missing() {
+		f.j.complain("expression: %s", s)
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+type filterFlags struct {
+	jobFlags
+	packFlags
+	selectFlags
+	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true; the same as the third argument."`
+	In   string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
+	Out  string `arg:"" name:"out" completion-predictor:"file" help:"File to write; MCAP if it ends in .mcap; - is standard output."`
+	Last string `arg:"" name:"expr" optional:"" help:"Expression over topic, type, t and m, the message."`
+}
+
+// Help is the long help.
+func (filterFlags) Help() string {
+	return `What all options and the expression admit is copied. Patterns, times and the
+expression go by the names in IN, before --rename.
+
+The expression may use topic, type, callerid, t (seconds), ns (nanoseconds) and the
+fields of the message, and has ==, <, and, or, not, in, matches, contains, len, any, all:
+
+  gobag filter in.bag out.bag 'topic == "/odom" and m.twist.twist.linear.x > 0.5'
+  gobag filter in.bag out.bag 'topic startsWith "/cam" or any(m.transforms, #.child_frame_id == "base")'
+
+A message without a field that is asked for is left out. m?.field ?? 0 gives 0 instead.
+So is one for which the expression makes no sense, as a text compared with a number:
+such are counted, and the exit code is 3.`
+}
+
+// Run filters one bag.
+func (f *filterFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, f.jobFlags)
+	if f.Expr != "" && f.Last != "" {
+		return errors.New("the expression is given twice, as an argument and with --expr")
+	}
+	if err := notInput(f.Out, []string{f.In}); err != nil {
+		return j.failed(f.Out, err)
+	}
+	in, err := j.openSources([]string{f.In})
+	if err != nil {
+		return err
+	}
+	defer closeSources(in)
+	var reader *bagfmt.Reader
+	if in[0].bag != nil {
+		reader = in[0].bag.Reader
+	}
+	o, err := f.options(reader)
+	if err != nil {
+		return err
+	}
+	if reader != nil {
+		for _, asked := range f.idle(reader) {
+			j.complain("%s: nothing there matches %s", printable(f.In), asked)
+		}
+	}
+	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}
+	if text := f.Expr + f.Last; text != "" {
+		e, err := newExpressionFilter(j, in[0].path, text)
+		if err != nil {
+			return err
+		}
+		p.options.Match, p.finish = e.keep, e.finish
+	}
+	return j.rewrite(p)
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// places gives the new versions of the bags of one command their places: in another
+// directory under the same name, or in the place of the original, which then becomes
+// NAME.orig.bag, as with rosbag compress, decompress and reindex. Whatever the user
+// forces, no place is a file that the command reads or has written.
+type places struct {
+	j      *job
+	dir    string
+	inputs []input
+	made   []string // results
+}
+
+// input is a bag as it was when the command started.
+type input struct {
+	path   string
+	st     os.FileInfo
+	placed bool
+}
+
+// newPlaces makes the places for the bags of a command; dir is that of --output-dir.
+func newPlaces(j *job, paths []string, dir string) *places {
+	a := &places{j: j, dir: dir}
+	for _, path := range paths {
+		if st, err := os.Stat(path); err == nil { // opening it tells the error
+			a.inputs = append(a.inputs, input{path: path, st: st})
+		}
+	}
+	return a
+}
+
+// placement is the place of a new version.
+type placement struct {
+	*pendingFile
+	original os.FileInfo
+	backup   string // empty: the original stays
+	kept     bool   // the original has the name of the backup, too, since a run that ended between the two
+	replaces bool   // there is another backup, and the user wants it overwritten
+	places   *places
+}
+
+// place makes the file for the new version of path. It has the permissions of the
+// original.
+func (a *places) place(path string) (*placement, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, explain(err)
+	}
+	if err := a.once(path); err != nil {
+		return nil, err
+	}
+	p := &placement{original: st, places: a}
+	to, force := path, a.j.Force
+	switch same, err := a.inPlace(path); {
+	case err != nil:
+		return nil, err
+	case same:
+		err, force = p.findBackup(path, st), true
+		if err != nil {
+			return nil, err
+		}
+	default:
+		to = filepath.Join(a.dir, filepath.Base(path))
+		if err := a.free(to); err != nil {
+			return nil, err
+		}
+	}
+	if p.pendingFile, err = createFile(to, force); err != nil {
+		return nil, fmt.Errorf("%s: %w", printable(to), err)
+	}
+	if err := p.Chmod(st.Mode().Perm()); err != nil {
+		p.Abort()
+		return nil, explain(err)
+	}
+	return p, nil
+}
+
+// once refuses a file that was there before under this or another name: what has its
+// name now is the result, which is not to become the backup.
+func (a *places) once(path string) error {
+	for i := range a.inputs {
+		x := &a.inputs[i]
+		if x.path != path {
+			continue
+		}
+		for _, y := range a.inputs {
+			if y.placed && os.SameFile(x.st, y.st) {
+				return fmt.Errorf("skipped: is the same file as %s, which was done before", printable(y.path))
+			}
+		}
+		x.placed = true
+		return nil
+	}
+	return nil
+}
+
+// inPlace reports whether the new version of path gets its name.
+func (a *places) inPlace(path string) (bool, error) {
+	if a.dir == "" {
+		return true, nil
+	}
+	to, err := os.Stat(a.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("%s: no such directory; make it first", printable(a.dir))
+	case err != nil:
+		return false, fmt.Errorf("%s: %w", printable(a.dir), explain(err))
+	}
+	from, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return false, explain(err)
+	}
+	return os.SameFile(from, to), nil
+}
+
+// free refuses a file that is an input or a result.
+func (a *places) free(to string) error {
+	st, err := os.Stat(to)
+	if err != nil {
+		return nil //nolint:nilerr // what does not exist is neither
+	}
+	for _, x := range a.inputs {
+		if os.SameFile(x.st, st) {
+			return fmt.Errorf("skipped: %s is an input, too, and would be overwritten", printable(to))
+		}
+	}
+	for _, path := range a.made {
+		if other, err := os.Stat(path); err == nil && os.SameFile(other, st) {
+			return fmt.Errorf("skipped: %s was written for another bag just now", printable(to))
+		}
+	}
+	return nil
+}
+
+// findBackup finds the name of the backup of path.
+func (p *placement) findBackup(path string, st os.FileInfo) error {
+	ext := filepath.Ext(path)
+	p.backup = strings.TrimSuffix(path, ext) + ".orig" + ext
+	there, err := os.Lstat(p.backup)
+	if err != nil {
+		return nil //nolint:nilerr // keepOriginal tells any error but that there is none
+	}
+	if p.kept = os.SameFile(there, st); p.kept { // not a link that leads to path
+		return nil
+	}
+	if !p.places.j.Force {
+		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", printable(p.backup))
+	}
+	p.replaces = true
+	return p.places.free(p.backup)
+}
+
+// Commit makes the new version durable and gives both files their names. At any
+// moment path is a whole bag, the old or the new one, unless the file system knows no
+// links: then it is missing for a moment, between the two names of the original.
+func (p *placement) Commit() error {
+	switch now, err := os.Stat(p.path); {
+	case p.backup == "":
+	case err != nil:
+		p.Abort()
+		return explain(err)
+	case !os.SameFile(now, p.original) || now.Size() != p.original.Size() || !now.ModTime().Equal(p.original.ModTime()):
+		p.Abort()
+		return errors.New("was changed meanwhile, perhaps by a recorder; it is left as it is")
+	default:
+		if err := p.keepOriginal(); err != nil {
+			p.Abort()
+			return fmt.Errorf("backup %s: %w", printable(p.backup), explain(err))
+		}
+	}
+	if err := p.pendingFile.Commit(); err != nil {
+		p.restore()
+		return err
+	}
+	p.places.made = append(p.places.made, p.path)
+	return nil
+}
+
+// keepOriginal gives the original the name of the backup, and makes that durable.
+func (p *placement) keepOriginal() error {
+	if err := p.Sync(); err != nil || p.kept { // before anything changes
+		return err
+	}
+	err := p.link()
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system knows no links, or not for us
+		if _, taken := os.Lstat(p.backup); taken == nil && !p.replaces {
+			return err
+		}
+		err = os.Rename(p.path, p.backup)
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(p.backup))
+}
+
+// link makes the backup a second name of the original. It overwrites what was
+// there when place was called, if that is wanted, but nothing else.
+func (p *placement) link() error {
+	if !p.replaces {
+		return os.Link(p.path, p.backup)
+	}
+	temp := p.backup + "." + rand.Text()[:8] + ".tmp"
+	err := os.Link(p.path, temp)
+	if err == nil {
+		if err = os.Rename(temp, p.backup); err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}
+	return err
+}
+
+// restore undoes keepOriginal if the new version did not get its name.
+func (p *placement) restore() {
+	if p.backup == "" || p.kept {
+		return
+	}
+	switch now, err := os.Stat(p.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		_ = os.Rename(p.backup, p.path) // else it stays the backup
+	case err == nil && os.SameFile(now, p.original):
+		_ = os.Remove(p.backup) // a second name
+	}
+}

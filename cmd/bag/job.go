@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// jobFlags are the options of every command that writes files.
+type jobFlags struct {
+	Force bool `short:"f" help:"Overwrite files that exist."`
+	Quiet bool `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
+}
+
+// job is the run of a command that may take long: it can be interrupted, shows how
+// far it is, and remembers whether something was lost.
+type job struct {
+	output
+	jobFlags
+	ctx   context.Context //nolint:containedctx // a job is one call of Run, whose ctx this is
+	meter *meter
+	lossy bool
+	told  map[string]int // damage by path
+}
+
+// maxTold is how much damage of a file is told in full.
+const maxTold = 20
+
+// newJob starts a job.
+func newJob(ctx context.Context, out output, f jobFlags) *job {
+	return &job{output: out, jobFlags: f, ctx: ctx, meter: newMeter(out.stderr, f.Quiet)}
+}
+
+// say writes a line about what was done to standard error, unless --quiet is given.
+func (j *job) say(format string, args ...any) {
+	if !j.Quiet {
+		j.meter.clear()
+		_, _ = fmt.Fprintln(j.stderr, oneHarmlessLine(fmt.Sprintf(format, args...))) // nowhere is left to report to
+	}
+}
+
+// lost tells about damage of a file. The job will end with errLossy.
+func (j *job) lost(path string, err error) {
+	j.lossy = true
+	if j.told == nil {
+		j.told = make(map[string]int)
+	}
+	if j.told[path]++; j.told[path] <= maxTold {
+		j.meter.hide()
+		j.complain("%s: %v", printable(path), explain(err))
+	}
+}
+
+// failed tells that a file could not be handled at all, and returns errReported.
+// An interrupted job is not told for each file, nor is a reader who went away.
+func (j *job) failed(path string, err error) error {
+	j.meter.clear()
+	if errors.Is(err, context.Canceled) || errors.Is(err, errReported) || errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	j.complain("%s: %v", printable(path), err)
+	return errReported
+}
+
+// done ends the progress bar and returns errLossy if something was lost.
+func (j *job) done() error {
+	j.meter.clear()
+	for _, path := range slices.Sorted(maps.Keys(j.told)) {
+		if more := j.told[path] - maxTold; more > 0 {
+			j.complain("%s: damaged in %d more places; gobag check lists them", printable(path), more)
+		}
+	}
+	if j.lossy {
+		return errLossy
+	}
+	return nil
+}
+
+// open opens a bag. Reading it moves the progress bar and ends with the job's
+// context. What opening found damaged has been told.
+func (j *job) open(path string) (*bag, error) {
+	j.meter.clear()
+	b, err := openBagThrough(path, func(f *os.File, size int64) io.ReaderAt {
+		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(path), size: size}
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.meter.clear() // of a scan
+	for _, damage := range b.Damage() {
+		if !errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
+			j.lost(path, damage)
+		}
+	}
+	return b, nil
+}
+
+// meteredFile reads a file for a job.
+type meteredFile struct {
+	j     *job
+	f     *os.File
+	title string
+	size  int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := m.j.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := m.f.ReadAt(p, off)
+	m.j.meter.add(int64(n), m.title, m.size)
+	return n, err
+}
+
+// isTerminal reports whether a stream is one.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

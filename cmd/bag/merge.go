@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+)
+
+type mergeFlags struct {
+	jobFlags
+	packFlags
+	Output string   `short:"o" required:"" placeholder:"OUT" completion-predictor:"file" help:"File to write; MCAP if it ends in .mcap; - is standard output."`
+	Bags   []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version, in any order; directories stand for the bags in them, - is standard input."`
+}
+
+// Help is the long help.
+func (mergeFlags) Help() string {
+	return `The messages of all bags go into one, by time; of equal times those of the bag that
+was named first come first. Publishers with the same topic and the same connection
+header become one connection; others stay apart.`
+}
+
+// Run merges bags.
+func (f *mergeFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, f.jobFlags)
+	paths, err := expand(f.Bags)
+	if err != nil {
+		return err
+	}
+	if err := notInput(f.Output, paths); err != nil {
+		return j.failed(f.Output, err)
+	}
+	in, err := j.openSources(paths)
+	if err != nil {
+		return err
+	}
+	defer closeSources(in)
+	return j.rewrite(plan{inputs: in, out: f.Output, mcap: wantsMCAP("", f.Output), pack: f.packFlags})
+}

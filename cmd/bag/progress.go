@@ -1,0 +1,117 @@
+package main
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+const (
+	meterDelay = 500 * time.Millisecond // work that is done before needs no bar
+	meterPace  = 100 * time.Millisecond // between two drawings
+)
+
+// meter draws a progress bar: percent, bytes per second and the time that is left.
+// It draws on terminals only. It may be moved by several goroutines.
+type meter struct {
+	mu    sync.Mutex
+	w     io.Writer // nil: draw nothing
+	bar   *progressbar.ProgressBar
+	title string // of the work that the bytes belong to
+	total int64  // of it, 0 if unknown
+	done  int64
+	begun time.Time
+	drawn time.Time
+}
+
+// newMeter draws on w if that is a terminal and quiet is not set.
+func newMeter(w io.Writer, quiet bool) *meter {
+	if quiet || !isTerminal(w) {
+		return &meter{}
+	}
+	return &meter{w: w}
+}
+
+// begin says what the next bytes belong to, whatever add is told.
+func (m *meter) begin(title string, total int64) {
+	m.clear()
+	if m.w != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.title, m.total, m.done, m.begun = title, total, 0, time.Now()
+	}
+}
+
+// add counts n bytes. If no work has begun they begin one, of this title and size.
+func (m *meter) add(n int64, title string, total int64) {
+	if m.w == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := time.Now()
+	if m.begun.IsZero() {
+		m.title, m.total, m.done, m.begun = title, total, 0, now
+	}
+	m.done += n
+	if now.Sub(m.begun) < meterDelay || now.Sub(m.drawn) < meterPace {
+		return
+	}
+	m.drawn = now
+	m.draw()
+}
+
+// draw shows the bar as it is. A file may be read more than once.
+func (m *meter) draw() {
+	if m.total <= 0 {
+		return
+	}
+	if m.bar == nil {
+		m.bar = progressbar.NewOptions64(m.total,
+			progressbar.OptionSetWriter(m.w),
+			progressbar.OptionSetDescription(shortened(m.title)),
+			progressbar.OptionShowBytes(true),
+			progressbar.OptionShowTotalBytes(true),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(true),
+		)
+	}
+	_ = m.bar.Set64(min(m.done, m.total-1)) // a bar that cannot be drawn stops nothing
+}
+
+// clear ends the work and removes its bar.
+func (m *meter) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.erase()
+	m.bar, m.begun = nil, time.Time{}
+}
+
+// hide removes the bar until it is drawn again, so that a line can be written.
+func (m *meter) hide() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.erase()
+}
+
+func (m *meter) erase() {
+	if m.bar != nil {
+		_ = m.bar.Clear() // as above
+	}
+}
+
+// titleRunes is what fits beside the bar in 80 columns.
+const titleRunes = 28
+
+// shortened makes a title fit, by its end: there is the name of the file.
+func shortened(title string) string {
+	r := []rune(printable(title))
+	if len(r) <= titleRunes {
+		return string(r)
+	}
+	return "..." + string(r[len(r)-titleRunes+3:])
+}

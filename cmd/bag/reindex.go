@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+type reindexFlags struct {
+	Force     bool     `short:"f" help:"Overwrite the backup, or with --output-dir the result of that name."`
+	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; what is lost is told anyway."`
+	OutputDir string   `name:"output-dir" placeholder:"DIR" completion-predictor:"dir" help:"Write to this directory and leave the input alone."`
+	Bags      []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version, whole or not; directories stand for the bags in them."`
+}
+
+// Help is the long help.
+func (reindexFlags) Help() string {
+	return `Makes whole bags of what is good in bags that were not closed, are cut or damaged, or are
+of an old version. It keeps every message that is wholly in the file, also those behind
+damage and of the chunk that was open when the recorder died, but none that a checksum
+proves wrong.
+
+Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag (NAME.bag.active becomes
+NAME.bag.orig.active) and the new version gets its name when it is complete and on the
+disk. A bag that has such a backup already is skipped. A whole bag is indexed again.
+
+Exit code 3 says that messages were lost, or may have been; each place is told.`
+}
+
+// Run reindexes bags. A bag that cannot be done does not keep the others from being
+// done.
+func (f *reindexFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
+	paths, err := expand(f.Bags)
+	if err != nil {
+		return err
+	}
+	places := newPlaces(j, paths, f.OutputDir)
+	var failed error
+	for _, path := range paths {
+		if err := f.one(j, places, path); err != nil {
+			failed = j.failed(path, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return errors.Join(failed, j.done())
+}
+
+func (f *reindexFlags) one(j *job, places *places, path string) error {
+	in, before, err := openRegular(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	p, err := places.place(path)
+	if err != nil {
+		return err
+	}
+	defer p.Abort()
+	rep, err := j.recover(in, before.Size(), p)
+	if err != nil {
+		return err
+	}
+	switch after, err := in.Stat(); {
+	case err != nil:
+		return explain(err)
+	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
+		return errors.New("is still being written; reindex it when its recorder has ended")
+	case rep.Messages == 0 && rep.Lossy():
+		j.tell(path, &rep)
+		return errors.New("no message can be read; it is left as it was")
+	}
+	if err := p.Commit(); err != nil {
+		return err
+	}
+	j.tell(path, &rep)
+	if p.backup != "" {
+		j.say("%s: %s; the original is %s", printable(p.path), kept(&rep), printable(p.backup))
+	} else {
+		j.say("%s: %s", printable(p.path), kept(&rep))
+	}
+	return nil
+}
+
+// openRegular opens a file that is one.
+func openRegular(path string) (*os.File, os.FileInfo, error) {
+	st, err := os.Stat(path) // before opening: that would wait for the writer of a FIFO
+	switch {
+	case err != nil:
+		return nil, nil, explain(err)
+	case !st.Mode().IsRegular():
+		return nil, nil, errors.New("is not a regular file; copy the bag to one")
+	}
+	f, err := os.Open(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, nil, explain(err)
+	}
+	if st, err = f.Stat(); err != nil {
+		return nil, nil, errors.Join(explain(err), f.Close())
+	}
+	return f, st, nil
+}
+
+// recover writes what is good of a bag of size bytes to p.
+func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, error) {
+	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
+	if err != nil {
+		return bagfmt.Recovery{}, explain(err)
+	}
+	title, done := "Reindexing "+p.path, int64(0)
+	j.meter.begin(title, size)
+	defer j.meter.clear()
+	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{Workers: workers(), Progress: func(at int64) error {
+		j.meter.add(at-done, title, size)
+		done = at
+		return j.ctx.Err()
+	}})
+	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
+		err = e
+	}
+	if err != nil {
+		return rep, explain(err)
+	}
+	return rep, nil
+}
+
+// tell tells what was lost of a bag, and what was damaged without loss.
+func (j *job) tell(path string, r *bagfmt.Recovery) {
+	for n, err := range r.Repairs {
+		if n == maxTold {
+			j.say("%s: repaired in %d more places", printable(path), len(r.Repairs)-n)
+			break
+		}
+		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
+			j.say("%s: repaired: %s", printable(path), strings.TrimPrefix(explain(err).Error(), "damaged: "))
+		}
+	}
+	var told uint64
+	for _, s := range r.Skipped {
+		what := explain(s.Err).Error()
+		if s.Bytes > 0 {
+			what += fmt.Sprintf("; bytes %d to %d are left out", s.Offset, s.Offset+s.Bytes-1)
+		}
+		if s.Trailing {
+			j.say("%s: %s", printable(path), what)
+			continue
+		}
+		if s.Dropped > 0 {
+			told += s.Dropped
+			what += fmt.Sprintf("; lost: %s", messages(s.Dropped))
+		}
+		j.lost(path, errors.New(what))
+	}
+	if r.Dropped > told {
+		j.lost(path, fmt.Errorf("the index knows of %s more that cannot be found", messages(r.Dropped-told)))
+	}
+	if r.Lossy() {
+		j.lossy = true
+	}
+}
+
+// kept says what is in the new version of a bag.
+func kept(r *bagfmt.Recovery) string {
+	s := fmt.Sprintf("kept %s", messages(r.Messages))
+	switch {
+	case r.Dropped > 0:
+		s += fmt.Sprintf(", lost %d or more", r.Dropped)
+	case r.Lossy():
+		s += ", and how many are lost cannot be told"
+	}
+	if r.Repeated > 0 {
+		s += fmt.Sprintf(", left out %d chunks that were there twice", r.Repeated)
+	}
+	return s
+}
+
+func messages(n uint64) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
+}

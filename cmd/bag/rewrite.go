@@ -1,0 +1,321 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+// packFlags say how the output is stored.
+type packFlags struct {
+	Compression string `enum:",none,lz4,bz2,zstd" default:"" placeholder:"KIND" help:"Compress chunks with none, lz4 or bz2; in MCAP with none, lz4 or zstd. Default: as the input, zstd in MCAP."`
+	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KB" help:"Size of a chunk before compression (${default})."`
+}
+
+// writerOptions returns the options of a bag made from inputs.
+func (f packFlags) writerOptions(inputs []*source) (bagfmt.WriterOptions, error) {
+	o := bagfmt.WriterOptions{Compression: bagfmt.Compression(f.Compression), Workers: workers()}
+	switch f.Compression {
+	case "zstd":
+		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
+	case "":
+		o.Compression = usualCompression(inputs)
+	}
+	var err error
+	o.ChunkBytes, err = f.chunkBytes()
+	return o, err
+}
+
+// newMCAP starts an MCAP file.
+func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
+	if f.Compression == "bz2" {
+		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
+	}
+	chunk, err := f.chunkBytes()
+	if err != nil {
+		return nil, err
+	}
+	return rebag.NewMCAP(w, f.Compression, chunk)
+}
+
+// maxChunkKB is 1 GiB: what is larger, readers need not accept.
+const maxChunkKB = 1 << 20
+
+func (f packFlags) chunkBytes() (int, error) {
+	if f.ChunkSize < 0 || f.ChunkSize > maxChunkKB {
+		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", f.ChunkSize, maxChunkKB)
+	}
+	return max(f.ChunkSize*1024, 1), nil
+}
+
+// usualCompression is that of most chunks of inputs.
+func usualCompression(inputs []*source) bagfmt.Compression {
+	count := make(map[bagfmt.Compression]int)
+	best := bagfmt.CompressionNone
+	for _, in := range inputs {
+		if in.bag == nil || in.bag.Version() != "2.0" {
+			continue
+		}
+		chunks := len(in.bag.Chunks())
+		for n := range min(chunks, 100) { // the first ones tell
+			h, err := in.bag.ChunkHeader(n)
+			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
+				continue
+			}
+			count[h.Compression]++
+			if count[h.Compression] > count[best] {
+				best = h.Compression
+			}
+		}
+	}
+	return best
+}
+
+// workers is how many chunks are unpacked, and packed, at the same time.
+func workers() int { return min(runtime.GOMAXPROCS(0), 64) }
+
+// source is an open input: a file, or standard input.
+type source struct {
+	path string
+	bag  *bag
+	pipe *bagfmt.Scanner
+	size int64
+	file io.Closer
+}
+
+// openSource opens the bag that path names; "-" is standard input.
+func (j *job) openSource(path string) (*source, error) {
+	if path != "-" {
+		b, err := j.open(path)
+		if err != nil {
+			return nil, err
+		}
+		return &source{path: path, bag: b, size: b.Size(), file: b}, nil
+	}
+	if isTerminal(j.stdin) {
+		return nil, errors.New("standard input is a terminal; send a bag into it")
+	}
+	r := interruptible(j.ctx, j.stdin)
+	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{FutureVersion: true, Reuse: true})
+	if err != nil {
+		return nil, errors.Join(explain(err), r.Close())
+	}
+	return &source{path: "standard input", pipe: s, file: &pipe{r, s}}, nil
+}
+
+// pipe is standard input and who reads it.
+type pipe struct {
+	io.ReadCloser
+	scanner *bagfmt.Scanner
+}
+
+// Close ends both: first the input, which the scanner may be waiting for.
+func (p *pipe) Close() error {
+	err := p.ReadCloser.Close()
+	p.scanner.Close()
+	return err
+}
+
+// elapsed reports whether times count from the start of the recording.
+func (s *source) elapsed() bool {
+	if s.bag != nil {
+		return s.bag.Elapsed()
+	}
+	return s.pipe.Elapsed()
+}
+
+// openSources opens all inputs, or none.
+func (j *job) openSources(paths []string) ([]*source, error) {
+	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
+		return nil, errors.New("standard input can be read only once")
+	}
+	var all []*source
+	for _, path := range paths {
+		s, err := j.openSource(path)
+		if err != nil {
+			closeSources(all)
+			return nil, j.failed(path, err)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func closeSources(all []*source) {
+	for _, s := range all {
+		_ = s.file.Close() // only read from
+	}
+}
+
+// notInput refuses an output that is one of the inputs, by whatever name.
+func notInput(out string, inputs []string) error {
+	st, err := os.Stat(out)
+	if err != nil {
+		return nil //nolint:nilerr // what does not exist is no input
+	}
+	for _, in := range inputs {
+		if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
+			return errors.New("is an input too; write to another file")
+		}
+	}
+	return nil
+}
+
+// copyInto rewrites inputs into sink, with the progress bar moving. Its errors are
+// about the output, in words for people: those of inputs are told and not returned.
+func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.Options) (rebag.Summary, error) {
+	var list []rebag.Input
+	var total int64
+	for _, s := range inputs {
+		in := rebag.Input{Name: s.path, Scanner: s.pipe}
+		if s.bag != nil {
+			in.Reader = s.bag.Reader
+		}
+		list = append(list, in)
+		total += s.size
+	}
+	o.Workers = workers()
+	o.Damaged = j.damaged
+	j.meter.begin(title, total)
+	sum, err := rebag.Copy(list, o, sink)
+	j.meter.clear()
+	if j.ctx.Err() != nil {
+		err = j.ctx.Err()
+	}
+	if err != nil {
+		err = explain(err)
+	}
+	return sum, err
+}
+
+// damaged tells about damage of an input, and whether to go on.
+func (j *job) damaged(input string, err error) error {
+	if j.ctx.Err() != nil {
+		return j.ctx.Err()
+	}
+	j.lost(input, err)
+	return nil
+}
+
+// plan is what rewrite does.
+type plan struct {
+	inputs  []*source
+	out     string
+	mcap    bool // and not a bag
+	pack    packFlags
+	options rebag.Options
+	finish  func() error // may refuse the result before it gets its name; nil accepts it
+}
+
+// rewrite copies inputs into one output.
+func (j *job) rewrite(p plan) error {
+	t, err := j.create(p.out)
+	if err != nil {
+		return j.failed(p.out, err)
+	}
+	defer t.abort()
+	sink, err := p.sink(t.w)
+	if err != nil {
+		return err
+	}
+	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.out), p.inputs, p.options)
+	if err == nil && p.finish != nil {
+		err = p.finish()
+	}
+	if err == nil {
+		err = t.commit()
+	}
+	if err != nil {
+		return j.failed(p.out, err)
+	}
+	out := p.out
+	if out == "-" {
+		out = "standard output"
+	}
+	for _, in := range p.inputs {
+		if in.elapsed() {
+			j.say("%s: times count from the start of the recording, as in %s", printable(out), printable(in.path))
+		}
+	}
+	if types := undefined(p.inputs); p.mcap && len(types) > 0 {
+		j.say("%s: no reader can tell the fields of %s: the bag has no definition", printable(out), strings.Join(types, ", "))
+	}
+	j.say("%s: %s", printable(out), counted(sum.Messages))
+	return j.done()
+}
+
+// emptyMD5 is the md5sum of types without fields: their definition is empty.
+const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
+
+// undefined lists types that the inputs have no definition of, for MCAP: readers of
+// bags may know types by their md5sum.
+func undefined(inputs []*source) []string {
+	var types []string
+	for _, in := range inputs {
+		if in.bag == nil {
+			continue
+		}
+		for _, c := range in.bag.Connections() {
+			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != emptyMD5 && h.Type() != "std_msgs/Empty" {
+				types = append(types, h.Type())
+			}
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// sink starts the output.
+func (p *plan) sink(w io.Writer) (rebag.Sink, error) {
+	if p.mcap {
+		return p.pack.newMCAP(w)
+	}
+	o, err := p.pack.writerOptions(p.inputs)
+	if err != nil {
+		return nil, err
+	}
+	return rebag.NewBag(w, o)
+}
+
+// counted says how many messages.
+func counted(messages uint64) string { return several(messages, "message") }
+
+// several counts things.
+func several[N int | uint64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// wantsMCAP reports whether the output is to be MCAP: by the format that was asked
+// for, or by the name.
+func wantsMCAP(to, out string) bool {
+	return to == "mcap" || to == "" && strings.HasSuffix(out, ".mcap")
+}
+
+// interruptible ends reading r with ctx, or with Close. A read that is under way is
+// left alone then; it ends with the process.
+func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
+	pr, pw := io.Pipe()
+	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
+	// owner: the command; ends with r, or with the first read after ctx or Close.
+	go func() {
+		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, pipeBytes))
+		_ = pw.CloseWithError(err) // never fails
+		stop()
+	}()
+	return pr
+}
+
+// pipeBytes is read from a pipe at once.
+const pipeBytes = 256 << 10

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+// selectFlags say which messages are wanted.
+type selectFlags struct {
+	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next three."`
+	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
+	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
+	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
+	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
+	Start    string   `short:"s" placeholder:"TIME" help:"Leave out messages before: seconds since 1970 as in info, 2026-11-21T10:00:00Z, +10s after the start or -5s before the end."`
+	End      string   `short:"u" placeholder:"TIME" help:"Leave out messages after; as --start."`
+	Rename   []string `sep:"none" placeholder:"/A:=/B" help:"Give a topic another name. May be repeated."`
+}
+
+// options translates the flags. bag tells the times that relative ones refer to;
+// nil if they are not known beforehand.
+func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {
+	var o rebag.Options
+	var err error
+	if o.Keep, err = f.keep(); err != nil {
+		return o, err
+	}
+	if o.Rename, err = renames(f.Rename); err != nil {
+		return o, err
+	}
+	if o.Start, err = bagTime("--start", f.Start, bag); err != nil {
+		return o, err
+	}
+	if o.End, err = bagTime("--end", f.End, bag); err != nil {
+		return o, err
+	}
+	switch {
+	case f.End == "":
+	case o.End.IsZero(): // would mean no end
+		return o, fmt.Errorf("--end %s: is time 0; nothing is recorded before it", f.End)
+	case o.End.Before(o.Start):
+		return o, fmt.Errorf("--end %s is before --start %s", o.End, o.Start)
+	}
+	return o, nil
+}
+
+// idle names what the user asks for and bag has nothing of.
+func (f *selectFlags) idle(bag *bagfmt.Reader) []string {
+	var all []string
+	for _, asked := range []struct {
+		flag string
+		list []string
+		name func(*bagfmt.Connection) string
+	}{
+		{"--topic", f.Topic, topicOf},
+		{"--exclude", f.Exclude, topicOf},
+		{"--type", f.Type, func(c *bagfmt.Connection) string { return c.Header.Type() }},
+		{"--callerid", f.CallerID, func(c *bagfmt.Connection) string { return c.Header.CallerID() }},
+	} {
+		for _, p := range asked.list {
+			re, err := anyOf([]string{p}, f.Regex)
+			if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return re.MatchString(asked.name(c)) }) {
+				all = append(all, asked.flag+" "+p)
+			}
+		}
+	}
+	for _, r := range f.Rename {
+		from, _, _ := strings.Cut(r, ":=")
+		if !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return c.Topic == from }) {
+			all = append(all, "--rename "+r)
+		}
+	}
+	return all
+}
+
+func topicOf(c *bagfmt.Connection) string { return c.Topic }
+
+// keep returns the choice of connections, nil for all.
+func (f *selectFlags) keep() (func(*bagfmt.Connection) bool, error) {
+	var all [4]*regexp.Regexp
+	for i, p := range [4]struct {
+		flag string
+		list []string
+	}{{"--topic", f.Topic}, {"--exclude", f.Exclude}, {"--type", f.Type}, {"--callerid", f.CallerID}} {
+		re, err := anyOf(p.list, f.Regex)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.flag, err)
+		}
+		all[i] = re
+	}
+	if all == [4]*regexp.Regexp{} {
+		return nil, nil //nolint:nilnil // nil keeps all
+	}
+	topic, exclude, kind, caller := all[0], all[1], all[2], all[3]
+	return func(c *bagfmt.Connection) bool {
+		return (topic == nil || topic.MatchString(c.Topic)) &&
+			(exclude == nil || !exclude.MatchString(c.Topic)) &&
+			(kind == nil || kind.MatchString(c.Header.Type())) &&
+			(caller == nil || caller.MatchString(c.Header.CallerID()))
+	}, nil
+}
+
+// anyOf matches names that one of patterns matches wholly, nil if there are none.
+func anyOf(patterns []string, isRegex bool) (*regexp.Regexp, error) {
+	if len(patterns) == 0 {
+		return nil, nil //nolint:nilnil // nil means that the user does not care
+	}
+	var parts []string
+	for _, p := range patterns {
+		if isRegex {
+			if _, err := regexp.Compile(p); err != nil { // alone, so that the error shows what the user wrote
+				return nil, err
+			}
+		} else {
+			p = strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(p))
+		}
+		parts = append(parts, "(?:"+p+")")
+	}
+	return regexp.Compile("^(?s:" + strings.Join(parts, "|") + ")$")
+}
+
+// renames parses /a:=/b, as on the command line of a node.
+func renames(list []string) (map[string]string, error) {
+	m := make(map[string]string, len(list))
+	for _, r := range list {
+		from, to, ok := strings.Cut(r, ":=")
+		if !ok || from == "" || to == "" {
+			return nil, fmt.Errorf("--rename %s: write /old:=/new", r)
+		}
+		m[from] = to
+	}
+	return m, nil
+}
+
+// bagTime parses a time for a flag. Empty is the zero Time.
+func bagTime(flag, s string, bag *bagfmt.Reader) (bagfmt.Time, error) {
+	switch {
+	case s == "":
+		return bagfmt.Time{}, nil
+	case s[0] == '+' || s[0] == '-':
+		d, err := duration(s[1:])
+		if err != nil {
+			return bagfmt.Time{}, fmt.Errorf("%s %s: write for example +90s or -1.5m", flag, s)
+		}
+		if bag == nil {
+			return bagfmt.Time{}, fmt.Errorf("%s %s: where a pipe starts and ends is not known; give an absolute time", flag, s)
+		}
+		if s[0] == '+' {
+			return bag.Start().Add(d), nil
+		}
+		return bag.End().Add(-d), nil
+	}
+	if t, err := seconds(s); err == nil {
+		return t, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return bagfmt.Time{}, fmt.Errorf("%s %s: write seconds as 1230660784.35, or 2026-11-21T10:00:00Z, +10s or -5s", flag, s)
+	}
+	return bagfmt.TimeOf(t), nil
+}
+
+// duration parses "10s", "1.5m" or, in seconds, "10".
+func duration(s string) (time.Duration, error) {
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return d, nil
+	}
+	t, err := seconds(s)
+	return t.Sub(bagfmt.Time{}), err
+}
+
+var errNotSeconds = errors.New("not a number of seconds")
+
+// seconds parses decimal seconds without losing digits.
+func seconds(s string) (bagfmt.Time, error) {
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || strings.ContainsAny(s, "/eExX_pP") || r.Sign() < 0 || r.Cmp(big.NewRat(math.MaxUint32, 1)) > 0 {
+		return bagfmt.Time{}, errNotSeconds
+	}
+	r.Mul(r, big.NewRat(int64(time.Second), 1))
+	ns := new(big.Int).Div(r.Num(), r.Denom()).Uint64()
+	return bagfmt.Time{Sec: uint32(ns / uint64(time.Second)), Nsec: uint32(ns % uint64(time.Second))}, nil
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+type splitFlags struct {
+	jobFlags
+	packFlags
+	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MB."`
+	Duration string `placeholder:"TIME" help:"Parts begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
+	Topic    bool   `help:"Each topic has a part of its own."`
+	In       string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
+	Prefix   string `arg:"" name:"prefix" optional:"" completion-predictor:"file" help:"Beginning of the names, or a directory for them. Default: IN without .bag."`
+}
+
+// Help is the long help.
+func (splitFlags) Help() string {
+	return `Give --size, --duration or both, or --topic. The parts are PREFIX_000.bag, PREFIX_001.bag and so on, by topic PREFIX_TOPIC.bag with _
+for each / in the topic. A part without messages is not made. Latched messages are
+only in the part of their time; they are not repeated. Parts that are complete when
+something fails stay.`
+}
+
+// cut translates the flags.
+func (f *splitFlags) cut() (rebag.Cut, error) {
+	c := rebag.Cut{Topic: f.Topic}
+	if others := f.Size != "" || f.Duration != ""; f.Topic == others {
+		return c, errors.New("say where to split: --size, --duration or both, or --topic")
+	}
+	var err error
+	if f.Size != "" {
+		if c.Bytes, err = size(f.Size); err != nil || c.Bytes <= 0 {
+			return c, fmt.Errorf("--size %s: write for example 500M or 2G", f.Size)
+		}
+	}
+	if f.Duration != "" {
+		if c.Duration, err = duration(f.Duration); err != nil || c.Duration < time.Millisecond {
+			return c, fmt.Errorf("--duration %s: write for example 90s, 5m or 1h", f.Duration)
+		}
+	}
+	return c, nil
+}
+
+// size parses a number of bytes with a binary unit; without one, of MiB, as rosbag
+// record does.
+func size(s string) (int64, error) {
+	shift := 20
+	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(s), "B"), "I")
+	if n := len(digits); n > 0 {
+		if unit := strings.IndexByte("KMGT", digits[n-1]); unit >= 0 {
+			shift = 10 * (unit + 1)
+			digits = digits[:n-1]
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, errors.New("not a size")
+	}
+	return n << shift, nil
+}
+
+// Run splits one bag.
+func (f *splitFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, f.jobFlags)
+	cut, err := f.cut()
+	if err != nil {
+		return err
+	}
+	prefix, err := f.prefix()
+	if err != nil {
+		return err
+	}
+	if err := f.vacant(prefix); err != nil {
+		return err
+	}
+	in, err := j.openSources([]string{f.In})
+	if err != nil {
+		return err
+	}
+	defer closeSources(in)
+	wo, err := f.writerOptions(in)
+	if err != nil {
+		return err
+	}
+	if f.Topic {
+		wo.Workers = 0 // one for each topic would be too many
+	}
+	p := &parts{j: j, prefix: prefix, input: f.In, options: wo, taken: make(map[string]bool)}
+	defer p.abort()
+	split := rebag.NewSplit(cut, p.open)
+	sum, err := j.copyInto(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
+	if err != nil {
+		return j.failed(prefix, err)
+	}
+	j.say("%s: %s in %s", printable(f.In), counted(sum.Messages), several(split.Count(), "part"))
+	return j.done()
+}
+
+// prefix returns what all names of parts begin with.
+func (f *splitFlags) prefix() (string, error) {
+	if f.Prefix != "" && !namesDir(f.Prefix) {
+		return f.Prefix, nil
+	}
+	if f.In == "-" {
+		return "", errors.New("standard input has no name; give a prefix for the parts")
+	}
+	own := strings.TrimSuffix(strings.TrimSuffix(f.In, ".active"), ".bag")
+	if f.Prefix == "" {
+		return own, nil
+	}
+	return filepath.Join(f.Prefix, filepath.Base(own)), nil
+}
+
+// namesDir reports whether a path is that of a directory, or looks so.
+func namesDir(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir() || os.IsPathSeparator(path[len(path)-1])
+}
+
+// vacant refuses to mix new parts with those of another run.
+func (f *splitFlags) vacant(prefix string) error {
+	entries, err := os.ReadDir(filepath.Dir(prefix))
+	if err != nil {
+		return fmt.Errorf("%s: %w", printable(filepath.Dir(prefix)), explain(err))
+	}
+	start := filepath.Base(prefix) + "_"
+	for _, e := range entries {
+		if name := e.Name(); !f.Force && strings.HasPrefix(name, start) && strings.HasSuffix(name, ".bag") {
+			return fmt.Errorf("%s exists and could be taken for a part; move it, choose another prefix, or use --force to overwrite parts",
+				printable(filepath.Join(filepath.Dir(prefix), name)))
+		}
+	}
+	return nil
+}
+
+// parts makes the files of a split.
+type parts struct {
+	j       *job
+	prefix  string
+	input   string
+	options bagfmt.WriterOptions
+	files   []*pendingFile
+	taken   map[string]bool
+}
+
+func (p *parts) open(number int, topic string) (*rebag.Part, error) {
+	path := p.name(number, topic)
+	if err := notInput(path, []string{p.input}); err != nil {
+		return nil, fmt.Errorf("%s %w", printable(path), err)
+	}
+	f, err := createFile(path, p.j.Force)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", printable(path), err)
+	}
+	p.files = append(p.files, f)
+	sink, err := rebag.NewBag(f.File, p.options)
+	if err != nil {
+		return nil, err
+	}
+	return &rebag.Part{Sink: sink, Size: sink.Size, Done: f.Commit}, nil
+}
+
+// name returns the file name of a part. Topics are untrusted: what a file name
+// cannot have becomes _.
+func (p *parts) name(number int, topic string) string {
+	if topic == "" {
+		return fmt.Sprintf("%s_%03d.bag", p.prefix, number)
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+			return r
+		}
+		return '_'
+	}, strings.TrimPrefix(topic, "/"))
+	plain = plain[:min(len(plain), 150)]
+	path := fmt.Sprintf("%s_%s.bag", p.prefix, plain)
+	for n := 2; p.taken[path]; n++ { // /a/b and /a_b
+		path = fmt.Sprintf("%s_%s_%d.bag", p.prefix, plain, n)
+	}
+	p.taken[path] = true
+	return path
+}
+
+// abort removes what is not complete.
+func (p *parts) abort() {
+	for _, f := range p.files {
+		f.Abort()
+	}
+}
