@@ -1,6 +1,6 @@
 // Package tcpros is a ROS 1 node that carries raw messages: it registers with a
-// master, subscribes to topics of any type and publishes topics of any type, and
-// never decodes what it carries.
+// master, subscribes to topics of any type and publishes topics of any type, offers
+// and calls services, and never decodes what it carries (std_srvs has codecs beside).
 //
 // What travels is a frame: <u32 little endian length><payload>, exactly as it
 // stands on a TCPROS connection and at the end of a message record in a bag.
@@ -11,6 +11,7 @@
 //
 // Goroutines: a Node owns its registrar, its two servers and one goroutine for
 // each Subscription; a Subscription owns one goroutine for each publisher; a
-// server owns two goroutines for each subscriber. All have ended when Node.Close
-// returns.
+// server owns two goroutines for each subscriber, and for each caller of a service.
+// All have ended when Node.Close returns, except those of service handlers that do
+// not return in time.
 package tcpros

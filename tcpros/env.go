@@ -41,6 +41,18 @@ func splitURI(uri string) (string, error) {
 	return u.Host, nil
 }
 
+// splitServiceURI returns the host and port of rosrpc://host:port.
+func splitServiceURI(uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return "", err
+	}
+	if u.Scheme != "rosrpc" || u.Hostname() == "" || u.Port() == "" {
+		return "", fmt.Errorf("registered as %q, not as rosrpc://host:port", clip(uri))
+	}
+	return u.Host, nil
+}
+
 // place is where a node listens and under which host others find it.
 type place struct {
 	host string // advertised

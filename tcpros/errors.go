@@ -26,6 +26,8 @@ var (
 	ErrUnresolved = errors.New("tcpros: host name not resolved")
 	// ErrStatus matches every *StatusError.
 	ErrStatus = errors.New("tcpros: call refused")
+	// ErrService matches every *ServiceError.
+	ErrService = errors.New("tcpros: refused by the service")
 	// ErrNotDrained matches every *DrainError.
 	ErrNotDrained = errors.New("tcpros: not every subscriber took all messages")
 )
@@ -146,6 +148,34 @@ func (e *CallError) Error() string {
 
 // Unwrap returns the cause.
 func (e *CallError) Unwrap() error { return e.Err }
+
+// ServiceError is the answer of a service that refused a call.
+type ServiceError struct {
+	Service string
+	Text    string
+}
+
+// Error implements error. The service's text is quoted: it may hold anything.
+func (e *ServiceError) Error() string {
+	return fmt.Sprintf("tcpros: service %s says %q", e.Service, clip(e.Text))
+}
+
+// Is reports whether target is ErrService.
+func (e *ServiceError) Is(target error) bool { return target == ErrService }
+
+// callServiceError says which call did not succeed.
+type callServiceError struct {
+	service string
+	err     error
+}
+
+// Error implements error.
+func (e *callServiceError) Error() string {
+	return "tcpros: service " + e.service + ": " + strip(e.err)
+}
+
+// Unwrap returns the cause.
+func (e *callServiceError) Unwrap() error { return e.err }
 
 // DrainError names the subscribers that did not take all messages.
 type DrainError struct {

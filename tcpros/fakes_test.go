@@ -44,6 +44,8 @@ type fakePublisher struct {
 	hello []tcpros.Header // what the subscribers sent
 	host  string          // answered instead of 127.0.0.1 when set
 	reply func() any      // answered to requestTopic when set
+
+	answer func(method string, args []any) any // answered to any call when set and not nil
 }
 
 // goodHeader is the reply of a sound publisher.
@@ -79,9 +81,14 @@ func newFakePublisher(t testing.TB, topic string, handle func(net.Conn)) *fakePu
 	return p
 }
 
-func (p *fakePublisher) slave(_ context.Context, _, method string, _ []any) (any, error) {
+func (p *fakePublisher) slave(_ context.Context, _, method string, args []any) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.answer != nil {
+		if v := p.answer(method, args); v != nil {
+			return v, nil
+		}
+	}
 	if method == "requestTopic" {
 		if p.reply != nil {
 			return p.reply(), nil

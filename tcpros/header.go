@@ -13,8 +13,8 @@ import (
 // ones, message definitions with all they depend on, hold some 50 kB.
 const maxHeaderBytes = 1 << 20
 
-// headerStep is how far ahead of the bytes that came ReadHeader allocates.
-const headerStep = 4 << 10
+// blockStep is what readBlock allocates before a byte came.
+const blockStep = 4 << 10
 
 // Header is a TCPROS connection header: every field in wire order.
 type Header []fields.Field
@@ -26,6 +26,20 @@ func (h Header) Get(key string) (value string, ok bool) { return fields.List(h).
 func (h Header) get(key string) string {
 	v, _ := h.Get(key)
 	return v
+}
+
+// checkPublisher reports what keeps h from being the reply of a publisher that has
+// accepted a link.
+func (h Header) checkPublisher() error {
+	if text, ok := h.Get("error"); ok {
+		return &PeerError{text}
+	}
+	for _, key := range []string{"md5sum", "type"} {
+		if _, ok := h.Get(key); !ok {
+			return &HeaderError{Reason: "Publisher header did not have required element: " + key}
+		}
+	}
+	return nil
 }
 
 // AppendHeader adds the header as it goes on the wire, length first, to dst.
@@ -47,10 +61,23 @@ func ReadHeader(r io.Reader) (Header, error) {
 	if n > maxHeaderBytes {
 		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes)}
 	}
-	block := make([]byte, 0, min(n, headerStep))
+	block, err := readBlock(r, n)
+	if err != nil {
+		return nil, err
+	}
+	l, err := fields.Parse(block)
+	if err != nil {
+		return nil, &HeaderError{Reason: "invalid fields", Err: err}
+	}
+	return Header(l), nil
+}
+
+// readBlock reads n bytes. Memory follows what arrived, not what was announced.
+func readBlock(r io.Reader, n int64) ([]byte, error) {
+	block := make([]byte, 0, min(n, blockStep))
 	for int64(len(block)) < n {
-		block = slices.Grow(block, int(min(n-int64(len(block)), headerStep)))
 		at := len(block)
+		block = slices.Grow(block, int(min(n-int64(at), max(int64(at), blockStep))))
 		block = block[:min(int64(cap(block)), n)]
 		if _, err := io.ReadFull(r, block[at:]); err != nil {
 			if err == io.EOF {
@@ -59,9 +86,5 @@ func ReadHeader(r io.Reader) (Header, error) {
 			return nil, err
 		}
 	}
-	l, err := fields.Parse(block)
-	if err != nil {
-		return nil, &HeaderError{Reason: "invalid fields", Err: err}
-	}
-	return Header(l), nil
+	return block, nil
 }

@@ -78,7 +78,7 @@ func (r *registrar) greet(ctx context.Context) error {
 // forgotten reports whether the master does not know this node although it should,
 // and notes whether another node has its name.
 func (r *registrar) forgotten(ctx context.Context) (bool, error) {
-	if !r.stolen && !r.anyRegistered() {
+	if !r.stolen && !r.anyRegistered(false) {
 		return false, nil
 	}
 	uri, err := r.master.LookupNode(ctx, r.master.callerID)
@@ -107,10 +107,10 @@ func (r *registrar) reconcile(ctx context.Context) error {
 	if err := r.identify(ctx); err != nil {
 		return err
 	}
-	if r.stolen || !r.anyRegistered() {
+	if r.stolen || !r.anyRegistered(true) {
 		return nil
 	}
-	pubs, subs, err := r.master.registrations(ctx)
+	nodes, err := r.master.registrations(ctx)
 	if err != nil {
 		if unreachable(ctx, err) {
 			return err
@@ -123,32 +123,66 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		if e.gone || !e.registered {
 			continue
 		}
-		mine := subs[k.topic]
-		if k.pub {
-			mine = pubs[k.topic]
+		if k.kind == regService && len(nodes[k]) > 0 {
+			r.provided(e, nodes[k][0], nodes[k][0] == r.master.callerID)
+			continue
 		}
-		if !slices.Contains(mine, r.master.callerID) {
-			r.log.Warn("the master has lost a registration", zap.String("topic", k.topic), zap.Bool("publisher", k.pub))
+		if !slices.Contains(nodes[k], r.master.callerID) {
+			r.log.Warn("the master has lost a registration", zap.String("name", k.name), zap.Stringer("kind", k.kind))
 			e.registered, e.due = false, time.Time{}
 			continue
 		}
-		if k.pub {
+		if k.kind != regSubscriber {
 			continue
 		}
 		// A publisher that is not reached may have restarted under another address.
-		slices.Sort(pubs[k.topic])
-		names := strings.Join(pubs[k.topic], " ")
+		pubs := nodes[regKey{regPublisher, k.name}]
+		slices.Sort(pubs)
+		names := strings.Join(pubs, " ")
 		e.ask = e.ask || names != e.names || !e.sub.allUp()
 		e.names = names
 	}
 	return nil
 }
 
-func (r *registrar) anyRegistered() bool {
+// registerService registers a service, at first in place of any other provider, as
+// ROS does: the last one wins. A service that was taken from us is not taken back:
+// that would be a quarrel without an end.
+func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
+	r.mu.Lock()
+	held := e.held
+	r.mu.Unlock()
+	if held {
+		uri, err := r.master.LookupService(ctx, e.key.name)
+		if unreachable(ctx, err) {
+			return err
+		}
+		r.mu.Lock()
+		r.provided(e, uri, err != nil || uri == r.rosrpc)
+		taken := e.taken
+		r.mu.Unlock()
+		if taken {
+			return nil
+		}
+	}
+	return r.master.registerService(ctx, e.key.name, r.rosrpc, r.uri)
+}
+
+// provided notes whether we provide a service of ours. Called with r.mu held.
+func (r *registrar) provided(e *regEntry, by string, mine bool) {
+	if !mine && r.said.due("taken "+e.key.name) {
+		r.log.Warn("another node provides this service now", zap.String("service", e.key.name), zap.String("by", by))
+	}
+	e.taken = !mine
+}
+
+// anyRegistered reports whether the master should know this node; taken counts
+// services too that another node has taken over.
+func (r *registrar) anyRegistered(taken bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
-		if e.registered && !e.gone {
+		if e.registered && !e.gone && (taken || !e.taken) {
 			return true
 		}
 	}

@@ -56,7 +56,7 @@ type inLink struct {
 	listed atomic.Bool // by the master
 	orphan atomic.Bool // listed by an earlier master only
 	isUp   atomic.Bool
-	name   atomic.Pointer[string] // for getBusInfo, while up
+	title  atomic.Pointer[linkTitle] // for getBusInfo, while up
 	stats  linkCounters
 
 	// Owned by Subscription.run.
@@ -69,6 +69,9 @@ type inLink struct {
 	address string // of the last answer to requestTopic
 	refused int    // attempts in a row without a link
 }
+
+// linkTitle is how getBusInfo calls a link.
+type linkTitle struct{ transport, text string }
 
 func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
 	l := &inLink{
@@ -125,12 +128,32 @@ func (l *inLink) keepUp(ctx context.Context) {
 // session is one connection, from asking for the address to its end. lived is how
 // long it carried messages.
 func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
-	n := l.sub.node
-	address, err := n.master.requestTopic(ctx, l.hostport, l.sub.topic)
+	var udp *net.UDPConn
+	if l.sub.opts.UDP {
+		if udp, err = l.listenUDP(ctx); err != nil {
+			return 0, err
+		}
+		defer udp.Close() //nolint:errcheck // nothing is written
+		stop := context.AfterFunc(ctx, func() { _ = udp.Close() })
+		defer stop()
+	}
+	src, address, err := l.request(ctx, udp)
 	l.address = address
 	if err != nil {
 		return 0, err
 	}
+	if src != nil {
+		return l.receiveUDP(ctx, udp, src)
+	}
+	if udp != nil {
+		_ = udp.Close() // nobody sends to it
+	}
+	return l.receiveTCP(ctx, address)
+}
+
+// receiveTCP is one TCPROS session, from connecting to its end.
+func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
+	n := l.sub.node
 	conn, err := n.dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return 0, err
@@ -143,11 +166,22 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, conn.RemoteAddr().String(), header})
+	peer := conn.RemoteAddr().String()
+	sink, err := l.open(peer, "TCPROS", header)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errOpen, err)
+		return 0, err
 	}
-	return l.carry(ctx, conn, sink)
+	r := newFrameReader(conn, sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
+	return l.carry(ctx, linkTitle{"TCPROS", linkName(conn)}, peer, sink, r.run)
+}
+
+// open asks the subscription's owner for a sink.
+func (l *inLink) open(peer, transport string, h Header) (LinkSink, error) {
+	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, peer, h, transport})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errOpen, err)
+	}
+	return sink, nil
 }
 
 // handshake exchanges headers and checks the publisher's.
@@ -180,27 +214,21 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 		}
 		return nil, err
 	}
-	if text, ok := h.Get("error"); ok {
-		return nil, &PeerError{text}
-	}
-	for _, key := range []string{"md5sum", "type"} {
-		if _, ok := h.Get(key); !ok {
-			return nil, &HeaderError{Reason: "Publisher header did not have required element: " + key}
-		}
+	if err := h.checkPublisher(); err != nil {
+		return nil, err
 	}
 	return h, conn.SetDeadline(time.Time{})
 }
 
 // carry reads messages until the link ends.
-func (l *inLink) carry(ctx context.Context, conn net.Conn, sink LinkSink) (time.Duration, error) {
-	name := linkName(conn)
-	l.name.Store(&name)
+func (l *inLink) carry(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
+	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
 	l.refused = 0
-	l.sub.log.Debug("link up", zap.String("publisher", l.uri), zap.String("peer", conn.RemoteAddr().String()))
+	l.sub.log.Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
 	start := time.Now()
-	err := newFrameReader(conn, sink, int64(l.sub.opts.MaxMessageBytes), &l.stats).run()
+	err := read()
 	lived := time.Since(start)
 	l.sub.up.Add(-1)
 	l.isUp.Store(false)

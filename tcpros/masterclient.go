@@ -89,6 +89,19 @@ func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err e
 	return uri, err
 }
 
+// LookupService returns the rosrpc URI of a service. The name must be resolved. An
+// error that matches ErrStatus says that there is no such service.
+func (m *Master) LookupService(ctx context.Context, name string) (uri string, err error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	err = m.call(ctx, m.hostport, masterReply, "lookupService", func(hc *http.Client) (err error) {
+		uri, err = apimaster.NewClient(m.hostport, m.callerID, hc).LookupService(name)
+		return err
+	})
+	return uri, err
+}
+
 // NodeSubscriptions asks the node at uri what it subscribes to.
 func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
 	return m.nodeTopics(ctx, uri, "getSubscriptions") // goroslib has no such call
@@ -181,17 +194,27 @@ func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) 
 	})
 }
 
+func (m *Master) registerService(ctx context.Context, name, rosrpc, uri string) error {
+	return m.call(ctx, m.hostport, masterReply, "registerService", func(hc *http.Client) error {
+		return apimaster.NewClient(m.hostport, m.callerID, hc).RegisterService(name, rosrpc, uri)
+	})
+}
+
+// unregister takes what was registered under uri: the address of the slave API, or
+// that of the service.
 func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
-	method := "unregisterSubscriber"
-	if k.pub {
-		method = "unregisterPublisher"
-	}
+	method := [...]string{"unregisterSubscriber", "unregisterPublisher", "unregisterService"}[k.kind]
 	err := m.call(ctx, m.hostport, masterReply, method, func(hc *http.Client) error {
 		c := apimaster.NewClient(m.hostport, m.callerID, hc)
-		if k.pub {
-			return c.UnregisterPublisher(k.topic, uri)
+		switch k.kind {
+		case regSubscriber:
+			return c.UnregisterSubscriber(k.name, uri)
+		case regPublisher:
+			return c.UnregisterPublisher(k.name, uri)
+		case regService:
+			return c.UnregisterService(k.name, uri)
 		}
-		return c.UnregisterSubscriber(k.topic, uri)
+		panic("tcpros: kind of registration")
 	})
 	if c := (*CallError)(nil); errors.As(err, &c) && c.answered {
 		return nil // it was not registered, which is as good
@@ -199,23 +222,26 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 	return err
 }
 
-// registrations returns the nodes that publish and that subscribe to each topic.
-func (m *Master) registrations(ctx context.Context) (pubs, subs map[string][]string, err error) {
-	pubs, subs = map[string][]string{}, map[string][]string{}
-	err = m.call(ctx, m.hostport, masterReply, "getSystemState", func(hc *http.Client) error {
+// registrations returns the nodes behind each registration.
+func (m *Master) registrations(ctx context.Context) (map[regKey][]string, error) {
+	nodes := map[regKey][]string{}
+	err := m.call(ctx, m.hostport, masterReply, "getSystemState", func(hc *http.Client) error {
 		state, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetSystemState()
 		if err != nil {
 			return err
 		}
 		for _, e := range state.PublishedTopics {
-			pubs[e.Name] = e.Nodes
+			nodes[regKey{regPublisher, e.Name}] = e.Nodes
 		}
 		for _, e := range state.SubscribedTopics {
-			subs[e.Name] = e.Nodes
+			nodes[regKey{regSubscriber, e.Name}] = e.Nodes
+		}
+		for _, e := range state.ProvidedServices {
+			nodes[regKey{regService, e.Name}] = e.Nodes
 		}
 		return nil
 	})
-	return pubs, subs, err
+	return nodes, err
 }
 
 // requestTopic asks the node at hostport for its TCPROS address of a topic.
@@ -228,14 +254,21 @@ func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (addr
 	if err != nil {
 		return "", err
 	}
-	if len(proto) >= 3 && proto[0] == "TCPROS" {
-		host, ok1 := proto[1].(string)
-		port, ok2 := proto[2].(int)
-		if ok1 && ok2 && host != "" && port > 0 && port < 1<<16 {
-			return net.JoinHostPort(host, strconv.Itoa(port)), nil
-		}
+	if address, err = tcprosAddress(proto); err != nil {
+		return "", &CallError{"requestTopic", hostport, err, true}
 	}
-	return "", &CallError{"requestTopic", hostport, fmt.Errorf("answered %.100q, not a TCPROS address", fmt.Sprint(proto)), true}
+	return address, nil
+}
+
+// tcprosAddress reads ["TCPROS", host, port].
+func tcprosAddress(proto []any) (string, error) {
+	name, _ := arg[string](proto, 0)
+	host, _ := arg[string](proto, 1)
+	port, _ := arg[int](proto, 2)
+	if name != "TCPROS" || host == "" || port <= 0 || port >= 1<<16 {
+		return "", fmt.Errorf("answered %.100q, not a TCPROS address", fmt.Sprint(proto))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
 // call runs one call of a goroslib client with an HTTP client of our own.

@@ -54,6 +54,7 @@ type Node struct {
 	host       string // advertised
 	uri        string // of the slave API
 	port       int    // of the TCPROS server
+	bind       string // address to listen on; empty means all
 	names      *names
 	log        *zap.Logger
 	master     *Master
@@ -72,10 +73,11 @@ type Node struct {
 	child   func() (context.Context, context.CancelFunc)
 	wait    func() // until all have returned
 
-	mu     sync.Mutex
-	closed bool
-	subs   map[string]*Subscription
-	pubs   map[string]*Publication
+	mu       sync.Mutex
+	closed   bool
+	subs     map[string]*Subscription
+	pubs     map[string]*Publication
+	services map[string]*Service
 }
 
 // NewNode listens and serves, and returns at once even when the master is away.
@@ -87,7 +89,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n := &Node{
 		log: o.Log, onShutdown: o.OnShutdown, dialer: &dialer{lookup: o.LookupHost},
-		subs: map[string]*Subscription{}, pubs: map[string]*Publication{},
+		subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{},
 	}
 	if n.log == nil {
 		n.log = zap.NewNop()
@@ -113,7 +115,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if err := checkHost(at.host); err != nil {
 		return nil, err
 	}
-	n.host = at.host
+	n.host, n.bind = at.host, at.bind
 	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.why))
 	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
@@ -143,6 +145,7 @@ func (n *Node) serve(ctx context.Context, at place, a Args) error {
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
 		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name, hidden: at.hidden,
+		rosrpc:  "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
 		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
 	}
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
@@ -219,7 +222,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	ctx, cancel := n.child()
 	s.cancel = cancel
 	n.start(func(context.Context) { s.run(ctx) })
-	n.reg.want(regKey{topic: topic}, o.Type, s)
+	n.reg.want(regKey{name: topic}, o.Type, s)
 	return s, nil
 }
 
@@ -243,7 +246,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	p := &Publication{node: n, opts: o, topic: topic}
 	n.pubs[topic] = p
-	n.reg.want(regKey{true, topic}, o.Type, nil)
+	n.reg.want(regKey{regPublisher, topic}, o.Type, nil)
 	return p, nil
 }
 
@@ -252,7 +255,7 @@ func (n *Node) dropSubscription(s *Subscription) {
 	defer n.mu.Unlock()
 	if n.subs[s.topic] == s {
 		delete(n.subs, s.topic)
-		n.reg.forget(regKey{topic: s.topic})
+		n.reg.forget(regKey{name: s.topic})
 	}
 }
 
@@ -261,7 +264,7 @@ func (n *Node) dropPublication(p *Publication) {
 	defer n.mu.Unlock()
 	if n.pubs[p.topic] == p {
 		delete(n.pubs, p.topic)
-		n.reg.forget(regKey{true, p.topic})
+		n.reg.forget(regKey{regPublisher, p.topic})
 	}
 }
 
@@ -289,7 +292,8 @@ func (n *Node) allSubscriptions() []*Subscription {
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
 
 // Close ends every link, unregisters everything, within ctx and at most one second,
-// and ends every goroutine of the node. The error is about unregistering: all else
+// and ends every goroutine of the node. Calls of its services that are under way are
+// answered first, within the bounds of Service.Close. The error is about unregistering: all else
 // is done in any case. Publications are not flushed: see Drain.
 func (n *Node) Close(ctx context.Context) error {
 	n.mu.Lock()
@@ -299,6 +303,7 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	n.closed = true
 	subs, pubs := slices.Collect(maps.Values(n.subs)), slices.Collect(maps.Values(n.pubs))
+	services := slices.Collect(maps.Values(n.services))
 	n.mu.Unlock()
 	n.stopReg()
 	for _, p := range pubs {
@@ -309,12 +314,22 @@ func (n *Node) Close(ctx context.Context) error {
 	for _, s := range subs {
 		s.cancel()
 	}
-	ctx, cancel := context.WithTimeout(ctx, farewellBudget)
-	defer cancel()
-	err := n.reg.farewell(ctx)
+	var calls sync.WaitGroup
+	for _, s := range services {
+		// owner: Close; ends within three times serviceGrace.
+		calls.Go(func() { s.shut(ctx) })
+	}
+	err := n.farewell(ctx)
+	calls.Wait()
 	n.stopAll()
 	n.master.close()
 	err = errors.Join(err, n.api.Close())
 	n.wait()
 	return err
+}
+
+func (n *Node) farewell(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, farewellBudget)
+	defer cancel()
+	return n.reg.farewell(ctx)
 }

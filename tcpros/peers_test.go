@@ -9,6 +9,8 @@ import (
 	"github.com/aler9/goroslib"
 	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // peer starts a node of goroslib: an implementation that knows nothing of ours.
@@ -91,5 +93,40 @@ func TestGoroslibPublisher(t *testing.T) {
 		if v, _ := h.Get(key); v != want {
 			t.Errorf("%s=%q, want %q", key, v, want)
 		}
+	}
+}
+
+// goroslib compares the md5sum of an offer of UDPROS letter by letter, wildcards too.
+func TestGoroslibPublisherUDP(t *testing.T) {
+	t.Parallel()
+	for transport, md5 := range map[string]string{"UDPROS": stringMD5, "TCPROS": "*"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			m := newMaster(t)
+			b := &lossyBox{}
+			s, err := newNode(t, nodeOptions("sub", m.URI())).Subscribe(tcpros.SubscribeOptions{Topic: "/t", MD5Sum: md5, UDP: true, Open: b.open})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pub, err := goroslib.NewPublisher(goroslib.PublisherConf{
+				Node: peer(t, "typed", m.Addr().String()), Topic: "/t", Msg: &std_msgs.String{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pub.Close()
+			waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+			if got := b.links()[0].Transport; got != transport {
+				t.Errorf("received over %s", got)
+			}
+			for i := range 600 {
+				long := strings.Repeat("x", i*7)
+				pub.Write(&std_msgs.String{Data: long})
+				waitFor(t, "a message", func() bool { return b.count() == i+1 })
+			}
+			if b.missing() != 0 {
+				t.Errorf("%d lost", b.missing())
+			}
+		})
 	}
 }

@@ -12,8 +12,8 @@ import (
 // AdvertiseOptions say what is offered.
 type AdvertiseOptions struct {
 	Topic             string
-	Type              string
-	MD5Sum            string
+	Type              string // "*" if it is not known: each subscriber is then told the one it asks for
+	MD5Sum            string // as Type
 	MessageDefinition string
 	Latching          bool // told to subscribers; each Source says for itself whether it latches
 	QueueFrames       int  // frames held for each subscriber; zero means unlimited
@@ -21,10 +21,10 @@ type AdvertiseOptions struct {
 
 func (o AdvertiseOptions) check() error {
 	switch {
-	case o.MD5Sum == "" || o.MD5Sum == AnyMD5:
-		return fmt.Errorf("tcpros: advertise %q with md5sum %q: a publisher needs a definite one", o.Topic, o.MD5Sum)
-	case o.Type == "" || o.Type == anyType:
-		return fmt.Errorf("tcpros: advertise %q with type %q: a publisher needs a definite one", o.Topic, o.Type)
+	case o.MD5Sum == "":
+		return fmt.Errorf("tcpros: advertise %q without an md5sum", o.Topic)
+	case o.Type == "":
+		return fmt.Errorf("tcpros: advertise %q without a type", o.Topic)
 	case o.QueueFrames < 0:
 		return fmt.Errorf("tcpros: advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
 	}
@@ -168,21 +168,30 @@ func (p *Publication) allLinks() []*outLink {
 	return slices.Clone(p.links)
 }
 
-// header is the reply to a subscriber that is accepted.
-func (p *Publication) header() Header {
+// header is the reply to a subscriber that is accepted. Wildcards are as in the
+// recorders of the first bags, which subscribed to any type and stored what they said:
+// rospy and roscpp want to see what they asked for.
+func (p *Publication) header(asked Header) Header {
 	latching := "0"
 	p.mu.Lock()
 	if p.opts.Latching || len(p.sources) > 0 {
 		latching = "1"
 	}
 	p.mu.Unlock()
+	md5, typ := p.opts.MD5Sum, p.opts.Type
+	if md5 == AnyMD5 {
+		md5 = asked.get("md5sum")
+	}
+	if t := asked.get("type"); typ == anyType && t != "" {
+		typ = t
+	}
 	return Header{
 		{Key: "callerid", Value: p.node.name},
 		{Key: "latching", Value: latching},
-		{Key: "md5sum", Value: p.opts.MD5Sum},
+		{Key: "md5sum", Value: md5},
 		{Key: "message_definition", Value: p.opts.MessageDefinition},
 		{Key: "topic", Value: p.topic},
-		{Key: "type", Value: p.opts.Type},
+		{Key: "type", Value: typ},
 	}
 }
 
@@ -190,7 +199,7 @@ func (p *Publication) header() Header {
 // empty string. Only the md5sum is compared, as in roscpp: types get renamed.
 func (p *Publication) refuse(h Header) string {
 	md5 := h.get("md5sum")
-	if md5 == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
+	if md5 == AnyMD5 || p.opts.MD5Sum == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
 		return ""
 	}
 	return fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",

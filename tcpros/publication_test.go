@@ -286,13 +286,33 @@ func TestPublishAllocatesNothing(t *testing.T) {
 	}
 }
 
+// What is not known of an old bag is what the subscriber says.
+func TestAdvertiseWildcards(t *testing.T) {
+	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
+	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: "*", MD5Sum: "*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := tcprosAddress(t, n, "/t")
+	for name, tt := range map[string]struct{ md5, typ string }{
+		"typed": {stringMD5, stringType},
+		"any":   {"*", "*"},
+	} {
+		asked := subscriberHeader("/"+name, "/t")
+		_, reply := dial(t, address, with(with(asked, "md5sum", tt.md5), "type", tt.typ))
+		md5, _ := reply.Get("md5sum")
+		if typ, _ := reply.Get("type"); md5 != tt.md5 || typ != tt.typ {
+			t.Errorf("%s: told %s [%s]", name, typ, md5)
+		}
+	}
+	waitFor(t, "the links", func() bool { return p.Subscribers() == 2 })
+}
+
 func TestAdvertiseRefuses(t *testing.T) {
 	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
 	good := tcpros.AdvertiseOptions{Topic: "/t", Type: stringType, MD5Sum: stringMD5}
 	for name, change := range map[string]func(*tcpros.AdvertiseOptions){
-		"any md5sum":    func(o *tcpros.AdvertiseOptions) { o.MD5Sum = "*" },
 		"no md5sum":     func(o *tcpros.AdvertiseOptions) { o.MD5Sum = "" },
-		"any type":      func(o *tcpros.AdvertiseOptions) { o.Type = "*" },
 		"no type":       func(o *tcpros.AdvertiseOptions) { o.Type = "" },
 		"XML as type":   func(o *tcpros.AdvertiseOptions) { o.Type = "a</value>" },
 		"invalid topic": func(o *tcpros.AdvertiseOptions) { o.Topic = "a b" },

@@ -22,21 +22,35 @@ const (
 	farewellCalls  = 8               // unregister calls under way at once
 )
 
+// regKind says what is registered.
+type regKind uint8
+
+const (
+	regSubscriber regKind = iota
+	regPublisher
+	regService
+)
+
+// String returns the kind as the log says it.
+func (k regKind) String() string { return [...]string{"subscriber", "publisher", "service"}[k] }
+
 // regKey names one registration.
 type regKey struct {
-	pub   bool
-	topic string
+	kind regKind
+	name string
 }
 
 // regEntry is one registration as wanted and as the master knows it.
 type regEntry struct {
 	key  regKey
 	typ  string
-	sub  listener // nil for a publication
+	sub  listener // of a subscription, nil otherwise
 	gone bool     // closed here, to be unregistered
 
 	tried      bool // a call was sent: the master may know it
 	registered bool
+	held       bool      // a service that was registered once: another provider is respected from then on
+	taken      bool      // a service that another node provides
 	due        time.Time // not before; zero means now
 
 	fresh     bool     // contact was lost: links that wait are to be tried at once
@@ -68,6 +82,7 @@ type registrar struct {
 	log    *zap.Logger
 	master *Master
 	uri    string  // our slave API
+	rosrpc string  // where our services answer
 	params []Param // private parameters to set at each new master
 	ns     string  // their namespace: the node's name
 	hidden bool    // our URI is on loopback by default: worth a word
@@ -96,7 +111,7 @@ func (r *registrar) poke() {
 	}
 }
 
-// want adds a registration. sub is nil for a publication.
+// want adds a registration. sub is nil for all but subscriptions.
 func (r *registrar) want(k regKey, typ string, sub listener) {
 	r.mu.Lock()
 	e := &regEntry{key: k, typ: typ, sub: sub, tokens: hintBurst, tokensAt: time.Now()}
@@ -130,7 +145,7 @@ func (r *registrar) forget(k regKey) {
 // hinted notes a publisherUpdate. It reports whether the topic is subscribed to.
 func (r *registrar) hinted(topic string, uris []string) bool {
 	r.mu.Lock()
-	e := r.entries[regKey{topic: topic}]
+	e := r.entries[regKey{name: topic}]
 	if e == nil || e.gone {
 		r.mu.Unlock()
 		return false
@@ -256,7 +271,7 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 	r.mu.Unlock()
 	switch {
 	case gone:
-		err := r.master.unregister(ctx, e.key, r.uri)
+		err := r.unregister(ctx, e.key)
 		if unreachable(ctx, err) {
 			return err
 		}
@@ -266,13 +281,15 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 		}
 		r.mu.Unlock()
 		return nil
-	case e.key.pub:
-		return r.settle(ctx, e, r.master.registerPublisher(ctx, e.key.topic, e.typ, r.uri))
+	case e.key.kind == regPublisher:
+		return r.settle(ctx, e, r.master.registerPublisher(ctx, e.key.name, e.typ, r.uri))
+	case e.key.kind == regService:
+		return r.settle(ctx, e, r.registerService(ctx, e))
 	case hint != nil && e.registered && sameSet(hint, known):
 		r.deliver(e, publishers{known, r.epoch, true}) // a publisher restarted: nothing to confirm
 		return nil
 	}
-	uris, err := r.master.registerSubscriber(ctx, e.key.topic, e.typ, r.uri)
+	uris, err := r.master.registerSubscriber(ctx, e.key.name, e.typ, r.uri)
 	if err == nil && slices.ContainsFunc(known, func(u string) bool { return !slices.Contains(uris, u) }) {
 		// Before links are given up: a master that restarted a moment ago has lost its
 		// list, and its word would end links that are alive.
@@ -290,6 +307,13 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 		r.deliver(e, publishers{uris, r.epoch, fresh || hint != nil})
 	}
 	return nil
+}
+
+func (r *registrar) unregister(ctx context.Context, k regKey) error {
+	if k.kind == regService {
+		return r.master.unregister(ctx, k, r.rosrpc)
+	}
+	return r.master.unregister(ctx, k, r.uri)
 }
 
 // deliver hands a list to the subscription unless it was closed meanwhile.
@@ -312,12 +336,12 @@ func (r *registrar) settle(ctx context.Context, e *regEntry, err error) error {
 	defer r.mu.Unlock()
 	if err != nil {
 		e.due = time.Now().Add(refusedWait)
-		if r.said.due(e.key.topic) {
-			r.log.Warn("registration refused by the master", zap.String("topic", e.key.topic), zap.Error(err))
+		if r.said.due(e.key.name) {
+			r.log.Warn("registration refused by the master", zap.String("name", e.key.name), zap.Stringer("kind", e.key.kind), zap.Error(err))
 		}
 		return nil
 	}
-	e.registered, e.ask = true, false
+	e.registered, e.held, e.ask = true, true, false
 	return nil
 }
 
@@ -372,7 +396,7 @@ func (r *registrar) farewell(ctx context.Context) error {
 		// owner: farewell; ends when the queue is empty or the master is away.
 		wg.Go(func() {
 			for e := range queue {
-				err := r.master.unregister(ctx, e.key, r.uri)
+				err := r.unregister(ctx, e.key)
 				if unreachable(ctx, err) {
 					mu.Lock()
 					if first == nil {

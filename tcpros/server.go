@@ -1,6 +1,7 @@
 package tcpros
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -28,7 +29,7 @@ func clip(text string) string {
 	return text
 }
 
-// tcprosServer takes the connections of subscribers.
+// tcprosServer takes the connections of subscribers and of callers of services.
 type tcprosServer struct {
 	node *Node
 	ln   net.Listener
@@ -101,24 +102,22 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	setKeepAlive(conn, n.keepAlive.Load())
 	h, err := ReadHeader(conn)
 	if err != nil {
-		n.log.Debug("no header from a subscriber", peer, zap.Error(err))
+		n.log.Debug("no header from a peer", peer, zap.Error(err))
+		return
+	}
+	if _, ok := h.Get("service"); ok {
+		s.handleService(conn, h)
 		return
 	}
 	p, text := s.match(conn, h)
 	if text != "" {
-		// By address: callerid and topic are the peer's choice, without end.
-		host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
-		if s.said.due(host) {
-			n.log.Warn("subscriber refused", peer, zap.String("callerid", clip(h.get("callerid"))),
-				zap.String("topic", clip(h.get("topic"))), zap.String("reason", clip(text)))
-		}
-		_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
+		s.refuse(conn, "subscriber refused", h, text)
 		return
 	}
 	if p == nil { // draining: an error text would be an error line over there
 		return
 	}
-	if _, err := conn.Write(AppendHeader(nil, p.header())); err != nil {
+	if _, err := conn.Write(AppendHeader(nil, p.header(h))); err != nil {
 		return
 	}
 	if err := conn.SetDeadline(time.Time{}); err != nil {
@@ -137,6 +136,17 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
 }
 
+// refuse tells a peer, and the log, why it is not served.
+func (s *tcprosServer) refuse(conn net.Conn, what string, h Header, text string) {
+	// By address: all names are the peer's choice, without end.
+	host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+	if s.said.due(host) {
+		s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", clip(h.get("callerid"))),
+			zap.String("name", clip(cmp.Or(h.get("topic"), h.get("service")))), zap.String("reason", clip(text)))
+	}
+	_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
+}
+
 // goodCallerID reports whether getBusInfo and the log can carry the ID. Names that
 // ROS does not allow are let in: rospy only warns its user of "my-node".
 func goodCallerID(id string) bool {
@@ -147,9 +157,6 @@ func goodCallerID(id string) bool {
 // match finds the publication that a subscriber asks for, or the text to refuse it
 // with; the texts are stock's. Both are zero while the node drains.
 func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
-	if service, ok := h.Get("service"); ok {
-		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", service, linkName(conn))
-	}
 	for _, key := range []string{"md5sum", "topic", "callerid"} {
 		if v, ok := h.Get(key); !ok || v == "" {
 			return nil, "Header from subscriber did not have the required elements: md5sum, topic, callerid"

@@ -124,8 +124,8 @@ func (n *Node) busInfo() []any {
 	}
 	for _, s := range n.allSubscriptions() {
 		for _, l := range s.allLinks() {
-			if name := l.name.Load(); name != nil && l.isUp.Load() {
-				rows = append(rows, []any{l.id, l.uri, "i", "TCPROS", s.topic, true, *name})
+			if title := l.title.Load(); title != nil && l.isUp.Load() {
+				rows = append(rows, []any{l.id, l.uri, "i", title.transport, s.topic, true, title.text})
 			}
 		}
 	}

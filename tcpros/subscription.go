@@ -25,6 +25,7 @@ type SubscribeOptions struct {
 	Type            string // empty means "*"
 	MD5Sum          string // empty means "*"
 	TCPNoDelay      bool   // ask the publishers for TCP_NODELAY
+	UDP             bool   // ask for UDPROS first; publishers that have none are received over TCPROS
 	MaxMessageBytes int    // zero means 256 MiB; at most 1 000 000 000
 
 	// Open is called on the link's goroutine when a publisher has accepted the link.
@@ -58,8 +59,9 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 type LinkInfo struct {
 	Topic        string // resolved
 	PublisherURI string // the publisher's slave API
-	Peer         string // host:port of the TCP connection
+	Peer         string // host:port that the publisher sends from; over UDPROS the one that it names
 	Header       Header // the publisher's reply, every field, in wire order
+	Transport    string // TCPROS or UDPROS
 }
 
 // LinkSink takes the messages of one link. It is called from the link's goroutine

@@ -1,0 +1,118 @@
+package tcpros
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+// CallService calls a service and returns its serialized response. An empty type or
+// md5sum stands for any. Errors: *ServiceError when the service refused, one that
+// matches ErrStatus when nobody offers it, ErrPeer when the connection was refused,
+// such as for another md5sum.
+//
+// Reaching the service is bounded; its answer may take as long as ctx lasts.
+func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
+	if len(request) > hardMaxMessage {
+		return nil, &TooLargeError{Bytes: int64(len(request)), Limit: hardMaxMessage}
+	}
+	full, err := n.Resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	response, err := n.callService(ctx, full, t, request)
+	if err == nil {
+		return response, nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err() // the connection was closed for it
+	}
+	refusal := (*ServiceError)(nil)
+	if errors.As(err, &refusal) {
+		refusal.Service = full
+		return nil, refusal
+	}
+	return nil, &callServiceError{full, err}
+}
+
+func (n *Node) callService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
+	uri, err := n.master.LookupService(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	hostport, err := splitServiceURI(uri)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := n.dialer.DialContext(ctx, "tcp", hostport)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // all has been read
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	setKeepAlive(conn, n.keepAlive.Load())
+	if err := n.greetService(conn, name, t); err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Now().Add(stallAfter)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(frameOf(request)); err != nil {
+		return nil, err
+	}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
+	return awaitAnswer(conn)
+}
+
+// greetService exchanges headers.
+func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	hello := Header{{Key: "callerid", Value: n.name}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
+	if t.Type != "" {
+		hello = append(hello, fields.Field{Key: "type", Value: t.Type})
+	}
+	if _, err := conn.Write(AppendHeader(nil, hello)); err != nil {
+		return err
+	}
+	h, err := ReadHeader(conn)
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			err = &HeaderError{Reason: "the service closed the connection instead", Err: err}
+		}
+		return err
+	}
+	if text, ok := h.Get("error"); ok {
+		return &PeerError{clip(text)}
+	}
+	return nil
+}
+
+// awaitAnswer waits without a limit for the first byte, and with one for the rest.
+func awaitAnswer(conn net.Conn) ([]byte, error) {
+	var first [1]byte
+	if _, err := io.ReadFull(conn, first[:]); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("the service closed the connection without an answer: %w", err)
+		}
+		return nil, err
+	}
+	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &paced{conn: conn}), defaultMaxMessage)
+}
+
+func orAny(md5 string) string {
+	if md5 == "" {
+		return AnyMD5
+	}
+	return md5
+}

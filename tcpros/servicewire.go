@@ -1,0 +1,102 @@
+package tcpros
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"time"
+)
+
+const maxErrorBytes = 64 << 10 // of the text with which a service refuses a call
+
+// frameOf makes a frame of a payload: <u32 length><payload>.
+func frameOf(payload []byte) []byte {
+	b := make([]byte, 0, 4+len(payload))
+	return append(binary.LittleEndian.AppendUint32(b, uint32(len(payload))), payload...)
+}
+
+// readCall reads <u32 length><request>. Whatever deadline conn has bounds the wait
+// for the length.
+func readCall(conn net.Conn, limit int64) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(conn, length[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(length[:]))
+	if n > limit {
+		return nil, &TooLargeError{Bytes: n, Limit: limit}
+	}
+	return readBlock(&paced{conn: conn}, n)
+}
+
+// appendAnswer makes an answer of what a handler returned: <u8 ok><u32 length>, then
+// the response, or the text of the error.
+func appendAnswer(body []byte, err error) []byte {
+	if len(body) > hardMaxMessage {
+		body, err = nil, &TooLargeError{Bytes: int64(len(body)), Limit: hardMaxMessage}
+	}
+	ok := byte(1)
+	if err != nil {
+		text := err.Error()
+		ok, body = 0, []byte(text[:min(len(text), maxErrorBytes)])
+	}
+	b := make([]byte, 0, 5+len(body))
+	b = binary.LittleEndian.AppendUint32(append(b, ok), uint32(len(body))) // bounded above
+	return append(b, body...)
+}
+
+// readAnswer reads what appendAnswer makes. A refusal is a *ServiceError. r is
+// asked for no byte behind the answer.
+func readAnswer(r io.Reader, limit int64) ([]byte, error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := int64(binary.LittleEndian.Uint32(head[1:]))
+	switch {
+	case head[0] > 1:
+		return nil, fmt.Errorf("tcpros: service answer starts with %d, neither 0 nor 1", head[0])
+	case head[0] == 0:
+		limit = min(limit, maxErrorBytes)
+	}
+	if n > limit {
+		return nil, &TooLargeError{Bytes: n, Limit: limit}
+	}
+	body, err := readBlock(r, n)
+	if err != nil {
+		return nil, err
+	}
+	if head[0] == 0 {
+		// rospy ends the text with a zero byte now and then.
+		return nil, &ServiceError{Text: strings.TrimRight(string(body), "\x00")}
+	}
+	return body, nil
+}
+
+// paced reads from a peer that has begun to send: the message must end, or move
+// 1 kB/s, within each stallAfter.
+type paced struct {
+	conn  net.Conn
+	armed bool
+	moved int
+}
+
+// Read implements io.Reader.
+func (p *paced) Read(b []byte) (int, error) {
+	if !p.armed || p.moved >= stallBytes {
+		if err := p.conn.SetReadDeadline(time.Now().Add(stallAfter)); err != nil {
+			return 0, err
+		}
+		p.armed, p.moved = true, 0
+	}
+	n, err := p.conn.Read(b)
+	p.moved += n
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrStalled
+	}
+	return n, err
+}

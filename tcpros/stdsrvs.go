@@ -1,0 +1,57 @@
+package tcpros
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The services of std_srvs, which need no generated code to be spoken.
+var (
+	// EmptyService takes nothing and gives nothing.
+	EmptyService = ServiceType{Type: "std_srvs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"}
+	// TriggerService takes nothing and gives an Outcome.
+	TriggerService = ServiceType{Type: "std_srvs/Trigger", MD5Sum: "937c9679a518e3a18d831e57125ea522"}
+	// SetBoolService takes a bool and gives an Outcome.
+	SetBoolService = ServiceType{Type: "std_srvs/SetBool", MD5Sum: "09fb03525b03e7ea1fd3992bafd87e16"}
+)
+
+// Outcome is the response of std_srvs/Trigger and std_srvs/SetBool.
+type Outcome struct {
+	Success bool
+	Message string
+}
+
+// Encode serializes the response.
+func (o Outcome) Encode() []byte {
+	b := append(make([]byte, 0, 5+len(o.Message)), EncodeBool(o.Success)...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(o.Message))) // a text of people, far below 4 GiB
+	return append(b, o.Message...)
+}
+
+// DecodeOutcome reads what Encode makes.
+func DecodeOutcome(b []byte) (Outcome, error) {
+	if len(b) < 5 {
+		return Outcome{}, fmt.Errorf("tcpros: response of %d bytes, a bool and a string need 5", len(b))
+	}
+	if n := int64(binary.LittleEndian.Uint32(b[1:])); n != int64(len(b)-5) {
+		return Outcome{}, fmt.Errorf("tcpros: response with a string of %d bytes, %d left", n, len(b)-5)
+	}
+	success, err := DecodeBool(b[:1])
+	return Outcome{success, string(b[5:])}, err
+}
+
+// EncodeBool serializes the request of std_srvs/SetBool.
+func EncodeBool(v bool) []byte {
+	if v {
+		return []byte{1}
+	}
+	return []byte{0}
+}
+
+// DecodeBool reads the request of std_srvs/SetBool.
+func DecodeBool(b []byte) (bool, error) {
+	if len(b) != 1 {
+		return false, fmt.Errorf("tcpros: request of %d bytes, a bool has 1", len(b))
+	}
+	return b[0] != 0, nil
+}

@@ -1,0 +1,337 @@
+package tcpros
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+const (
+	udpDatagram   = 1500    // bytes of a datagram, its header included, as roscpp asks for
+	udpReadBuffer = 4 << 20 // asked of the kernel, which gives what net.core.rmem_max allows
+	udpQuiet      = 5 * time.Second
+	udpSilences   = 3 // publishers that do not answer this often in a row are gone
+)
+
+// errNoSender says that a publisher does not know our UDPROS link any more.
+var errNoSender = errors.New("tcpros: the publisher does not send to this link any more")
+
+// udpReply bounds the answer to a request that offers UDPROS: it holds the
+// publisher's header, with the message definition.
+var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
+
+// LostSink is a LinkSink that is told of messages that UDPROS lost on the way, on the
+// link's goroutine as all else. -1 takes one back that came late.
+type LostSink interface {
+	LinkSink
+	Lost(messages int)
+}
+
+// udpSource is where a publisher says it sends from.
+type udpSource struct {
+	hostport string
+	connID   uint32
+	header   Header
+}
+
+// listenUDP opens the port for one publisher: one each, of the kernel's choice, so
+// that a stranger has to guess it.
+func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
+	n := l.sub.node
+	network := "udp4"
+	if ip, err := netip.ParseAddr(n.bind); err == nil && ip.Is6() {
+		network = "udp6"
+	}
+	var lc net.ListenConfig
+	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.bind, "0"))
+	if err != nil {
+		return nil, fmt.Errorf("tcpros: UDPROS: %w", err)
+	}
+	conn := pc.(*net.UDPConn)
+	_ = conn.SetReadBuffer(udpReadBuffer) // less only loses more, which is counted
+	return conn, nil
+}
+
+// request asks the publisher for the topic, with UDPROS as the first choice if conn
+// is set. It returns a source, or the address for TCPROS.
+func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, string, error) {
+	m := l.sub.node.master
+	if conn == nil {
+		address, err := m.requestTopic(ctx, l.hostport, l.sub.topic)
+		return nil, address, err
+	}
+	hello := fields.List{
+		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "md5sum", Value: l.sub.opts.MD5Sum},
+		{Key: "topic", Value: l.sub.topic},
+		{Key: "type", Value: l.sub.opts.Type},
+	}.Append(nil)
+	port := conn.LocalAddr().(*net.UDPAddr).Port
+	offer := []any{[]any{"UDPROS", hello, l.sub.node.host, port, udpDatagram}, []any{"TCPROS"}}
+	v, err := m.raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
+	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
+		// It may be UDPROS alone that the publisher does not understand.
+		address, err := m.requestTopic(ctx, l.hostport, l.sub.topic)
+		return nil, address, err
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	proto, _ := v.([]any)
+	if name, _ := arg[string](proto, 0); name == "UDPROS" {
+		src, err := parseUDPSource(proto)
+		if err != nil {
+			return nil, "", &CallError{"requestTopic", l.hostport, err, true}
+		}
+		return src, src.hostport, nil
+	}
+	address, err := tcprosAddress(proto)
+	if err != nil {
+		return nil, "", &CallError{"requestTopic", l.hostport, err, true}
+	}
+	return nil, address, nil
+}
+
+// parseUDPSource reads ["UDPROS", host, port, connection, datagram bytes, header].
+func parseUDPSource(proto []any) (*udpSource, error) {
+	host, ok1 := arg[string](proto, 1)
+	port, ok2 := arg[int](proto, 2)
+	id, ok3 := arg[int](proto, 3)
+	size, ok4 := arg[int](proto, 4)
+	block, ok5 := arg[[]byte](proto, 5)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || host == "" || port < 0 || port >= 1<<16 {
+		return nil, fmt.Errorf("answered %.100q, not a UDPROS address", fmt.Sprint(proto))
+	}
+	if size <= udpHeaderBytes || size > udpDatagram {
+		return nil, fmt.Errorf("answered datagrams of %d bytes, %d were asked for", size, udpDatagram)
+	}
+	list, err := fields.Parse(block)
+	if err != nil {
+		return nil, &HeaderError{Reason: "invalid fields", Err: err}
+	}
+	h := Header(list)
+	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.checkPublisher()
+}
+
+// udpReader receives from one publisher.
+type udpReader struct {
+	conn    *net.UDPConn
+	connID  uint32
+	allowed []netip.Addr // of the publisher's machine
+	stats   *linkCounters
+	sink    LinkSink
+	lost    func(int) // nil if nobody asks
+
+	strange  func(netip.AddrPort)
+	tooLarge func(error)
+
+	frames udpAssembler
+	from   netip.AddrPort // the publisher's socket, once it has sent
+}
+
+// run reads until the socket is closed.
+func (r *udpReader) run() error {
+	buf := make([]byte, udpDatagram+1) // a longer one is not what was agreed on
+	for {
+		r.stats.reading.Store(true)
+		n, from, err := r.conn.ReadFromUDPAddrPort(buf)
+		r.stats.reading.Store(false)
+		if err != nil {
+			r.report(r.frames.abandon())
+			return err
+		}
+		if n > udpDatagram || n <= udpHeaderBytes || !r.admits(from, buf[:n]) {
+			continue
+		}
+		r.stats.bytes.Add(uint64(n))
+		frame, lost := r.frames.add(buf[:n])
+		r.report(lost)
+		if lost > 0 && r.frames.large > 0 {
+			r.tooLarge(&TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
+			r.frames.large = 0
+		}
+		if frame != nil {
+			r.stats.frames.Add(1)
+			r.deliver(frame, time.Now())
+		}
+	}
+}
+
+// admits reports whether a datagram is the publisher's. Its machine must be the
+// publisher's, and from the first datagram on it must be the very socket.
+func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
+	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {
+		return true
+	}
+	for _, a := range r.allowed {
+		if a == from.Addr() && !r.from.IsValid() && binary.LittleEndian.Uint32(datagram) == r.connID {
+			r.from = from
+			return true
+		}
+	}
+	r.strange(from)
+	return false
+}
+
+func (r *udpReader) report(lost int) {
+	if lost != 0 && r.lost != nil {
+		r.lost(lost)
+	}
+}
+
+// deliver hands a frame to the sink in the form that suits its size.
+func (r *udpReader) deliver(frame []byte, received time.Time) {
+	if len(frame) <= largeFrame {
+		r.sink.Frames(frame, 1, received)
+		return
+	}
+	large := r.sink.Large(len(frame))
+	if large == nil {
+		return
+	}
+	for len(frame) > 0 {
+		room := large.Room(len(frame))
+		if room == nil {
+			return
+		}
+		frame = frame[copy(room, frame):]
+	}
+	large.Commit(received)
+}
+
+// udpAllowed lists the addresses that a publisher may send from: those of the host
+// that it names, those of its slave API, and ours, as it may be on this machine.
+func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
+	n := l.sub.node
+	var all []netip.Addr
+	var first error
+	for _, at := range []string{src.hostport, l.hostport, net.JoinHostPort(n.host, "0")} {
+		host, _, err := net.SplitHostPort(at)
+		if err != nil {
+			return nil, err
+		}
+		addrs, err := n.dialer.resolve(ctx, host)
+		if err != nil && first == nil {
+			first = err
+		}
+		all = append(all, addrs...)
+		for _, a := range addrs {
+			if a.IsLoopback() && a.Is4() { // what is sent to 127.0.1.1, as Debian names a machine, comes from here
+				all = append(all, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil, first
+	}
+	return all, nil
+}
+
+// receiveUDP is one UDPROS session, from the publisher's answer to its end.
+func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource) (time.Duration, error) {
+	allowed, err := l.udpAllowed(ctx, src)
+	if err != nil {
+		return 0, err
+	}
+	sink, err := l.open(src.hostport, "UDPROS", src.header)
+	if err != nil {
+		return 0, err
+	}
+	r := &udpReader{
+		conn: conn, connID: src.connID, allowed: allowed, stats: &l.stats, sink: sink,
+		frames: udpAssembler{max: int64(l.sub.opts.MaxMessageBytes)},
+		strange: func(from netip.AddrPort) {
+			if l.said.due("stranger") {
+				l.sub.log.Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
+			}
+		},
+		tooLarge: func(err error) {
+			if l.said.due("large") {
+				l.sub.log.Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
+			}
+		},
+	}
+	if s, ok := sink.(LostSink); ok {
+		r.lost = s.Lost
+	}
+	port := conn.LocalAddr().(*net.UDPAddr).Port
+	name := linkTitle{"UDPROS", "UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]"}
+	return l.carry(ctx, name, src.hostport, sink, func() error {
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var gone error
+		// owner: this function; ends with the reader, or ends it.
+		wg.Go(func() {
+			if gone = l.missed(ctx); gone != nil {
+				_ = conn.Close()
+			}
+		})
+		err := r.run()
+		cancel()
+		wg.Wait()
+		return cmp.Or(gone, err)
+	})
+}
+
+// missed waits until the publisher does not send to us any more. UDPROS does not say
+// when a publisher ends or drops a link: a quiet one is asked for its links. It
+// returns nil when ctx is done.
+func (l *inLink) missed(ctx context.Context) error {
+	tick := time.NewTicker(udpQuiet)
+	defer tick.Stop()
+	for last, silent := l.stats.bytes.Load(), 0; ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if now := l.stats.bytes.Load(); now != last {
+			last, silent = now, 0
+			continue
+		}
+		rows, err := l.sub.node.master.raw(ctx, l.uri, slaveReply, "getBusInfo")
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			if silent++; silent == udpSilences {
+				return err
+			}
+		case !l.sendsTo(rows):
+			return errNoSender
+		default:
+			silent = 0
+		}
+	}
+}
+
+// sendsTo looks for our link in a publisher's answer to getBusInfo.
+func (l *inLink) sendsTo(answer any) bool {
+	rows, _ := answer.([]any)
+	for i := range rows {
+		row, _ := arg[[]any](rows, i)
+		to, _ := arg[string](row, 1)
+		direction, _ := arg[string](row, 2)
+		transport, _ := arg[string](row, 3)
+		topic, _ := arg[string](row, 4)
+		if to == l.sub.node.name && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
+			return true
+		}
+	}
+	return false
+}
