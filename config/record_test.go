@@ -15,6 +15,25 @@ func TestRecord(t *testing.T) {
 		{"/a /b -l 3 --lz4 -b 0 --chunksize 0", ""},
 		{"-x /ros.*", ""},
 		{"--node /n", ""},
+		{"-a --split-at 10m --max-bytes 5G --name-template x_%Y_{split}", ""},
+		{"-a --max-rate /image=10 --max-rate /b=2.5 --every /c=3 --count /d=9", ""},
+		{"-a --max-rate /image=0", "positive"},
+		{"-a --every /image=x", "--every"},
+		{"-a --split-at 0.1", "at least 1s"},
+		{"-a --name-template x -O y", "in place of -o and -O"},
+		{"-a --split --size 100 --max-splits 3", ""},
+		{"-a --split --duration 1h --max-bytes 20G --max-age 10h --keep-free 500M", ""},
+		{"-a --split=1024 --repeat-latched -L 100000G", ""},
+		{"--split 1024 /t", ""},
+		{"-a --split", ""},
+		{"-a --no-repeat-latched", ""},
+		{"-a --size 0", "Split size must be 0 or positive"},
+		{"-a --split=-5", "Split size must be 0 or positive"},
+		{"-a --split=x", "want a number of MB"},
+		{"-a --min-space lots", "want a number of bytes"},
+		{"-a --min-space 99999999999G", "too large"},
+		{"-a --max-age 1h", "they need --split"},
+		{"-a --max-splits -1", "Number of splits"},
 		{"", "No topics specified"},
 		{"-a -l 3", "Specifying a count is not valid with automatic topic subscription."},
 		{"-a -j --lz4", "Can only use one type of compression"},
@@ -39,5 +58,31 @@ func TestRecord(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tc.wantErr)
 			}
 		})
+	}
+}
+
+func TestOldSplit(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{"--split 7 /t", "--split=7 /t", "/t --split 7", "/t --split --size 7"} {
+		var r config.Record
+		if err := config.Parse("gorecord", config.RecordHelp, "test", strings.Fields(in), &r); err != nil {
+			t.Fatal(err)
+		}
+		if !r.Split.On || r.SizeBytes() != 7<<20 || len(r.Topics) != 1 || r.Topics[0] != "/t" {
+			t.Errorf("%q: split %+v, size %d, topics %q", in, r.Split, r.SizeBytes(), r.Topics)
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]config.Size{"0": 0, "1": 1, "5k": 5 << 10, "3M": 3 << 20, "1G": 1 << 30, "1g": 1 << 30} {
+		var s config.Size
+		if err := s.UnmarshalText([]byte(in)); err != nil || s != want {
+			t.Errorf("%q: %d, %v", in, s, err)
+		}
+	}
+	if got := config.Size(100000 << 30).String(); got != "100000G" {
+		t.Errorf("got %s", got)
 	}
 }

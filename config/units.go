@@ -81,3 +81,76 @@ func (a *Address) Decode(ctx *kong.DecodeContext) error {
 	*a = Address(v)
 	return nil
 }
+
+// Size is a number of bytes as rosbag record's --min-space takes it: an integer with
+// an optional unit K, M or G of 1024, 1024² or 1024³ bytes.
+type Size int64
+
+// UnmarshalText implements encoding.TextUnmarshaler. Stock reads what it does not
+// understand as 1G; we refuse it.
+func (s *Size) UnmarshalText(text []byte) error {
+	digits, shift := string(text), 0
+	if digits != "" {
+		switch digits[len(digits)-1] {
+		case 'k', 'K':
+			shift = 10
+		case 'm', 'M':
+			shift = 20
+		case 'g', 'G':
+			shift = 30
+		}
+		if shift > 0 {
+			digits = digits[:len(digits)-1]
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q: want a number of bytes, or one with K, M or G", text)
+	}
+	if n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is too large", text)
+	}
+	*s = Size(n << shift)
+	return nil
+}
+
+// String returns the size with the largest unit that leaves an integer.
+func (s Size) String() string {
+	for _, unit := range []struct {
+		shift int
+		name  string
+	}{{30, "G"}, {20, "M"}, {10, "K"}} {
+		if s != 0 && s%(1<<unit.shift) == 0 {
+			return strconv.FormatInt(int64(s)>>unit.shift, 10) + unit.name
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// Split is a switch that may have a value: the size in MB after which to split, an
+// old form that rosbag record still takes.
+type Split struct {
+	On bool
+	MB int64
+}
+
+// IsBool tells kong that the option may stand without a value.
+func (*Split) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (s *Split) Decode(ctx *kong.DecodeContext) error {
+	s.On = true
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	text := fmt.Sprint(ctx.Scan.Pop().Value)
+	if on, err := strconv.ParseBool(text); err == nil { // from the environment
+		s.On = on
+		return nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 40); err == nil {
+		s.MB = n
+		return nil
+	}
+	return fmt.Errorf("%q: want a number of MB", text)
+}

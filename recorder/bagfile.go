@@ -7,18 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
-
-// Output names the bag.
-type Output struct {
-	Prefix string // PREFIX_<date>.bag; a trailing .bag of the prefix is dropped. Empty: <date>.bag
-	Name   string // NAME.bag, a trailing .bag is not doubled. Beats Prefix
-}
 
 // activeSuffix marks a bag that is being written, as in stock.
 const activeSuffix = ".active"
@@ -28,18 +21,6 @@ const (
 	syncBytes = 32 << 20
 	syncEvery = time.Second
 )
-
-// path returns where the finished bag goes.
-func (o Output) path(now time.Time) string {
-	name := strings.TrimSuffix(o.Name, ".bag")
-	if name == "" {
-		name = now.Format("2006-01-02-15-04-05")
-		if prefix := strings.TrimSuffix(o.Prefix, ".bag"); prefix != "" {
-			name = prefix + "_" + name
-		}
-	}
-	return name + ".bag"
-}
 
 // file is what a bag needs of the operating system; tests put faults behind it.
 type file interface {
@@ -53,12 +34,14 @@ type file interface {
 // writes; Sync and due may run beside it.
 type bagFile struct {
 	target string   // X.bag, as the user will see it
-	dir    *os.Root // where it is
+	dir    *os.Root // where it is; not its own
 	file   file
 	writer *bagfmt.Writer
 	end    int64 // bytes written; after a failed write, the end of the last good one
 	mode   Sync
 	sealed string // where it is now
+	id     fs.FileInfo
+	last   bool // of the recording
 
 	mu       sync.Mutex // guards the following
 	dirty    int64      // bytes written and not synced
@@ -67,66 +50,13 @@ type bagFile struct {
 	syncErr  error      // final: a failed sync is never repeated
 	syncedTo int64      // bytes known to be on the disk
 	idle     sync.Cond  // busy became false
-}
-
-// createBag creates X.bag.active, never over an existing file.
-func createBag(o Output, mode Sync, now time.Time) (*bagFile, error) {
-	target := o.path(now)
-	if strings.ContainsAny(target, "\x00\n\r") {
-		return nil, fmt.Errorf("recorder: output name %q holds a control character", target)
-	}
-	dirName, base := filepath.Split(target)
-	if dirName == "" {
-		dirName = "."
-	}
-	dir, err := os.OpenRoot(dirName)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("recorder: cannot open %s: directory %s does not exist: create it first", target+activeSuffix, dirName)
-		}
-		return nil, fmt.Errorf("recorder: cannot open %s: %w", target+activeSuffix, err)
-	}
-	f, err := createIn(dir, base)
-	if err != nil {
-		return nil, errors.Join(explainCreate(target, err), dir.Close())
-	}
-	b := &bagFile{target: target, dir: dir, file: osFile{f}, mode: mode, synced: now, sealed: target + activeSuffix}
-	b.idle.L = &b.mu
-	if err := b.start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("recorder: %s: %w", target+activeSuffix, err), f.Close(), dir.Remove(base+activeSuffix), dir.Close())
-	}
-	return b, nil
+	closed   bool       // the file is closed: a late interval sync has nothing to do
 }
 
 // start writes the head of the bag.
 func (b *bagFile) start() (err error) {
 	b.writer, err = bagfmt.NewWriter(b, bagfmt.WriterOptions{})
 	return err
-}
-
-func createIn(dir *os.Root, base string) (*os.File, error) {
-	if _, err := dir.Lstat(base); err == nil {
-		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
-	}
-	return dir.OpenFile(base+activeSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-}
-
-// explainCreate says what to do about a bag that cannot be created.
-func explainCreate(target string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrExist) && !fileExists(target+activeSuffix):
-		return fmt.Errorf("recorder: %s exists: a recording never overwrites; choose another name or move it away", target)
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("recorder: %s exists: another recorder writes it or one died; choose another name, or move or reindex it", target+activeSuffix)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("recorder: cannot open %s: no permission to write in %s", target+activeSuffix, filepath.Dir(target))
-	}
-	return fmt.Errorf("recorder: cannot open %s: %w", target+activeSuffix, err)
-}
-
-func fileExists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // Write appends to the file. It implements io.Writer for bagfmt.Writer. After an
@@ -168,7 +98,7 @@ func (b *bagFile) Sync() error {
 	for b.busy {
 		b.idle.Wait()
 	}
-	if b.syncErr != nil {
+	if b.syncErr != nil || b.closed {
 		return nil
 	}
 	covered, end := b.dirty, b.syncedTo+b.dirty
@@ -195,9 +125,6 @@ func (b *bagFile) write(c *bagfmt.SealedChunk) error {
 	if err := b.writer.WriteChunk(c); err != nil {
 		return fmt.Errorf("%s: %w", b.sealed, err)
 	}
-	if b.mode == SyncChunk {
-		return b.Sync()
-	}
 	return nil
 }
 
@@ -215,11 +142,29 @@ func (b *bagFile) finish() error {
 	var errs []error
 	closed := b.writer.Close()
 	if closed == nil {
-		errs = append(errs, b.file.Close(), b.rename())
+		errs = append(errs, b.closeFile(), b.rename())
 	} else {
-		errs = append(errs, fmt.Errorf("%s is left without an index: %w", b.sealed, closed), b.file.Close())
+		errs = append(errs, fmt.Errorf("%s is left without an index: %w", b.sealed, closed), b.closeFile())
 	}
-	return errors.Join(append(errs, b.syncErr, b.dir.Close())...)
+	return errors.Join(append(errs, b.syncErr)...)
+}
+
+// closeFile waits for a sync that is under way.
+func (b *bagFile) closeFile() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.busy {
+		b.idle.Wait()
+	}
+	b.closed = true
+	return b.file.Close()
+}
+
+// unsafe reports whether a sync of the file has failed.
+func (b *bagFile) unsafe() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.syncErr != nil
 }
 
 // rename drops the .active suffix, not over another file, and makes that durable.

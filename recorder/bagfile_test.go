@@ -3,30 +3,48 @@ package recorder
 import (
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
+// createBag creates the first file of a recording.
+func createBag(o Output, mode Sync, now time.Time) (*bagFile, error) {
+	s, err := openOutputs(o, mode, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.create(now)
+}
+
 func TestOutputPath(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 1, 2, 3, 0, time.Local)
 	tests := []struct {
-		out  Output
-		want string
+		out    Output
+		number int
+		want   string
 	}{
-		{Output{}, "2026-11-21-01-02-03.bag"},
-		{Output{Prefix: "pre"}, "pre_2026-11-21-01-02-03.bag"},
-		{Output{Prefix: "pre.bag"}, "pre_2026-11-21-01-02-03.bag"},
-		{Output{Prefix: "dir/pre"}, "dir/pre_2026-11-21-01-02-03.bag"},
-		{Output{Name: "x"}, "x.bag"},
-		{Output{Name: "x.bag"}, "x.bag"},
-		{Output{Name: "x.bag.bag"}, "x.bag.bag"},
-		{Output{Name: "x.tar"}, "x.tar.bag"},
-		{Output{Name: "x", Prefix: "pre"}, "x.bag"},
+		{Output{}, -1, "2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "pre"}, -1, "pre_2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "pre.bag"}, -1, "pre_2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "dir/pre"}, -1, "dir/pre_2026-11-21-01-02-03.bag"},
+		{Output{Name: "x"}, -1, "x.bag"},
+		{Output{Name: "x.bag"}, -1, "x.bag"},
+		{Output{Name: "x.bag.bag"}, -1, "x.bag.bag"},
+		{Output{Name: "x.tar"}, -1, "x.tar.bag"},
+		{Output{Name: "x", Prefix: "pre"}, -1, "x.bag"},
+		{Output{}, 0, "2026-11-21-01-02-03_0.bag"},
+		{Output{Prefix: "dir/pre"}, 10, "dir/pre_2026-11-21-01-02-03_10.bag"},
+		{Output{Name: "x.bag"}, 7, "x_7.bag"},
+		{Output{Template: "dir/log_%Y%m%d_%H%M%S_{split}.bag"}, 4, "dir/log_20261121_010203_4.bag"},
+		{Output{Template: "{time}%%-%j"}, -1, "2026-11-21-01-02-03%-325.bag"},
+		{Output{Template: "a{host}b"}, 0, "a" + hostName() + "b.bag"},
 	}
 	for _, tc := range tests {
-		if got := tc.out.path(now); got != tc.want {
+		if got := tc.out.path(now, tc.number); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.out, got, tc.want)
 		}
 	}
@@ -91,4 +109,70 @@ func TestControlCharactersInNames(t *testing.T) {
 	if _, err := createBag(Output{Name: t.TempDir() + "/a\nb"}, SyncNone, time.Now()); err == nil {
 		t.Error("a name with a line feed was accepted")
 	}
+}
+
+func TestBadTemplates(t *testing.T) {
+	t.Parallel()
+	for _, template := range []string{"%Y/x", "{host}/x", "x%", "x%Q", "{topic}", "{"} {
+		if err := (Output{Template: template}).check(); err == nil {
+			t.Errorf("%q was accepted", template)
+		}
+	}
+}
+
+// TestTemplateThatRepeats: never over another file.
+func TestTemplateThatRepeats(t *testing.T) {
+	t.Parallel()
+	s, err := openOutputs(Output{Template: t.TempDir() + "/day_%d"}, SyncNone, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"day_21.bag", "day_21_1.bag", "day_21_2.bag"} {
+		b, err := s.create(time.Date(2026, 11, 21, 1, 2, 3, 0, time.Local))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(b.target) != want {
+			t.Errorf("%s, want %s", b.target, want)
+		}
+		if err := b.finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOrphans: files of living recorders are not taken for those of dead ones.
+func TestOrphans(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/dead.bag.active", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openOutputs(Output{Name: dir + "/x"}, SyncNone, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := s.create(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := createBag(Output{Name: dir + "/other"}, SyncNone, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want ...string) {
+		t.Helper()
+		if got := s.orphans(); runtime.GOOS == "linux" && !slices.Equal(got, want) {
+			t.Errorf("orphans %v, want %v", got, want)
+		}
+	}
+	check("dead.bag.active")
+	if err := mine.file.Close(); err != nil { // as a death does
+		t.Fatal(err)
+	}
+	check("dead.bag.active", "x_0.bag.active")
+	if err := other.finish(); err != nil {
+		t.Fatal(err)
+	}
+	check("dead.bag.active", "x_0.bag.active")
 }

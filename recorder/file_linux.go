@@ -21,6 +21,21 @@ func (f osFile) Sync() error {
 	return nil
 }
 
+// lock marks a file as that of a living recorder: the mark goes with the process. A
+// file system without locks goes without.
+func lock(f *os.File) {
+	unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) //nolint:errcheck,gosec // nobody else has the new file
+}
+
+// locked reports whether a living recorder has the file.
+func locked(f *os.File) bool {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
+		return true // also if it cannot be told
+	}
+	unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:errcheck,gosec // closing the file does it, too
+	return false
+}
+
 // renameNew renames within dir unless the new name exists.
 func renameNew(dir *os.File, oldName, newName string) error {
 	fd := int(dir.Fd())

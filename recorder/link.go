@@ -25,6 +25,10 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 // connection, its own header, the chunk's header and index.
 const largeOverhead = 16 << 10
 
+// recordShare is the least ratio of a message to its connection record at which the
+// record goes along with each one.
+const recordShare = 100
+
 // Large implements tcpros.LinkSink. A large message gets a chunk of its own and is
 // read from the socket straight into it: no copy, and no other topic waits for it.
 func (l *link) Large(frameBytes int) tcpros.LargeFrame {
@@ -32,6 +36,14 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	size := frameBytes + largeOverhead
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if topic.thin && !topic.keep(time.Now()) {
+		return nil
+	}
+	if l.connection.latching {
+		if f := p.collect(l, frameBytes); f != nil {
+			return f
+		}
+	}
 	if p.budget >= 0 && p.pool.weight(size) > p.budget {
 		p.drop(topic, dropOversize, 1)
 		return nil
@@ -43,15 +55,18 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	if p.overflow == OverflowDrop {
 		counted = min(size, trusted)
 	}
-	for !p.ended && !p.atLimit(topic) {
+	for !p.ended && !p.full && !p.atLimit(topic) {
 		if c := p.pool.get(size, counted); c != nil {
-			var records *bagfmt.ConnRecords // nil: the chunk may be given up, so each one holds the record
-			if l.connection.stored {        // until it is safely in another
-				records = &p.records
+			// nil makes the chunk hold the record: it may be given up, so each one does until
+			// the record is safely in another. Where that costs less than a percent each one
+			// does anyway, and belongs to whatever file is written when it is complete.
+			var records *bagfmt.ConnRecords
+			if l.connection.stored == p.parts.number+1 && l.connection.bytes*recordShare > frameBytes {
+				records = p.records
 			}
 			c.builder.Reset(records)
 			c.builder.BeginMessage(l.connection.conn, frameBytes)
-			return &largeFrame{link: l, chunk: c, payload: frameBytes - 4}
+			return &largeFrame{link: l, chunk: c, payload: frameBytes - 4, part: p.parts.number, relies: records != nil}
 		}
 		if p.overflow == OverflowDrop {
 			p.drop(topic, dropBufferFull, 1)
@@ -82,11 +97,20 @@ func (l *link) Closed(err error) {
 	l.pipe.mu.Unlock()
 }
 
+// Lost implements tcpros.LostSink.
+func (l *link) Lost(messages int) {
+	l.pipe.mu.Lock()
+	l.pipe.drop(l.connection.topic, dropUDP, uint64(messages))
+	l.pipe.mu.Unlock()
+}
+
 // largeFrame is a message on its way into a chunk of its own.
 type largeFrame struct {
 	link    *link
 	chunk   *chunk
 	payload int
+	part    int  // the file that was filled when it began
+	relies  bool // on the record of its connection in that file
 }
 
 // Room implements tcpros.LargeFrame. It gives the message up when the memory for
@@ -118,20 +142,34 @@ func (f *largeFrame) Commit(received time.Time) {
 	p.mu.Lock() // also guards p.records, which the builder shares
 	defer p.mu.Unlock()
 	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
-	if p.ended || p.atLimit(c.topic) {
+	if p.parts.due(received) {
+		p.nextFile(received)
+	}
+	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.openChunk() {
+		// The record that it relied on is in an earlier file.
+		p.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		c.stored = p.parts.number + 1
+	}
+	p.commit(f.chunk, c, f.payload, received)
+}
+
+// commit hands on a chunk with one large message. mu is held.
+func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received time.Time) {
+	if p.ended || p.full || p.atLimit(c.topic) {
 		if p.ended {
 			p.drop(c.topic, dropDisk, 1)
 		}
-		p.pool.put(f.chunk)
+		p.pool.put(chunk)
 		p.room.Broadcast()
 		return
 	}
 	if p.open != nil && p.open.builder.HasConn(c.conn.ID) {
 		p.sealOpen() // the earlier messages of this publisher come first in the file
 	}
-	c.stored = true
-	p.hand(f.chunk)
-	p.account(c.topic, 1, uint64(f.payload))
+	c.stored = p.parts.number + 1
+	p.hand(chunk)
+	p.account(c.topic, 1, uint64(payload))
+	p.checkSize(received)
 }
 
 // Abort implements tcpros.LargeFrame: the link ended within the message.

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"sync"
@@ -28,7 +29,7 @@ type pipeline struct {
 	budget      int64 // bytes; negative means no limit
 	overflow    Overflow
 	flush       time.Duration
-	limit       uint64
+	limits      []Limit
 	compression bagfmt.Compression
 
 	mu      sync.Mutex
@@ -36,24 +37,38 @@ type pipeline struct {
 	open    *chunk    // nil until the next message
 	born    time.Time // when open got its first message
 	pool    pool
-	records bagfmt.ConnRecords
+	fill    int                 // seal open when it is longer than this
+	records *bagfmt.ConnRecords // of the file that the intake fills
+	parts   parts
+	stored  int64 // bytes of chunks written, in all files
+	latched latchedStore
 	topics  []*topic
 	conns   []*connection // by connection id
 	ended   bool          // no further intake: the file has failed, or all links are closed
+	full    bool          // the one file has its size: what comes now nobody asked for
 
 	largeWaits int // links that wait for room for a large message
 
 	sealed  *fifo[*chunk] // to the writer, in file order
 	squeeze *fifo[*chunk] // to the compressors; nil without compression
 	wg      sync.WaitGroup
-	kick    chan struct{} // to the syncer: a sync is due
+	kick    chan *bagFile // to the syncer: a sync is due
 	syncing sync.WaitGroup
+	closing chan *bagFile // to the closer: the next file is open
+	closers sync.WaitGroup
 
-	out     *bagFile
-	err     error // why writing ended early; owned by the writer
+	outputs *outputs   // owned by the writer
+	out     *bagFile   // set by the writer with mu held
+	done    []*bagFile // closed, guarded by mu
+	faults  []error    // what went wrong with files, guarded by mu
+	moved   bool       // the one change of file after a fault is used up; owned by the writer
+	err     error      // why writing ended early; owned by the writer
+	onOpen  func(target string)
+	retain  *retainer
 	halted  sync.Once
 	failed  chan struct{} // the file cannot be written, or not be made durable
 	limited chan struct{} // a topic reached the limit
+	filled  chan struct{} // the one file has its size
 	hurry   <-chan struct{}
 	warnAt  time.Time // when tick last looked for drops
 }
@@ -66,14 +81,20 @@ type chunk struct {
 	err     error
 	ready   chan struct{} // one token: the compressor is done
 	counted int64         // bytes that the pool counts for it
+	part    int           // the file that it belongs to
+	cost    int64         // of it, about, before compression
+	next    *opening      // not a chunk, but where the next file begins
 }
 
 // connection is one publisher's header on one topic. Several links may come and
 // go on it.
 type connection struct {
-	conn   *bagfmt.Connection
-	topic  *topic
-	stored bool // a chunk with its record is in the queue or will be before any later one
+	conn     *bagfmt.Connection
+	topic    *topic
+	stored   int  // one more than the number of the last file that has its record, or will before any later chunk
+	bytes    int  // of its record, about
+	latching bool // its latest message begins each file
+	last     *latched
 }
 
 // topic is the account of one subscription, guarded by pipeline.mu.
@@ -81,28 +102,40 @@ type topic struct {
 	name     string
 	conns    []*connection
 	messages uint64 // in a chunk; minus those that were dropped with it
+	repeated uint64 // latched ones, at the start of a later file
 	bytes    uint64 // payload of what went into chunks
-	dropped  [dropCauses]uint64
-	warned   [dropCauses]uint64 // drops already reported by tick
+	share
+	since   time.Time     // before it was registered, if that is known
+	pickup  time.Duration // from then to the first link
+	dropped [dropCauses]uint64
+	warned  [dropCauses]uint64 // drops already reported by tick
 }
 
-func newPipeline(o Options, out *bagFile) *pipeline {
+func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 	p := &pipeline{
 		log:         o.Log,
 		chunkBytes:  o.ChunkBytes,
 		budget:      o.MemoryBytes(),
 		overflow:    o.Overflow,
 		flush:       o.FlushInterval,
-		limit:       uint64(o.Limit),
+		limits:      o.limits(),
 		compression: o.Compression,
 		sealed:      newFIFO[*chunk](),
+		outputs:     outputs,
 		out:         out,
 		failed:      make(chan struct{}),
 		limited:     make(chan struct{}, 1),
-		kick:        make(chan struct{}, 1),
+		filled:      make(chan struct{}, 1),
+		kick:        make(chan *bagFile, 1),
+		closing:     make(chan *bagFile),
 		hurry:       o.Hurry,
+		records:     new(bagfmt.ConnRecords),
+		parts:       newParts(o, time.Now()),
+		onOpen:      o.onOpen,
+		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir) }),
 	}
 	p.room.L = &p.mu
+	p.latched.off = o.NoRepeatLatched || !o.Split
 	n := workers(o.Compression)
 	p.pool.budget, p.pool.twice = p.budget, n > 0
 	if n > 0 {
@@ -116,13 +149,18 @@ func newPipeline(o Options, out *bagFile) *pipeline {
 	p.wg.Go(p.write)
 	// owner: close; ends when kick is closed.
 	p.syncing.Go(p.keepSynced)
+	// owner: close; ends when closing is closed.
+	p.closers.Go(p.closeFiles)
 	return p
 }
 
-func (p *pipeline) addTopic(name string) *topic {
+func (p *pipeline) addTopic(name string) *topic { return p.addTopicOf(name, name) }
+
+// addTopicOf makes an account for a topic that stands under name in the bag.
+func (p *pipeline) addTopicOf(name, resolved string) *topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := &topic{name: name}
+	t := &topic{name: name, share: shareOf(p.limits, resolved)}
 	p.topics = append(p.topics, t)
 	return t
 }
@@ -135,6 +173,9 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	if p.ended {
 		return nil, errors.New("recorder: the recording has ended")
 	}
+	if len(t.conns) == 0 && !t.since.IsZero() {
+		t.pickup = time.Since(t.since)
+	}
 	header := bagfmt.ConnectionHeader(info.Header)
 	for _, c := range t.conns {
 		if slices.Equal(c.conn.Header, header) {
@@ -142,8 +183,12 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 		}
 	}
 	c := &connection{
-		conn:  &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
-		topic: t,
+		conn:     &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
+		topic:    t,
+		latching: header.Latching() && !p.latched.off,
+	}
+	for _, f := range header {
+		c.bytes += 5 + len(f.Key) + len(f.Value)
 	}
 	p.conns = append(p.conns, c)
 	t.conns = append(t.conns, c)
@@ -157,15 +202,34 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 	stamp := bagfmt.TimeOf(received).Add(-time.Duration(count - 1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.parts.due(received) {
+		p.nextFile(received)
+	}
+	if !c.topic.thin {
+		p.add(c, run, count, stamp, received)
+		return
+	}
+	for count > 0 {
+		size := 4 + int(binary.LittleEndian.Uint32(run))
+		if c.topic.keep(received) {
+			p.add(c, run[:size], 1, stamp, received)
+		}
+		stamp = stamp.Add(1)
+		run, count = run[size:], count-1
+	}
+}
+
+// add is append for frames that are wanted. mu is held.
+func (p *pipeline) add(c *connection, run []byte, count int, stamp bagfmt.Time, received time.Time) {
 	for count > 0 {
 		switch {
-		case p.atLimit(c.topic):
+		case p.atLimit(c.topic) || p.full:
 			return
 		case p.ended: // the file failed: the links go on until they are closed
 			p.drop(c.topic, dropDisk, uint64(count))
 			return
 		case p.open == nil && !p.waitForChunk(c.topic):
-			if p.ended || p.atLimit(c.topic) {
+			if p.ended || p.full || p.atLimit(c.topic) {
 				continue
 			}
 			p.drop(c.topic, dropBufferFull, uint64(count))
@@ -176,12 +240,16 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 			p.born = received
 		}
 		p.open.builder.AppendRun(c.conn, stamp, run[:size], n)
-		c.stored = true
+		c.stored = p.parts.number + 1
 		p.account(c.topic, uint64(n), uint64(size-4*n))
+		if c.latching {
+			p.remember(c, lastFrame(run[:size]))
+		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
-		if p.open.builder.Len() > p.chunkBytes {
+		if p.open.builder.Len() > p.fill {
 			p.sealOpen()
+			p.checkSize(received)
 		}
 	}
 }
@@ -189,15 +257,15 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 // fit returns how many frames of run, and how many bytes, go into the open chunk:
 // as in stock a chunk is closed after the message that takes it past its size.
 func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
-	if p.limit > 0 {
-		count = min(count, int(p.limit-t.messages))
+	if t.limit > 0 {
+		count = min(count, int(t.limit-t.messages))
 	}
-	free := p.chunkBytes - p.open.builder.Len()
-	if p.limit == 0 && len(run)+count*recordOverhead <= free {
+	free := p.fill - p.open.builder.Len()
+	if t.limit == 0 && len(run)+count*recordOverhead <= free {
 		return count, len(run)
 	}
-	for n < count && free >= 0 {
-		frame := 4 + int(uint32(run[size])|uint32(run[size+1])<<8|uint32(run[size+2])<<16|uint32(run[size+3])<<24)
+	for n < count && (n == 0 || free >= 0) {
+		frame := 4 + int(binary.LittleEndian.Uint32(run[size:]))
 		size += frame
 		free -= frame + recordOverhead
 		n++
@@ -208,20 +276,30 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 // waitForChunk gets a buffer for the open chunk. false means that there is no room,
 // or that the waiting for some is over.
 func (p *pipeline) waitForChunk(t *topic) bool {
-	for p.open == nil && !p.ended && !p.atLimit(t) { // another link may open one while we wait
-		if p.largeWaits == 0 {
-			if c := p.pool.get(p.chunkBytes, p.chunkBytes); c != nil {
-				c.builder.Reset(&p.records)
-				p.open = c
-				return true
-			}
+	for p.open == nil && !p.ended && !p.full && !p.atLimit(t) { // another link may open one while we wait
+		if p.largeWaits == 0 && p.openChunk() {
+			return true
 		}
 		if p.overflow == OverflowDrop {
 			return false
 		}
 		p.room.Wait()
 	}
-	return p.open != nil && !p.ended && !p.atLimit(t)
+	return p.open != nil && !p.ended && !p.full && !p.atLimit(t)
+}
+
+// openChunk makes sure of an open chunk if there is room for one. mu is held.
+func (p *pipeline) openChunk() bool {
+	if p.open == nil {
+		size := p.pool.usual(p.chunkBytes)
+		c := p.pool.get(size, size)
+		if c == nil {
+			return false
+		}
+		c.builder.Reset(p.records)
+		p.open, p.fill = c, p.fillTo()
+	}
+	return true
 }
 
 // account counts messages that are in a chunk now.
@@ -237,7 +315,7 @@ func (p *pipeline) account(t *topic, messages, bytes uint64) {
 	}
 }
 
-func (p *pipeline) atLimit(t *topic) bool { return p.limit > 0 && t.messages >= p.limit }
+func (p *pipeline) atLimit(t *topic) bool { return t.limit > 0 && t.messages >= t.limit }
 
 func (p *pipeline) reachedLimit(t *topic) bool {
 	p.mu.Lock()
@@ -248,6 +326,7 @@ func (p *pipeline) reachedLimit(t *topic) bool {
 // sealOpen hands the open chunk on. mu is held.
 func (p *pipeline) sealOpen() {
 	if p.open != nil && p.open.builder.Messages() > 0 {
+		p.pool.settle(p.open)
 		p.hand(p.open)
 		p.open = nil
 	}
@@ -257,6 +336,8 @@ func (p *pipeline) sealOpen() {
 // order of the queue is the order of the file.
 func (p *pipeline) hand(c *chunk) {
 	p.pool.count(c)
+	c.part, c.cost = p.parts.number, chunkCost(&c.builder)
+	p.parts.flying += c.cost
 	if p.squeeze != nil {
 		p.squeeze.put(c)
 	}
@@ -271,9 +352,14 @@ func (p *pipeline) release(c *chunk) {
 	p.room.Broadcast()
 }
 
-// tick seals an old chunk, keeps the sync interval and reports new drops.
+// tick seals an old chunk, begins a new file when it is time, keeps the sync interval
+// and reports new drops.
 func (p *pipeline) tick(now time.Time) {
 	p.mu.Lock()
+	p.parts.schedule(now)
+	if p.parts.due(now) {
+		p.nextFile(now)
+	}
 	if p.open != nil && now.Sub(p.born) >= p.flush {
 		p.sealOpen()
 	}
@@ -282,8 +368,9 @@ func (p *pipeline) tick(now time.Time) {
 		p.warnAt = now
 		lost = p.newDrops()
 	}
+	out := p.out
 	p.mu.Unlock()
-	p.wakeSyncer(now)
+	p.wakeSyncer(out, now)
 	for _, d := range lost {
 		p.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
 	}
@@ -314,5 +401,9 @@ func (p *pipeline) close() error {
 	p.wg.Wait()
 	close(p.kick)
 	p.syncing.Wait()
-	return errors.Join(p.err, p.out.finish())
+	p.out.last = true
+	p.closing <- p.out
+	close(p.closing)
+	p.closers.Wait()
+	return errors.Join(append([]error{p.err}, p.faults...)...)
 }

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,14 +50,21 @@ func testPipeline(t testing.TB, o Options, wrap func(file) file) *pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := createBag(Output{Name: filepath.Join(t.TempDir(), "test")}, o.Sync, time.Now())
+	o.Output.Name = filepath.Join(t.TempDir(), "test")
+	outputs, err := openOutputs(o.Output, o.Sync, o.Split)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrap != nil {
-		out.file = wrap(out.file)
+	t.Cleanup(func() { outputs.close() })
+	out, err := outputs.create(time.Now())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return newPipeline(o, out)
+	if wrap != nil { // the head of the first file is written already
+		out.file = wrap(out.file)
+		outputs.wrap = wrap
+	}
+	return newPipeline(o, outputs, out)
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *link {
@@ -239,7 +248,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	full := func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.fits(int64(p.chunkBytes))
+		return p.open == nil && !p.pool.fits(int64(p.pool.usual(p.chunkBytes)))
 	}
 	waitFor(t, full)
 	select {
@@ -453,14 +462,23 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 
 var errInjected = errors.New("injected")
 
-// faulty fails the at-th operation, a write after half of its bytes.
+// faulty fails the at-th operation of all its files together, a write after half of
+// its bytes.
 type faulty struct {
-	file
+	err   error // what the operation returns
 	mu    sync.Mutex
 	at, n int
 	sync  bool // count syncs instead of writes
-	syncs int
+	syncs map[file]int
 }
+
+// faultyFile is one of them.
+type faultyFile struct {
+	file
+	*faulty
+}
+
+func (f *faulty) wrap(inner file) file { return faultyFile{inner, f} }
 
 func (f *faulty) due(isSync bool) bool {
 	f.mu.Lock()
@@ -472,74 +490,129 @@ func (f *faulty) due(isSync bool) bool {
 	return f.n == f.at
 }
 
-func (f *faulty) WriteAt(p []byte, off int64) (int, error) {
+func (f faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	if f.due(false) {
 		n, err := f.file.WriteAt(p[:len(p)/2], off)
-		return n, errors.Join(errInjected, err)
+		return n, errors.Join(f.err, err)
 	}
 	return f.file.WriteAt(p, off)
 }
 
-func (f *faulty) Sync() error {
+func (f faultyFile) Sync() error {
 	f.mu.Lock()
-	f.syncs++
+	if f.syncs == nil {
+		f.syncs = map[file]int{}
+	}
+	f.syncs[f.file]++
 	f.mu.Unlock()
 	if f.due(true) {
-		return errInjected
+		return f.err
 	}
 	return f.file.Sync()
 }
 
 // TestEveryWriteFailsOnce checks for each write that what was written before can be
 // read, that the bag has an index if anything could still be written, and that the
-// account is right.
+// account is right. A full disk ends the recording; after any other fault it goes on
+// in a new file and nothing is lost.
 func TestEveryWriteFailsOnce(t *testing.T) {
 	t.Parallel()
-	for at := 1; ; at++ {
-		f := &faulty{at: at}
-		p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(inner file) file { f.file = inner; return f })
-		l := open(t, p, "/t", "/p")
-		publishPlain(l, 20)
-		err := p.close()
-		if err == nil {
-			if at < 5 {
-				t.Errorf("only %d writes were visited", at)
+	for name, injected := range map[string]error{"full": syscall.ENOSPC, "fault": errInjected} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				if testWriteFails(t, at, injected) {
+					if at < 5 {
+						t.Errorf("only %d writes were visited", at)
+					}
+					return
+				}
 			}
-			return
-		}
-		if !errors.Is(err, errInjected) {
-			t.Fatalf("write %d: %v", at, err)
-		}
-		path := p.out.sealed
-		if path == p.out.target { // closed with an index
-			byTime, _ := numbers(t, path)
-			if got, want := uint64(len(byTime[1])), l.connection.topic.messages; got != want {
-				t.Errorf("write %d: %d messages in the bag, %d counted", at, got, want)
-			}
-		}
-		if sum := l.connection.topic.messages + l.connection.topic.dropped[dropDisk]; sum != 20 {
-			t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
-		}
+		})
 	}
 }
 
-func TestFailedSyncIsFinal(t *testing.T) {
-	t.Parallel()
-	f := &faulty{at: 2, sync: true}
-	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, func(inner file) file { f.file = inner; return f })
+// testWriteFails reports whether there were fewer than at writes.
+func testWriteFails(t *testing.T, at int, injected error) bool {
+	t.Helper()
+	f := &faulty{at: at, err: injected}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, f.wrap)
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 20)
 	err := p.close()
-	if !errors.Is(err, errInjected) {
+	if err == nil {
+		return true
+	}
+	if !errors.Is(err, injected) {
+		t.Fatalf("write %d: %v", at, err)
+	}
+	kept, indexed := uint64(0), true
+	for _, b := range p.done {
+		if b.sealed != b.target { // closed without an index
+			indexed = false
+			continue
+		}
+		byTime, _ := numbers(t, b.sealed)
+		kept += uint64(len(byTime[1]))
+	}
+	topic := l.connection.topic
+	if indexed && kept != topic.messages {
+		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.messages)
+	}
+	if sum := topic.messages + topic.dropped[dropDisk]; sum != 20 {
+		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
+	}
+	if errors.Is(injected, errInjected) && topic.messages != 20 {
+		t.Errorf("write %d: %d messages after a fault that a new file heals", at, topic.messages)
+	}
+	return false
+}
+
+// TestFailedSyncMovesOn: a sync that failed is not repeated; what comes after goes
+// into a new file, once.
+func TestFailedSyncMovesOn(t *testing.T) {
+	t.Parallel()
+	f := &faulty{at: 2, sync: true, err: errInjected}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, f.wrap)
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	err := p.close()
+	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
 		t.Fatalf("got %v, want the failed sync", err)
 	}
-	if f.syncs != 2 {
-		t.Errorf("%d syncs; none may follow the failed one", f.syncs)
+	if len(p.done) != 2 || f.syncs[p.done[0].file.(faultyFile).file] != 2 {
+		t.Errorf("%d files, syncs %v: none may follow the failed one", len(p.done), f.syncs)
 	}
-	byTime, _ := numbers(t, p.out.sealed)
-	if len(byTime[1]) == 0 {
-		t.Error("the bag is empty")
+	var kept []uint32
+	for _, b := range p.done {
+		byTime, _ := numbers(t, b.sealed)
+		kept = append(kept, byTime[1]...)
 	}
+	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
+}
+
+// TestSecondFaultEnds: a disk that fails again does not get a third file.
+func TestSecondFaultEnds(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f file) file { return broken{f} })
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	if err := p.close(); !errors.Is(err, errInjected) {
+		t.Fatalf("got %v", err)
+	}
+	if topic := l.connection.topic; len(p.done) != 2 || topic.messages != 0 || topic.dropped[dropDisk] != 20 {
+		t.Errorf("%d files, %d messages, %d dropped", len(p.done), topic.messages, topic.dropped[dropDisk])
+	}
+}
+
+// broken takes the head of a bag and what is behind its chunks, but no chunk.
+type broken struct{ file }
+
+func (b broken) WriteAt(p []byte, off int64) (int, error) {
+	if off == 4117 && len(p) > 10_000 {
+		return 0, errInjected
+	}
+	return b.file.WriteAt(p, off)
 }
 
 func TestFlushSealsAnOldChunk(t *testing.T) {

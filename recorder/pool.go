@@ -14,6 +14,25 @@ type pool struct {
 	held   int64 // bytes of all buffers, in use and free
 	idle   int64 // bytes of the free ones
 	free   []*chunk
+	grown  int // the largest buffer that an ordinary chunk came to
+}
+
+// usual returns what a chunk that is sealed at n bytes is likely to hold: its last
+// message goes beyond that, and memory grows in steps.
+func (p *pool) usual(n int) int {
+	size := max(n, p.grown)
+	if p.budget >= 0 && p.weight(size) > p.budget {
+		return n // at least this much always has room
+	}
+	return size
+}
+
+// settle counts what an ordinary chunk has come to, in place of what was claimed.
+func (p *pool) settle(c *chunk) {
+	n := c.builder.Cap()
+	p.grown = max(p.grown, n)
+	p.held += p.weight(n) - c.counted
+	c.counted = p.weight(n)
 }
 
 // get returns a buffer for a chunk of about size bytes, of which counted are

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,7 +30,7 @@ import (
 const (
 	DefaultBufferBytes   = 256 << 20
 	DefaultFlushInterval = time.Second
-	DefaultPollInterval  = 200 * time.Millisecond
+	DefaultPollInterval  = 100 * time.Millisecond
 
 	// Unlimited as BufferBytes lets the buffer grow as long as there is memory.
 	Unlimited = -1
@@ -68,17 +69,35 @@ type Options struct {
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
-	PollInterval  time.Duration // ask the master for new topics this often; zero means 200 ms
+	PollInterval  time.Duration // ask the master for new topics this often; zero means 100 ms
 	Sync          Sync
 
 	Limit    int           // end after this many messages on each topic; zero means none
-	Duration time.Duration // end after this time; zero means never
+	Limits   []Limit       // of single topics
+	Duration time.Duration // end, or with Split begin the next file, after this time; zero means never
+	MaxBytes int64         // the same for the size of the file; zero means no limit
+
+	// Split numbers the files in their names and goes on in the next one where the
+	// recording would end. Each file begins with the latest message of each latching
+	// publisher, unless NoRepeatLatched says otherwise.
+	Split           bool
+	SplitAt         time.Duration // with Split also at multiples of this on the local clock; zero means never
+	NoRepeatLatched bool
+	Retain          Retention // what is deleted of what was recorded
+
+	MinSpace     int64  // end when less than this is free on the disk; zero does not look
+	MinSpaceText string // how the user wrote it, for messages
 
 	TCPNoDelay bool // ask the publishers for TCP_NODELAY
+	UDP        bool // receive over UDPROS from publishers that have it
 
 	// Hurry, when closed, makes a Run that is ending skip what is still queued
 	// (counted as dropped) and close the bag at once.
 	Hurry <-chan struct{}
+
+	Publish bool // tell the name of each file on begin_write as it begins
+
+	onOpen func(target string) // told of each new file
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -103,13 +122,24 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PollInterval == 0 {
 		o.PollInterval = DefaultPollInterval
 	}
-	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 {
+	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
 		return o, errors.New("recorder: a size, count or time is negative")
 	}
 	if o.FlushInterval < time.Millisecond {
 		return o, fmt.Errorf("recorder: flush interval %v is below 1ms", o.FlushInterval)
 	}
-	return o, o.Select.compile()
+	if err := o.Output.check(); err != nil {
+		return o, err
+	}
+	namespace := "/"
+	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
+		name, err := o.Node.Resolve("x")
+		if err != nil {
+			return o, err
+		}
+		namespace = strings.TrimSuffix(name, "x")
+	}
+	return o, o.Select.compile(namespace)
 }
 
 // MemoryBytes returns the bound of all buffers together, negative for none:
@@ -144,35 +174,45 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	started := time.Now()
-	out, err := createBag(o.Output, o.Sync, started)
+	if o.Publish {
+		if o.onOpen, err = announce(o.Node); err != nil {
+			return Summary{}, err
+		}
+	}
+	outputs, err := openOutputs(o.Output, o.Sync, o.Split)
 	if err != nil {
 		return Summary{}, err
 	}
-	o.Log.Info("Recording to", zap.String("file", out.target))
+	out, err := outputs.create(started)
+	if err != nil {
+		return Summary{}, errors.Join(err, outputs.close())
+	}
 	r := &recording{
 		Options: o,
-		out:     out,
-		pipe:    newPipeline(o, out),
+		pipe:    newPipeline(o, outputs, out),
 		subs:    map[string]*subscription{},
 		tried:   map[string]bool{},
 	}
+	outputs.reportOrphans(o.Log)
+	r.pipe.opened(out)
 	runErr := r.run(ctx)
 	closeErr := r.pipe.close()
 	sum := r.summary(time.Since(started))
-	if err := errors.Join(runErr, closeErr); err != nil {
+	if err := errors.Join(runErr, closeErr, outputs.close()); err != nil {
 		return sum, fmt.Errorf("recorder: %w", err)
 	}
-	o.Log.Info("Closing", zap.String("file", out.target))
 	return sum, nil
 }
 
-// checkNames finds names that no master would take before a file is created.
+// checkNames finds names that no master would take, and limits that mean nothing,
+// before a file is created.
 func (o *Options) checkNames() error {
-	names := o.Select.literal
-	if o.Select.Node != "" {
-		names = append(slices.Clone(names), o.Select.Node)
+	for _, l := range o.Limits {
+		if err := l.check(); err != nil {
+			return err
+		}
 	}
-	for _, name := range names {
+	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
 		if _, err := o.Node.Resolve(name); err != nil {
 			return fmt.Errorf("recorder: %w", err)
 		}
@@ -183,7 +223,6 @@ func (o *Options) checkNames() error {
 // recording is the state of one Run. Its own goroutine owns the maps.
 type recording struct {
 	Options
-	out   *bagFile
 	pipe  *pipeline
 	subs  map[string]*subscription // by resolved topic
 	tried map[string]bool          // topics of the master that were refused or are in subs
@@ -207,37 +246,47 @@ func (r *recording) run(ctx context.Context) error {
 	defer cancel()
 
 	for _, name := range r.Select.literal {
-		if err := r.subscribe(name); err != nil { //nolint:contextcheck // a subscription lives until Close
+		if err := r.subscribe(name, time.Time{}); err != nil { //nolint:contextcheck // a subscription lives until Close
 			return err
 		}
 	}
-	found := make(chan []string)
+	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
+		r.Log.Info("Recording from: " + node)
+	}
+	found := make(chan sighting)
 	if r.Select.polls() {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { r.discover(ctx, found) })
 	}
+	full := make(chan struct{})
+	// owner: run; ends when ctx is done or the disk is full.
+	wg.Go(func() { r.watchDisk(ctx, full) })
 	tick := time.NewTicker(min(r.FlushInterval/4, 250*time.Millisecond))
 	defer tick.Stop()
 	var over <-chan time.Time
-	if r.Duration > 0 {
+	if r.Duration > 0 && !r.Split {
 		t := time.NewTimer(r.Duration)
 		defer t.Stop()
 		over = t.C
 	}
 	for {
 		select {
-		case names := <-found:
-			for _, name := range names {
-				r.consider(name) //nolint:contextcheck // a subscription lives until Close
+		case seen := <-found:
+			for _, name := range seen.names {
+				r.consider(name, seen.since) //nolint:contextcheck // a subscription lives until Close
 			}
 		case now := <-tick.C:
 			r.pipe.tick(now)
 		case <-r.pipe.limited:
-			if r.endLimited() {
+			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
 				return nil
 			}
 		case <-r.pipe.failed:
 			return nil // the pipeline keeps the error and returns it from close
+		case <-full:
+			return ErrMinSpace
+		case <-r.pipe.filled:
+			return nil
 		case <-over:
 			return nil
 		case <-ctx.Done():
@@ -248,20 +297,21 @@ func (r *recording) run(ctx context.Context) error {
 
 // consider subscribes to a topic that the master knows, if it is new. A name that
 // is not valid is said once and costs only this topic.
-func (r *recording) consider(name string) {
+func (r *recording) consider(name string, since time.Time) {
 	if r.tried[name] {
 		return
 	}
 	r.tried[name] = true
-	if err := r.subscribe(name); err != nil {
+	if err := r.subscribe(name, since); err != nil {
 		r.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
 	}
 }
 
 // subscribe adds a topic under the name it was asked for, which is also the name
 // in the bag, as stock does it. One topic asked for under two names is recorded
-// once, under the first (stock writes each message twice).
-func (r *recording) subscribe(name string) error {
+// once, under the first (stock writes each message twice). since is before the
+// topic's registration, if that is known.
+func (r *recording) subscribe(name string, since time.Time) error {
 	resolved, err := r.Node.Resolve(name)
 	if err != nil {
 		return err
@@ -269,10 +319,12 @@ func (r *recording) subscribe(name string) error {
 	if _, ok := r.subs[resolved]; ok {
 		return nil
 	}
-	t := r.pipe.addTopic(name)
+	t := r.pipe.addTopicOf(name, resolved)
+	t.since = since // no link has it yet
 	sub, err := r.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      name,
 		TCPNoDelay: r.TCPNoDelay,
+		UDP:        r.UDP,
 		// What is larger than the buffer is refused, and counted, message by message.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {

@@ -1,37 +1,61 @@
 package recorder
 
 import (
-	"context"
 	"fmt"
 	"regexp"
-	"time"
-
-	"go.uber.org/zap"
+	"strings"
 )
 
 // Selection says which topics to record. The parts add up.
 type Selection struct {
-	Topics  []string // by name, or with Regex as expressions
-	All     bool     // every topic that has a publisher, now or later
-	Regex   bool     // Topics are regular expressions that match a whole name
-	Exclude []string // expressions: leave out topics that match as a whole; not applied to Topics without Regex
-	Node    string   // every topic that this node subscribes to
+	Topics           []string // by name or as globs, or with Regex as expressions
+	All              bool     // every topic that has a publisher, now or later
+	Regex            bool     // Topics are regular expressions that match a whole name
+	Exclude          []string // expressions: leave out topics that match as a whole; not applied to Topics by name
+	Types            []string // every topic of these types, which may be globs
+	Nodes            []string // every topic that these nodes subscribe to
+	NodePublications []string // every topic that these nodes publish
 
 	literal []string
-	include []*regexp.Regexp
-	exclude []*regexp.Regexp
+	include []*pattern // of names
+	types   []*pattern
+	exclude []*pattern
 }
 
-// compile checks the selection and prepares it for use.
-func (s *Selection) compile() error {
+// pattern matches whole names.
+type pattern struct {
+	text string // as the user wrote it
+	re   *regexp.Regexp
+	used bool // it has matched something; belongs to the goroutine that asks
+}
+
+// compile checks the selection and prepares it for use. namespace is where relative
+// globs look, with a slash at its end.
+func (s *Selection) compile(namespace string) error {
 	var err error
 	if s.exclude, err = compileAll("exclude regex", s.Exclude); err != nil {
 		return err
 	}
-	if !s.Regex {
-		s.literal = s.Topics
-	} else if s.include, err = compileAll("topic regex", s.Topics); err != nil {
-		return err
+	s.types = globs(s.Types)
+	if s.Regex {
+		if s.include, err = compileAll("topic regex", s.Topics); err != nil {
+			return err
+		}
+	} else {
+		var wild []string
+		for _, t := range s.Topics {
+			if strings.ContainsAny(t, "*?[") {
+				wild = append(wild, t)
+			} else {
+				s.literal = append(s.literal, t)
+			}
+		}
+		s.include = globs(wild)
+		for _, g := range s.include {
+			if !strings.HasPrefix(g.text, "/") {
+				g.re = globs([]string{namespace + g.text})[0].re
+			}
+		}
 	}
 	if len(s.literal) == 0 && !s.polls() {
 		return fmt.Errorf("recorder: no topics specified")
@@ -39,8 +63,37 @@ func (s *Selection) compile() error {
 	return nil
 }
 
-func compileAll(what string, exprs []string) ([]*regexp.Regexp, error) {
-	var all []*regexp.Regexp
+// globs makes patterns in which * stands for any text without a slash, ** for any
+// text, ? for one character that is not a slash and [ab] for one of several.
+func globs(texts []string) []*pattern {
+	var all []*pattern
+	for _, text := range texts {
+		var re strings.Builder
+		for i := 0; i < len(text); i++ {
+			rest := text[i:]
+			set := strings.IndexByte(rest, ']')
+			switch {
+			case strings.HasPrefix(rest, "**"):
+				re.WriteString(".*")
+				i++
+			case rest[0] == '*':
+				re.WriteString("[^/]*")
+			case rest[0] == '?':
+				re.WriteString("[^/]")
+			case rest[0] == '[' && set > 1:
+				re.WriteString("[" + regexp.QuoteMeta(rest[1:set]) + "]")
+				i += set
+			default:
+				re.WriteString(regexp.QuoteMeta(rest[:1]))
+			}
+		}
+		all = append(all, &pattern{text: text, re: regexp.MustCompile("^(?:" + re.String() + ")$")})
+	}
+	return all
+}
+
+func compileAll(what string, exprs []string) ([]*pattern, error) {
+	var all []*pattern
 	for _, e := range exprs {
 		if _, err := regexp.Compile(e); err != nil { // alone, so that the error shows what the user wrote
 			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err)
@@ -50,103 +103,48 @@ func compileAll(what string, exprs []string) ([]*regexp.Regexp, error) {
 		if err != nil {
 			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err) // such as an open \Q
 		}
-		all = append(all, re)
+		all = append(all, &pattern{text: e, re: re})
 	}
 	return all, nil
 }
 
-// polls reports whether the selection needs the master's list of topics.
-func (s *Selection) polls() bool { return s.All || s.Node != "" || len(s.include) > 0 }
+// lists reports whether the selection needs the master's list of topics.
+func (s *Selection) lists() bool { return s.All || len(s.include) > 0 || len(s.types) > 0 }
+
+// polls reports whether the selection needs to ask again and again.
+func (s *Selection) polls() bool {
+	return s.lists() || len(s.Nodes) > 0 || len(s.NodePublications) > 0
+}
 
 // selects decides about a topic that the master lists.
-func (s *Selection) selects(topic string) bool {
-	return !matches(s.exclude, topic) && (s.All || matches(s.include, topic))
-}
-
-func matches(res []*regexp.Regexp, topic string) bool {
-	for _, re := range res {
-		if re.MatchString(topic) {
-			return true
-		}
+func (s *Selection) selects(topic, typ string) bool {
+	if matches(s.exclude, topic) {
+		return false
 	}
-	return false
+	byName, byType := matches(s.include, topic), matches(s.types, typ)
+	return s.All || byName || byType
 }
 
-// discover asks the master again and again and sends the names of selected topics.
-func (r *recording) discover(ctx context.Context, found chan<- []string) {
-	wait := time.NewTicker(r.PollInterval)
-	defer wait.Stop()
-	var nodeTrouble string
-	for {
-		names := r.poll(ctx, &nodeTrouble)
-		if len(names) > 0 {
-			select {
-			case found <- names:
-			case <-ctx.Done():
-				return
-			}
-		}
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// poll is one round of discovery. Trouble with the master is the node's to report;
-// trouble with the node of --node is said when it changes.
-func (r *recording) poll(ctx context.Context, nodeTrouble *string) []string {
-	var names []string
-	if r.Select.All || len(r.Select.include) > 0 {
-		topics, err := r.Node.Master().PublishedTopics(ctx)
-		if err != nil {
-			r.Log.Debug("no topic list from the master", zap.Error(err))
-			return nil
-		}
-		for _, t := range topics {
-			if r.Select.selects(t.Name) {
-				names = append(names, t.Name)
+// unmatched returns the expressions, globs and types that no topic has matched.
+func (s *Selection) unmatched() []string {
+	var all []string
+	for _, list := range [][]*pattern{s.include, s.types} {
+		for _, p := range list {
+			if !p.used {
+				all = append(all, p.text)
 			}
 		}
 	}
-	if r.Select.Node == "" {
-		return names
-	}
-	topics, err := r.nodeTopics(ctx)
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text != *nodeTrouble && text != "" && ctx.Err() == nil {
-		r.Log.Warn("cannot ask the node what it subscribes to", zap.String("node", r.Select.Node), zap.Error(err))
-	}
-	*nodeTrouble = text
-	for _, t := range topics {
-		if !matches(r.Select.exclude, t) {
-			names = append(names, t)
-		}
-	}
-	return names
+	return all
 }
 
-// nodeTopics asks the node of --node for its subscriptions.
-func (r *recording) nodeTopics(ctx context.Context) ([]string, error) {
-	name, err := r.Node.Resolve(r.Select.Node)
-	if err != nil {
-		return nil, err
+// matches reports whether any of the patterns matches, and notes each that does.
+func matches(patterns []*pattern, name string) bool {
+	found := false
+	for _, p := range patterns {
+		if p.re.MatchString(name) {
+			p.used, found = true, true
+		}
 	}
-	uri, err := r.Node.Master().LookupNode(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	subs, err := r.Node.Master().NodeSubscriptions(ctx, uri)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(subs))
-	for i, s := range subs {
-		names[i] = s.Name
-	}
-	return names, nil
+	return found
 }

@@ -21,13 +21,21 @@ func TestSelection(t *testing.T) {
 		"regex is full":   {Selection{Regex: true, Topics: []string{"/chat"}}, nil, []string{"/chat"}},
 		"regex":           {Selection{Regex: true, Topics: []string{"/chat.*", "/a/."}}, nil, []string{"/chatter", "/chat", "/a/b"}},
 		"alternatives":    {Selection{Regex: true, Topics: []string{"/chat|/a/b"}}, nil, []string{"/chat", "/a/b"}},
+		"glob":            {Selection{Topics: []string{"/chat*"}}, nil, []string{"/chatter", "/chat"}},
+		"star in a level": {Selection{Topics: []string{"/*"}}, nil, topics[:4]},
+		"any level":       {Selection{Topics: []string{"/**"}, Exclude: []string{"/ros.*"}}, nil, []string{"/chatter", "/chat", "/a/b"}},
+		"one character":   {Selection{Topics: []string{"/?/[bc]"}}, nil, []string{"/a/b"}},
+		"relative glob":   {Selection{Topics: []string{"chat*"}}, nil, nil},
+		"type":            {Selection{Types: []string{"pkg/A", "pkg/X"}}, nil, []string{"/a/b"}},
+		"type glob":       {Selection{Types: []string{"pkg/*"}, Exclude: []string{"/r.*"}}, nil, []string{"/chatter", "/chat", "/a/b"}},
+		"name and glob":   {Selection{Topics: []string{"chat", "/a/*"}}, []string{"chat"}, []string{"/a/b"}},
 		"by name":         {Selection{Topics: []string{"/chat"}, Exclude: []string{".*"}}, []string{"/chat"}, nil},
 		"by name and all": {Selection{Topics: []string{"chat"}, All: true}, []string{"chat"}, topics},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := tc.sel.compile(); err != nil {
+			if err := tc.sel.compile("/ns/"); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(tc.sel.literal, tc.literal) {
@@ -35,7 +43,7 @@ func TestSelection(t *testing.T) {
 			}
 			var found []string
 			for _, topic := range topics {
-				if tc.sel.polls() && tc.sel.selects(topic) {
+				if tc.sel.polls() && tc.sel.selects(topic, "pkg/"+strings.ToUpper(topic[1:2])) {
 					found = append(found, topic)
 				}
 			}
@@ -60,9 +68,23 @@ func TestBadSelection(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := tc.sel.compile(); err == nil || !strings.Contains(err.Error(), tc.want) {
+			if err := tc.sel.compile("/ns/"); err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want an error with %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	sel := Selection{Topics: []string{"/a*", "/b*"}, Types: []string{"x/Y", "x/Z"}, All: true}
+	if err := sel.compile("/"); err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range []string{"/a1", "/c"} {
+		sel.selects(topic, "x/Z")
+	}
+	if got := sel.unmatched(); !slices.Equal(got, []string{"/b*", "x/Y"}) {
+		t.Errorf("unmatched: %q", got)
 	}
 }

@@ -16,6 +16,7 @@ const (
 	dropHurry                       // skipped at the end on request
 	dropCodec                       // the compressor failed
 	dropLink                        // the publisher stalled in the middle of it
+	dropUDP                         // lost on the way over UDPROS
 	dropCauses                      // their number
 )
 
@@ -34,6 +35,8 @@ func (c dropCause) String() string {
 		return "codec"
 	case dropLink:
 		return "link"
+	case dropUDP:
+		return "udp"
 	case dropCauses:
 	}
 	return "unknown"
@@ -42,8 +45,8 @@ func (c dropCause) String() string {
 // drop counts messages of t that were received and are lost; those beyond the limit
 // nobody asked for. mu is held.
 func (p *pipeline) drop(t *topic, cause dropCause, messages uint64) {
-	if p.limit > 0 {
-		messages = min(messages, p.limit-min(t.messages, p.limit))
+	if t.limit > 0 {
+		messages = min(messages, t.limit-min(t.messages, t.limit))
 	}
 	t.dropped[cause] += messages
 }
@@ -71,19 +74,31 @@ func (p *pipeline) newDrops() []drop {
 
 // Summary is the account of one recording.
 type Summary struct {
-	File     string // the closed bag
-	Bytes    int64  // its size
+	File     string        // the last bag
+	Bytes    int64         // of all files
+	Files    []FileSummary // in the order of their beginning
 	Duration time.Duration
 	Topics   []TopicSummary // by name
+	Missing  []string       // names, expressions, globs and types asked for that never appeared
+}
+
+// FileSummary is one file of a recording.
+type FileSummary struct {
+	File    string // where it is now, or was
+	Bytes   int64
+	Deleted bool // to keep within the limits that Options.Retain sets
 }
 
 // TopicSummary is the account of one topic.
 type TopicSummary struct {
 	Topic      string
-	Type       string   // of the first publisher; empty if there was none
-	Publishers []string // callerids, in order of their first connection
-	Messages   uint64   // in the bag
-	Bytes      uint64   // payload of the messages that went into chunks
+	Type       string        // of the first publisher; empty if there was none
+	Publishers []string      // callerids, in order of their first connection
+	Messages   uint64        // in the bags
+	Repeated   uint64        // of latched messages at the start of later files; not in Messages
+	Pickup     time.Duration // at most so long after its registration a new topic was linked to; zero if it was there before
+	Skipped    uint64        // as Options.Limits asks
+	Bytes      uint64        // payload of the messages that went into chunks
 	Dropped    map[string]uint64
 }
 
@@ -111,9 +126,14 @@ func (s *Summary) Dropped() uint64 {
 func (r *recording) summary(d time.Duration) Summary {
 	r.pipe.mu.Lock()
 	defer r.pipe.mu.Unlock()
-	s := Summary{File: r.out.sealed, Bytes: r.out.end, Duration: d}
+	s := Summary{Duration: d}
+	for _, b := range r.pipe.done {
+		s.File = b.sealed
+		s.Bytes += b.end
+		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b)})
+	}
 	for _, t := range r.pipe.topics {
-		ts := TopicSummary{Topic: t.name, Messages: t.messages, Bytes: t.bytes, Dropped: map[string]uint64{}}
+		ts := TopicSummary{Topic: t.name, Messages: t.messages, Repeated: t.repeated, Skipped: t.skipped, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
 		for _, c := range t.conns {
 			if ts.Type == "" {
 				ts.Type = c.conn.Header.Type()
@@ -129,6 +149,12 @@ func (r *recording) summary(d time.Duration) Summary {
 		}
 		s.Topics = append(s.Topics, ts)
 	}
+	for _, t := range s.Topics {
+		if len(t.Publishers) == 0 && slices.Contains(r.Select.literal, t.Topic) {
+			s.Missing = append(s.Missing, t.Topic)
+		}
+	}
+	s.Missing = append(s.Missing, r.Select.unmatched()...)
 	slices.SortFunc(s.Topics, func(a, b TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
 	return s
 }

@@ -49,6 +49,10 @@ func (p *pipeline) write() {
 		if !ok {
 			return
 		}
+		if c.next != nil {
+			p.changeFile(c.next)
+			continue
+		}
 		if p.squeeze != nil {
 			<-c.ready
 		} else {
@@ -75,16 +79,17 @@ func (p *pipeline) store(c *chunk) {
 	case c.sealed == nil: // a compressor skipped it because the sync failed
 		c.seal(nil)
 	}
-	if err := p.out.write(c.sealed); err != nil {
+	if err := p.put(c.sealed); err != nil {
 		p.err = err
 		p.halt()
 		p.giveUp(c, dropDisk)
 		return
 	}
-	p.wakeSyncer(time.Now())
+	p.written(c)
+	p.wakeSyncer(p.out, time.Now())
 }
 
-// halt ends the recording: the file cannot be written or not be made durable.
+// halt ends the recording: no file can be written, or none be made durable.
 func (p *pipeline) halt() {
 	p.halted.Do(func() {
 		p.mu.Lock()
@@ -106,21 +111,26 @@ func (p *pipeline) hasFailed() bool {
 
 // keepSynced runs the interval syncs, so that the writer never waits for one.
 func (p *pipeline) keepSynced() {
-	for range p.kick {
-		if err := p.out.Sync(); err != nil {
-			p.log.Error("sync failed", zap.Error(err)) // and close returns it
-			p.halt()
-		}
+	for b := range p.kick {
+		p.sync(b)
+	}
+}
+
+// sync waits for the disk. A failure is final for the file: put goes on in another,
+// and finish returns it.
+func (p *pipeline) sync(b *bagFile) {
+	if err := b.Sync(); err != nil {
+		p.log.Error("sync failed", zap.Error(err))
 	}
 }
 
 // wakeSyncer starts an interval sync if one is due.
-func (p *pipeline) wakeSyncer(now time.Time) {
-	if !p.out.due(now) {
+func (p *pipeline) wakeSyncer(b *bagFile, now time.Time) {
+	if !b.due(now) {
 		return
 	}
 	select {
-	case p.kick <- struct{}{}:
+	case p.kick <- b:
 	default: // one is about to start
 	}
 }

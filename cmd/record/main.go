@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -58,22 +59,42 @@ func run(args []string) int {
 // options translates the command line.
 func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan struct{}) recorder.Options {
 	all := c.All
-	if len(c.Exclude) > 0 && !all && !c.Regex && c.Node == "" {
+	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
 		all = true
 	}
 	o := recorder.Options{
-		Node:          node,
-		Log:           log,
-		Select:        recorder.Selection{Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Node: c.Node},
-		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName},
+		Node: node,
+		Log:  log,
+		Select: recorder.Selection{
+			Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Types: c.Type, Nodes: c.Node, NodePublications: c.NodePublications,
+		},
+		Publish:       c.Publish,
+		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate},
 		ChunkBytes:    max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
 		BufferBytes:   int64(c.Buffsize) << 20,
 		FlushInterval: c.FlushInterval,
 		Limit:         c.Limit,
+		Limits:        limits(c),
 		Duration:      c.RecordFor(),
 		TCPNoDelay:    c.TCPNoDelay,
+		UDP:           c.UDP,
 		Hurry:         hurry,
+
+		MaxBytes:        c.SizeBytes(),
+		Split:           c.Split.On,
+		SplitAt:         time.Duration(c.SplitAt),
+		NoRepeatLatched: c.NoRepeatLatched,
+		Retain:          recorder.Retention{Files: c.MaxSplits, Bytes: int64(c.MaxBytes), Age: time.Duration(c.MaxAge), KeepFree: int64(c.KeepFree)},
+		MinSpace:        int64(c.MinSpace),
+		MinSpaceText:    c.MinSpace.String(),
+	}
+	if c.Split.MB > 0 {
+		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
+	}
+	if c.MaxSplits > 0 && !c.Split.On {
+		log.Warn("--max-splits is ignored without --split")
+		o.Retain.Files = 0
 	}
 	switch {
 	case c.BZ2:
@@ -112,6 +133,8 @@ func report(c *config.Record, sum *recorder.Summary, err error) int {
 		return program.Fail(name, program.ExitLoss, err)
 	case sum.Dropped() > 0:
 		return program.Fail(name, program.ExitLoss, fmt.Errorf("%d messages were lost; see the summary", sum.Dropped()))
+	case c.Require && len(sum.Missing) > 0:
+		return program.Fail(name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
 	}
 	return program.ExitOK
 }

@@ -1,0 +1,112 @@
+package recorder
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// sighting is what one round of discovery has found.
+type sighting struct {
+	names []string
+	since time.Time // when the round before began, in which new names were not there; zero in the first
+}
+
+// Discovery asks a master that answers slowly, because it is busy or the graph is
+// big, less often: at most this share of the time.
+const (
+	pollShare = 20
+	pollMost  = 2 * time.Second
+)
+
+// discover asks the master again and again and sends the names of selected topics.
+func (r *recording) discover(ctx context.Context, found chan<- sighting) {
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	trouble := map[string]string{}
+	var before time.Time
+	for {
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return
+		}
+		start := time.Now()
+		names := r.poll(ctx, trouble)
+		wait.Reset(max(r.PollInterval, min(pollShare*time.Since(start), pollMost)))
+		if len(names) == 0 {
+			before = start
+			continue
+		}
+		select {
+		case found <- sighting{names, before}:
+			before = start
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll is one round of discovery. Trouble with the master is the node's to report;
+// trouble with the nodes of --node is said when it changes.
+func (r *recording) poll(ctx context.Context, trouble map[string]string) []string {
+	var names []string
+	if r.Select.lists() {
+		topics, err := r.Node.Master().PublishedTopics(ctx)
+		if err != nil {
+			r.Log.Debug("no topic list from the master", zap.Error(err))
+			return nil
+		}
+		for _, t := range topics {
+			if r.Select.selects(t.Name, t.Type) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	for _, node := range r.Select.Nodes {
+		names = append(names, r.pollNode(ctx, node, "subscribes to", r.Node.Master().NodeSubscriptions, trouble)...)
+	}
+	for _, node := range r.Select.NodePublications {
+		names = append(names, r.pollNode(ctx, node, "publishes", r.Node.Master().NodePublications, trouble)...)
+	}
+	return names
+}
+
+// pollNode asks one node. Its topics stay subscribed to when it dies.
+func (r *recording) pollNode(ctx context.Context, node, does string,
+	ask func(context.Context, string) ([]tcpros.TopicInfo, error), trouble map[string]string,
+) []string {
+	topics, err := r.nodeTopics(ctx, node, ask)
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != trouble[does+node] && text != "" && ctx.Err() == nil {
+		r.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
+	}
+	trouble[does+node] = text
+	var names []string
+	for _, t := range topics {
+		if !matches(r.Select.exclude, t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+func (r *recording) nodeTopics(ctx context.Context, node string,
+	ask func(context.Context, string) ([]tcpros.TopicInfo, error),
+) ([]tcpros.TopicInfo, error) {
+	name, err := r.Node.Resolve(node)
+	if err != nil {
+		return nil, err
+	}
+	uri, err := r.Node.Master().LookupNode(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, uri)
+}

@@ -1,0 +1,58 @@
+package recorder
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+func TestDiskWatch(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	var free int64
+	var err error
+	d := disk{min: 1000, text: "1G", log: zap.New(core), free: func() (int64, error) { return free, err }}
+	now := time.Now()
+	step := func(have int64, fault error, want bool) {
+		t.Helper()
+		free, err = have, fault
+		now = now.Add(time.Second)
+		if full := d.check(now, d.bytes+100, "x.bag"); full != want {
+			t.Errorf("%d free: full is %v", have, full)
+		}
+	}
+	step(10_000, nil, false)
+	step(4900, nil, false)
+	step(4000, nil, false) // said once
+	step(0, errors.New("gone"), false)
+	step(0, errors.New("gone"), false)
+	step(10_000, nil, false)
+	step(3000, nil, false)
+	step(1000, nil, false)
+	step(999, nil, true)
+	var got []string
+	for _, e := range logs.All() {
+		text := e.Message
+		if left, ok := e.ContextMap()["time left"].(string); ok {
+			text += " " + left
+		}
+		got = append(got, text)
+	}
+	const few = "Less than 5 x 1G of space free on disk with 'x.bag'."
+	want := []string{few + " 39s", "Failed to check filesystem stats", few + " 21s", "Less than 1G of space free on disk with x.bag.active. Disabling recording."}
+	if len(got) != len(want) {
+		t.Fatalf("logged %q", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("logged %q, want %q", got[i], want[i])
+		}
+	}
+	d = disk{log: zap.NewNop(), free: func() (int64, error) { return 0, nil }}
+	if d.check(now, 0, "x.bag") {
+		t.Error("zero does not look")
+	}
+}

@@ -1,0 +1,150 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Output names the bags.
+type Output struct {
+	Prefix string // PREFIX_<date>.bag; a trailing .bag of the prefix is dropped. Empty: <date>.bag
+	Name   string // NAME.bag, a trailing .bag is not doubled. Beats Prefix
+
+	// Template beats both: the letters of strftime, and {time} for the date as in other
+	// names, {split} for the number of the file and {host} for the name of the machine.
+	// A name that is taken gets a number behind.
+	Template string
+}
+
+// path returns where a finished bag goes. A number that is not negative is part of
+// the name. The parts and their order are stock's.
+func (o Output) path(now time.Time, number int) string {
+	if o.Template != "" {
+		return strings.TrimSuffix(o.expand(now, max(number, 0)), ".bag") + ".bag"
+	}
+	var parts []string
+	if name := strings.TrimSuffix(o.Name, ".bag"); name != "" {
+		parts = append(parts, name)
+	} else {
+		if prefix := strings.TrimSuffix(o.Prefix, ".bag"); prefix != "" {
+			parts = append(parts, prefix)
+		}
+		parts = append(parts, now.Format(dateLayout))
+	}
+	if number >= 0 {
+		parts = append(parts, strconv.Itoa(number))
+	}
+	return strings.Join(parts, "_") + ".bag"
+}
+
+// outputs creates the files of one recording, all in one directory that it holds
+// open: no symlink that is swapped in later can lead out of it. One goroutine
+// creates; the files themselves have their own owners.
+type outputs struct {
+	Output
+	mode     Sync
+	numbered bool // also the first file has its number in the name
+	dirName  string
+	dir      *os.Root
+	number   int // of the next file
+
+	wrap func(file) file // tests put faults between a bag and its file
+}
+
+// openOutputs opens the directory.
+func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
+	target := o.path(time.Now(), 0)
+	if strings.ContainsAny(target, "\x00\n\r") {
+		return nil, fmt.Errorf("recorder: output name %q holds a control character", target)
+	}
+	dirName, _ := filepath.Split(target)
+	s := &outputs{Output: o, mode: mode, numbered: numbered, dirName: dirName}
+	if dirName == "" {
+		dirName = "."
+	}
+	var err error
+	if s.dir, err = os.OpenRoot(dirName); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("recorder: cannot open %s: directory %s does not exist: create it first", s.path(time.Now())+activeSuffix, dirName)
+		}
+		return nil, fmt.Errorf("recorder: cannot open %s: %w", s.path(time.Now())+activeSuffix, err)
+	}
+	return s, nil
+}
+
+// path returns the name of the next file.
+func (s *outputs) path(now time.Time) string {
+	if s.number == 0 && !s.numbered && s.Template == "" {
+		return s.Output.path(now, -1)
+	}
+	return s.Output.path(now, s.number)
+}
+
+// create creates the next file as X.bag.active, never over an existing one. A name
+// that is taken is not tried again: the next call takes the next number.
+func (s *outputs) create(now time.Time) (*bagFile, error) {
+	target := s.path(now)
+	f, err := createIn(s.dir, filepath.Base(target))
+	for n := 1; errors.Is(err, fs.ErrExist) && s.Template != "" && n < maxVariants; n++ {
+		target = strings.TrimSuffix(s.path(now), ".bag") + "_" + strconv.Itoa(n) + ".bag"
+		f, err = createIn(s.dir, filepath.Base(target))
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			s.number++
+		}
+		return nil, explainCreate(target, err)
+	}
+	base := filepath.Base(target)
+	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix}
+	lock(f)
+	if s.wrap != nil {
+		b.file = s.wrap(b.file)
+	}
+	b.idle.L = &b.mu
+	if err := b.start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("recorder: %s: %w", target+activeSuffix, err), f.Close(), s.dir.Remove(base+activeSuffix))
+	}
+	if b.id, err = f.Stat(); err != nil {
+		return nil, errors.Join(fmt.Errorf("recorder: %s: %w", target+activeSuffix, err), f.Close())
+	}
+	s.number++
+	return b, nil
+}
+
+// maxVariants is how many names are tried where a template gives one that is taken.
+const maxVariants = 10_000
+
+// close lets go of the directory.
+func (s *outputs) close() error { return s.dir.Close() }
+
+func createIn(dir *os.Root, base string) (*os.File, error) {
+	if _, err := dir.Lstat(base); err == nil {
+		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
+	}
+	return dir.OpenFile(base+activeSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+}
+
+// explainCreate says what to do about a bag that cannot be created.
+func explainCreate(target string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist) && !fileExists(target+activeSuffix):
+		return fmt.Errorf("recorder: %s exists: a recording never overwrites; choose another name or move it away", target)
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("recorder: %s exists: another recorder writes it or one died; choose another name, or move or reindex it", target+activeSuffix)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("recorder: cannot open %s: no permission to write in %s", target+activeSuffix, filepath.Dir(target))
+	}
+	return fmt.Errorf("recorder: cannot open %s: %w", target+activeSuffix, err)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

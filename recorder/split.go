@@ -1,0 +1,312 @@
+package recorder
+
+import (
+	"errors"
+	"math"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// parts knows when the intake goes on to the next file. It is guarded by
+// pipeline.mu; all its times but the wall clock's are monotonic, so that a clock
+// that is set does not make a thousand files.
+type parts struct {
+	split    bool          // go on in a next file; otherwise end
+	maxBytes int64         // zero means no limit
+	every    time.Duration // zero means no limit
+	at       time.Duration // also at its multiples on the local clock; zero means never
+
+	number int       // of the file that the intake fills, from 0
+	grid   time.Time // end of the interval of every; the grid is fixed, as in stock
+	slot   int64     // which multiple of at this file belongs to
+	turn   time.Time // when the next multiple of at begins
+	next   time.Time // when the next file begins; zero means never
+
+	stored int64 // bytes of this file that are written
+	flying int64 // handed on and not written, before compression
+	built  int64 // of the chunks written lately, before compression
+	packed int64 // and after
+}
+
+func newParts(o Options, now time.Time) parts {
+	s := parts{split: o.Split, maxBytes: o.MaxBytes}
+	if o.Split && o.Duration > 0 {
+		s.every = o.Duration
+		s.grid = now.Add(s.every)
+	}
+	if o.Split && o.SplitAt > 0 {
+		s.at = o.SplitAt
+		s.slot = s.slotAt(now)
+	}
+	s.schedule(now)
+	return s
+}
+
+// local returns the time on the wall since 1970 in the local zone, so that hours and
+// days begin where people expect them.
+func local(now time.Time) time.Duration {
+	_, offset := now.Zone()
+	return time.Duration(now.UnixNano()) + time.Duration(offset)*time.Second
+}
+
+func (s *parts) slotAt(now time.Time) int64 { return int64(local(now) / s.at) }
+
+// schedule finds the earliest end of the file. For the wall clock it is called every
+// now and then: that clock may be set. A clock that goes back a little does not end
+// a file again; one that goes back far is followed from then on.
+func (s *parts) schedule(now time.Time) {
+	s.next = s.grid
+	if s.at == 0 {
+		return
+	}
+	if slot := s.slotAt(now); slot < s.slot-1 {
+		s.slot = slot
+	}
+	s.turn = now.Add(time.Duration(s.slot+1)*s.at - local(now))
+	if s.next.IsZero() || s.turn.Before(s.next) {
+		s.next = s.turn
+	}
+}
+
+// due reports whether what was received at now belongs into the next file.
+func (s *parts) due(now time.Time) bool { return !s.next.IsZero() && !now.Before(s.next) }
+
+// advance makes the part that now belongs to the present one. Intervals that were
+// missed, by a process that was stopped, make no files.
+func (s *parts) advance(now time.Time) {
+	s.number++
+	s.stored, s.flying = 0, 0
+	if s.every > 0 && !now.Before(s.grid) {
+		late := now.Sub(s.grid)
+		s.grid = s.grid.Add(late - late%s.every + s.every)
+	}
+	if s.at > 0 && !now.Before(s.turn) {
+		s.slot = max(s.slot+1, s.slotAt(now))
+	}
+	s.schedule(now)
+}
+
+// scale estimates what n bytes of chunks become in the file.
+func (s *parts) scale(n int64) int64 {
+	if s.built == 0 {
+		return n
+	}
+	return int64(float64(n) * float64(s.packed) / float64(s.built))
+}
+
+// left returns how many bytes of chunks still fit into the file, about: the chunks
+// that are being compressed are estimated.
+func (s *parts) left() int64 {
+	if s.maxBytes == 0 {
+		return math.MaxInt64
+	}
+	left := s.maxBytes - s.stored - s.scale(s.flying)
+	if s.built == 0 || s.packed == 0 {
+		return left
+	}
+	return int64(float64(left) * float64(s.built) / float64(s.packed))
+}
+
+// chunkCost is what a chunk and its index take in the file without compression.
+func chunkCost(b *bagfmt.ChunkBuilder) int64 {
+	const indexEntry, headers = 12, 160
+	return int64(b.Len()) + indexEntry*int64(b.Messages()) + headers
+}
+
+// fillTo returns the length beyond which the open chunk is sealed: the chunk size,
+// or less where the file has its size before. mu is held.
+func (p *pipeline) fillTo() int {
+	left := p.parts.left()
+	if p.squeeze != nil {
+		left = max(left, int64(p.chunkBytes)/8) // an estimate: not worth many small chunks
+	}
+	return int(max(min(int64(p.chunkBytes), left), 0))
+}
+
+// checkSize ends the file that has its size. mu is held.
+func (p *pipeline) checkSize(now time.Time) {
+	switch {
+	case p.parts.left() >= 0:
+	case p.parts.split:
+		p.nextFile(now)
+	case !p.full:
+		p.full = true
+		p.room.Broadcast()
+		p.filled <- struct{}{} // has room for the only one
+	}
+}
+
+// opening is where in the queue the next file begins.
+type opening struct {
+	at      time.Time
+	part    int
+	latched []pinned
+}
+
+// nextFile makes all that comes from now on go into the next file. The writer opens
+// it when it has written what is queued. mu is held.
+func (p *pipeline) nextFile(now time.Time) {
+	if p.ended || p.full {
+		return
+	}
+	p.sealOpen()
+	p.parts.advance(now)
+	p.freshRecords()
+	p.sealed.put(&chunk{next: &opening{at: now, part: p.parts.number, latched: p.pinLatched()}})
+}
+
+// freshRecords makes the intake write connection records anew. mu is held.
+func (p *pipeline) freshRecords() {
+	p.records = new(bagfmt.ConnRecords)
+	if p.open != nil { // it is empty
+		p.open.builder.Reset(p.records)
+		p.fill = p.fillTo()
+	}
+}
+
+// written accounts for a chunk that is in the file.
+func (p *pipeline) written(c *chunk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := int64(len(c.sealed.Record))
+	p.stored += n
+	if p.squeeze != nil {
+		p.parts.built += c.cost - p.parts.built/4 // the last few chunks say most
+		p.parts.packed += n - p.parts.packed/4
+	}
+	if c.part == p.parts.number {
+		p.parts.flying -= c.cost
+		p.parts.stored += n
+	}
+}
+
+// changeFile opens the next file and leaves the old one to the closer, so that what
+// is queued does not wait for the disk. A next file that cannot be had costs
+// nothing: the old one goes on.
+func (p *pipeline) changeFile(next *opening) {
+	defer p.unpin(next.latched)
+	if p.err != nil || p.hurried() {
+		return
+	}
+	if err := p.openNext(next.at); err != nil {
+		p.log.Error("no next file: the recording goes on in the old one", zap.String("file", p.out.target), zap.Error(err))
+		return
+	}
+	if err := p.repeatLatched(next); err != nil {
+		p.log.Warn("latched messages not repeated", zap.String("file", p.out.target), zap.Error(err)) // the next chunk meets the same trouble
+	}
+}
+
+// openNext replaces the file that is written.
+func (p *pipeline) openNext(at time.Time) error {
+	out, err := p.outputs.create(at)
+	if err != nil {
+		return err
+	}
+	old := p.out
+	p.mu.Lock()
+	p.out = out
+	p.mu.Unlock()
+	p.opened(out)
+	p.closing <- old
+	return nil
+}
+
+// opened tells of a file that is written from now on.
+func (p *pipeline) opened(b *bagFile) {
+	p.log.Info("Recording to", zap.String("file", b.target))
+	if p.onOpen != nil {
+		p.onOpen(b.target)
+	}
+}
+
+// put writes a chunk. After a fault that is not a full disk, of this write or of a
+// sync before it, the recording goes on in a new file, once.
+func (p *pipeline) put(c *bagfmt.SealedChunk) error {
+	if p.out.unsafe() {
+		return p.move(c, nil)
+	}
+	if err := p.out.write(c); err != nil && !diskFull(err) {
+		return p.move(c, err)
+	} else if err != nil {
+		return err
+	}
+	if p.out.mode == SyncChunk {
+		p.sync(p.out)
+	}
+	return nil
+}
+
+// move goes on in a new file with c. It returns fault if that is not possible; a
+// failed sync is returned by the file itself when it is closed.
+func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
+	old := p.out
+	if p.moved {
+		return p.lastFault(fault)
+	}
+	p.moved = true
+	if err := p.openNext(time.Now()); err != nil {
+		p.log.Error("no new file after the fault", zap.Error(err))
+		return p.lastFault(fault)
+	}
+	p.log.Error("a file met a fault: the recording goes on in a new one",
+		zap.String("file", old.target), zap.String("next", p.out.target), zap.Error(fault))
+	next := &opening{at: time.Now()}
+	p.mu.Lock()
+	if fault != nil {
+		p.faults = append(p.faults, fault)
+	}
+	p.sealOpen()
+	p.parts.number++
+	p.parts.stored, p.parts.flying = 0, 0
+	p.freshRecords()
+	next.part, next.latched = p.parts.number, p.pinLatched()
+	p.mu.Unlock()
+	err := p.repeatLatched(next)
+	p.unpin(next.latched)
+	if err == nil {
+		err = p.out.write(c)
+	}
+	return err
+}
+
+// lastFault is why the recording ends.
+func (p *pipeline) lastFault(fault error) error {
+	if fault == nil {
+		fault = errUnsafe
+	}
+	return fault
+}
+
+var errUnsafe = errors.New("the recording ends: a sync has failed")
+
+// diskFull reports whether err says that there is no room: another file on the same
+// disk would have none either.
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// closeFiles closes files beside the writing of the next.
+func (p *pipeline) closeFiles() {
+	for b := range p.closing {
+		err := b.finish()
+		p.mu.Lock()
+		p.done = append(p.done, b)
+		if err != nil {
+			p.faults = append(p.faults, err)
+		}
+		p.mu.Unlock()
+		if err != nil {
+			p.log.Error("file not closed well", zap.Error(err))
+			continue
+		}
+		p.log.Info("Closing", zap.String("file", b.target))
+		if !b.last { // as in stock, the last file counts as the open one
+			p.retain.add(b, time.Now())
+		}
+	}
+}
