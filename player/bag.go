@@ -1,6 +1,7 @@
 package player
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,10 +23,10 @@ type OpenError struct {
 	Err error
 }
 
-// Error implements error. For an unindexed bag the text is stock's.
+// Error implements error.
 func (e *OpenError) Error() string {
-	if errors.Is(e.Err, bagfmt.ErrUnindexed) {
-		return fmt.Sprintf("Bag file %s is unindexed.  Run rosbag reindex.", e.Bag)
+	if errors.Is(e.Err, context.Canceled) {
+		return fmt.Sprintf("Interrupted while opening %s", e.Bag)
 	}
 	var path *os.PathError
 	if errors.As(e.Err, &path) {
@@ -40,8 +41,9 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // errNotRegular keeps play away from devices and from FIFOs, which would block.
 var errNotRegular = errors.New("not a regular file")
 
-// OpenBag opens the bag at path and reads its index section.
-func OpenBag(path string) (*Bag, error) {
+// OpenBag opens the bag at path, of any version. It reads the index section or, if
+// there is no good one, the whole file once, and gives up when ctx ends.
+func OpenBag(ctx context.Context, path string) (*Bag, error) {
 	// Before opening: the open of a FIFO waits for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -54,7 +56,7 @@ func OpenBag(path string) (*Bag, error) {
 	if err != nil {
 		return nil, &OpenError{Bag: path, Err: err}
 	}
-	b, err := NewBag(path, f, info.Size())
+	b, err := NewBag(ctx, path, f, info.Size())
 	if err != nil {
 		f.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
@@ -63,13 +65,15 @@ func OpenBag(path string) (*Bag, error) {
 	return b, nil
 }
 
-// NewBag reads the index section of a bag of size bytes. name is for messages.
-// The caller keeps r usable until Run has returned.
-func NewBag(name string, r io.ReaderAt, size int64) (*Bag, error) {
-	reader, err := bagfmt.NewReader(placedReader{r}, size, bagfmt.ReaderOptions{})
+// NewBag is OpenBag for a bag of size bytes in r. name is for messages. The caller
+// keeps r usable until Run has returned.
+func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64) (*Bag, error) {
+	placed := &placedReader{ReaderAt: r, stopped: ctx.Err}
+	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}
+	placed.stopped = nil // from now on the caller of Run says when to stop
 	return &Bag{name: name, reader: reader}, nil
 }
 

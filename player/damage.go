@@ -30,6 +30,17 @@ func (e *DamageError) lossless() bool {
 	return errors.As(e.Err, &corrupt) && corrupt.Recovered
 }
 
+// damageOfOpening tells what opening the bag met.
+func (p *plan) damageOfOpening(b *bagPlan) {
+	for _, err := range b.reader.Damage() {
+		if errors.Is(err, bagfmt.ErrUnindexed) {
+			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
+			continue
+		}
+		p.damage = append(p.damage, &DamageError{Bag: b.name, Err: err})
+	}
+}
+
 // damage adds to an error of the bag what chunk infos know about it.
 func (b *bagPlan) damage(err error) *DamageError {
 	e := &DamageError{Bag: b.name, Err: err}
@@ -84,9 +95,18 @@ func (e *readError) Error() string { return e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
 // placedReader adds the place to errors but the end of the file.
-type placedReader struct{ io.ReaderAt }
+type placedReader struct {
+	io.ReaderAt
+	stopped func() error // the reason to read no more; may be nil
+}
 
-func (r placedReader) ReadAt(p []byte, off int64) (int, error) {
+// ReadAt implements io.ReaderAt.
+func (r *placedReader) ReadAt(p []byte, off int64) (int, error) {
+	if r.stopped != nil {
+		if err := r.stopped(); err != nil {
+			return 0, err
+		}
+	}
 	n, err := r.ReaderAt.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &readError{off, err}
@@ -104,7 +124,7 @@ func (r *reader) report(e *DamageError) {
 		r.mu.Lock()
 		r.mended++
 		r.mu.Unlock()
-		r.plan.log.Warn("index of a chunk is damaged, the chunk itself is played", damageFields(e)...)
+		r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 		return
 	}
 	r.mu.Lock()
@@ -118,6 +138,13 @@ func (r *reader) report(e *DamageError) {
 		return
 	}
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
+}
+
+// reportAll reports what was met before the reading began.
+func (r *reader) reportAll(list []*DamageError) {
+	for _, e := range list {
+		r.report(e)
+	}
 }
 
 func (r *reader) damages() []*DamageError {

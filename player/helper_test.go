@@ -103,7 +103,7 @@ func OpenTestBags(tb testing.TB, bags ...[]byte) []*Bag {
 	tb.Helper()
 	var open []*Bag
 	for i, data := range bags {
-		b, err := NewBag(fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)))
+		b, err := NewBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func (s *fakeSource) Publish(frame []byte) {
 		kind = " latched"
 	}
 	text := fmt.Sprintf("%x", frame[4:])
-	if s.pub.name != "/clock" {
+	if s.pub.name != "/clock" && len(frame) > 8 {
 		text = string(frame[8:])
 	}
 	s.pub.graph.note("%s#%d%s %s", s.pub.name, s.number, kind, text)

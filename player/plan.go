@@ -86,12 +86,18 @@ func (r *route) publish(frame []byte) {
 
 // newPlan selects connections and sorts them into topics. resolve turns a topic
 // name into the one to publish under. It reads from the bags and returns early,
-// with the error of ctx, when that ends between two reads.
+// with the error of ctx, when that ends between two reads. With ErrNoMessages the plan
+// knows the damage that opening met.
 func newPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (*plan, error) {
 	p := &plan{log: o.Log}
+	for _, bag := range o.Bags {
+		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
+		p.bags = append(p.bags, b)
+		p.damageOfOpening(b)
+	}
 	earliest, ok := earliestStart(o.Bags)
 	if !ok {
-		return nil, ErrNoMessages
+		return p, ErrNoMessages
 	}
 	// As stock: the offset counts from the earliest message of all topics.
 	p.start = earliest.Add(o.Start)
@@ -100,11 +106,9 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 	}
 	found := false
 	state := stateBefore{}
-	for _, bag := range o.Bags {
-		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
-		p.bags = append(p.bags, b)
-		present := p.connectionsInWindow(ctx, bag.reader)
-		for _, c := range bag.reader.Connections() {
+	for _, b := range p.bags {
+		present := p.connectionsInWindow(ctx, b.reader)
+		for _, c := range b.reader.Connections() {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -126,7 +130,7 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		}
 	}
 	if !found {
-		return nil, ErrNoMessages
+		return p, ErrNoMessages
 	}
 	p.latched = state.messages
 	p.last = p.lastStamp(ctx)
@@ -161,10 +165,10 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, prefix string, resolve fu
 	r.name = name
 	typ, md5 := c.Header.Type(), strings.ToLower(c.Header.MD5Sum())
 	switch {
-	case md5 == "" || md5 == "*":
+	case md5 == "":
 		r.unplayable(p.log, fmt.Sprintf("the bag has md5sum %q for it", md5))
 		return r
-	case typ == "" || typ == "*":
+	case typ == "":
 		r.unplayable(p.log, fmt.Sprintf("the bag has type %q for it", typ))
 		return r
 	}

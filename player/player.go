@@ -121,6 +121,10 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 	switch {
 	case ctx.Err() != nil:
 		return Summary{Interrupted: true}, nil
+	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
+		r := &reader{plan: p}
+		r.reportAll(p.damage)
+		return Summary{Damage: r.damages(), Mended: r.mendings()}, nil
 	case err != nil:
 		return Summary{}, err
 	}
@@ -138,9 +142,7 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 		schedule: schedule{rate: o.Rate, immediate: o.Immediate, paused: o.Paused},
 		latched:  p.latched,
 	}
-	for _, e := range p.damage {
-		r.reader.report(e)
-	}
+	r.reader.reportAll(p.damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
 		if err != nil {

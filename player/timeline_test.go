@@ -196,7 +196,7 @@ func TestShrunkFile(t *testing.T) {
 	whole := OpenTestBags(t, data)[0]
 	cut := whole.reader.Chunks()[2].Pos + 20
 	f := &shrinking{data: data}
-	b, err := NewBag("shrinking", f, int64(len(data)))
+	b, err := NewBag(t.Context(), "shrinking", f, int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}

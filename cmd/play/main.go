@@ -37,7 +37,7 @@ func run(args []string) int {
 	ctx, signals := program.Catch(context.Background())
 	defer signals.Close()
 
-	bags, err := open(c.AllBags())
+	bags, err := open(ctx, c.AllBags())
 	defer closeAll(bags)
 	if err != nil {
 		return program.Fail(name, program.ExitUsage, err)
@@ -64,10 +64,10 @@ func run(args []string) int {
 }
 
 // open opens the bags in order. Those opened before an error are returned too.
-func open(paths []string) (bags []*player.Bag, err error) {
+func open(ctx context.Context, paths []string) (bags []*player.Bag, err error) {
 	for _, path := range paths {
 		fmt.Printf("Opening %s\n", screen.Plain(path))
-		b, err := player.OpenBag(path)
+		b, err := player.OpenBag(ctx, path)
 		if err != nil {
 			return bags, err
 		}

@@ -1,0 +1,100 @@
+package player
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// setIndexPos changes the index position in the header of a bag.
+func setIndexPos(b []byte, pos uint64) []byte {
+	b = bytes.Clone(b)
+	at := bytes.Index(b, []byte("index_pos=")) + len("index_pos=")
+	binary.LittleEndian.PutUint64(b[at:], pos)
+	return b
+}
+
+// A bag without a good index is played as far as it goes, and what is missing counts.
+func TestPlayWithoutIndex(t *testing.T) {
+	t.Parallel()
+	good := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, "a", 0, 1, 2, 3)...)
+	bag := OpenTestBags(t, good)[0].reader
+	chunks, section := bag.Chunks(), bag.IndexPos()
+	tests := map[string]struct {
+		bag      []byte
+		messages uint64
+		damage   int
+		mended   int
+	}{
+		"unindexed":             {setIndexPos(good, 0), 4, 0, 0},
+		"active":                {setIndexPos(good, 0)[:section], 4, 0, 0},
+		"wrong index position":  {setIndexPos(good, uint64(section)+1), 4, 0, 1},
+		"cut in its index":      {good[:section+10], 4, 0, 2},
+		"cut before its index":  {good[:section], 4, 0, 1},
+		"cut between chunks":    {good[:chunks[3].Pos], 3, 1, 0},
+		"killed between chunks": {setIndexPos(good, 0)[:chunks[3].Pos], 3, 0, 0},
+		"cut in a chunk":        {good[:chunks[3].Pos+100], 3, 2, 0},
+		"killed in a chunk":     {setIndexPos(good, 0)[:chunks[3].Pos+100], 3, 1, 0},
+		"cut in the first":      {good[:chunks[0].Pos+100], 0, 2, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bags := OpenTestBags(t, tc.bag)
+			synctest.Test(t, func(t *testing.T) {
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.Mended != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {
+					t.Errorf("%d messages, damage %v, %d mended", s.Messages, s.Damage, s.Mended)
+				}
+			})
+		})
+	}
+}
+
+// Every old bag is played wholly.
+func TestPlayOldVersions(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../bagfmt/testdata/old/*.bag")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no bags: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			b, err := OpenBag(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if b.reader.Messages() == 0 {
+				return // nothing to play, as of any empty bag
+			}
+			var want []string
+			for m, err := range b.reader.All(bagfmt.Query{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, m.Conn.Topic+" "+string(m.Data()))
+			}
+			synctest.Test(t, func(t *testing.T) {
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Cut files lose their last message, and say so.
+				cut := strings.Contains(file, "truncated") || strings.Contains(file, "_cut") || strings.Contains(file, "badpos") || strings.Contains(file, "undeclared")
+				if s.Messages != uint64(len(want)) || s.Lossy() != cut || len(s.Unplayable) > 0 {
+					t.Errorf("%d of %d messages, damage %v, %d mended, unplayable %v", s.Messages, len(want), s.Damage, s.Mended, s.Unplayable)
+				}
+			})
+		})
+	}
+}
