@@ -6,6 +6,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -30,12 +33,15 @@ var allowed = map[string][]string{
 	"tcpros/master":     {"internal/xmlrpc", "tcpros"},
 	"internal/fields":   {},
 	"internal/xmlrpc":   {},
+	"internal/bagcheck": {"bagfmt", "rosmsg"},
+	"internal/bagexpr":  {"bagfmt", "rosmsg"},
 	"internal/baginfo":  {"bagfmt"},
 	"internal/keys":     {},
 	"internal/program":  {"tcpros", "tcpros/master"},
+	"internal/rebag":    {"bagfmt"},
 	"internal/screen":   {"recorder", "player"},
-	"cmd/":              {"config", "recorder", "player", "bagfmt", "tcpros", "tcpros/master", "internal/"},
-	"test/":             {"config", "recorder", "player", "bagfmt", "tcpros", "tcpros/master", "internal/", "test/"},
+	"cmd/":              {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/"},
+	"test/":             {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},
 	"internal/testbag":  {"bagfmt"},
 	"internal/faultnet": {},
 }
@@ -68,7 +74,7 @@ func TestImportDirection(t *testing.T) {
 func TestQuietPackages(t *testing.T) {
 	t.Parallel()
 	forbidden := map[string][]string{
-		"bagfmt":          {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"bagfmt":          {"net", "net/http", "os", "syscall", "go.uber.org/zap"}, // and sync: TestParallelFiles
 		"internal/fields": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
 		"config":          {"net/http", "go.uber.org/zap"},
 	}
@@ -79,6 +85,55 @@ func TestQuietPackages(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestParallelFiles checks that bagfmt starts goroutines, and needs what goroutines
+// need, in its parallel helpers only.
+func TestParallelFiles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(root(t), "bagfmt")
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	helpers := 0
+	for _, path := range files {
+		name := filepath.Base(path)
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := parallel(f)
+		switch {
+		case strings.HasPrefix(name, "parallel"):
+			helpers += len(found)
+		case len(found) > 0:
+			t.Errorf("%s: only bagfmt/parallel*.go may import sync, start goroutines or use channels", fset.Position(found[0]))
+		}
+	}
+	if helpers == 0 {
+		t.Error("no parallel helper found in bagfmt: this test looks in the wrong place")
+	}
+}
+
+// parallel returns where f imports sync or starts a goroutine or uses a channel.
+func parallel(f *ast.File) (found []token.Pos) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			if p := strings.Trim(n.Path.Value, `"`); p == "sync" || strings.HasPrefix(p, "sync/") {
+				found = append(found, n.Pos())
+			}
+		case *ast.GoStmt, *ast.ChanType, *ast.SelectStmt:
+			found = append(found, n.Pos())
+		}
+		return true
+	})
+	return found
 }
 
 func ruleFor(name string) ([]string, bool) {
