@@ -85,16 +85,15 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 
 // Closed implements tcpros.LinkSink. The node has logged why.
 func (l *link) Closed(err error) {
-	cause := dropLink
+	l.pipe.mu.Lock()
+	defer l.pipe.mu.Unlock()
+	l.connection.topic.linked--
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		cause = dropOversize
-	case !errors.Is(err, tcpros.ErrStalled):
-		return
+		l.pipe.drop(l.connection.topic, dropOversize, 1)
+	case errors.Is(err, tcpros.ErrStalled):
+		l.pipe.drop(l.connection.topic, dropLink, 1)
 	}
-	l.pipe.mu.Lock()
-	l.pipe.drop(l.connection.topic, cause, 1)
-	l.pipe.mu.Unlock()
 }
 
 // Lost implements tcpros.LostSink.
@@ -141,6 +140,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	p, c := f.link.pipe, f.link.connection
 	p.mu.Lock() // also guards p.records, which the builder shares
 	defer p.mu.Unlock()
+	c.topic.last = received
 	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
 	if p.parts.due(received) {
 		p.nextFile(received)

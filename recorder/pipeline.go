@@ -105,6 +105,8 @@ type topic struct {
 	repeated uint64 // latched ones, at the start of a later file
 	bytes    uint64 // payload of what went into chunks
 	share
+	linked  int           // links that are open
+	last    time.Time     // when the last message came
 	since   time.Time     // before it was registered, if that is known
 	pickup  time.Duration // from then to the first link
 	dropped [dropCauses]uint64
@@ -177,6 +179,7 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 		t.pickup = time.Since(t.since)
 	}
 	header := bagfmt.ConnectionHeader(info.Header)
+	t.linked++
 	for _, c := range t.conns {
 		if slices.Equal(c.conn.Header, header) {
 			return &link{pipe: p, connection: c}, nil
@@ -202,6 +205,7 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 	stamp := bagfmt.TimeOf(received).Add(-time.Duration(count - 1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	c.topic.last = received
 	if p.parts.due(received) {
 		p.nextFile(received)
 	}

@@ -97,6 +97,8 @@ type Options struct {
 
 	Publish bool // tell the name of each file on begin_write as it begins
 
+	Control *Control // steers and watches the recording; nil for none
+
 	onOpen func(target string) // told of each new file
 }
 
@@ -189,13 +191,16 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	}
 	r := &recording{
 		Options: o,
+		started: started,
 		pipe:    newPipeline(o, outputs, out),
 		subs:    map[string]*subscription{},
 		tried:   map[string]bool{},
 	}
 	outputs.reportOrphans(o.Log)
 	r.pipe.opened(out)
+	o.Control.attach(r)
 	runErr := r.run(ctx)
+	o.Control.attach(nil)
 	closeErr := r.pipe.close()
 	sum := r.summary(time.Since(started))
 	if err := errors.Join(runErr, closeErr, outputs.close()); err != nil {
@@ -223,9 +228,10 @@ func (o *Options) checkNames() error {
 // recording is the state of one Run. Its own goroutine owns the maps.
 type recording struct {
 	Options
-	pipe  *pipeline
-	subs  map[string]*subscription // by resolved topic
-	tried map[string]bool          // topics of the master that were refused or are in subs
+	started time.Time
+	pipe    *pipeline
+	subs    map[string]*subscription // by resolved topic
+	tried   map[string]bool          // topics of the master that were refused or are in subs
 }
 
 type subscription struct {

@@ -1,0 +1,50 @@
+package recorder
+
+import "time"
+
+// Stats is a live account of a recording. What it holds belongs to the caller. Rates are
+// for the caller to make of two accounts.
+type Stats struct {
+	Taken      time.Time // when the account was made
+	Elapsed    time.Duration
+	File       string // the bag that is written, by its final name
+	Part       int    // its number, from 0
+	FileBytes  int64  // written to it, compressed
+	Bytes      int64  // written in all files
+	Buffered   int64  // bytes of all buffers in use
+	BufferMost int64  // their bound; negative means none
+	Topics     []TopicStats
+}
+
+// TopicStats is the live account of one topic.
+type TopicStats struct {
+	Topic      string
+	Type       string    // of the first publisher; empty if there was none
+	Publishers int       // linked now
+	Messages   uint64    // taken in
+	Bytes      uint64    // of their payload
+	Dropped    uint64    // for all causes
+	Last       time.Time // when the last message came; zero if none did
+}
+
+// stats reads the accounts of a recording under way.
+func (r *recording) stats() Stats {
+	p, now := r.pipe, time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := Stats{
+		Taken: now, Elapsed: now.Sub(r.started), File: p.out.target, Part: p.parts.number,
+		FileBytes: p.parts.stored, Bytes: p.stored, Buffered: p.pool.held - p.pool.idle, BufferMost: p.budget,
+	}
+	for _, t := range p.topics {
+		ts := TopicStats{Topic: t.name, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, Last: t.last}
+		if len(t.conns) > 0 {
+			ts.Type = t.conns[0].conn.Header.Type()
+		}
+		for _, n := range t.dropped {
+			ts.Dropped += n
+		}
+		s.Topics = append(s.Topics, ts)
+	}
+	return s
+}
