@@ -3,9 +3,6 @@ package bagfmt_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"runtime"
 	"slices"
 	"testing"
 
