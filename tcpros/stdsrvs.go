@@ -23,9 +23,7 @@ type Outcome struct {
 
 // Encode serializes the response.
 func (o Outcome) Encode() []byte {
-	b := append(make([]byte, 0, 5+len(o.Message)), EncodeBool(o.Success)...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(o.Message))) // a text of people, far below 4 GiB
-	return append(b, o.Message...)
+	return appendString(EncodeBool(o.Success), o.Message)
 }
 
 // DecodeOutcome reads what Encode makes.

@@ -1,0 +1,99 @@
+package tcpros
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// What DiagnosticArray is on the wire. The definition is that of diagnostic_msgs and
+// std_msgs without their comments, which do not count for the checksum.
+const (
+	DiagnosticArrayType       = "diagnostic_msgs/DiagnosticArray"
+	DiagnosticArrayMD5Sum     = "60810da900de1dd6ddd437c3503511da"
+	DiagnosticArrayDefinition = `Header header
+DiagnosticStatus[] status
+================================================================================
+MSG: std_msgs/Header
+uint32 seq
+time stamp
+string frame_id
+================================================================================
+MSG: diagnostic_msgs/DiagnosticStatus
+byte OK=0
+byte WARN=1
+byte ERROR=2
+byte STALE=3
+byte level
+string name
+string message
+string hardware_id
+KeyValue[] values
+================================================================================
+MSG: diagnostic_msgs/KeyValue
+string key
+string value
+`
+)
+
+// DiagnosticLevel says how a part of the robot does.
+type DiagnosticLevel byte
+
+// The levels of diagnostic_msgs/DiagnosticStatus.
+const (
+	DiagnosticOK DiagnosticLevel = iota
+	DiagnosticWarn
+	DiagnosticError
+	DiagnosticStale
+)
+
+// DiagnosticArray is a diagnostic_msgs/DiagnosticArray, which needs no generated
+// code to be published or recorded.
+type DiagnosticArray struct {
+	Seq    uint32
+	Stamp  time.Time // from 1970 to 2106, as far as ROS can say it
+	Status []DiagnosticStatus
+}
+
+// DiagnosticStatus is the state of one part of the robot.
+type DiagnosticStatus struct {
+	Level      DiagnosticLevel
+	Name       string // of the part, such as "gorecord: /imu"
+	Message    string
+	HardwareID string
+	Values     []DiagnosticValue
+}
+
+// DiagnosticValue is a diagnostic_msgs/KeyValue.
+type DiagnosticValue struct{ Key, Value string }
+
+// AppendFrame adds the message as a frame, <u32 length><payload>, to dst: what
+// Source.Publish takes and what the tail of a bag's message record is. frame_id is
+// empty.
+func (d *DiagnosticArray) AppendFrame(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, 0, 0, 0, 0) // the length, when it is known
+	dst = binary.LittleEndian.AppendUint32(dst, d.Seq)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.Stamp.Unix()))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.Stamp.Nanosecond()))
+	dst = appendString(dst, "")
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(d.Status)))
+	for i := range d.Status {
+		s := &d.Status[i]
+		dst = append(dst, byte(s.Level))
+		dst = appendString(dst, s.Name)
+		dst = appendString(dst, s.Message)
+		dst = appendString(dst, s.HardwareID)
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s.Values)))
+		for _, v := range s.Values {
+			dst = appendString(appendString(dst, v.Key), v.Value)
+		}
+	}
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
+	return dst
+}
+
+// appendString adds a string as messages hold it, its length first.
+func appendString(dst []byte, s string) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s))) // a text of people, far below 4 GiB
+	return append(dst, s...)
+}
