@@ -138,6 +138,9 @@ func appendIndexHeader(dst []byte, id ConnID, count int) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(count*indexEntryBytes))
 }
 
+// chunkInfoBytes is what appendChunkInfo appends beside the counts.
+const chunkInfoBytes = 108
+
 // appendChunkInfo adds a whole chunk info record.
 func appendChunkInfo(dst []byte, pos int64, start, end Time, counts []ConnCount) []byte {
 	at := len(dst)

@@ -57,6 +57,7 @@ type Writer struct {
 	stored map[ConnID]struct{} // connections with messages in written chunks
 	infos  []byte              // encoded chunk info records
 	chunks int
+	known  int64 // bytes of the records of all conns
 
 	open       *ChunkBuilder // of WriteMessage
 	records    ConnRecords
@@ -136,6 +137,22 @@ func (w *Writer) write(b []byte) error {
 // follows in the file is not part of the bag.
 func (w *Writer) Size() int64 { return w.size }
 
+// IndexBytes returns how many bytes Close will write behind the chunks at most, if c is
+// written before. With nil it is about the chunks that are written. It is for those who
+// keep room for the index on a disk that fills.
+func (w *Writer) IndexBytes(c *SealedChunk) int64 {
+	n := w.known + int64(len(w.infos))
+	if c == nil {
+		return n
+	}
+	for _, count := range c.Counts {
+		if _, ok := w.conns[count.Conn.ID]; !ok {
+			n += int64(len(appendConnection(nil, count.Conn)))
+		}
+	}
+	return n + chunkInfoBytes + int64(len(c.Counts)*countEntryBytes)
+}
+
 // AddConnection makes a connection for WriteMessage. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
 // header that no Reader would accept is refused.
@@ -162,6 +179,7 @@ func (w *Writer) learn(c *Connection) error {
 		return err
 	}
 	w.conns[c.ID] = c
+	w.known += int64(len(appendConnection(nil, c)))
 	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
 		w.nextID = c.ID + 1
 	}
