@@ -136,16 +136,24 @@ func (e *expander) emit(f *kong.Flag, value string) {
 	e.options = append(e.options, "--"+f.Name+"="+value)
 }
 
-// find resolves a long option: its name, or an abbreviation that fits only one.
+// find resolves a long option: its name, or an abbreviation that fits only one. Of
+// several, the only one that stock has is meant: what stock understands stays clear
+// whatever we add.
 func (e *expander) find(name string) (*kong.Flag, error) {
 	if f, ok := e.long[name]; ok {
 		return f, nil
 	}
-	var names []string
-	for n := range e.long {
+	var names, stock []string
+	for n, f := range e.long {
 		if name != "" && strings.HasPrefix(n, name) {
 			names = append(names, "--"+n)
+			if f.Tag.Has("stock") {
+				stock = append(stock, "--"+n)
+			}
 		}
+	}
+	if len(stock) == 1 {
+		names = stock
 	}
 	sort.Strings(names)
 	switch len(names) {

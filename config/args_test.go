@@ -12,11 +12,13 @@ import (
 )
 
 type model struct {
-	All          bool           `short:"a"`
-	BZ2          bool           `name:"bz2" short:"j"`
-	OutputName   string         `short:"O"`
-	OutputPrefix string         `short:"o"`
-	Limit        int            `short:"l"`
+	All          bool   `short:"a"`
+	BZ2          bool   `name:"bz2" short:"j"`
+	OutputName   string `short:"O"`
+	OutputPrefix string `short:"o"`
+	Limit        int    `short:"l"`
+	MaxSplits    int    `stock:""`
+	MaxBytes     int
 	Exclude      []string       `short:"x" sep:"none"`
 	Topics       []string       `sep:"none"`
 	Bags         []string       `sep:"none"`
@@ -49,6 +51,7 @@ func TestExpand(t *testing.T) {
 		"value that looks like one": {"-O --all", "--output-name=--all --", ""},
 		"abbreviation":              {"--lim=3 --al", "--limit=3 --all --", ""},
 		"ambiguous":                 {"--output x", "", "ambiguous: it could be --output-name, --output-prefix"},
+		"abbreviation of stock":     {"--max 3 --max-b 4", "--max-splits=3 --max-bytes=4 --", ""},
 		"unknown":                   {"--bogus", "", "unrecognised option '--bogus'"},
 		"unknown short":             {"-aZ", "", "unrecognised option '-Z' in '-aZ'"},
 		"missing":                   {"/t --limit", "", "the required argument for option '--limit' is missing"},

@@ -10,55 +10,59 @@ import (
 )
 
 // Record holds the options of gorecord. The tags are the single source of flags,
-// environment variables, defaults and help.
+// environment variables, defaults and help. An abbreviation that fits one option of
+// stock means that one, whatever else it fits: those have the tag stock.
 type Record struct {
 	Topics []string `arg:"" optional:"" name:"topic" help:"Topics to record: names, or globs in which * stands for any text without a slash and ** for any text. With -e these are regular expressions that must match the whole topic name."`
 
-	All     bool     `short:"a" env:"GORECORD_ALL" help:"Record all topics, also those that appear later."`
-	Regex   bool     `short:"e" env:"GORECORD_REGEX" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
-	Exclude []string `short:"x" sep:"none" placeholder:"REGEX" env:"GORECORD_EXCLUDE" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
+	// TopicOption is what rosbag's record binary calls its positionals.
+	TopicOption []string `name:"topic" sep:"none" placeholder:"TOPIC" env:"GORECORD_TOPIC" stock:"" help:"Record this topic too, as if it stood alone. May be given several times."`
+
+	All     bool     `short:"a" env:"GORECORD_ALL" stock:"" help:"Record all topics, also those that appear later."`
+	Regex   bool     `short:"e" env:"GORECORD_REGEX" stock:"" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
+	Exclude []string `short:"x" sep:"none" placeholder:"REGEX" env:"GORECORD_EXCLUDE" stock:"" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
 	Type    []string `sep:"none" placeholder:"TYPE" env:"GORECORD_TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
-	Node    []string `sep:"none" placeholder:"NODE" env:"GORECORD_NODE" help:"Record all topics that this node subscribes to. May be given several times."`
+	Node    []string `sep:"none" placeholder:"NODE" env:"GORECORD_NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
 
 	NodePublications []string `sep:"none" placeholder:"NODE" env:"GORECORD_NODE_PUBLICATIONS" help:"Record all topics that this node publishes. May be given several times."`
 	Require          bool     `env:"GORECORD_REQUIRE" help:"Exit with 3 when a topic that was asked for never appeared."`
-	Publish          bool     `short:"p" env:"GORECORD_PUBLISH" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
+	Publish          bool     `short:"p" env:"GORECORD_PUBLISH" stock:"" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
 
-	OutputPrefix string `short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" help:"Name the bag PREFIX_<date>.bag."`
-	OutputName   string `short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" help:"Name the bag NAME.bag."`
-	Quiet        bool   `short:"q" env:"GORECORD_QUIET" help:"Print warnings and errors only."`
+	OutputPrefix string `short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
+	OutputName   string `short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" stock:"" help:"Name the bag NAME.bag."`
+	Quiet        bool   `short:"q" env:"GORECORD_QUIET" stock:"" help:"Print warnings and errors only."`
 
-	Split           Split    `env:"GORECORD_SPLIT" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
-	Size            *int64   `placeholder:"MB" env:"GORECORD_SIZE" help:"End, or with --split begin the next file, when the bag holds this many MB."`
-	Duration        Duration `placeholder:"TIME" env:"GORECORD_DURATION" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
+	Split           Split    `env:"GORECORD_SPLIT" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
+	Size            *int64   `placeholder:"MB" env:"GORECORD_SIZE" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
+	Duration        Duration `placeholder:"TIME" env:"GORECORD_DURATION" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
 	SplitAt         Duration `placeholder:"TIME" env:"GORECORD_SPLIT_AT" help:"Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on."`
 	NameTemplate    string   `placeholder:"NAME" env:"GORECORD_NAME_TEMPLATE" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. A name that is taken gets a number behind."`
-	RepeatLatched   bool     `env:"GORECORD_REPEAT_LATCHED" help:"Begin each file with the latest message of each latching publisher. This is the default."`
+	RepeatLatched   bool     `env:"GORECORD_REPEAT_LATCHED" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
 	NoRepeatLatched bool     `env:"GORECORD_NO_REPEAT_LATCHED" help:"Do not begin files with latched messages."`
-	MaxSplits       int      `placeholder:"N" env:"GORECORD_MAX_SPLITS" help:"With --split: keep only the newest N closed files of this recording."`
+	MaxSplits       int      `placeholder:"N" env:"GORECORD_MAX_SPLITS" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
 	MaxBytes        Size     `placeholder:"SIZE" env:"GORECORD_MAX_BYTES" help:"With --split: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
 	MaxAge          Duration `placeholder:"TIME" env:"GORECORD_MAX_AGE" help:"With --split: delete files of this recording that were closed longer ago."`
 	KeepFree        Size     `placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split: delete the oldest closed files of this recording while less than this is free on the disk."`
-	MinSpace        Size     `short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
+	MinSpace        Size     `short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
 
-	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" help:"Compress with bz2: smallest, slow."`
-	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" help:"Compress with lz4: fast, the one for robots."`
-	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
-	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
+	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" stock:"" help:"Compress with bz2: smallest, slow."`
+	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" stock:"" help:"Compress with lz4: fast, the one for robots."`
+	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
+	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" stock:"" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
 
 	Overflow      string        `default:"drop" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages and count them; block = stop reading from the publishers (default ${default})."`
 	FlushInterval time.Duration `default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
-	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" help:"Record only N messages on each topic, then end."`
+	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`
 
 	MaxRate map[string]float64 `placeholder:"TOPIC=HZ" mapsep:"none" env:"GORECORD_MAX_RATE" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
 	Every   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_EVERY" help:"Record only each Nth message of a topic."`
 	Count   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_COUNT" help:"Record only N messages of a topic."`
 
-	TCPNoDelay bool `name:"tcpnodelay" env:"GORECORD_TCPNODELAY" help:"Ask the publishers for TCP_NODELAY."`
+	TCPNoDelay bool `name:"tcpnodelay" env:"GORECORD_TCPNODELAY" stock:"" help:"Ask the publishers for TCP_NODELAY."`
 
-	UDP bool `name:"udp" env:"GORECORD_UDP" help:"Receive over UDPROS from publishers that have it, which can lose messages; from the others over TCPROS."`
+	UDP bool `name:"udp" env:"GORECORD_UDP" stock:"" help:"Receive over UDPROS from publishers that have it, which can lose messages; from the others over TCPROS."`
 
 	EmbeddedMaster Address          `placeholder:"HOST:PORT" env:"GORECORD_EMBEDDED_MASTER" help:"Run a ROS master inside this program (default address ${master})."`
 	Version        kong.VersionFlag `help:"Print the version and exit."`
@@ -73,6 +77,7 @@ ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hos
 // Validate is called by kong and checks what the tags cannot say. The texts are
 // stock's where stock has one.
 func (r *Record) Validate() error {
+	r.Topics, r.TopicOption = append(r.Topics, r.TopicOption...), nil
 	r.oldSplit()
 	r.Split.On = r.Split.On || r.SplitAt > 0
 	switch {
@@ -117,13 +122,13 @@ func (r *Record) Validate() error {
 }
 
 // oldSplit reads "--split 1024 /topic", as rosbag's wrapper does: a word of digits
-// is no topic's name.
+// is no topic's name, nor an expression that matches one.
 func (r *Record) oldSplit() {
 	if !r.Split.On || r.Split.MB != 0 {
 		return
 	}
 	for i, word := range r.Topics {
-		if n, err := strconv.ParseInt(word, 10, 40); err == nil && !r.Regex {
+		if n, err := strconv.ParseInt(word, 10, 40); err == nil {
 			r.Split.MB = n
 			r.Topics = slices.Delete(r.Topics, i, i+1)
 			return

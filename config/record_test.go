@@ -63,7 +63,7 @@ func TestRecord(t *testing.T) {
 
 func TestOldSplit(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{"--split 7 /t", "--split=7 /t", "/t --split 7", "/t --split --size 7"} {
+	for _, in := range []string{"--split 7 /t", "--split=7 /t", "/t --split 7", "/t --split --size 7", "-e /t --split 7", "--topic /t --split 7"} {
 		var r config.Record
 		if err := config.Parse("gorecord", config.RecordHelp, "test", strings.Fields(in), &r); err != nil {
 			t.Fatal(err)
