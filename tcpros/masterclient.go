@@ -224,23 +224,15 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 
 // registrations returns the nodes behind each registration.
 func (m *Master) registrations(ctx context.Context) (map[regKey][]string, error) {
+	state, err := m.SystemState(ctx)
 	nodes := map[regKey][]string{}
-	err := m.call(ctx, m.hostport, masterReply, "getSystemState", func(hc *http.Client) error {
-		state, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetSystemState()
-		if err != nil {
-			return err
+	for kind, of := range map[regKind]map[string][]string{
+		regPublisher: state.Publishers, regSubscriber: state.Subscribers, regService: state.Services,
+	} {
+		for name, list := range of {
+			nodes[regKey{kind, name}] = list
 		}
-		for _, e := range state.PublishedTopics {
-			nodes[regKey{regPublisher, e.Name}] = e.Nodes
-		}
-		for _, e := range state.SubscribedTopics {
-			nodes[regKey{regSubscriber, e.Name}] = e.Nodes
-		}
-		for _, e := range state.ProvidedServices {
-			nodes[regKey{regService, e.Name}] = e.Nodes
-		}
-		return nil
-	})
+	}
 	return nodes, err
 }
 
