@@ -8,7 +8,7 @@ TOOLS        := $(CURDIR)/bin/tools
 LINT         := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN         := $(TOOLS)/govulncheck-$(VULN_VERSION)
 
-.PHONY: build demo test race check fmt-check vet lint tidy vuln bench fuzz clean
+.PHONY: build demo test race check fmt-check vet lint tidy vuln bench bench-record fuzz clean
 
 build: ## the four programs, static, in bin/
 	@mkdir -p bin
@@ -52,8 +52,11 @@ vuln: $(VULN)
 
 bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, and bagfmt beside go-rosbag
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./tcpros ./recorder ./player
-	$(GO) run ./test/bench
+	$(MAKE) bench-record
 	cd test/rivals && $(GO) run -mod=mod .
+
+bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs the rows with that name
+	$(GO) run ./test/bench -row '$(ROW)'
 
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \

@@ -22,9 +22,10 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// The load is std_msgs/UInt8MultiArray-like bytes under a type that any tool takes.
+// TypeName is what all messages are: bytes under a type that any tool takes.
+const TypeName = "std_msgs/String"
+
 const (
-	typeName   = "std_msgs/String"
 	md5sum     = "992ce8a1687cec8c8bd883ec73ca41d1"
 	definition = "string data\n"
 )
@@ -58,7 +59,7 @@ func Advertise(ctx context.Context, address, node, topic string) (*Publisher, er
 	p.wg.Go(p.accept)
 	p.apiURI = fmt.Sprintf("http://%s/", api.Addr())
 	p.master = apimaster.NewClient(address, node, xmlrpc.NewHTTPClient(5*time.Second))
-	if _, err := p.master.RegisterPublisher(topic, typeName, p.apiURI); err != nil {
+	if _, err := p.master.RegisterPublisher(topic, TypeName, p.apiURI); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
@@ -111,78 +112,106 @@ func (p *Publisher) greet(conn net.Conn) error {
 		{Key: "md5sum", Value: md5sum},
 		{Key: "message_definition", Value: definition},
 		{Key: "topic", Value: p.topic},
-		{Key: "type", Value: typeName},
+		{Key: "type", Value: TypeName},
 	}))
 	return errors.Join(err, conn.SetReadDeadline(time.Time{}))
 }
 
-// Flood waits for one subscriber and sends it count messages of size bytes as fast as
-// it takes them. Message n holds n in bytes 4 to 7 and is a valid std_msgs/String.
-// It returns when the subscriber has read to the end, with the time since the first
-// byte.
-func (p *Publisher) Flood(ctx context.Context, size, count int) (time.Duration, error) {
-	var start time.Time
-	err := p.serve(ctx, func(conn net.Conn) error {
-		batch := newFrames(max(1, 64<<10/(4+size)), size) // small messages go out many at a time
-		start = time.Now()
-		for n := 0; n < count; {
-			sent, err := batch.send(conn, n, count-n)
-			if err != nil {
-				return err
-			}
-			n += sent
-		}
-		return nil
-	})
-	return time.Since(start), err
-}
+// Address is where subscribers connect to.
+func (p *Publisher) Address() string { return p.data.Addr().String() }
 
-// Pace is Flood with a pause after each message. sent is told how many are out.
-func (p *Publisher) Pace(ctx context.Context, size, count int, pause time.Duration, sent func(int)) error {
-	return p.serve(ctx, func(conn net.Conn) error {
-		one := newFrames(1, size)
-		tick := time.NewTicker(pause)
-		defer tick.Stop()
-		for n := range count {
-			if _, err := one.send(conn, n, 1); err != nil {
-				return err
-			}
-			sent(n + 1)
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		return nil
-	})
-}
-
-// serve runs send on the first subscriber's link.
-func (p *Publisher) serve(ctx context.Context, send func(net.Conn) error) error {
+// Serve waits for one subscriber, has send write messages of size bytes to it, and
+// returns when the subscriber has read to the end. Message n holds n in bytes 4 to 7
+// and is a valid std_msgs/String.
+func (p *Publisher) Serve(ctx context.Context, size int, send func(*Link) error) error {
 	var conn net.Conn
 	select {
 	case conn = <-p.links:
 	case <-ctx.Done():
 		return fmt.Errorf("load: no subscriber: %w", ctx.Err())
 	}
-	defer conn.Close()                                                           //nolint:errcheck // all has been written
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
-	defer stop()
-	if err := send(conn); err != nil {
-		return err
-	}
-	return readToEnd(conn)
-}
-
-// readToEnd half-closes the link and waits until the other side, which sees the end
-// only after all data, closes it too.
-func readToEnd(conn net.Conn) error {
+	defer conn.Close() //nolint:errcheck // all has been written
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
 		return errors.New("load: not a TCP link")
 	}
-	if err := tcp.CloseWrite(); err != nil {
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a closed link is as good
+	defer stop()
+	if err := send(&Link{tcp, size}); err != nil {
+		return err
+	}
+	return readToEnd(tcp)
+}
+
+// Pace serves one subscriber with Link.Pace. sent is told how many are out.
+func (p *Publisher) Pace(ctx context.Context, size, count int, period time.Duration, sent func(n int)) error {
+	return p.Serve(ctx, size, func(l *Link) error {
+		return l.Pace(ctx, count, period, func(n int, _ time.Time) error {
+			sent(n)
+			return nil
+		})
+	})
+}
+
+// Link is the connection of one subscriber.
+type Link struct {
+	conn *net.TCPConn
+	size int
+}
+
+// Flood sends count messages as fast as the subscriber takes them, and fewer once
+// stop is closed. It returns how many.
+func (l *Link) Flood(count int, stop <-chan struct{}) (sent int, err error) {
+	batch := newFrames(max(1, 64<<10/(4+l.size)), l.size) // small messages go out many at a time
+	for sent < count {
+		select {
+		case <-stop:
+			return sent, nil
+		default:
+		}
+		n, err := batch.send(l.conn, sent, count-sent)
+		if err != nil {
+			return sent, err
+		}
+		sent += n
+	}
+	return sent, nil
+}
+
+// Pace sends count messages, one each period by a schedule that a slow subscriber does
+// not move. sent is told of each: how many are out by now, and when it was due, or
+// when its sending began if this side woke up late. An error of sent ends it.
+func (l *Link) Pace(ctx context.Context, count int, period time.Duration, sent func(n int, due time.Time) error) error {
+	one := newFrames(1, l.size)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	next := time.Now()
+	for n := range count {
+		due := next
+		if wait := time.Until(next); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			due = time.Now()
+		}
+		if _, err := one.send(l.conn, n, 1); err != nil {
+			return err
+		}
+		if err := sent(n+1, due); err != nil {
+			return err
+		}
+		next = next.Add(period)
+	}
+	return nil
+}
+
+// readToEnd half-closes the link and waits until the other side, which sees the end
+// only after all data, closes it too.
+func readToEnd(conn *net.TCPConn) error {
+	if err := conn.CloseWrite(); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, conn)

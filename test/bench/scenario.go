@@ -1,0 +1,215 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const (
+	bufferMiB   = 256 // -b of both recorders: their default
+	restMiB     = 64  // what gorecord may have in memory beside it
+	memoryBound = (bufferMiB + restMiB) << 20
+	patience    = 2 * time.Minute // for one recording
+)
+
+// scenario is a load that both recorders record, and what is asked of ours.
+type scenario struct {
+	topics, size int
+	count        int           // messages of each topic
+	period       time.Duration // between those of a topic; zero sends as fast as they are taken
+	args         []string      // of both recorders
+	unsynced     bool          // gorecord --sync none; stock never syncs
+
+	rate     float64 // at least this many times the messages a second of stock; zero asks nothing
+	ofCopy   float64 // at least this share of the plain copy's bytes a second; zero does not copy
+	cpu      float64 // at most this share of stock's processor time for each byte recorded; zero asks nothing
+	reported bool    // rate and ofCopy are shown, not asked for
+}
+
+func (s scenario) streams() []stream {
+	all := make([]stream, s.topics)
+	for i := range all {
+		all[i] = stream{topic: fmt.Sprintf("/load%d", i), size: s.size, count: s.count, period: s.period}
+	}
+	return all
+}
+
+// result is what one recorder made of one load.
+type result struct {
+	usage
+	sent, recorded int
+	bytes          int64 // of what was recorded, payload
+	took           time.Duration
+}
+
+func (r result) lost() int { return r.sent - r.recorded }
+
+// rate returns the bytes a second that got into the bag, from the first one sent
+// until the bag was closed.
+func (r result) rate() float64 { return float64(r.bytes) / r.took.Seconds() }
+
+// cpuShare returns the processor seconds for each byte in the bag.
+func (r result) cpuShare() float64 { return r.cpu.Seconds() / float64(r.bytes) }
+
+// record measures one recorder.
+func (b *bench) record(ctx context.Context, s scenario, program string, args ...string) (_ result, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := b.prepare(ctx, s.streams())
+	if err != nil {
+		return result{}, err
+	}
+	defer func() { err = errors.Join(err, r.remove()) }()
+	args = slices.Concat(args, s.args, []string{"-O", "load.bag"}, r.flow.topics())
+	if err := r.start(ctx, program, args...); err != nil {
+		return result{}, err
+	}
+	if err := r.flow.send(ctx); err != nil {
+		return result{}, fmt.Errorf("%w\n%s", err, r.out.String())
+	}
+	use, err := r.end(syscall.SIGINT)
+	took := time.Since(r.flow.begun)
+	if err != nil {
+		return result{}, err
+	}
+	counts, err := r.count()
+	if err != nil {
+		return result{}, err
+	}
+	res := result{usage: use, took: took}
+	for i, topic := range r.flow.topics() {
+		res.sent += r.flow.sent[i]
+		res.recorded += counts[topic]
+	}
+	res.bytes = int64(res.recorded) * int64(s.size)
+	return res, nil
+}
+
+// beside records with ours, with stock and, if asked for, with the plain copy, in
+// turn, and judges the medians.
+func (s scenario) beside(ctx context.Context, b *bench, t *table) error {
+	var ours, stock, plain []result
+	mode := []string{"--overflow=block"}
+	if s.unsynced {
+		mode = append(mode, "--sync=none")
+	}
+	for range b.rounds {
+		r, err := b.record(ctx, s, b.gorecord, mode...)
+		if err != nil {
+			return err
+		}
+		ours = append(ours, r)
+		if b.stock != "" {
+			if r, err = b.record(ctx, s, b.stock); err != nil {
+				return err
+			}
+			stock = append(stock, r)
+		}
+		if s.ofCopy > 0 || s.reported {
+			if r, err = b.plainCopy(ctx, s); err != nil {
+				return err
+			}
+			plain = append(plain, r)
+		}
+	}
+	s.judge(t, ours, stock, plain)
+	return nil
+}
+
+// judge prints the lines of the row.
+func (s scenario) judge(t *table, ours, stock, plain []result) {
+	worst := "not installed"
+	if len(stock) > 0 {
+		worst = fmt.Sprint(most(stock, result.lost))
+	}
+	t.target(most(ours, result.lost) == 0, "0 lost", "%d of %d (stock %s)", most(ours, result.lost), ours[0].sent, worst)
+	s.judgeRate(t, ours, stock)
+	if len(plain) > 0 {
+		r := ratio(ours, plain, result.rate)
+		measured := fmt.Sprintf("%.0f %% (%s beside %s)", 100*r, s.speed(ours), s.speed(plain))
+		if s.reported {
+			t.note("%s of a plain copy", measured)
+		} else {
+			t.target(r >= s.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*s.ofCopy), "%s", measured)
+		}
+	}
+	s.judgeCPU(t, ours, stock)
+	peak := most(ours, func(r result) int64 { return r.memory })
+	theirs := most(stock, func(r result) int64 { return r.memory })
+	t.target(peak <= memoryBound, fmt.Sprintf("memory <= %d + %d MiB", bufferMiB, restMiB), "%d MiB (stock %d)", peak>>20, theirs>>20)
+}
+
+func (s scenario) judgeRate(t *table, ours, stock []result) {
+	target := fmt.Sprintf(">= %gx stock", s.rate)
+	switch {
+	case s.rate == 0 && !s.reported:
+	case len(stock) == 0:
+		t.skip(target, s.speed(ours))
+	case s.reported:
+		t.note("%.1fx stock (%s beside %s)", ratio(ours, stock, result.rate), s.speed(ours), s.speed(stock))
+	default:
+		r := ratio(ours, stock, result.rate)
+		t.target(r >= s.rate, target, "%.1fx (%s beside %s)", r, s.speed(ours), s.speed(stock))
+	}
+}
+
+func (s scenario) judgeCPU(t *table, ours, stock []result) {
+	target := fmt.Sprintf("processor time <= %.2f of stock", s.cpu)
+	perGB := func(r result) float64 { return 1e9 * r.cpuShare() }
+	if len(stock) == 0 {
+		if s.cpu > 0 {
+			t.skip(target, fmt.Sprintf("%.2f s/GB", median(ours, perGB)))
+		}
+		return
+	}
+	r := ratio(ours, stock, result.cpuShare)
+	measured := fmt.Sprintf("%.2f (%.2f beside %.2f s/GB)", r, median(ours, perGB), median(stock, perGB))
+	if s.cpu > 0 {
+		t.target(r <= s.cpu, target, "%s", measured)
+	} else {
+		t.note("processor time %s of stock", measured)
+	}
+}
+
+// speed returns the median rate in the unit that suits the size of the messages.
+func (s scenario) speed(all []result) string {
+	r := median(all, result.rate)
+	if s.size < 1<<16 {
+		return fmt.Sprintf("%.0fk messages/s", r/float64(s.size)/1e3)
+	}
+	return fmt.Sprintf("%.0f MB/s", r/1e6)
+}
+
+// ratio returns the median of the ratios within each pair.
+func ratio(ours, theirs []result, of func(result) float64) float64 {
+	pairs := make([]float64, len(ours))
+	for i := range ours {
+		pairs[i] = of(ours[i]) / of(theirs[i])
+	}
+	slices.Sort(pairs)
+	return pairs[len(pairs)/2]
+}
+
+func median(all []result, of func(result) float64) float64 {
+	values := make([]float64, len(all))
+	for i, r := range all {
+		values[i] = of(r)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}
+
+// most returns the worst of all rounds; zero of none.
+func most[N cmp.Ordered](all []result, of func(result) N) (worst N) {
+	for _, r := range all {
+		worst = max(worst, of(r))
+	}
+	return worst
+}
