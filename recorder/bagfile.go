@@ -39,9 +39,12 @@ type bagFile struct {
 	writer *bagfmt.Writer
 	end    int64 // bytes written; after a failed write, the end of the last good one
 	mode   Sync
-	sealed string // where it is now
-	id     fs.FileInfo
-	last   bool // of the recording
+	sealed string      // where it is now
+	id     fs.FileInfo // device and inode: a file of this name may be another one by now
+	last   bool        // of the recording
+
+	finished chan struct{} // closed when the file is, and all is done about it
+	fault    error         // why it was not closed well; final then
 
 	mu       sync.Mutex // guards the following
 	dirty    int64      // bytes written and not synced

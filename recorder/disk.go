@@ -107,5 +107,8 @@ func (r *recording) watchDisk(ctx context.Context, full chan<- struct{}) {
 func (p *pipeline) progress() (file string, written int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return filepath.Clean(p.out.target), p.stored
+	if p.out != nil {
+		file = filepath.Clean(p.out.target)
+	}
+	return file, p.stored
 }

@@ -100,10 +100,10 @@ func (p *pipeline) letGo(l *latched) {
 	p.room.Broadcast()
 }
 
-// pinLatched returns the latched messages of all publishers, which stay as they are
-// until unpin. Of one publisher that has come back with another header only the
-// latest connection counts. mu is held.
-func (p *pipeline) pinLatched() []pinned {
+// pinLatched returns the latched messages of all publishers, or of those that pass
+// want if it is not nil. They stay as they are until unpin. Of one publisher that has
+// come back with another header only the latest connection counts. mu is held.
+func (p *pipeline) pinLatched(want func(*connection) bool) []pinned {
 	if p.latched.off {
 		return nil
 	}
@@ -123,6 +123,9 @@ func (p *pipeline) pinLatched() []pinned {
 			continue
 		}
 		seen[key] = true
+		if want != nil && !want(c) {
+			continue
+		}
 		c.last.pins++
 		all = append(all, pinned{c.conn, c.last})
 	}
@@ -137,6 +140,18 @@ func (p *pipeline) unpin(all []pinned) {
 		if l.gone && l.pins == 0 {
 			p.letGo(l.latched)
 		}
+	}
+}
+
+// repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
+// the same trouble. The writer calls it.
+func (p *pipeline) repeat(next *opening) {
+	defer p.unpin(next.latched)
+	if p.err != nil {
+		return
+	}
+	if err := p.repeatLatched(next); err != nil {
+		p.log.Warn("latched messages not repeated", zap.String("file", p.out.target), zap.Error(err))
 	}
 }
 
@@ -189,8 +204,8 @@ func (p *pipeline) repeatLatched(next *opening) error {
 // held.
 func (p *pipeline) collect(l *link, frameBytes int) tcpros.LargeFrame {
 	c := l.connection
-	p.forget(c) // it will not be the latest any more
-	if p.ended || p.full || p.atLimit(c.topic) {
+	p.forget(c)                                  // it will not be the latest any more
+	if p.ended || p.full || p.atLimit(c.topic) { // but also while nothing is recorded
 		return nil
 	}
 	chunk := p.pool.weight(frameBytes + largeOverhead)

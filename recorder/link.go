@@ -36,7 +36,8 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	size := frameBytes + largeOverhead
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if topic.thin && !topic.keep(time.Now()) {
+	idle := p.state != StateRecording
+	if !idle && topic.thin && !topic.keep(time.Now()) {
 		return nil
 	}
 	if l.connection.latching {
@@ -44,7 +45,7 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 			return f
 		}
 	}
-	if p.budget >= 0 && p.pool.weight(size) > p.budget {
+	if !idle && p.budget >= 0 && p.pool.weight(size) > p.budget {
 		p.drop(topic, dropOversize, 1)
 		return nil
 	}
@@ -55,7 +56,7 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	if p.overflow == OverflowDrop {
 		counted = min(size, trusted)
 	}
-	for !p.ended && !p.full && !p.atLimit(topic) {
+	for p.wants(topic) {
 		if c := p.pool.get(size, counted); c != nil {
 			// nil makes the chunk hold the record: it may be given up, so each one does until
 			// the record is safely in another. Where that costs less than a percent each one
@@ -77,9 +78,7 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 		p.room.Wait()
 		p.largeWaits--
 	}
-	if p.ended {
-		p.drop(topic, dropDisk, 1)
-	}
+	p.leave(l.connection)
 	return nil
 }
 
@@ -145,7 +144,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	if p.parts.due(received) {
 		p.nextFile(received)
 	}
-	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.openChunk() {
+	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.wants(c.topic) && p.openChunk() {
 		// The record that it relied on is in an earlier file.
 		p.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
 		c.stored = p.parts.number + 1
@@ -155,10 +154,8 @@ func (f *largeFrame) Commit(received time.Time) {
 
 // commit hands on a chunk with one large message. mu is held.
 func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received time.Time) {
-	if p.ended || p.full || p.atLimit(c.topic) {
-		if p.ended {
-			p.drop(c.topic, dropDisk, 1)
-		}
+	if !p.wants(c.topic) {
+		p.leave(c)
 		p.pool.put(chunk)
 		p.room.Broadcast()
 		return
@@ -170,6 +167,17 @@ func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received tim
 	p.hand(chunk)
 	p.account(c.topic, 1, uint64(payload))
 	p.checkSize(received)
+}
+
+// leave counts one message that is not wanted. mu is held.
+func (p *pipeline) leave(c *connection) {
+	switch {
+	case p.full || p.atLimit(c.topic): // nobody asked for it
+	case p.ended:
+		p.drop(c.topic, dropDisk, 1)
+	default:
+		p.pass(c, 1)
+	}
 }
 
 // Abort implements tcpros.LargeFrame: the link ended within the message.

@@ -6,9 +6,10 @@ import "time"
 // for the caller to make of two accounts.
 type Stats struct {
 	Taken      time.Time // when the account was made
+	State      State
 	Elapsed    time.Duration
-	File       string // the bag that is written, by its final name
-	Part       int    // its number, from 0
+	File       string // the bag that is written, by its final name; empty while stopped
+	Part       int    // the number of the last bag, from 0
 	FileBytes  int64  // written to it, compressed
 	Bytes      int64  // written in all files
 	Buffered   int64  // bytes of all buffers in use
@@ -24,6 +25,7 @@ type TopicStats struct {
 	Messages   uint64    // taken in
 	Bytes      uint64    // of their payload
 	Dropped    uint64    // for all causes
+	Passed     uint64    // while paused or stopped
 	Last       time.Time // when the last message came; zero if none did
 }
 
@@ -33,11 +35,14 @@ func (r *recording) stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Stats{
-		Taken: now, Elapsed: now.Sub(r.started), File: p.out.target, Part: p.parts.number,
+		Taken: now, Elapsed: now.Sub(r.started), State: p.state, Part: max(p.parts.number, 0),
 		FileBytes: p.parts.stored, Bytes: p.stored, Buffered: p.pool.held - p.pool.idle, BufferMost: p.budget,
 	}
+	if p.out != nil {
+		s.File = p.out.target
+	}
 	for _, t := range p.topics {
-		ts := TopicStats{Topic: t.name, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, Last: t.last}
+		ts := TopicStats{Topic: t.name, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, Last: t.last}
 		if len(t.conns) > 0 {
 			ts.Type = t.conns[0].conn.Header.Type()
 		}

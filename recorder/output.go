@@ -86,23 +86,26 @@ func (s *outputs) path(now time.Time) string {
 	return s.Output.path(now, s.number)
 }
 
-// create creates the next file as X.bag.active, never over an existing one. A name
-// that is taken is not tried again: the next call takes the next number.
+// create creates the next file as X.bag.active, never over an existing one. Behind the
+// first name, which somebody chose, and with a template it takes the next number that
+// is free.
 func (s *outputs) create(now time.Time) (*bagFile, error) {
 	target := s.path(now)
 	f, err := createIn(s.dir, filepath.Base(target))
-	for n := 1; errors.Is(err, fs.ErrExist) && s.Template != "" && n < maxVariants; n++ {
-		target = strings.TrimSuffix(s.path(now), ".bag") + "_" + strconv.Itoa(n) + ".bag"
+	for n := 1; errors.Is(err, fs.ErrExist) && (s.number > 0 || s.Template != "") && n < maxVariants; n++ {
+		if s.Template != "" {
+			target = strings.TrimSuffix(s.path(now), ".bag") + "_" + strconv.Itoa(n) + ".bag"
+		} else {
+			s.number++
+			target = s.path(now)
+		}
 		f, err = createIn(s.dir, filepath.Base(target))
 	}
 	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			s.number++
-		}
 		return nil, explainCreate(target, err)
 	}
 	base := filepath.Base(target)
-	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix}
+	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{})}
 	lock(f)
 	if s.wrap != nil {
 		b.file = s.wrap(b.file)
@@ -118,7 +121,7 @@ func (s *outputs) create(now time.Time) (*bagFile, error) {
 	return b, nil
 }
 
-// maxVariants is how many names are tried where a template gives one that is taken.
+// maxVariants is how many names are tried where one is taken.
 const maxVariants = 10_000
 
 // close lets go of the directory.

@@ -32,20 +32,23 @@ type pipeline struct {
 	limits      []Limit
 	compression bagfmt.Compression
 
-	mu      sync.Mutex
-	room    sync.Cond // OverflowBlock: memory came back, or the waiting is over
-	open    *chunk    // nil until the next message
-	born    time.Time // when open got its first message
-	pool    pool
-	fill    int                 // seal open when it is longer than this
-	records *bagfmt.ConnRecords // of the file that the intake fills
-	parts   parts
-	stored  int64 // bytes of chunks written, in all files
-	latched latchedStore
-	topics  []*topic
-	conns   []*connection // by connection id
-	ended   bool          // no further intake: the file has failed, or all links are closed
-	full    bool          // the one file has its size: what comes now nobody asked for
+	mu       sync.Mutex
+	room     sync.Cond // OverflowBlock: memory came back, or the waiting is over
+	open     *chunk    // nil until the next message
+	born     time.Time // when open got its first message
+	pool     pool
+	fill     int                 // seal open when it is longer than this
+	records  *bagfmt.ConnRecords // of the file that the intake fills
+	parts    parts
+	stored   int64 // bytes of chunks written, in all files
+	latched  latchedStore
+	topics   []*topic
+	conns    []*connection // by connection id
+	state    State
+	begun    time.Time // when the recording was started; zero while it is stopped
+	starting *errand   // opens the file that StateStopped waits for; nil for none
+	ended    bool      // no further intake: the file has failed, or all links are closed
+	full     bool      // the one file has its size: what comes now nobody asked for
 
 	largeWaits int // links that wait for room for a large message
 
@@ -57,20 +60,21 @@ type pipeline struct {
 	closing chan *bagFile // to the closer: the next file is open
 	closers sync.WaitGroup
 
-	outputs *outputs   // owned by the writer
-	out     *bagFile   // set by the writer with mu held
-	done    []*bagFile // closed, guarded by mu
-	faults  []error    // what went wrong with files, guarded by mu
-	moved   bool       // the one change of file after a fault is used up; owned by the writer
-	err     error      // why writing ended early; owned by the writer
-	onOpen  func(target string)
-	retain  *retainer
-	halted  sync.Once
-	failed  chan struct{} // the file cannot be written, or not be made durable
-	limited chan struct{} // a topic reached the limit
-	filled  chan struct{} // the one file has its size
-	hurry   <-chan struct{}
-	warnAt  time.Time // when tick last looked for drops
+	outputs  *outputs   // owned by the writer
+	out      *bagFile   // set by the writer with mu held; nil while stopped
+	done     []*bagFile // closed, guarded by mu
+	faults   []error    // what went wrong with files, guarded by mu
+	moved    bool       // the one change of file after a fault is used up; owned by the writer
+	err      error      // why writing ended early; owned by the writer
+	onOpen   func(target string)
+	onChange func() // the state or the file is another one
+	retain   *retainer
+	halted   sync.Once
+	failed   chan struct{} // the file cannot be written, or not be made durable
+	limited  chan struct{} // a topic reached the limit
+	filled   chan struct{} // the one file has its size
+	hurry    <-chan struct{}
+	warnAt   time.Time // when tick last looked for drops
 }
 
 // chunk is a buffer on its way: open, sealed, compressed, written, free again.
@@ -83,7 +87,7 @@ type chunk struct {
 	counted int64         // bytes that the pool counts for it
 	part    int           // the file that it belongs to
 	cost    int64         // of it, about, before compression
-	next    *opening      // not a chunk, but where the next file begins
+	errand  *errand       // not a chunk, but something else for the writer to do
 }
 
 // connection is one publisher's header on one topic. Several links may come and
@@ -94,6 +98,7 @@ type connection struct {
 	stored   int  // one more than the number of the last file that has its record, or will before any later chunk
 	bytes    int  // of its record, about
 	latching bool // its latest message begins each file
+	missed   bool // and came while nothing was recorded
 	last     *latched
 }
 
@@ -102,7 +107,8 @@ type topic struct {
 	name     string
 	conns    []*connection
 	messages uint64 // in a chunk; minus those that were dropped with it
-	repeated uint64 // latched ones, at the start of a later file
+	repeated uint64 // latched ones, at the start of a later file or after a pause
+	passed   uint64 // while paused or stopped
 	bytes    uint64 // payload of what went into chunks
 	share
 	linked  int           // links that are open
@@ -134,10 +140,15 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		records:     new(bagfmt.ConnRecords),
 		parts:       newParts(o, time.Now()),
 		onOpen:      o.onOpen,
+		onChange:    o.Control.notify,
+		state:       o.Begin,
 		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir) }),
 	}
 	p.room.L = &p.mu
-	p.latched.off = o.NoRepeatLatched || !o.Split
+	p.latched.off = o.NoRepeatLatched
+	if p.state != StateStopped {
+		p.begun = time.Now()
+	}
 	n := workers(o.Compression)
 	p.pool.budget, p.pool.twice = p.budget, n > 0
 	if n > 0 {
@@ -206,6 +217,13 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.topic.last = received
+	if p.state != StateRecording {
+		p.pass(c, count)
+		if c.latching {
+			p.remember(c, lastFrame(run))
+		}
+		return
+	}
 	if p.parts.due(received) {
 		p.nextFile(received)
 	}
@@ -232,8 +250,11 @@ func (p *pipeline) add(c *connection, run []byte, count int, stamp bagfmt.Time, 
 		case p.ended: // the file failed: the links go on until they are closed
 			p.drop(c.topic, dropDisk, uint64(count))
 			return
+		case p.state != StateRecording: // since it waits for room
+			p.pass(c, count)
+			return
 		case p.open == nil && !p.waitForChunk(c.topic):
-			if p.ended || p.full || p.atLimit(c.topic) {
+			if !p.wants(c.topic) {
 				continue
 			}
 			p.drop(c.topic, dropBufferFull, uint64(count))
@@ -280,7 +301,7 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 // waitForChunk gets a buffer for the open chunk. false means that there is no room,
 // or that the waiting for some is over.
 func (p *pipeline) waitForChunk(t *topic) bool {
-	for p.open == nil && !p.ended && !p.full && !p.atLimit(t) { // another link may open one while we wait
+	for p.open == nil && p.wants(t) { // another link may open one while we wait
 		if p.largeWaits == 0 && p.openChunk() {
 			return true
 		}
@@ -289,7 +310,7 @@ func (p *pipeline) waitForChunk(t *topic) bool {
 		}
 		p.room.Wait()
 	}
-	return p.open != nil && !p.ended && !p.full && !p.atLimit(t)
+	return p.open != nil && p.wants(t)
 }
 
 // openChunk makes sure of an open chunk if there is room for one. mu is held.
@@ -374,7 +395,9 @@ func (p *pipeline) tick(now time.Time) {
 	}
 	out := p.out
 	p.mu.Unlock()
-	p.wakeSyncer(out, now)
+	if out != nil {
+		p.wakeSyncer(out, now)
+	}
 	for _, d := range lost {
 		p.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
 	}
@@ -405,8 +428,10 @@ func (p *pipeline) close() error {
 	p.wg.Wait()
 	close(p.kick)
 	p.syncing.Wait()
-	p.out.last = true
-	p.closing <- p.out
+	if p.out != nil {
+		p.out.last = true
+		p.closing <- p.out
+	}
 	close(p.closing)
 	p.closers.Wait()
 	return errors.Join(append([]error{p.err}, p.faults...)...)

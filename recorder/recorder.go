@@ -74,7 +74,7 @@ type Options struct {
 
 	Limit    int           // end after this many messages on each topic; zero means none
 	Limits   []Limit       // of single topics
-	Duration time.Duration // end, or with Split begin the next file, after this time; zero means never
+	Duration time.Duration // end, or with Split begin the next file, after this time since the (last) start; zero means never
 	MaxBytes int64         // the same for the size of the file; zero means no limit
 
 	// Split numbers the files in their names and goes on in the next one where the
@@ -98,6 +98,7 @@ type Options struct {
 	Publish bool // tell the name of each file on begin_write as it begins
 
 	Control *Control // steers and watches the recording; nil for none
+	Begin   State    // paused or stopped: as if Control had been told so before the first message
 
 	onOpen func(target string) // told of each new file
 }
@@ -185,9 +186,11 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	out, err := outputs.create(started)
-	if err != nil {
-		return Summary{}, errors.Join(err, outputs.close())
+	var out *bagFile
+	if o.Begin != StateStopped {
+		if out, err = outputs.create(started); err != nil {
+			return Summary{}, errors.Join(err, outputs.close())
+		}
 	}
 	r := &recording{
 		Options: o,
@@ -197,7 +200,9 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		tried:   map[string]bool{},
 	}
 	outputs.reportOrphans(o.Log)
-	r.pipe.opened(out)
+	if out != nil {
+		r.pipe.opened(out)
+	}
 	o.Control.attach(r)
 	runErr := r.run(ctx)
 	o.Control.attach(nil)
@@ -269,12 +274,8 @@ func (r *recording) run(ctx context.Context) error {
 	wg.Go(func() { r.watchDisk(ctx, full) })
 	tick := time.NewTicker(min(r.FlushInterval/4, 250*time.Millisecond))
 	defer tick.Stop()
-	var over <-chan time.Time
-	if r.Duration > 0 && !r.Split {
-		t := time.NewTimer(r.Duration)
-		defer t.Stop()
-		over = t.C
-	}
+	changed := r.Control.Changed()
+	over := r.over()
 	for {
 		select {
 		case seen := <-found:
@@ -295,16 +296,29 @@ func (r *recording) run(ctx context.Context) error {
 			return nil
 		case <-over:
 			return nil
+		case <-changed:
+			changed = r.Control.Changed()
+			over = r.over()
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
+// over returns what tells that the duration is over; nil while there is none.
+func (r *recording) over() <-chan time.Time {
+	begun := r.pipe.begunAt()
+	if r.Duration == 0 || r.Split || begun.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(begun.Add(r.Duration)))
+}
+
 // consider subscribes to a topic that the master knows, if it is new. A name that
-// is not valid is said once and costs only this topic.
+// is not valid is said once and costs only this topic. What this node itself publishes
+// under its name, its status, is recorded only where it is named.
 func (r *recording) consider(name string, since time.Time) {
-	if r.tried[name] {
+	if r.tried[name] || strings.HasPrefix(name, r.Node.Name()+"/") {
 		return
 	}
 	r.tried[name] = true

@@ -1,9 +1,9 @@
 package recorder
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,8 +11,8 @@ import (
 )
 
 // Retention says which closed files of a recording are deleted, the oldest first:
-// only files that this recording made. Zero values delete nothing; all limits hold
-// together.
+// only files that this recording made, and none that Control.Pin protects. Zero values
+// delete nothing; all limits hold together.
 type Retention struct {
 	Files    int           // keep at most this many closed files, as stock's --max-splits
 	Bytes    int64         // keep at most this much in closed files
@@ -29,26 +29,55 @@ type retainer struct {
 	free func() (int64, error) // bytes on the disk
 
 	mu     sync.Mutex
-	kept   []kept // closed files, oldest first
+	files  []kept // that were not deleted, oldest first
 	forgot map[*bagFile]bool
 }
 
 type kept struct {
 	bag    *bagFile
-	id     fs.FileInfo // device and inode: a file of this name may be another one by now
-	closed time.Time
+	closed time.Time // zero while it is written
+	pinned bool      // never to be deleted
 }
+
+// loose reports whether the file may be deleted.
+func (k kept) loose() bool { return !k.closed.IsZero() && !k.pinned }
 
 func newRetainer(r Retention, log *zap.Logger, free func() (int64, error)) *retainer {
 	return &retainer{Retention: r, log: log, free: free, forgot: map[*bagFile]bool{}}
 }
 
-// add hands a closed file over and enforces the limits.
+// begin tells of a file that is written from now on.
+func (r *retainer) begin(b *bagFile) {
+	r.mu.Lock()
+	r.files = append(r.files, kept{bag: b})
+	r.mu.Unlock()
+}
+
+// add tells that a file is closed and enforces the limits.
 func (r *retainer) add(b *bagFile, now time.Time) {
 	r.mu.Lock()
-	r.kept = append(r.kept, kept{b, b.id, now})
+	for i := range r.files {
+		if r.files[i].bag == b {
+			r.files[i].closed = now
+		}
+	}
 	r.mu.Unlock()
 	r.enforce(now)
+}
+
+// pin protects the files that were written to at since or later and returns their
+// names, the oldest first.
+func (r *retainer) pin(since time.Time) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var names []string
+	for i := range r.files {
+		if k := &r.files[i]; k.closed.IsZero() || !k.closed.Before(since) {
+			k.pinned = true
+			names = append(names, k.bag.target)
+		}
+	}
+	return names
 }
 
 // enforce deletes what is too much.
@@ -58,22 +87,32 @@ func (r *retainer) enforce(now time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for len(r.kept) > 0 && r.tooMuch(now) {
-		oldest := r.kept[0]
-		r.kept = r.kept[1:]
+	for {
+		i := slices.IndexFunc(r.files, kept.loose)
+		if i < 0 || !r.tooMuch(now, r.files[i].closed) {
+			return
+		}
+		oldest := r.files[i].bag
+		r.files = slices.Delete(r.files, i, i+1)
 		r.remove(oldest)
 	}
 }
 
-func (r *retainer) tooMuch(now time.Time) bool {
+// tooMuch looks at the files that may be deleted, of which the oldest was closed at
+// oldest.
+func (r *retainer) tooMuch(now, oldest time.Time) bool {
+	var files int
 	var bytes int64
-	for _, k := range r.kept {
-		bytes += k.bag.end
+	for _, k := range r.files {
+		if k.loose() {
+			files++
+			bytes += k.bag.end
+		}
 	}
 	switch {
-	case r.Files > 0 && len(r.kept) > r.Files,
+	case r.Files > 0 && files > r.Files,
 		r.Bytes > 0 && bytes > r.Bytes,
-		r.Age > 0 && now.Sub(r.kept[0].closed) > r.Age:
+		r.Age > 0 && now.Sub(oldest) > r.Age:
 		return true
 	case r.KeepFree == 0:
 		return false
@@ -84,22 +123,22 @@ func (r *retainer) tooMuch(now time.Time) bool {
 
 // remove deletes a file if it is still the one that was recorded. What cannot be
 // deleted is not tried again, as in stock.
-func (r *retainer) remove(k kept) {
-	base := filepath.Base(k.bag.target)
-	st, err := k.bag.dir.Lstat(base)
-	if err == nil && !os.SameFile(st, k.id) {
-		r.log.Warn("not the file that was recorded: it is left alone", zap.String("file", k.bag.target))
+func (r *retainer) remove(b *bagFile) {
+	base := filepath.Base(b.target)
+	st, err := b.dir.Lstat(base)
+	if err == nil && !os.SameFile(st, b.id) {
+		r.log.Warn("not the file that was recorded: it is left alone", zap.String("file", b.target))
 		return
 	}
 	if err == nil {
-		err = k.bag.dir.Remove(base)
+		err = b.dir.Remove(base)
 	}
 	if err != nil {
-		r.log.Error("Unable to remove", zap.String("file", k.bag.target), zap.Error(err))
+		r.log.Error("Unable to remove", zap.String("file", b.target), zap.Error(err))
 		return
 	}
-	r.forgot[k.bag] = true
-	r.log.Info("Removing", zap.String("file", k.bag.target))
+	r.forgot[b] = true
+	r.log.Info("Removing", zap.String("file", b.target))
 }
 
 // deleted reports whether b was deleted.

@@ -20,7 +20,7 @@ type parts struct {
 	every    time.Duration // zero means no limit
 	at       time.Duration // also at its multiples on the local clock; zero means never
 
-	number int       // of the file that the intake fills, from 0
+	number int       // of the file that the intake fills, from 0; -1 before the first start
 	grid   time.Time // end of the interval of every; the grid is fixed, as in stock
 	slot   int64     // which multiple of at this file belongs to
 	turn   time.Time // when the next multiple of at begins
@@ -34,6 +34,9 @@ type parts struct {
 
 func newParts(o Options, now time.Time) parts {
 	s := parts{split: o.Split, maxBytes: o.MaxBytes}
+	if o.Begin == StateStopped {
+		s.number = -1
+	}
 	if o.Split && o.Duration > 0 {
 		s.every = o.Duration
 		s.grid = now.Add(s.every)
@@ -86,6 +89,20 @@ func (s *parts) advance(now time.Time) {
 	}
 	if s.at > 0 && !now.Before(s.turn) {
 		s.slot = max(s.slot+1, s.slotAt(now))
+	}
+	s.schedule(now)
+}
+
+// restart makes the part that begins now the present one, after a stop: the grid of
+// every begins anew.
+func (s *parts) restart(now time.Time) {
+	s.number++
+	s.stored, s.flying = 0, 0
+	if s.every > 0 {
+		s.grid = now.Add(s.every)
+	}
+	if s.at > 0 {
+		s.slot = s.slotAt(now)
 	}
 	s.schedule(now)
 }
@@ -147,16 +164,32 @@ type opening struct {
 	latched []pinned
 }
 
-// nextFile makes all that comes from now on go into the next file. The writer opens
-// it when it has written what is queued. mu is held.
+// nextFile begins the next file where a limit of the present one is reached, but not
+// while nothing is recorded: the first message afterwards will. mu is held.
 func (p *pipeline) nextFile(now time.Time) {
-	if p.ended || p.full {
-		return
+	if p.state == StateRecording && !p.ended && !p.full {
+		p.split(now)
 	}
+}
+
+// opening returns how a file, or what follows a pause, begins now, with the latched
+// messages of all connections or of those that want says. mu is held.
+func (p *pipeline) opening(now time.Time, want func(*connection) bool) *opening {
+	o := &opening{at: now, part: p.parts.number, latched: p.pinLatched(want)}
+	for _, c := range p.conns {
+		c.missed = false
+	}
+	return o
+}
+
+// split makes all that comes from now on go into the next file. The writer opens it
+// when it has written what is queued. mu is held.
+func (p *pipeline) split(now time.Time) *errand {
 	p.sealOpen()
 	p.parts.advance(now)
 	p.freshRecords()
-	p.sealed.put(&chunk{next: &opening{at: now, part: p.parts.number, latched: p.pinLatched()}})
+	next := p.opening(now, nil)
+	return p.send(func(e *errand) error { return p.changeFile(e, next) })
 }
 
 // freshRecords makes the intake write connection records anew. mu is held.
@@ -186,19 +219,21 @@ func (p *pipeline) written(c *chunk) {
 
 // changeFile opens the next file and leaves the old one to the closer, so that what
 // is queued does not wait for the disk. A next file that cannot be had costs
-// nothing: the old one goes on.
-func (p *pipeline) changeFile(next *opening) {
-	defer p.unpin(next.latched)
+// nothing: the old one goes on. It is an errand.
+func (p *pipeline) changeFile(e *errand, next *opening) error {
 	if p.err != nil || p.hurried() {
-		return
+		p.unpin(next.latched)
+		return ErrNotRecording
 	}
+	old := p.out
 	if err := p.openNext(next.at); err != nil {
-		p.log.Error("no next file: the recording goes on in the old one", zap.String("file", p.out.target), zap.Error(err))
-		return
+		p.unpin(next.latched)
+		p.log.Error("no next file: the recording goes on in the old one", zap.String("file", old.target), zap.Error(err))
+		return err
 	}
-	if err := p.repeatLatched(next); err != nil {
-		p.log.Warn("latched messages not repeated", zap.String("file", p.out.target), zap.Error(err)) // the next chunk meets the same trouble
-	}
+	e.file = old
+	p.repeat(next)
+	return nil
 }
 
 // openNext replaces the file that is written.
@@ -219,6 +254,8 @@ func (p *pipeline) openNext(at time.Time) error {
 // opened tells of a file that is written from now on.
 func (p *pipeline) opened(b *bagFile) {
 	p.log.Info("Recording to", zap.String("file", b.target))
+	p.retain.begin(b)
+	p.onChange()
 	if p.onOpen != nil {
 		p.onOpen(b.target)
 	}
@@ -264,7 +301,7 @@ func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
 	p.parts.number++
 	p.parts.stored, p.parts.flying = 0, 0
 	p.freshRecords()
-	next.part, next.latched = p.parts.number, p.pinLatched()
+	next.part, next.latched = p.parts.number, p.pinLatched(nil)
 	p.mu.Unlock()
 	err := p.repeatLatched(next)
 	p.unpin(next.latched)
@@ -302,11 +339,13 @@ func (p *pipeline) closeFiles() {
 		p.mu.Unlock()
 		if err != nil {
 			p.log.Error("file not closed well", zap.Error(err))
-			continue
+		} else {
+			p.log.Info("Closing", zap.String("file", b.target))
 		}
-		p.log.Info("Closing", zap.String("file", b.target))
-		if !b.last { // as in stock, the last file counts as the open one
+		if err == nil && !b.last { // as in stock, the last file counts as the open one
 			p.retain.add(b, time.Now())
 		}
+		b.fault = err
+		close(b.finished)
 	}
 }

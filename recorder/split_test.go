@@ -94,6 +94,9 @@ func publishLarge(l *link, publisher uint32, messages int) {
 
 func sendLarge(l *link, f []byte) {
 	large := l.Large(len(f))
+	if large == nil {
+		return // it is not wanted
+	}
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(min(len(rest), 70_000)), rest):]
 	}
@@ -329,8 +332,8 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	}
 }
 
-// TestNextFileThatCannotBe: the old one goes on, and the number is not tried again.
-func TestNextFileThatCannotBe(t *testing.T) {
+// TestNextNameTaken: the next number is taken, and nothing is overwritten.
+func TestNextNameTaken(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
 	taken := strings.TrimSuffix(p.out.target, "_0.bag") + "_1.bag"
@@ -348,7 +351,7 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	for _, path := range files(t, p) {
 		bases = append(bases, filepath.Base(path))
 	}
-	if !slices.Equal(bases, []string{"test_0.bag", "test_2.bag", "test_3.bag"}) {
+	if !slices.Equal(bases, []string{"test_0.bag", "test_2.bag", "test_3.bag", "test_4.bag"}) {
 		t.Errorf("files: %v", bases)
 	}
 	checkCount(t, "in all files", allNumbers(t, files(t, p)), 1, 3)
@@ -432,7 +435,7 @@ func TestRetention(t *testing.T) {
 				all = append(all, b)
 			}
 			for i, b := range all { // one each second; none is deleted before all are there
-				r.kept = append(r.kept, kept{b, b.id, start.Add(time.Duration(i) * time.Second)})
+				r.files = append(r.files, kept{bag: b, closed: start.Add(time.Duration(i) * time.Second)})
 			}
 			r.enforce(start.Add(5 * time.Second))
 			if n := left(); n != tc.left {
@@ -462,6 +465,7 @@ func TestRetentionKnowsItsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRetainer(Retention{Age: time.Nanosecond}, p.log, nil)
+	r.begin(b)
 	r.add(b, time.Now().Add(-time.Hour))
 	r.enforce(time.Now())
 	if got, err := os.ReadFile(b.target); err != nil || string(got) != "precious" || r.deleted(b) {

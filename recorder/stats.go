@@ -98,6 +98,7 @@ type TopicSummary struct {
 	Repeated   uint64        // of latched messages at the start of later files; not in Messages
 	Pickup     time.Duration // at most so long after its registration a new topic was linked to; zero if it was there before
 	Skipped    uint64        // as Options.Limits asks
+	Passed     uint64        // while paused or stopped
 	Bytes      uint64        // payload of the messages that went into chunks
 	Dropped    map[string]uint64
 }
@@ -133,7 +134,7 @@ func (r *recording) summary(d time.Duration) Summary {
 		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b)})
 	}
 	for _, t := range r.pipe.topics {
-		ts := TopicSummary{Topic: t.name, Messages: t.messages, Repeated: t.repeated, Skipped: t.skipped, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
+		ts := TopicSummary{Topic: t.name, Messages: t.messages, Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
 		for _, c := range t.conns {
 			if ts.Type == "" {
 				ts.Type = c.conn.Header.Type()

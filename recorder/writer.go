@@ -49,8 +49,8 @@ func (p *pipeline) write() {
 		if !ok {
 			return
 		}
-		if c.next != nil {
-			p.changeFile(c.next)
+		if c.errand != nil {
+			c.errand.run()
 			continue
 		}
 		if p.squeeze != nil {
