@@ -1,12 +1,19 @@
 package config
 
-import "github.com/alecthomas/kong"
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/alecthomas/kong"
+)
 
 // Parse fills model from a command line (without the program's name) and from the
 // environment. An error is a usage error: one line that names the option.
 func Parse(program, help, version string, args []string, model any, multitoken ...string) error {
 	k, err := kong.New(model, kong.Name(program), kong.Description(help), kong.UsageOnError(),
-		kong.Vars{"version": version, "master": DefaultMasterAddress})
+		kong.Vars{"version": version, "master": DefaultMasterAddress},
+		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
 	if err != nil {
 		return err
 	}
@@ -16,4 +23,18 @@ func Parse(program, help, version string, args []string, model any, multitoken .
 	}
 	_, err = k.Parse(expanded)
 	return err
+}
+
+// decimal reads integers as stock does: 010 is ten, and 0x10 is none.
+func decimal(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("number", &text); err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(text, 10, target.Type().Bits())
+	if err != nil {
+		return fmt.Errorf("%q: want a whole number", text)
+	}
+	target.SetInt(n)
+	return nil
 }
