@@ -27,21 +27,31 @@ type file interface {
 	io.WriterAt
 	Sync() error
 	Truncate(size int64) error
+	Reserve(from, end int64) error
 	Close() error
 }
 
 // bagFile is one bag from its creation as X.bag.active to X.bag. One goroutine
 // writes; Sync and due may run beside it.
 type bagFile struct {
-	target string   // X.bag, as the user will see it
-	dir    *os.Root // where it is; not its own
-	file   file
-	writer *bagfmt.Writer
-	end    int64 // bytes written; after a failed write, the end of the last good one
-	mode   Sync
-	sealed string      // where it is now
-	id     fs.FileInfo // device and inode: a file of this name may be another one by now
-	last   bool        // of the recording
+	target   string   // X.bag, as the user will see it
+	dir      *os.Root // where it is; not its own
+	file     file
+	writer   *bagfmt.Writer
+	end      int64 // bytes written; after a failed write, the end of the last good one
+	mode     Sync
+	sealed   string                      // where it is now
+	id       fs.FileInfo                 // device and inode: a file of this name may be another one by now
+	stat     func() (fs.FileInfo, error) // of the open file
+	last     bool                        // of the recording
+	snapshot bool                        // of a snapshot
+	stall    *stall
+
+	torn     bool                     // the last write failed
+	reserved int64                    // up to here the file has room
+	looked   time.Time                // when gone was asked
+	lost     bool                     // the file was deleted
+	messages map[bagfmt.ConnID]uint64 // in it, guarded by pipeline.mu
 
 	finished chan struct{} // closed when the file is, and all is done about it
 	fault    error         // why it was not closed well; final then
@@ -65,8 +75,9 @@ func (b *bagFile) start() (err error) {
 // Write appends to the file. It implements io.Writer for bagfmt.Writer. After an
 // error the next call writes over what was written in part.
 func (b *bagFile) Write(p []byte) (int, error) {
+	defer b.stall.begin("write", b.sealed)()
 	n, err := b.file.WriteAt(p, b.end)
-	if err != nil {
+	if b.torn = err != nil; b.torn {
 		return n, err
 	}
 	b.end += int64(n)
@@ -78,15 +89,63 @@ func (b *bagFile) Write(p []byte) (int, error) {
 
 // WriteAt implements io.WriterAt for the header that bagfmt.Writer rewrites.
 func (b *bagFile) WriteAt(p []byte, off int64) (int, error) {
+	defer b.stall.begin("write", b.sealed)()
 	n, err := b.file.WriteAt(p, off)
 	b.end = max(b.end, off+int64(n))
 	return n, err
 }
 
-// Truncate cuts off what a failed write left behind, for bagfmt.Writer.
+// Truncate cuts off what a failed write left behind, for bagfmt.Writer. It gives back
+// the room behind that as well, and so takes it again.
 func (b *bagFile) Truncate(size int64) error {
 	b.end = size
-	return b.file.Truncate(size)
+	if !b.torn {
+		return nil
+	}
+	defer b.stall.begin("truncate", b.sealed)()
+	if err := b.file.Truncate(size); err != nil {
+		return err
+	}
+	b.reserved = 0
+	b.file.Reserve(size, size+b.writer.IndexBytes(nil)) //nolint:errcheck,gosec // the index is written in any case
+	return nil
+}
+
+// reserveLeast and reserveMost bound how far ahead of the writing room is reserved.
+const (
+	reserveLeast = 1 << 20
+	reserveMost  = 32 << 20
+)
+
+// reserve makes sure, before c is written, of room for it and for the index that has to
+// follow. So a disk that is full, by whomever, ends the bag between two chunks and in
+// good order.
+func (b *bagFile) reserve(c *bagfmt.SealedChunk) error {
+	need := b.end + int64(len(c.Record)) + b.writer.IndexBytes(c)
+	if need <= b.reserved {
+		return nil
+	}
+	defer b.stall.begin("reservation", b.sealed)()
+	ahead := need + min(max(b.end, reserveLeast), reserveMost)
+	if err := b.file.Reserve(b.end, ahead); err == nil {
+		b.reserved = ahead
+		return nil
+	}
+	if err := b.file.Reserve(b.end, need); err != nil {
+		return fmt.Errorf("no room for the next %d bytes at %d: %w", need-b.end, b.end, err)
+	}
+	b.reserved = need
+	return nil
+}
+
+// release gives back the room that the finished bag does not need.
+func (b *bagFile) release() error {
+	if b.reserved <= b.end {
+		return nil
+	}
+	defer b.stall.begin("truncate", b.sealed)()
+	b.reserved = 0
+	return b.file.Truncate(b.end)
 }
 
 // Sync waits for the disk. A sync that failed once is final and is not repeated:
@@ -107,10 +166,12 @@ func (b *bagFile) Sync() error {
 	covered, end := b.dirty, b.syncedTo+b.dirty
 	b.busy, b.synced = true, time.Now()
 	b.mu.Unlock()
+	answered := b.stall.begin("sync", b.sealed)
 	err := b.file.Sync()
 	if err == nil && end == covered {
 		err = b.syncDir() // the first time: the name must not get lost either
 	}
+	answered()
 	b.mu.Lock()
 	b.busy = false
 	b.idle.Broadcast()
@@ -125,7 +186,11 @@ func (b *bagFile) Sync() error {
 
 // write appends one chunk with its index records.
 func (b *bagFile) write(c *bagfmt.SealedChunk) error {
-	if err := b.writer.WriteChunk(c); err != nil {
+	err := b.reserve(c)
+	if err == nil {
+		err = b.writer.WriteChunk(c)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", b.sealed, err)
 	}
 	return nil
@@ -142,14 +207,25 @@ func (b *bagFile) due(now time.Time) bool {
 // failed write the writer cuts it back to its last whole chunk first, so that what is
 // there can be read and the index finds room.
 func (b *bagFile) finish() error {
-	var errs []error
 	closed := b.writer.Close()
-	if closed == nil {
-		errs = append(errs, b.closeFile(), b.rename())
-	} else {
-		errs = append(errs, fmt.Errorf("%s is left without an index: %w", b.sealed, closed), b.closeFile())
+	errs := []error{b.release()}
+	gone := b.gone()
+	b.lost = errors.Is(gone, errDeleted)
+	errs = append(errs, b.closeFile())
+	switch {
+	case gone != nil:
+		errs = append(errs, gone, closed)
+	case closed != nil:
+		errs = append(errs, fmt.Errorf("%s is left without an index: %w", b.sealed, closed))
+	default:
+		errs = append(errs, b.rename())
 	}
 	return errors.Join(append(errs, b.syncErr)...)
+}
+
+// discard removes a bag that has nothing in it.
+func (b *bagFile) discard() error {
+	return errors.Join(b.closeFile(), b.dir.Remove(filepath.Base(b.target)+activeSuffix))
 }
 
 // closeFile waits for a sync that is under way.
@@ -160,6 +236,7 @@ func (b *bagFile) closeFile() error {
 		b.idle.Wait()
 	}
 	b.closed = true
+	defer b.stall.begin("closing", b.sealed)()
 	return b.file.Close()
 }
 
@@ -172,6 +249,7 @@ func (b *bagFile) unsafe() bool {
 
 // rename drops the .active suffix, not over another file, and makes that durable.
 func (b *bagFile) rename() error {
+	defer b.stall.begin("renaming", b.sealed)()
 	base := filepath.Base(b.target)
 	dir, err := b.dir.Open(".")
 	if err != nil {

@@ -65,10 +65,7 @@ func (p *pipeline) remember(c *connection, frame []byte) {
 // Beyond half of the budget, or when it is used up, c is not repeated until a later
 // message of it finds room. mu is held.
 func (p *pipeline) reserve(n, keep int64, c *connection) bool {
-	for !p.pool.fits(n) && len(p.pool.free) > 0 {
-		p.pool.forget()
-	}
-	if p.pool.fits(n) && (p.budget < 0 || p.latched.held+keep <= p.budget/2) {
+	if p.pool.makeRoom(n) && (p.budget < 0 || p.latched.held+keep <= p.budget/2) {
 		p.pool.held += n
 		p.latched.held += keep
 		return true
@@ -158,7 +155,31 @@ func (p *pipeline) repeat(next *opening) {
 // repeatLatched writes the latched messages at the start of a file, under their own
 // connections and with the time at which the file begins.
 func (p *pipeline) repeatLatched(next *opening) error {
-	if len(next.latched) == 0 {
+	return p.packLatched(next.latched, bagfmt.TimeOf(next.at), func(c *bagfmt.SealedChunk) error {
+		if err := p.out.write(c); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.countRepeated(c)
+		if next.part == p.parts.number { // but leave room for what is new
+			p.parts.stored += min(int64(len(c.Record)), p.parts.maxBytes/2)
+		}
+		return nil
+	})
+}
+
+// countRepeated accounts for latched messages that were written. mu is held.
+func (p *pipeline) countRepeated(c *bagfmt.SealedChunk) {
+	for _, n := range c.Counts {
+		p.conns[n.Conn.ID].topic.repeated += uint64(n.Count)
+	}
+}
+
+// packLatched makes chunks of latched messages, with the time at, and hands them to
+// write, valid during the call only.
+func (p *pipeline) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+	if len(all) == 0 {
 		return nil
 	}
 	z, err := bagfmt.NewCompressor(p.compression)
@@ -167,10 +188,9 @@ func (p *pipeline) repeatLatched(next *opening) error {
 	}
 	var b bagfmt.ChunkBuilder
 	b.Reset(nil)
-	at := bagfmt.TimeOf(next.at)
 	var packed []byte
-	for i := len(next.latched) - 1; i >= 0; i-- { // oldest connection first
-		l := next.latched[i]
+	for i := len(all) - 1; i >= 0; i-- { // oldest connection first
+		l := all[i]
 		b.AppendRun(l.conn, at, l.frame, 1)
 		if b.Len() <= p.chunkBytes && i > 0 {
 			continue
@@ -182,17 +202,9 @@ func (p *pipeline) repeatLatched(next *opening) error {
 		if c.Compression != bagfmt.CompressionNone {
 			packed = c.Record[:0]
 		}
-		if err := p.out.write(c); err != nil {
+		if err := write(c); err != nil {
 			return err
 		}
-		p.mu.Lock()
-		for _, n := range c.Counts {
-			p.conns[n.Conn.ID].topic.repeated += uint64(n.Count)
-		}
-		if next.part == p.parts.number { // but leave room for what is new
-			p.parts.stored += min(int64(len(c.Record)), p.parts.maxBytes/2)
-		}
-		p.mu.Unlock()
 		b.Reset(nil)
 	}
 	return nil
@@ -252,9 +264,7 @@ func (f *latchedFrame) Commit(received time.Time) {
 	chunk.builder.AppendRun(c.conn, bagfmt.TimeOf(received), f.buf, 1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.parts.due(received) {
-		p.nextFile(received)
-	}
+	p.turn(received)
 	p.forget(c)
 	c.last = &latched{frame: f.buf, counted: f.keep}
 	p.commit(chunk, c, f.size-4, received)

@@ -14,10 +14,16 @@ import (
 type link struct {
 	pipe       *pipeline
 	connection *connection
+	publisher  *publisher
+	seq        *seqWatch // nil if the messages have no numbers
+	large      watchedFrame
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *link) Frames(run []byte, count int, received time.Time) {
+	if l.seq != nil {
+		l.missed(l.seq.run(run, count))
+	}
 	l.pipe.append(l.connection, run, count, received)
 }
 
@@ -29,9 +35,23 @@ const largeOverhead = 16 << 10
 // record goes along with each one.
 const recordShare = 100
 
-// Large implements tcpros.LinkSink. A large message gets a chunk of its own and is
-// read from the socket straight into it: no copy, and no other topic waits for it.
+// Large implements tcpros.LinkSink.
 func (l *link) Large(frameBytes int) tcpros.LargeFrame {
+	f := l.takeLarge(frameBytes)
+	switch {
+	case l.seq == nil:
+	case f == nil:
+		l.seq.unseen()
+	default:
+		l.large = watchedFrame{LargeFrame: f, link: l}
+		return &l.large
+	}
+	return f
+}
+
+// takeLarge gives a large message a chunk of its own, into which it is read straight
+// from the socket: no copy, and no other topic waits for it.
+func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	p, topic := l.pipe, l.connection.topic
 	size := frameBytes + largeOverhead
 	p.mu.Lock()
@@ -87,6 +107,7 @@ func (l *link) Closed(err error) {
 	l.pipe.mu.Lock()
 	defer l.pipe.mu.Unlock()
 	l.connection.topic.linked--
+	l.publisher.closed(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
 		l.pipe.drop(l.connection.topic, dropOversize, 1)
@@ -121,7 +142,7 @@ func (f *largeFrame) Room(n int) []byte {
 	}
 	p.mu.Lock()
 	p.pool.count(f.chunk)
-	full := p.overflow == OverflowDrop && !p.pool.fits(0)
+	full := p.overflow == OverflowDrop && !p.pool.makeRoom(0)
 	if full {
 		p.drop(f.link.connection.topic, dropBufferFull, 1)
 		f.chunk.builder.AbortMessage()
@@ -141,9 +162,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	defer p.mu.Unlock()
 	c.topic.last = received
 	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
-	if p.parts.due(received) {
-		p.nextFile(received)
-	}
+	p.turn(received)
 	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.wants(c.topic) && p.openChunk() {
 		// The record that it relied on is in an earlier file.
 		p.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
@@ -164,6 +183,7 @@ func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received tim
 		p.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	c.stored = p.parts.number + 1
+	chunk.born, chunk.until = received, received
 	p.hand(chunk)
 	p.account(c.topic, 1, uint64(payload))
 	p.checkSize(received)

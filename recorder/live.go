@@ -8,12 +8,15 @@ type Stats struct {
 	Taken      time.Time // when the account was made
 	State      State
 	Elapsed    time.Duration
-	File       string // the bag that is written, by its final name; empty while stopped
-	Part       int    // the number of the last bag, from 0
-	FileBytes  int64  // written to it, compressed
-	Bytes      int64  // written in all files
-	Buffered   int64  // bytes of all buffers in use
-	BufferMost int64  // their bound; negative means none
+	File       string        // the bag that is written, by its final name; empty while stopped
+	Part       int           // the number of the last bag, from 0
+	FileBytes  int64         // written to it, compressed
+	Bytes      int64         // written in all files
+	Buffered   int64         // bytes of all buffers in use
+	BufferMost int64         // their bound; negative means none
+	DiskFree   int64         // on the disk that is recorded to; negative if not known
+	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late; negative if not known
+	Snapshots  SnapshotStats
 	Topics     []TopicStats
 }
 
@@ -25,6 +28,8 @@ type TopicStats struct {
 	Messages   uint64    // taken in
 	Bytes      uint64    // of their payload
 	Dropped    uint64    // for all causes
+	Missed     uint64    // published and never arrived, as far as publishers number theirs
+	LinksLost  int       // to publishers that had not unregistered
 	Passed     uint64    // while paused or stopped
 	Last       time.Time // when the last message came; zero if none did
 }
@@ -41,6 +46,8 @@ func (r *recording) stats() Stats {
 	if p.out != nil {
 		s.File = p.out.target
 	}
+	s.Snapshots = p.snapshotStats(now)
+	s.DiskFree, s.TimeLeft = p.disk.forecast()
 	for _, t := range p.topics {
 		ts := TopicStats{Topic: t.name, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, Last: t.last}
 		if len(t.conns) > 0 {
@@ -48,6 +55,10 @@ func (r *recording) stats() Stats {
 		}
 		for _, n := range t.dropped {
 			ts.Dropped += n
+		}
+		for _, u := range t.publishers {
+			ts.Missed += u.missed
+			ts.LinksLost += u.lost
 		}
 		s.Topics = append(s.Topics, ts)
 	}

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 // Output names the bags.
@@ -52,7 +55,9 @@ type outputs struct {
 	numbered bool // also the first file has its number in the name
 	dirName  string
 	dir      *os.Root
-	number   int // of the next file
+	number   int  // of the next file
+	plain    bool // names have no number, but where one is taken
+	stall    *stall
 
 	wrap func(file) file // tests put faults between a bag and its file
 }
@@ -64,7 +69,7 @@ func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
 		return nil, fmt.Errorf("recorder: output name %q holds a control character", target)
 	}
 	dirName, _ := filepath.Split(target)
-	s := &outputs{Output: o, mode: mode, numbered: numbered, dirName: dirName}
+	s := &outputs{Output: o, mode: mode, numbered: numbered, dirName: dirName, stall: newStall()}
 	if dirName == "" {
 		dirName = "."
 	}
@@ -78,9 +83,29 @@ func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
 	return s, nil
 }
 
+// ofSnapshots returns what creates the bags of snapshots in the same directory: one by
+// the name that was asked for, beside the recording's own with a word more.
+func (s *outputs) ofSnapshots(beside bool) *outputs {
+	o := &outputs{Output: s.Output, mode: s.mode, plain: true, dirName: s.dirName, dir: s.dir, stall: s.stall, wrap: s.wrap}
+	if !beside {
+		return o
+	}
+	const word = "snapshot"
+	if o.Template != "" {
+		o.Template = strings.TrimSuffix(o.Template, ".bag") + "_" + word
+		return o
+	}
+	name := cmp.Or(strings.TrimSuffix(o.Name, ".bag"), strings.TrimSuffix(o.Prefix, ".bag"))
+	if name != "" && !strings.HasSuffix(name, "/") {
+		name += "_"
+	}
+	o.Name, o.Prefix = "", name+word
+	return o
+}
+
 // path returns the name of the next file.
 func (s *outputs) path(now time.Time) string {
-	if s.number == 0 && !s.numbered && s.Template == "" {
+	if (s.plain || s.number == 0 && !s.numbered) && s.Template == "" {
 		return s.Output.path(now, -1)
 	}
 	return s.Output.path(now, s.number)
@@ -91,9 +116,10 @@ func (s *outputs) path(now time.Time) string {
 // is free.
 func (s *outputs) create(now time.Time) (*bagFile, error) {
 	target := s.path(now)
+	defer s.stall.begin("creation", target)()
 	f, err := createIn(s.dir, filepath.Base(target))
-	for n := 1; errors.Is(err, fs.ErrExist) && (s.number > 0 || s.Template != "") && n < maxVariants; n++ {
-		if s.Template != "" {
+	for n := 1; errors.Is(err, fs.ErrExist) && (s.number > 0 || s.plain || s.Template != "") && n < maxVariants; n++ {
+		if s.plain || s.Template != "" {
 			target = strings.TrimSuffix(s.path(now), ".bag") + "_" + strconv.Itoa(n) + ".bag"
 		} else {
 			s.number++
@@ -105,7 +131,8 @@ func (s *outputs) create(now time.Time) (*bagFile, error) {
 		return nil, explainCreate(target, err)
 	}
 	base := filepath.Base(target)
-	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{})}
+	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{}),
+		stat: f.Stat, stall: s.stall, messages: map[bagfmt.ConnID]uint64{}}
 	lock(f)
 	if s.wrap != nil {
 		b.file = s.wrap(b.file)
@@ -131,7 +158,14 @@ func createIn(dir *os.Root, base string) (*os.File, error) {
 	if _, err := dir.Lstat(base); err == nil {
 		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
 	}
-	return dir.OpenFile(base+activeSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	f, err := dir.OpenFile(base+activeSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dir.Lstat(base); err == nil { // one that was being written has got its name meanwhile
+		return nil, errors.Join(fmt.Errorf("%w: %s", fs.ErrExist, base), f.Close(), dir.Remove(base+activeSuffix))
+	}
+	return f, nil
 }
 
 // explainCreate says what to do about a bag that cannot be created.

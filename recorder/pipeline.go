@@ -3,14 +3,12 @@ package recorder
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // recordOverhead is what a message record adds to its frame: the length of its
@@ -74,7 +72,11 @@ type pipeline struct {
 	limited  chan struct{} // a topic reached the limit
 	filled   chan struct{} // the one file has its size
 	hurry    <-chan struct{}
-	warnAt   time.Time // when tick last looked for drops
+	warnAt   time.Time  // when tick last looked for drops
+	snaps    *snapshots // nil for none
+	latest   time.Time  // when the last message came
+	clock    wallClock  // owned by tick
+	disk     *disk
 }
 
 // chunk is a buffer on its way: open, sealed, compressed, written, free again.
@@ -87,6 +89,8 @@ type chunk struct {
 	counted int64         // bytes that the pool counts for it
 	part    int           // the file that it belongs to
 	cost    int64         // of it, about, before compression
+	born    time.Time     // when its first message came
+	until   time.Time     // and its last
 	errand  *errand       // not a chunk, but something else for the writer to do
 }
 
@@ -110,13 +114,15 @@ type topic struct {
 	repeated uint64 // latched ones, at the start of a later file or after a pause
 	passed   uint64 // while paused or stopped
 	bytes    uint64 // payload of what went into chunks
+	written  uint64 // of messages, those that are in a file
 	share
-	linked  int           // links that are open
-	last    time.Time     // when the last message came
-	since   time.Time     // before it was registered, if that is known
-	pickup  time.Duration // from then to the first link
-	dropped [dropCauses]uint64
-	warned  [dropCauses]uint64 // drops already reported by tick
+	publishers []*publisher
+	linked     int           // links that are open
+	last       time.Time     // when the last message came
+	since      time.Time     // before it was registered, if that is known
+	pickup     time.Duration // from then to the first link
+	dropped    [dropCauses]uint64
+	warned     [dropCauses]uint64 // drops already reported by tick
 }
 
 func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
@@ -145,12 +151,15 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir) }),
 	}
 	p.room.L = &p.mu
+	p.startSnapshots(&o)
+	p.disk = newDisk(o, p.retain)
+	outputs.stall.log = o.Log
 	p.latched.off = o.NoRepeatLatched
 	if p.state != StateStopped {
 		p.begun = time.Now()
 	}
 	n := workers(o.Compression)
-	p.pool.budget, p.pool.twice = p.budget, n > 0
+	p.pool.budget, p.pool.twice, p.pool.yield = p.budget, n > 0, p.yield
 	if n > 0 {
 		p.squeeze = newFIFO[*chunk]()
 	}
@@ -178,37 +187,6 @@ func (p *pipeline) addTopicOf(name, resolved string) *topic {
 	return t
 }
 
-// openLink finds or makes the connection of a publisher. A publisher that comes
-// back with the same header gets the same connection, as in stock.
-func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		return nil, errors.New("recorder: the recording has ended")
-	}
-	if len(t.conns) == 0 && !t.since.IsZero() {
-		t.pickup = time.Since(t.since)
-	}
-	header := bagfmt.ConnectionHeader(info.Header)
-	t.linked++
-	for _, c := range t.conns {
-		if slices.Equal(c.conn.Header, header) {
-			return &link{pipe: p, connection: c}, nil
-		}
-	}
-	c := &connection{
-		conn:     &bagfmt.Connection{ID: bagfmt.ConnID(len(p.conns)), Topic: t.name, Header: header},
-		topic:    t,
-		latching: header.Latching() && !p.latched.off,
-	}
-	for _, f := range header {
-		c.bytes += 5 + len(f.Key) + len(f.Value)
-	}
-	p.conns = append(p.conns, c)
-	t.conns = append(t.conns, c)
-	return &link{pipe: p, connection: c}, nil
-}
-
 // append copies a run of whole frames into the open chunk.
 func (p *pipeline) append(c *connection, run []byte, count int, received time.Time) {
 	// The last frame was complete at received; one nanosecond between the frames
@@ -224,9 +202,8 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 		}
 		return
 	}
-	if p.parts.due(received) {
-		p.nextFile(received)
-	}
+	p.turn(received)
+	p.latest = received
 	if !c.topic.thin {
 		p.add(c, run, count, stamp, received)
 		return
@@ -238,6 +215,16 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 		}
 		stamp = stamp.Add(1)
 		run, count = run[size:], count-1
+	}
+}
+
+// turn begins the next file, and ends a snapshot, where that is due. mu is held.
+func (p *pipeline) turn(now time.Time) {
+	if p.parts.due(now) {
+		p.nextFile(now)
+	}
+	if p.snaps.due(now) {
+		p.endSnapshot()
 	}
 }
 
@@ -352,6 +339,7 @@ func (p *pipeline) reachedLimit(t *topic) bool {
 func (p *pipeline) sealOpen() {
 	if p.open != nil && p.open.builder.Messages() > 0 {
 		p.pool.settle(p.open)
+		p.open.born, p.open.until = p.born, p.latest
 		p.hand(p.open)
 		p.open = nil
 	}
@@ -380,24 +368,28 @@ func (p *pipeline) release(c *chunk) {
 // tick seals an old chunk, begins a new file when it is time, keeps the sync interval
 // and reports new drops.
 func (p *pipeline) tick(now time.Time) {
+	p.clock.look(now, p.log)
+	p.outputs.stall.report(now)
 	p.mu.Lock()
 	p.parts.schedule(now)
-	if p.parts.due(now) {
-		p.nextFile(now)
-	}
+	p.turn(now)
 	if p.open != nil && now.Sub(p.born) >= p.flush {
 		p.sealOpen()
 	}
 	var lost []drop
+	var losses []publisherLoss
 	if now.Sub(p.warnAt) >= time.Second {
 		p.warnAt = now
 		lost = p.newDrops()
+		losses = p.newPublisherLosses(now)
 	}
 	out := p.out
 	p.mu.Unlock()
+	p.warnShort(now)
 	if out != nil {
 		p.wakeSyncer(out, now)
 	}
+	p.sayPublisherLosses(losses)
 	for _, d := range lost {
 		p.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
 	}
@@ -418,6 +410,7 @@ func (p *pipeline) lastCall() {
 func (p *pipeline) close() error {
 	p.mu.Lock()
 	p.sealOpen()
+	p.endSnapshot()
 	p.ended = true
 	p.mu.Unlock()
 	p.room.Broadcast()
@@ -426,6 +419,7 @@ func (p *pipeline) close() error {
 	}
 	p.sealed.close()
 	p.wg.Wait()
+	p.snaps.close()
 	close(p.kick)
 	p.syncing.Wait()
 	if p.out != nil {

@@ -57,7 +57,7 @@ func testPipeline(t testing.TB, o Options, wrap func(file) file) *pipeline {
 	}
 	t.Cleanup(func() { outputs.close() })
 	var out *bagFile
-	if o.Begin != StateStopped {
+	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
 		if out, err = outputs.create(time.Now()); err != nil {
 			t.Fatal(err)
 		}

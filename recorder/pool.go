@@ -14,7 +14,8 @@ type pool struct {
 	held   int64 // bytes of all buffers, in use and free
 	idle   int64 // bytes of the free ones
 	free   []*chunk
-	grown  int // the largest buffer that an ordinary chunk came to
+	yield  func() bool // gives up memory that was only kept in case, and reports whether there was any
+	grown  int         // the largest buffer that an ordinary chunk came to
 }
 
 // usual returns what a chunk that is sealed at n bytes is likely to hold: its last
@@ -58,10 +59,7 @@ func (p *pool) get(size, counted int) *chunk {
 		p.grow(c, p.weight(counted))
 		return c
 	}
-	for !p.fits(need) && len(p.free) > 0 {
-		p.forget()
-	}
-	if !p.fits(need) {
+	if !p.makeRoom(need) {
 		return nil
 	}
 	c := &chunk{ready: make(chan struct{}, 1)}
@@ -91,6 +89,19 @@ func (p *pool) take(i int) *chunk {
 func (p *pool) forget() { p.held -= p.take(len(p.free) - 1).counted }
 
 func (p *pool) fits(more int64) bool { return p.budget < 0 || p.held+more <= p.budget }
+
+// makeRoom lets go of free buffers, and of what was only kept in case, until more bytes
+// fit. It reports whether they do.
+func (p *pool) makeRoom(more int64) bool {
+	for !p.fits(more) {
+		if len(p.free) > 0 {
+			p.forget()
+		} else if !p.yield() {
+			return false
+		}
+	}
+	return true
+}
 
 // count brings the account up to date after the buffer of c has grown.
 func (p *pool) count(c *chunk) { p.grow(c, p.weight(c.builder.Cap())) }

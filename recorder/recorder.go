@@ -85,6 +85,12 @@ type Options struct {
 	NoRepeatLatched bool
 	Retain          Retention // what is deleted of what was recorded
 
+	// Recover makes whole bags of what dead recorders left in the directory, beside the
+	// recording. Otherwise they are only named.
+	Recover bool
+
+	Snapshot Snapshot // what is kept in memory for a snapshot
+
 	MinSpace     int64  // end when less than this is free on the disk; zero does not look
 	MinSpaceText string // how the user wrote it, for messages
 
@@ -142,6 +148,10 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		namespace = strings.TrimSuffix(name, "x")
 	}
+	var err error
+	if o.Snapshot, err = o.Snapshot.withDefaults(&o, o.MemoryBytes()); err != nil {
+		return o, err
+	}
 	return o, o.Select.compile(namespace)
 }
 
@@ -167,7 +177,8 @@ func (o Options) MemoryBytes() int64 {
 
 // Run records until ctx is done, the duration is over, every topic has reached the
 // limit, or the file cannot be written. It returns when the bag is closed and
-// everything it started has ended. The summary is valid also with an error.
+// everything it started has ended, but for ErrDiskHangs. The summary is valid also with
+// an error.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -187,7 +198,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		return Summary{}, err
 	}
 	var out *bagFile
-	if o.Begin != StateStopped {
+	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
 		if out, err = outputs.create(started); err != nil {
 			return Summary{}, errors.Join(err, outputs.close())
 		}
@@ -199,16 +210,20 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		subs:    map[string]*subscription{},
 		tried:   map[string]bool{},
 	}
-	outputs.reportOrphans(o.Log)
+	orphans := outputs.orphans()
 	if out != nil {
 		r.pipe.opened(out)
 	}
 	o.Control.attach(r)
-	runErr := r.run(ctx)
+	endRepair := r.repairOrphans(ctx, orphans)
+	err = r.record(ctx)
 	o.Control.attach(nil)
-	closeErr := r.pipe.close()
+	endRepair(err)
 	sum := r.summary(time.Since(started))
-	if err := errors.Join(runErr, closeErr, outputs.close()); err != nil {
+	if !errors.Is(err, ErrDiskHangs) { // somebody waits for the disk yet
+		err = errors.Join(err, outputs.close())
+	}
+	if err != nil {
 		return sum, fmt.Errorf("recorder: %w", err)
 	}
 	return sum, nil
@@ -237,6 +252,7 @@ type recording struct {
 	pipe    *pipeline
 	subs    map[string]*subscription // by resolved topic
 	tried   map[string]bool          // topics of the master that were refused or are in subs
+	trigger *trigger                 // nil without snapshots
 }
 
 type subscription struct {
@@ -256,6 +272,9 @@ func (r *recording) run(ctx context.Context) error {
 	}()
 	defer cancel()
 
+	if err := r.listen(); err != nil { //nolint:contextcheck // a subscription lives until Close
+		return err
+	}
 	for _, name := range r.Select.literal {
 		if err := r.subscribe(name, time.Time{}); err != nil { //nolint:contextcheck // a subscription lives until Close
 			return err
@@ -269,9 +288,12 @@ func (r *recording) run(ctx context.Context) error {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { r.discover(ctx, found) })
 	}
-	full := make(chan struct{})
+	if r.trigger != nil {
+		// owner: run; ends when ctx is done.
+		wg.Go(func() { r.answerTriggers(ctx) })
+	}
 	// owner: run; ends when ctx is done or the disk is full.
-	wg.Go(func() { r.watchDisk(ctx, full) })
+	wg.Go(func() { r.watchDisk(ctx) })
 	tick := time.NewTicker(min(r.FlushInterval/4, 250*time.Millisecond))
 	defer tick.Stop()
 	changed := r.Control.Changed()
@@ -290,7 +312,7 @@ func (r *recording) run(ctx context.Context) error {
 			}
 		case <-r.pipe.failed:
 			return nil // the pipeline keeps the error and returns it from close
-		case <-full:
+		case <-r.pipe.disk.full:
 			return ErrMinSpace
 		case <-r.pipe.filled:
 			return nil
@@ -348,8 +370,13 @@ func (r *recording) subscribe(name string, since time.Time) error {
 		// What is larger than the buffer is refused, and counted, message by message.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return r.pipe.openLink(t, info)
+			l, err := r.pipe.openLink(t, info)
+			if err != nil {
+				return nil, err
+			}
+			return r.trigger.watch(resolved, l), nil
 		},
+		Left: func(uri string) { r.pipe.left(t, uri) },
 	})
 	if err != nil {
 		return err
@@ -377,6 +404,7 @@ func (r *recording) endLimited() bool {
 }
 
 func (r *recording) closeSubscriptions() {
+	r.trigger.close()
 	var wg sync.WaitGroup
 	for _, s := range r.subs {
 		if !s.ended {

@@ -207,6 +207,10 @@ func (p *pipeline) written(c *chunk) {
 	defer p.mu.Unlock()
 	n := int64(len(c.sealed.Record))
 	p.stored += n
+	for _, m := range c.sealed.Counts {
+		p.out.messages[m.Conn.ID] += uint64(m.Count)
+		p.conns[m.Conn.ID].topic.written += uint64(m.Count)
+	}
 	if p.squeeze != nil {
 		p.parts.built += c.cost - p.parts.built/4 // the last few chunks say most
 		p.parts.packed += n - p.parts.packed/4
@@ -226,6 +230,10 @@ func (p *pipeline) changeFile(e *errand, next *opening) error {
 		return ErrNotRecording
 	}
 	old := p.out
+	if p.lowDisk(time.Now()) {
+		p.unpin(next.latched)
+		return ErrMinSpace
+	}
 	if err := p.openNext(next.at); err != nil {
 		p.unpin(next.latched)
 		p.log.Error("no next file: the recording goes on in the old one", zap.String("file", old.target), zap.Error(err))
@@ -265,7 +273,10 @@ func (p *pipeline) opened(b *bagFile) {
 // sync before it, the recording goes on in a new file, once.
 func (p *pipeline) put(c *bagfmt.SealedChunk) error {
 	if p.out.unsafe() {
-		return p.move(c, nil)
+		return p.move(c, errUnsafe)
+	}
+	if gone := p.out.lookGone(time.Now()); gone != nil {
+		return p.move(c, gone)
 	}
 	if err := p.out.write(c); err != nil && !diskFull(err) {
 		return p.move(c, err)
@@ -278,23 +289,23 @@ func (p *pipeline) put(c *bagfmt.SealedChunk) error {
 	return nil
 }
 
-// move goes on in a new file with c. It returns fault if that is not possible; a
-// failed sync is returned by the file itself when it is closed.
+// move goes on in a new file with c, after a fault of the disk only once. It returns
+// fault if that is not possible.
 func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
-	old := p.out
-	if p.moved {
-		return p.lastFault(fault)
+	old, gone := p.out, errors.Is(fault, errMoved) || errors.Is(fault, errDeleted)
+	if p.moved && !gone {
+		return fault
 	}
-	p.moved = true
+	p.moved = p.moved || !gone
 	if err := p.openNext(time.Now()); err != nil {
 		p.log.Error("no new file after the fault", zap.Error(err))
-		return p.lastFault(fault)
+		return fault
 	}
 	p.log.Error("a file met a fault: the recording goes on in a new one",
 		zap.String("file", old.target), zap.String("next", p.out.target), zap.Error(fault))
 	next := &opening{at: time.Now()}
 	p.mu.Lock()
-	if fault != nil {
+	if !gone && !errors.Is(fault, errUnsafe) { // those the file itself returns when it is closed
 		p.faults = append(p.faults, fault)
 	}
 	p.sealOpen()
@@ -311,14 +322,6 @@ func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
 	return err
 }
 
-// lastFault is why the recording ends.
-func (p *pipeline) lastFault(fault error) error {
-	if fault == nil {
-		fault = errUnsafe
-	}
-	return fault
-}
-
 var errUnsafe = errors.New("the recording ends: a sync has failed")
 
 // diskFull reports whether err says that there is no room: another file on the same
@@ -331,6 +334,9 @@ func diskFull(err error) bool {
 func (p *pipeline) closeFiles() {
 	for b := range p.closing {
 		err := b.finish()
+		if b.lost {
+			p.recount(b)
+		}
 		p.mu.Lock()
 		p.done = append(p.done, b)
 		if err != nil {
@@ -342,7 +348,7 @@ func (p *pipeline) closeFiles() {
 		} else {
 			p.log.Info("Closing", zap.String("file", b.target))
 		}
-		if err == nil && !b.last { // as in stock, the last file counts as the open one
+		if err == nil && !b.last && !b.snapshot { // as in stock, the last file counts as the open one
 			p.retain.add(b, time.Now())
 		}
 		b.fault = err

@@ -126,6 +126,8 @@ func (p *pipeline) cut(now time.Time) (*errand, error) {
 		return nil, ErrNotRecording
 	case p.state == StateStopped:
 		return nil, ErrStopped
+	case p.snaps.only():
+		return nil, ErrOnlySnapshots
 	}
 	return p.split(now), nil
 }
@@ -170,6 +172,10 @@ func (p *pipeline) start() (*errand, error) {
 	case p.ended || p.full:
 		return nil, ErrNotRecording
 	case p.state != StateStopped:
+		return nil, nil
+	case p.snaps.only(): // there is no file to open
+		p.begun = time.Now()
+		p.enter(StateRecording)
 		return nil, nil
 	case p.starting == nil:
 		p.starting = p.send(p.beginFile)

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ const (
 	dropHurry                       // skipped at the end on request
 	dropCodec                       // the compressor failed
 	dropLink                        // the publisher stalled in the middle of it
+	dropDeleted                     // the file was deleted while it was recorded
 	dropUDP                         // lost on the way over UDPROS
 	dropCauses                      // their number
 )
@@ -35,6 +37,8 @@ func (c dropCause) String() string {
 		return "codec"
 	case dropLink:
 		return "link"
+	case dropDeleted:
+		return "deleted"
 	case dropUDP:
 		return "udp"
 	case dropCauses:
@@ -87,20 +91,32 @@ type FileSummary struct {
 	File    string // where it is now, or was
 	Bytes   int64
 	Deleted bool // to keep within the limits that Options.Retain sets
+	// Snapshot says that it was written by Options.Snapshot. Beside a recording what is
+	// in it counts only for that.
+	Snapshot bool
 }
 
 // TopicSummary is the account of one topic.
 type TopicSummary struct {
 	Topic      string
-	Type       string        // of the first publisher; empty if there was none
-	Publishers []string      // callerids, in order of their first connection
-	Messages   uint64        // in the bags
-	Repeated   uint64        // of latched messages at the start of later files; not in Messages
-	Pickup     time.Duration // at most so long after its registration a new topic was linked to; zero if it was there before
-	Skipped    uint64        // as Options.Limits asks
-	Passed     uint64        // while paused or stopped
-	Bytes      uint64        // payload of the messages that went into chunks
+	Type       string             // of the first publisher; empty if there was none
+	Publishers []PublisherSummary // in order of their first connection
+	Messages   uint64             // in the bags
+	Repeated   uint64             // of latched messages at the start of later files; not in Messages
+	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
+	Skipped    uint64             // as Options.Limits asks
+	Passed     uint64             // while paused or stopped
+	Bytes      uint64             // payload of the messages that went into chunks
 	Dropped    map[string]uint64
+}
+
+// PublisherSummary is the account of one publisher of a topic.
+type PublisherSummary struct {
+	CallerID  string        // or its address, if it says no name
+	Missed    uint64        // messages that it numbered in header.seq and that never reached us
+	LinksLost int           // that ended though the publisher had not unregistered
+	Without   time.Duration // time without a link for that
+	Away      bool          // the last one did not come back
 }
 
 // Messages returns the number of messages in the bag.
@@ -123,6 +139,51 @@ func (s *Summary) Dropped() uint64 {
 	return n
 }
 
+// Missed returns the number of messages that were published and never reached us, as
+// far as publishers number theirs.
+func (s *Summary) Missed() uint64 {
+	var n uint64
+	for i := range s.Topics {
+		n += s.Topics[i].Missed()
+	}
+	return n
+}
+
+// Missed is that of one topic.
+func (t *TopicSummary) Missed() (n uint64) {
+	for i := range t.Publishers {
+		n += t.Publishers[i].Missed
+	}
+	return n
+}
+
+// LinksLost returns how many links to publishers were lost.
+func (s *Summary) LinksLost() (n int) {
+	for i := range s.Topics {
+		for j := range s.Topics[i].Publishers {
+			n += s.Topics[i].Publishers[j].LinksLost
+		}
+	}
+	return n
+}
+
+// Losses says in words what is not in the bag; empty if nothing is known to be
+// missing. A link that was lost counts: what its publisher had still to say is gone,
+// and nobody knows how much that was.
+func (s *Summary) Losses() string {
+	var parts []string
+	if n := s.Dropped(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d messages were lost", n))
+	}
+	if n := s.Missed(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d messages were published and never arrived", n))
+	}
+	if n := s.LinksLost(); n > 0 {
+		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // summary reads the accounts after the pipeline has been closed.
 func (r *recording) summary(d time.Duration) Summary {
 	r.pipe.mu.Lock()
@@ -131,31 +192,38 @@ func (r *recording) summary(d time.Duration) Summary {
 	for _, b := range r.pipe.done {
 		s.File = b.sealed
 		s.Bytes += b.end
-		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b)})
+		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b), b.snapshot})
 	}
-	for _, t := range r.pipe.topics {
-		ts := TopicSummary{Topic: t.name, Messages: t.messages, Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
-		for _, c := range t.conns {
-			if ts.Type == "" {
-				ts.Type = c.conn.Header.Type()
-			}
-			if id := c.conn.Header.CallerID(); !slices.Contains(ts.Publishers, id) {
-				ts.Publishers = append(ts.Publishers, id)
-			}
-		}
-		for cause, n := range t.dropped {
-			if n > 0 {
-				ts.Dropped[dropCause(cause).String()] = n
-			}
-		}
-		s.Topics = append(s.Topics, ts)
-	}
+	s.Topics = r.pipe.accounts(time.Now())
 	for _, t := range s.Topics {
 		if len(t.Publishers) == 0 && slices.Contains(r.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}
 	s.Missing = append(s.Missing, r.Select.unmatched()...)
-	slices.SortFunc(s.Topics, func(a, b TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
 	return s
+}
+
+// accounts returns those of the topics, by name. mu is held.
+func (p *pipeline) accounts(now time.Time) []TopicSummary {
+	all := make([]TopicSummary, 0, len(p.topics))
+	for _, t := range p.topics {
+		ts := TopicSummary{Topic: t.name, Messages: p.recorded(t), Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
+		for _, c := range t.conns {
+			if ts.Type == "" {
+				ts.Type = c.conn.Header.Type()
+			}
+		}
+		for _, u := range t.publishers {
+			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Away: u.gone, Without: u.without(now)})
+		}
+		for cause, n := range t.dropped {
+			if n > 0 {
+				ts.Dropped[dropCause(cause).String()] = n
+			}
+		}
+		all = append(all, ts)
+	}
+	slices.SortFunc(all, func(a, b TopicSummary) int { return strings.Compare(a.Topic, b.Topic) })
+	return all
 }

@@ -58,8 +58,10 @@ func (p *pipeline) write() {
 		} else {
 			c.seal(nil)
 		}
-		p.store(c)
-		p.release(c)
+		if !p.snaps.only() {
+			p.store(c)
+		}
+		p.keep(c)
 	}
 }
 
