@@ -16,13 +16,13 @@ import (
 // RecordSummary returns the closing table of gorecord. What other programs sent,
 // such as names, is quoted where it holds anything but plain text.
 func RecordSummary(s *recorder.Summary) string {
-	tab := newTable("messages", "bytes", "publishers", "lost", "topic")
+	tab := newTable("messages", "bytes", "publishers", "lost", "missed", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), topicCell(t))
+		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%slost: %s\n",
-		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), pickups(s), missing(s), causes(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
+		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
 }
 
 // files tells of the other files than the last one.
@@ -106,6 +106,35 @@ func causes(s *recorder.Summary) string {
 	var parts []string
 	for _, cause := range slices.Sorted(maps.Keys(sum)) {
 		parts = append(parts, fmt.Sprintf("%d %s", sum[cause], cause))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// missed tells of messages that were published and never arrived.
+func missed(s *recorder.Summary) string {
+	if n := s.Missed(); n > 0 {
+		return fmt.Sprintf("%d that were published and never arrived: the publisher's queue is too small, or the way to here too slow", n)
+	}
+	return "none"
+}
+
+// linksLost names the publishers whose links were lost.
+func linksLost(s *recorder.Summary) string {
+	var parts []string
+	for i := range s.Topics {
+		for _, p := range s.Topics[i].Publishers {
+			if p.LinksLost == 0 {
+				continue
+			}
+			text := fmt.Sprintf("%s on %s (%d, %s without", Plain(p.CallerID), Plain(s.Topics[i].Topic), p.LinksLost, p.Without.Round(100*time.Millisecond))
+			if p.Away {
+				text += ", not back"
+			}
+			parts = append(parts, text+")")
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,181 @@
+package recorder
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// TestLinksLost: which links that end are lost, and how long there was none.
+func TestLinksLost(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	type event struct {
+		at   time.Duration
+		what string
+	}
+	tests := map[string]struct {
+		events  []event
+		lost    int
+		without time.Duration // at 60 s
+	}{
+		"ended well":                   {[]event{{0, "end"}, {20 * ms, "leave"}}, 0, 0},
+		"ended well and came back":     {[]event{{0, "end"}, {20 * ms, "leave"}, {200 * ms, "open"}}, 0, 0},
+		"ended well, slow master":      {[]event{{0, "end"}, {time.Second, "leave"}, {9 * time.Second, "open"}}, 0, 0},
+		"ended by us":                  {[]event{{0, "close"}}, 0, 0},
+		"killed":                       {[]event{{0, "end"}}, 1, time.Minute},
+		"killed, then forgotten":       {[]event{{0, "end"}, {5 * time.Second, "leave"}}, 1, time.Minute},
+		"back":                         {[]event{{0, "end"}, {100 * ms, "open"}}, 1, 100 * ms},
+		"back late":                    {[]event{{0, "end"}, {10 * time.Second, "open"}}, 1, 10 * time.Second},
+		"twice":                        {[]event{{0, "end"}, {time.Second, "open"}, {3 * time.Second, "end"}, {8 * time.Second, "open"}}, 2, 6 * time.Second},
+		"killed, another has its name": {[]event{{0, "end"}, {700 * ms, "leave"}, {720 * ms, "open"}}, 1, 720 * ms},
+		"the other is there first":     {[]event{{0, "end"}, {700 * ms, "open"}, {720 * ms, "leave"}}, 1, 700 * ms},
+		"the other while it lives":     {[]event{{0, "open"}, {20 * ms, "end"}, {20 * ms, "leave"}}, 0, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			u := &publisher{}
+			u.open(start)
+			events := tc.events
+			for at := time.Duration(0); at <= time.Minute; at += 10 * ms {
+				for len(events) > 0 && events[0].at <= at {
+					switch now := start.Add(events[0].at); events[0].what {
+					case "open":
+						u.open(now)
+					case "end":
+						u.closed(io.EOF, now)
+					case "close":
+						u.closed(nil, now)
+					case "leave":
+						u.leave(now)
+					}
+					events = events[1:]
+				}
+				u.look(start.Add(at))
+			}
+			if got := u.without(start.Add(time.Minute)); u.lost != tc.lost || got != tc.without {
+				t.Errorf("%d lost, %v without, want %d, %v", u.lost, got, tc.lost, tc.without)
+			}
+		})
+	}
+}
+
+func headerInfo(topic, publisher string) tcpros.LinkInfo {
+	info := linkInfo(topic, publisher)
+	info.PublisherURI = "http://" + publisher
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = "Header header\n"
+		}
+	}
+	return info
+}
+
+// TestMissedMessages: holes are counted over small and large messages and over links,
+// and what is dropped here is no hole.
+func TestMissedMessages(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
+	topic := p.addTopic("/t")
+	l, err := p.openLink(topic, headerInfo("/t", "p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Frames(numbered(count(0, 10)...), 10, time.Now())
+	large(t, l, 12, 200_000) // 10 and 11 are missing
+	large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
+	l.Frames(numbered(14, 15), 2, time.Now())
+	l.Closed(errors.New("cut"))
+	if l, err = p.openLink(topic, headerInfo("/t", "p")); err != nil {
+		t.Fatal(err)
+	}
+	l.Frames(numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
+	other, err := p.openLink(topic, headerInfo("/t", "q"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Frames(numbered(count(500, 5)...), 5, time.Now())
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	s := Summary{Topics: p.accounts(time.Now())}
+	ts := s.Topics[0]
+	if ts.Publishers[0].Missed != 5 || ts.Publishers[1].Missed != 0 || s.Dropped() != 1 || ts.Publishers[0].LinksLost != 1 {
+		t.Errorf("%+v", ts)
+	}
+	if want := "1 messages were lost, 5 messages were published and never arrived, links to publishers were lost (1)"; s.Losses() != want {
+		t.Errorf("%q, want %q", s.Losses(), want)
+	}
+}
+
+// large sends one message of n bytes as the node does.
+func large(t *testing.T, l *link, seq uint32, n int) {
+	t.Helper()
+	frame := numbered(seq)
+	frame = append(frame, make([]byte, n)...)
+	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
+	f := l.Large(len(frame))
+	if f == nil {
+		return
+	}
+	for rest := frame; len(rest) > 0; {
+		room := f.Room(len(rest))
+		if room == nil {
+			return
+		}
+		rest = rest[copy(room, rest):]
+	}
+	f.Commit(time.Now())
+}
+
+// TestNoNumbersOfLatched: their numbers have holes that are none.
+func TestNoNumbersOfLatched(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	info := headerInfo("/t", "p")
+	for i := range info.Header {
+		if info.Header[i].Key == "latching" {
+			info.Header[i].Value = "1"
+		}
+	}
+	udp := headerInfo("/t", "q")
+	udp.Transport = "UDPROS"
+	for _, info := range []tcpros.LinkInfo{info, udp, linkInfo("/t", "r")} {
+		l, err := p.openLink(p.addTopic("/t"), info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Frames(numbered(1, 2, 3, 4, 5, 6, 9), 7, time.Now())
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := (Summary{Topics: p.accounts(time.Now())}); s.Losses() != "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestWatchingAllocatesNothing(t *testing.T) {
+	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
+	l, err := p.openLink(p.addTopic("/t"), headerInfo("/t", "p"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w seqWatch
+	run := numbered(count(0, 100)...)
+	if n := testing.AllocsPerRun(100, func() {
+		l.missed(w.run(run, 100))
+		w = seqWatch{}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}

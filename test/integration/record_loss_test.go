@@ -1,0 +1,98 @@
+package integration_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestMissedMessages: what a publisher with too small a queue throws away is counted
+// exactly, told from what we lost, and stands in the bag.
+func TestMissedMessages(t *testing.T) {
+	t.Parallel()
+	needROS(t)
+	g := newGraph(t, "roscore")
+	rec := g.record("/cloud", "-O", "out")
+	g.startPython("burst.py", "burst", "/cloud").printed("done")
+	rec.printed("messages that were published have not reached us")
+	rec.signal(syscall.SIGINT)
+	if code := rec.wait(); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	messages := read(t, filepath.Join(g.dir, "out.bag"))["/cloud"].Messages
+	seq := func(i int) uint32 { return binary.LittleEndian.Uint32(messages[i].Data) }
+	last := len(messages) - 1
+	missed := int(seq(last)-seq(0)) - last
+	if missed < 1 {
+		t.Fatalf("the publisher lost nothing: %d messages", len(messages))
+	}
+	t.Logf("%d recorded, %d missed", len(messages), missed)
+	for _, want := range []string{
+		fmt.Sprintf("missed: %d that were published and never arrived", missed),
+		fmt.Sprintf("gorecord: %d messages were published and never arrived; see the summary", missed),
+		"lost: none", "broken links: none",
+	} {
+		if !strings.Contains(rec.out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, rec.out.String())
+		}
+	}
+}
+
+// TestLostLinks: a node that is killed and started again is told from one that ends
+// and is started again.
+func TestLostLinks(t *testing.T) {
+	t.Parallel()
+	needROS(t)
+	eachMaster(t, func(t *testing.T, g *graph) {
+		start := func(node, topic string) *process {
+			p := g.startPython("publish.py", node, topic+",geometry_msgs/PoseStamped,100,0,0")
+			p.printed("ready")
+			return p
+		}
+		rec := g.record("/killed", "/ended", "-O", "out")
+		killed, ended := start("one", "/killed"), start("two", "/ended")
+		g.eventually("both are recorded", func() bool { return size(g, "out.bag.active") > 20_000 })
+		killed.signal(syscall.SIGKILL)
+		ended.signal(syscall.SIGINT)
+		killed.wait()
+		ended.wait()
+		ended = start("two", "/ended")
+		rec.printed(`link to a publisher lost`)
+		killed = start("one", "/killed")
+		before := size(g, "out.bag.active")
+		g.eventually("both are recorded again", func() bool { return size(g, "out.bag.active") > before+20_000 })
+		ended.signal(syscall.SIGINT)
+		ended.wait()
+		rec.signal(syscall.SIGINT)
+		if code := rec.wait(); code != 3 {
+			t.Errorf("exit code %d", code)
+		}
+		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\n", "links to publishers were lost (1)", "lost: none", "missed: none"} {
+			if !strings.Contains(rec.out.String(), want) {
+				t.Errorf("no %q in:\n%s", want, rec.out.String())
+			}
+		}
+		killed.signal(syscall.SIGINT)
+	})
+}
+
+// TestQuickRestart: a killed node is back before its link counts as lost.
+func TestQuickRestart(t *testing.T) {
+	t.Parallel()
+	needROS(t)
+	eachMaster(t, func(t *testing.T, g *graph) {
+		first := g.startPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0")
+		rec := g.record("/pose", "-O", "out")
+		g.eventually("it is recorded", func() bool { return size(g, "out.bag.active") > 20_000 })
+		first.signal(syscall.SIGKILL)
+		g.startPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0").printed("ready")
+		rec.printed("link to a publisher lost")
+		rec.signal(syscall.SIGINT)
+		if code := rec.wait(); code != 3 {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
