@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,81 +19,125 @@ const wary = 5
 // ErrMinSpace means that the recording ended because the disk is nearly full.
 var ErrMinSpace = errors.New("the disk is nearly full")
 
-// disk watches the disk that is recorded to. Its fields belong to one goroutine.
+// soon is the time left that is worth a warning; it is repeated when twice as much was
+// left meanwhile.
+const soon = 10 * time.Minute
+
+// steady is how long it takes to know how fast the disk fills.
+const steady = 5 * time.Second
+
+// disk watches the disk that is recorded to. It is for concurrent use.
 type disk struct {
-	min    int64
-	text   string // of min, as the user wrote it
-	free   func() (int64, error)
-	log    *zap.Logger
-	warned bool
+	min  int64
+	text string // of min, as the user wrote it
+	free func() (int64, error)
+	log  *zap.Logger
+	full chan struct{} // closed when the recording has to end
+
+	mu     sync.Mutex // guards the following
+	over   bool       // full is closed
+	warned bool       // that there is little space
+	hasty  bool       // that there is little time
 	failed bool
 
+	have  int64 // free at the last look; negative before the first
 	bytes int64 // written in all at the last look
 	at    time.Time
-	rate  float64 // bytes a second, smoothed over some ten seconds
+	rate  float64       // bytes a second, smoothed over some ten seconds
+	seen  time.Duration // how long it was measured
+}
+
+func newDisk(o Options, r *retainer) *disk {
+	return &disk{min: o.MinSpace, text: o.MinSpaceText, free: r.free, log: o.Log, full: make(chan struct{}), have: -1}
 }
 
 // check looks once and reports whether the recording has to end. written is what was
 // written so far in all files, file the name of the present one.
 func (d *disk) check(now time.Time, written int64, file string) (full bool) {
 	free, err := d.free()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err != nil {
 		if !d.failed {
 			d.log.Warn("Failed to check filesystem stats", zap.Error(err))
 		}
 		d.failed = true
-		return false
+		return d.over
 	}
-	d.failed = false
+	d.failed, d.have = false, free
 	d.measure(now, written)
+	left, known := d.left()
 	switch {
-	case d.min == 0:
-	case free < d.min:
+	case d.over:
+	case d.min > 0 && free < d.min:
+		d.over = true
 		d.log.Error("Less than " + d.text + " of space free on disk with " + file + activeSuffix + ". Disabling recording.")
-		return true
-	case free/wary < d.min && !d.warned:
+		close(d.full)
+	case d.min > 0 && free/wary < d.min && !d.warned:
 		d.warned = true
-		d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", zap.String("time left", d.left(free)))
+		d.log.Warn("Less than 5 x "+d.text+" of space free on disk with '"+file+"'.", zap.String("time left", leftText(left, known)))
 	case free/wary >= d.min:
 		d.warned = false
 	}
-	return false
+	switch {
+	case known && left < soon && !d.hasty && !d.over && d.seen >= steady:
+		d.hasty = true
+		d.log.Warn("the disk will be full soon", zap.String("time left", leftText(left, known)), zap.Int64("free bytes", free), zap.String("file", file))
+	case !known || left > 2*soon:
+		d.hasty = false
+	}
+	return d.over
 }
 
 // measure keeps the rate at which the disk is filled.
 func (d *disk) measure(now time.Time, written int64) {
-	if passed := now.Sub(d.at).Seconds(); !d.at.IsZero() && passed > 0 {
-		rate := float64(written-d.bytes) / passed
+	if passed := now.Sub(d.at); !d.at.IsZero() && passed > 0 {
+		rate := float64(written-d.bytes) / passed.Seconds()
 		if d.rate == 0 {
 			d.rate = rate
 		}
-		const weight = 0.1
-		d.rate += weight * (rate - d.rate)
+		d.rate += min(passed.Seconds()/10, 1) * (rate - d.rate)
+		d.seen += passed
 	}
 	d.bytes, d.at = written, now
 }
 
 // left says how long it will take until recording ends for want of space.
-func (d *disk) left(free int64) string {
-	if d.rate < 1 {
-		return "unknown"
-	}
+func (d *disk) left() (left time.Duration, known bool) {
 	const most = 100 * 365 * 24 * 3600
-	return (time.Duration(min(float64(free-d.min)/d.rate, most)) * time.Second).String()
+	if d.rate < 1 {
+		return 0, false
+	}
+	return time.Duration(min(max(float64(d.have-d.min), 0)/d.rate, most)) * time.Second, true
 }
 
-// watchDisk looks every second until ctx is done, deletes old files, and closes full
-// when the recording has to end.
-func (r *recording) watchDisk(ctx context.Context, full chan<- struct{}) {
-	d := disk{min: r.MinSpace, text: r.MinSpaceText, log: r.Log, free: r.pipe.retain.free}
+func leftText(left time.Duration, known bool) string {
+	if !known {
+		return "unknown"
+	}
+	return left.String()
+}
+
+// forecast returns what is free, and how long that will do; negative means unknown.
+func (d *disk) forecast() (free int64, left time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left, known := d.left()
+	if !known || d.have < 0 {
+		left = -1
+	}
+	return d.have, left
+}
+
+// watchDisk looks every second until ctx is done or the recording has to end, and
+// deletes old files.
+func (r *recording) watchDisk(ctx context.Context) {
 	tick := time.NewTicker(diskEvery)
 	defer tick.Stop()
 	for {
 		now := time.Now()
 		r.pipe.retain.enforce(now)
-		file, written := r.pipe.progress()
-		if d.check(now, written, file) {
-			close(full)
+		if r.pipe.lowDisk(now) {
 			return
 		}
 		select {
@@ -101,6 +146,13 @@ func (r *recording) watchDisk(ctx context.Context, full chan<- struct{}) {
 			return
 		}
 	}
+}
+
+// lowDisk looks, and reports whether the recording has to end because the disk is
+// nearly full.
+func (p *pipeline) lowDisk(now time.Time) bool {
+	file, written := p.progress()
+	return p.disk.check(now, written, file)
 }
 
 // progress returns the file that is written and the bytes written in all.

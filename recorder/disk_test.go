@@ -14,7 +14,7 @@ func TestDiskWatch(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	var free int64
 	var err error
-	d := disk{min: 1000, text: "1G", log: zap.New(core), free: func() (int64, error) { return free, err }}
+	d := disk{min: 1000, text: "1G", log: zap.New(core), full: make(chan struct{}), free: func() (int64, error) { return free, err }}
 	now := time.Now()
 	step := func(have int64, fault error, want bool) {
 		t.Helper()
@@ -42,7 +42,7 @@ func TestDiskWatch(t *testing.T) {
 		got = append(got, text)
 	}
 	const few = "Less than 5 x 1G of space free on disk with 'x.bag'."
-	want := []string{few + " 39s", "Failed to check filesystem stats", few + " 21s", "Less than 1G of space free on disk with x.bag.active. Disabling recording."}
+	want := []string{few + " 39s", "Failed to check filesystem stats", "the disk will be full soon 1m52s", few + " 24s", "Less than 1G of space free on disk with x.bag.active. Disabling recording."}
 	if len(got) != len(want) {
 		t.Fatalf("logged %q", got)
 	}

@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +23,31 @@ func (f osFile) Sync() error {
 	return nil
 }
 
+// Reserve makes room for the bytes from..end of the file beside those that it has, and
+// leaves its size as it is. It fails where a write would for want of room. Not every
+// file system can do it: there it does nothing.
+func (f osFile) Reserve(from, end int64) error {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &limit) == nil && uint64(end) > limit.Cur {
+		return unix.EFBIG
+	}
+	for {
+		switch err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, from, end-from); err {
+		case unix.EINTR:
+		case unix.ENOSPC, unix.EDQUOT, unix.EFBIG:
+			return err
+		default:
+			return nil
+		}
+	}
+}
+
+// unlinked reports whether an open file has no name left.
+func unlinked(st fs.FileInfo) bool {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink == 0
+}
+
 // lock marks a file as that of a living recorder: the mark goes with the process. A
 // file system without locks goes without.
 func lock(f *os.File) {
@@ -34,6 +61,23 @@ func locked(f *os.File) bool {
 	}
 	unix.Flock(int(f.Fd()), unix.LOCK_UN) //nolint:errcheck,gosec // closing the file does it, too
 	return false
+}
+
+// claim takes a file of a dead recorder, so that no two of us repair it.
+func claim(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+
+// writersOf asks for a read lease, which the kernel grants only if nobody, in whatever
+// container, has the file open for writing. f has to be open for reading only.
+func writersOf(f *os.File) writers {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	switch err {
+	case nil:
+		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK) //nolint:errcheck,gosec // closing the file does it, too
+		return writersNone
+	case unix.EAGAIN:
+		return writersSome
+	}
+	return writersUnknown // no leases on this file system, or not our file
 }
 
 // renameNew renames within dir unless the new name exists.

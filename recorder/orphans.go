@@ -1,22 +1,29 @@
 package recorder
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// reportOrphans names the files in the directory that a dead recorder has left. The
-// files of living ones, ours among them, are locked; stock's are not, and so a file
-// is only named, never touched.
-func (s *outputs) reportOrphans(log *zap.Logger) {
-	for _, base := range s.orphans() {
-		log.Warn("left by a recorder that died, unless a stock recorder writes it: recover it with gobag reindex",
-			zap.String("file", filepath.Join(s.dirName, base)))
-	}
-}
+// writers says whether somebody has a file open to write to it.
+type writers int
+
+const (
+	writersUnknown writers = iota // the file system does not tell
+	writersNone
+	writersSome
+)
 
 // orphans returns the names of files that are being written by nobody of ours.
 func (s *outputs) orphans() []string {
@@ -33,10 +40,243 @@ func (s *outputs) orphans() []string {
 		if err != nil {
 			continue
 		}
-		if !locked(f) {
+		if !locked(f) && writersOf(f) != writersSome {
 			found = append(found, e.Name())
 		}
 		f.Close() //nolint:errcheck,gosec // nothing was written
 	}
 	return found
+}
+
+// reportOrphans names the files in the directory that a dead recorder has left. Those of
+// living ones, ours among them, are locked, or open in a stock recorder.
+func (s *outputs) reportOrphans(log *zap.Logger, found []string) {
+	for _, base := range found {
+		log.Warn("left by a recorder that died: recover it with gobag reindex, or record with --recover",
+			zap.String("file", filepath.Join(s.dirName, base)))
+	}
+}
+
+// repairOrphans names the orphans, or begins to repair them. The caller ends that with
+// what the recording ended with.
+func (r *recording) repairOrphans(ctx context.Context, found []string) (end func(error)) {
+	if !r.Recover {
+		r.pipe.outputs.reportOrphans(r.Log, found)
+		return func(error) {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	// owner: the function returned; ends when ctx is done or all are repaired.
+	wg.Go(func() { newRepair(r).all(ctx, found) })
+	return func(err error) {
+		cancel()
+		if !errors.Is(err, ErrDiskHangs) { // this would hang, too
+			wg.Wait()
+		}
+	}
+}
+
+// repair makes whole bags of what dead recorders have left, one after the other, beside
+// the recording. The recording comes first: the repair takes half of one core and of the
+// disk at most, stops while much waits in the buffer, and ends with the recording. Its
+// errors are said and cost nothing else.
+//
+// X.bag.active becomes X.bag, which must not exist, when that is complete and on the
+// disk. The original is only read, and kept as X.bag.orig.active. Memory is bounded by
+// the longest chunk, of which those that no buffer of ours could have held are left out.
+type repair struct {
+	*outputs
+	log     *zap.Logger
+	pipe    *pipeline
+	min     int64         // space that has to stay free
+	settle  time.Duration // nothing may write to the file for so long
+	unknown time.Duration // the same where the system does not tell who has a file open
+	began   time.Time     // the present step
+	dirty   int64         // offset up to which the result is on the disk
+}
+
+const (
+	repairSettle  = 2 * time.Second
+	repairUnknown = time.Minute
+	repairSpare   = 64 << 20  // must be free besides
+	repairChunk   = 256 << 20 // the longest chunk at least
+)
+
+func newRepair(r *recording) *repair {
+	return &repair{outputs: r.pipe.outputs, log: r.Log, pipe: r.pipe, min: r.MinSpace, settle: repairSettle, unknown: repairUnknown}
+}
+
+// all repairs the files of these names until ctx is done.
+func (r *repair) all(ctx context.Context, names []string) {
+	for _, base := range names {
+		file := zap.String("file", filepath.Join(r.dirName, base))
+		switch err := r.one(ctx, base); {
+		case ctx.Err() != nil:
+			r.log.Warn("not recovered before the recording ended: it is as it was", file)
+			return
+		case err != nil:
+			r.log.Error("not recovered: it is as it was", file, zap.Error(err))
+		}
+	}
+}
+
+// one repairs one file.
+func (r *repair) one(ctx context.Context, base string) error {
+	target := strings.TrimSuffix(base, activeSuffix)
+	in, err := r.dir.Open(base)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	if !claim(in) {
+		return errors.New("another recorder has it")
+	}
+	st, err := r.settled(ctx, in)
+	if err != nil {
+		return err
+	}
+	if _, err := r.dir.Lstat(target); err == nil {
+		return fmt.Errorf("%s exists: an output never overwrites", target)
+	}
+	if free, err := freeBytes(r.dir); err == nil && free < st.Size()+r.min+repairSpare {
+		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.min+repairSpare)
+	}
+	r.log.Info("Recovering", zap.String("file", filepath.Join(r.dirName, base)), zap.Int64("bytes", st.Size()))
+	temp := "." + target + ".recovering"
+	defer r.dir.Remove(temp) //nolint:errcheck // it has its name by then, or failed
+	rep, err := r.copy(ctx, in, st.Size(), temp)
+	if err != nil {
+		return err
+	}
+	if err := r.same(in, st); err != nil {
+		return err
+	}
+	return r.publish(base, target, temp, &rep)
+}
+
+// settled waits until the file has not changed for a while.
+func (r *repair) settled(ctx context.Context, in *os.File) (fs.FileInfo, error) {
+	st, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	wait := r.settle
+	if writersOf(in) == writersUnknown {
+		wait = r.unknown
+	}
+	if err := pause(ctx, wait); err != nil {
+		return nil, err
+	}
+	return st, r.same(in, st)
+}
+
+// same fails if the file has changed, or may.
+func (r *repair) same(in *os.File, before fs.FileInfo) error {
+	after, err := in.Stat()
+	named, lost := r.dir.Lstat(filepath.Base(in.Name()))
+	switch {
+	case err != nil:
+		return err
+	case lost != nil || !os.SameFile(named, before):
+		return errors.New("somebody else took it")
+	case writersOf(in) == writersSome, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
+		return errors.New("another program writes it")
+	}
+	return nil
+}
+
+// copy writes what is good of the first size bytes to a file of the name temp, and
+// makes that durable.
+func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string) (bagfmt.Recovery, error) {
+	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
+		return bagfmt.Recovery{}, err
+	}
+	f, err := r.dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return bagfmt.Recovery{}, err
+	}
+	out := osFile{f}
+	rep, err := r.recover(ctx, osFile{in}, size, out)
+	return rep, errors.Join(err, out.Close())
+}
+
+func (r *repair) recover(ctx context.Context, in osFile, size int64, out osFile) (bagfmt.Recovery, error) {
+	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
+	if err != nil {
+		return bagfmt.Recovery{}, err
+	}
+	r.began, r.dirty = time.Now(), 0
+	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{
+		MaxChunkBytes: max(repairChunk, r.pipe.budget),
+		Progress:      func(at int64) error { return r.step(ctx, out, at) },
+	})
+	switch {
+	case err != nil:
+		return rep, err
+	case rep.Messages == 0 && rep.Lossy():
+		return rep, errors.New("no message can be read")
+	}
+	return rep, w.Close()
+}
+
+// step makes way for the recording; it is called every few MiB.
+func (r *repair) step(ctx context.Context, out osFile, at int64) error {
+	if at >= r.dirty+syncBytes {
+		r.dirty = at
+		if err := out.Sync(); err != nil { // the kernel must not have to hold up the recording for it
+			return err
+		}
+	}
+	err := pause(ctx, time.Since(r.began))
+	for err == nil && r.pipe.strained() {
+		err = pause(ctx, 100*time.Millisecond)
+	}
+	r.began = time.Now()
+	return err
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// strained reports whether much waits for the disk.
+func (p *pipeline) strained() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const share, some = 8, 32 << 20
+	most := p.budget / share
+	if p.budget < 0 {
+		most = some
+	}
+	return p.pool.held-p.pool.idle > most
+}
+
+// publish gives the result its name, and then the original another one.
+func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error {
+	dir, err := r.dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written
+	if err := errors.Join(renameNew(dir, temp, target), dir.Sync()); err != nil {
+		return err
+	}
+	orig := target + ".orig" + activeSuffix
+	fields := []zap.Field{
+		zap.String("file", filepath.Join(r.dirName, target)), zap.String("original", filepath.Join(r.dirName, orig)),
+		zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()), zap.Uint64("known lost", rep.Dropped),
+	}
+	if err := errors.Join(renameNew(dir, base, orig), dir.Sync()); err != nil {
+		fields = append(fields, zap.NamedError("original stays at "+base, err))
+	}
+	r.log.Info("Recovered", fields...)
+	return nil
 }

@@ -143,7 +143,9 @@ func (r *retainer) remove(b *bagFile) {
 
 // deleted reports whether b was deleted.
 func (r *retainer) deleted(b *bagFile) bool {
-	r.mu.Lock()
+	if !r.mu.TryLock() { // the disk hangs in the middle of a removal
+		return false
+	}
 	defer r.mu.Unlock()
 	return r.forgot[b]
 }

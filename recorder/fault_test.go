@@ -1,0 +1,265 @@
+package recorder
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// volume is a disk of a few bytes. After so many operations somebody else takes all of
+// it that is free, then and later.
+type volume struct {
+	mu    sync.Mutex
+	free  int64
+	ops   int
+	after int
+}
+
+// volumeFile is a file on it, in the way of Linux: what is reserved is its own.
+type volumeFile struct {
+	file
+	*volume
+	owns *int64
+}
+
+func (v *volume) wrap(inner file) file {
+	owns := int64(8 << 10) // the head of the bag
+	return volumeFile{inner, v, &owns}
+}
+
+// take makes the file own its bytes up to end, or as many as there are.
+func (f volumeFile) take(end int64) (got int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ops++; f.ops > f.after {
+		f.free = 0
+	}
+	more := min(max(end-*f.owns, 0), f.free)
+	f.free -= more
+	*f.owns += more
+	return *f.owns
+}
+
+func (f volumeFile) Reserve(_, end int64) error {
+	if f.take(end) < end {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+func (f volumeFile) WriteAt(p []byte, off int64) (int, error) {
+	got := f.take(off + int64(len(p)))
+	if got >= off+int64(len(p)) {
+		return f.file.WriteAt(p, off)
+	}
+	n, err := f.file.WriteAt(p[:max(got-off, 0)], off)
+	return n, errors.Join(err, syscall.ENOSPC)
+}
+
+func (f volumeFile) Truncate(size int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free += max(*f.owns-size, 0)
+	*f.owns = min(*f.owns, size)
+	return f.file.Truncate(size)
+}
+
+// TestFullDiskAlwaysHasRoomForTheIndex: whenever somebody else fills the disk, every
+// bag is closed, and what is in the bags is what is counted.
+func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
+	t.Parallel()
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			for after := 1; after < 40; after++ {
+				v := &volume{free: 900_000, after: 3 * after} // too little to reserve much ahead
+				p := testPipeline(t, Options{Compression: c, ChunkBytes: 20 << 10}, v.wrap)
+				var links []*link
+				for i := range 30 { // their records are most of the index
+					links = append(links, open(t, p, fmt.Sprintf("/t%d", i), fmt.Sprintf("/p%d", i)))
+				}
+				const messages = 20
+				for n := range uint32(messages) {
+					for i, l := range links {
+						l.Frames(noise(frame(uint32(i), n, 3000)), 1, time.Now())
+					}
+				}
+				err := p.close()
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("after %d operations: %v, want a full disk", v.after, err)
+				}
+				kept := 0
+				for _, path := range files(t, p) {
+					byTime, _ := numbers(t, path)
+					for _, list := range byTime {
+						kept += len(list)
+					}
+				}
+				var counted, dropped uint64
+				for _, topic := range p.topics {
+					counted += topic.messages
+					dropped += topic.dropped[dropDisk]
+				}
+				if uint64(kept) != counted || counted+dropped != messages*uint64(len(links)) {
+					t.Errorf("after %d operations: %d messages kept, %d counted, %d dropped", v.after, kept, counted, dropped)
+				}
+			}
+		})
+	}
+}
+
+// noise makes a frame that does not get shorter by compression.
+func noise(f []byte) []byte {
+	words := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(f[4:]), 1))
+	for i := 12; i < len(f); i++ {
+		f[i] = byte(words.Uint32())
+	}
+	return f
+}
+
+// TestHangingDisk: the buffer fills and no more, losses are counted, and an end that is
+// asked for comes.
+func TestHangingDisk(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	g := gate{open: make(chan struct{})}
+	const budget = 1 << 20
+	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Log: zap.New(core)}
+	p := testPipeline(t, o, func(f file) file { g.file = f; return g })
+	p.outputs.stall.limit = 200 * time.Millisecond
+	o.Select.All, o.Node = true, new(tcpros.Node)
+	o, err := o.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Select = Selection{} // subscribes to nothing
+	r := &recording{Options: o, pipe: p, subs: map[string]*subscription{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.record(ctx) }()
+	l := open(t, p, "/t", "/p")
+	const messages = 300
+	for n := range uint32(messages) {
+		l.Frames(frame(1, n, 10_000), 1, time.Now())
+	}
+	p.mu.Lock()
+	if p.pool.held > budget {
+		t.Errorf("%d bytes held, more than the budget", p.pool.held)
+	}
+	p.mu.Unlock()
+	waitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
+	cancel()
+	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.out.sealed) {
+		t.Errorf("got %v", err)
+	}
+	topic := l.connection.topic
+	p.mu.Lock()
+	if topic.messages != 0 || topic.dropped[dropDisk]+topic.dropped[dropBufferFull] != messages {
+		t.Errorf("%d messages, dropped %v of %d", topic.messages, topic.dropped, messages)
+	}
+	p.mu.Unlock()
+	close(g.open) // for the end of the test
+	waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.done) == 1 })
+}
+
+// setClock moves the wall clock of t by d and leaves the monotonic one. The time package
+// offers no way, and the machine's clock is not ours.
+func setClock(t *testing.T, now time.Time, d time.Duration) time.Time {
+	t.Helper()
+	moved := now
+	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 //nolint:gosec // the seconds of time.Time.wall
+	if moved.Sub(now) != 0 || moved.Round(0).Sub(now.Round(0)) != d {
+		t.Fatal("time.Time is not what this test knows")
+	}
+	return moved
+}
+
+// TestClockJump: an hour to and fro makes no files but those of the wall clock, messages
+// stay in order, the chunks know their times, and it is said once.
+func TestClockJump(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			core, logs := observer.New(zap.WarnLevel)
+			p := testPipeline(t, Options{Split: true, Duration: 10 * time.Second, Log: zap.New(core)}, nil)
+			l := open(t, p, "/t", "/p")
+			start := time.Now()
+			at := func(n uint32) time.Time { // 100 messages in a second; the clock is wrong from the 50th on
+				now := start.Add(time.Duration(n) * 10 * time.Millisecond)
+				if n >= 50 {
+					now = setClock(t, now, by)
+				}
+				return now
+			}
+			for n := range uint32(100) {
+				p.tick(at(n))
+				l.Frames(frame(1, n, 100), 1, at(n))
+			}
+			if err := p.close(); err != nil {
+				t.Fatal(err)
+			}
+			paths := files(t, p)
+			if len(paths) != 1 {
+				t.Fatalf("files %v", paths)
+			}
+			byTime, byFile := numbers(t, paths[0])
+			checkCount(t, "in the file", byFile, 1, 100)
+			if by > 0 {
+				checkCount(t, "by time", byTime, 1, 100)
+			} else if !slices.Equal(byTime[1][:2], []uint32{50, 51}) || len(byTime[1]) != 100 {
+				t.Errorf("by their stamps, which are of the clock: %v", byTime[1])
+			}
+			if n := logs.FilterMessageSnippet("the clock was set").Len(); n != 1 {
+				t.Errorf("said %d times", n)
+			}
+		})
+	}
+}
+
+// TestClockJumpsAgainAndAgain: a clock that is never right is not worth a line each.
+func TestClockJumpsAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.WarnLevel)
+	var c wallClock
+	now := time.Now()
+	for i := range 600 { // two and a half minutes
+		c.look(setClock(t, now.Add(time.Duration(i)*250*time.Millisecond), time.Duration(i%2)*time.Second), zap.New(core))
+	}
+	if n := logs.Len(); n != 3 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// TestNoSplitOnAFullDisk: the space is looked at before each split, too.
+func TestNoSplitOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true, Duration: time.Hour, MinSpace: 1000, MinSpaceText: "1000"}, nil)
+	p.disk.free = func() (int64, error) { return 999, nil }
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 3)
+	l.Frames(frame(1, 3, 100), 1, p.parts.next)
+	<-p.disk.full
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, files(t, p)[0])
+	if checkCount(t, "in the only file", byTime, 1, 4); len(p.done) != 1 {
+		t.Errorf("%d files", len(p.done))
+	}
+}

@@ -1,0 +1,247 @@
+package recorder
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// orphan makes dir/name.bag.active as a recorder leaves it that is killed in the middle
+// of a chunk, and returns how many whole messages are in it.
+func orphan(t *testing.T, dir, name string, cut int64) int {
+	t.Helper()
+	p := testPipeline(t, Options{ChunkBytes: 100 << 10}, nil)
+	publishPlain(open(t, p, "/t", "/p"), 30)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(p.out.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name+".bag.active"), b[:cut], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return int((cut - 4096) / 10_060)
+}
+
+// repairing prepares the repair of what is in dir, beside a recording to another place.
+func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zap.InfoLevel)
+	p := testPipeline(t, Options{}, nil)
+	t.Cleanup(func() { p.close() })
+	s, err := openOutputs(Output{Name: dir + "/next"}, SyncInterval, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.close() })
+	return &repair{outputs: s, log: zap.New(core), pipe: p}, logs
+}
+
+// names lists a directory.
+func names(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// TestRepair: what a dead recorder left becomes a whole bag, and the original is kept.
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := orphan(t, dir, "a", 200_000)
+	if err := os.WriteFile(dir+"/.a.bag.recovering", []byte("of a repair that died"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, logs := repairing(t, dir)
+	before, err := os.ReadFile(dir + "/a.bag.active")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.all(t.Context(), r.orphans())
+	if got := names(t, dir); !slices.Equal(got, []string{"a.bag", "a.bag.orig.active"}) {
+		t.Fatalf("in the directory: %v, logged %v", got, logs.All())
+	}
+	byTime, _ := numbers(t, dir+"/a.bag")
+	checkCount(t, "recovered", byTime, 1, want)
+	if after, err := os.ReadFile(dir + "/a.bag.orig.active"); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the original was changed: %v", err)
+	}
+	if n := logs.FilterMessage("Recovered").Len(); n != 1 {
+		t.Errorf("logged %v", logs.All())
+	}
+	if again := r.orphans(); again != nil {
+		t.Errorf("orphans afterwards: %v", again)
+	}
+}
+
+// TestRepairLeavesAlone what is not surely dead, and what it has no place for.
+func TestRepairLeavesAlone(t *testing.T) {
+	t.Parallel()
+	write := func(t *testing.T, dir string) { // a stock recorder: has it open, takes no lock
+		t.Helper()
+		f, err := os.OpenFile(dir+"/a.bag.active", os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+	}
+	tests := map[string]struct {
+		prepare func(t *testing.T, dir string)
+		change  func(r *repair)
+		cut     int64
+		said    string
+	}{
+		"living": {prepare: func(t *testing.T, dir string) {
+			t.Helper()
+			f, err := os.Open(dir + "/a.bag.active")
+			if err != nil {
+				t.Fatal(err)
+			}
+			lock(f)
+			t.Cleanup(func() { f.Close() })
+		}, said: "another recorder has it"},
+		"open elsewhere": {prepare: write, said: "another program writes it"},
+		"result exists": {prepare: func(t *testing.T, dir string) {
+			t.Helper()
+			if err := os.WriteFile(dir+"/a.bag", []byte("precious"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, said: "never overwrites"},
+		"no room":    {change: func(r *repair) { r.min = 1 << 60 }, said: "no room"},
+		"no message": {cut: 5000, said: "no message can be read"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			cut := tc.cut
+			if cut == 0 {
+				cut = 200_000
+			}
+			orphan(t, dir, "a", cut)
+			if tc.prepare != nil {
+				tc.prepare(t, dir)
+			}
+			r, logs := repairing(t, dir)
+			if tc.change != nil {
+				tc.change(r)
+			}
+			was := names(t, dir)
+			r.all(t.Context(), []string{"a.bag.active"})
+			if got := names(t, dir); !slices.Equal(got, was) {
+				t.Errorf("in the directory: %v, before %v", got, was)
+			}
+			if st, err := os.Stat(dir + "/a.bag.active"); err != nil || st.Size() != cut {
+				t.Errorf("the orphan was changed: %v", err)
+			}
+			said := logs.FilterMessageSnippet("not recovered").All()
+			if len(said) != 1 || !strings.Contains(said[0].ContextMap()["error"].(string), tc.said) {
+				t.Errorf("logged %v", logs.All())
+			}
+		})
+	}
+}
+
+// TestRepairOfAFileThatGrows: it is not taken, whatever the system says of it.
+func TestRepairOfAFileThatGrows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	orphan(t, dir, "a", 200_000)
+	r, _ := repairing(t, dir)
+	in, err := r.dir.Open("a.bag.active")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	st, err := in.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(dir+"/a.bag.active", 300_000); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.same(in, st); err == nil {
+		t.Error("not noticed")
+	}
+}
+
+// TestRepairEndsWithTheRecording and leaves nothing behind.
+func TestRepairEndsWithTheRecording(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	orphan(t, dir, "a", 200_000)
+	r, logs := repairing(t, dir)
+	r.settle = time.Hour
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.all(ctx, r.orphans())
+	}()
+	cancel()
+	<-done
+	if got := names(t, dir); !slices.Equal(got, []string{"a.bag.active"}) {
+		t.Errorf("in the directory: %v", got)
+	}
+	if logs.FilterMessageSnippet("before the recording ended").Len() != 1 {
+		t.Errorf("logged %v", logs.All())
+	}
+}
+
+// TestWritersOf: another process that has the file open is seen, one that reads is not.
+func TestWritersOf(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got := writersOf(f); got != writersNone {
+		t.Skipf("no leases on the file system of %s: %v", path, got)
+	}
+	for _, mode := range []string{"<", ">>"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cmd := exec.CommandContext(ctx, "sh", "-c", `exec 3`+mode+`"$0"; echo; read wait`, path)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]writers{"<": writersNone, ">>": writersSome}[mode]
+		if got := writersOf(f); got != want {
+			t.Errorf("while another process has it open by %s: %v, want %v", mode, got, want)
+		}
+		in.Close()
+		cmd.Wait()
+		cancel()
+	}
+}
