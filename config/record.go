@@ -54,6 +54,8 @@ type Record struct {
 	FlushInterval time.Duration `default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
+	Recover bool `env:"GORECORD_RECOVER" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
+
 	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`
 
 	MaxRate map[string]float64 `placeholder:"TOPIC=HZ" mapsep:"none" env:"GORECORD_MAX_RATE" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`

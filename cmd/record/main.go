@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -86,6 +87,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		SplitAt:         time.Duration(c.SplitAt),
 		NoRepeatLatched: c.NoRepeatLatched,
 		Retain:          recorder.Retention{Files: c.MaxSplits, Bytes: int64(c.MaxBytes), Age: time.Duration(c.MaxAge), KeepFree: int64(c.KeepFree)},
+		Recover:         c.Recover,
 		MinSpace:        int64(c.MinSpace),
 		MinSpaceText:    c.MinSpace.String(),
 	}
@@ -127,6 +129,8 @@ func report(c *config.Record, sum *recorder.Summary, err error) int {
 		fmt.Print(screen.RecordSummary(sum))
 	}
 	switch {
+	case errors.Is(err, recorder.ErrDiskHangs):
+		return program.Fail(name, program.ExitInternal, err)
 	case err != nil && sum.File == "":
 		return program.Fail(name, program.ExitUsage, err)
 	case err != nil:
