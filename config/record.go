@@ -31,6 +31,7 @@ type Record struct {
 	OutputPrefix string `short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
 	OutputName   string `short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" stock:"" help:"Name the bag NAME.bag."`
 	Quiet        bool   `short:"q" env:"GORECORD_QUIET" stock:"" help:"Print warnings and errors only."`
+	NoScreen     bool   `env:"GORECORD_NO_SCREEN" help:"Do not show the live screen in a terminal, only the log."`
 
 	Split           Split    `env:"GORECORD_SPLIT" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
 	Size            *int64   `placeholder:"MB" env:"GORECORD_SIZE" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
@@ -45,6 +46,12 @@ type Record struct {
 	KeepFree        Size     `placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split: delete the oldest closed files of this recording while less than this is free on the disk."`
 	MinSpace        Size     `short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
 
+	Snapshot       bool     `env:"GORECORD_SNAPSHOT" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, or the service ~snapshot. No message is in two such bags."`
+	SnapshotBeside bool     `env:"GORECORD_SNAPSHOT_BESIDE" help:"The same beside an ordinary recording."`
+	PreRoll        Duration `placeholder:"TIME" env:"GORECORD_PRE_ROLL" help:"Begin a snapshot so long before its trigger (default as long as memory reaches back)."`
+	PostRoll       Duration `placeholder:"TIME" env:"GORECORD_POST_ROLL" help:"Go on with a snapshot so long after its trigger. A trigger meanwhile prolongs it."`
+	SnapshotBytes  Size     `placeholder:"SIZE" env:"GORECORD_SNAPSHOT_BYTES" help:"Use this much of --buffsize for what came before the trigger (default and at most three quarters)."`
+
 	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" stock:"" help:"Compress with bz2: smallest, slow."`
 	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" stock:"" help:"Compress with lz4: fast, the one for robots."`
 	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
@@ -55,6 +62,8 @@ type Record struct {
 	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
 	Recover bool `env:"GORECORD_RECOVER" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
+
+	Summary string `default:"on-loss" enum:"on-loss,always,never" env:"GORECORD_SUMMARY" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
 
 	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`
 
@@ -74,7 +83,8 @@ type Record struct {
 const RecordHelp = `Record ROS topics to a bag file (format V2.0).
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
-	`Exit code: 0 complete, 1 usage or start-up error, 2 internal error, 3 finished but messages were lost.`
+	`Exit code: 0 complete, 1 usage or start-up error, 2 internal error, 3 finished but messages were lost: ` +
+	`dropped here, missing in a publisher's numbers (header.seq), or perhaps when the link to a publisher was lost without its goodbye.`
 
 // Validate is called by kong and checks what the tags cannot say. The texts are
 // stock's where stock has one.
@@ -82,6 +92,9 @@ func (r *Record) Validate() error {
 	r.Topics, r.TopicOption = append(r.Topics, r.TopicOption...), nil
 	r.oldSplit()
 	r.Split.On = r.Split.On || r.SplitAt > 0
+	if err := r.checkSnapshot(); err != nil {
+		return err
+	}
 	switch {
 	case r.Split.MB < 0 || r.Size != nil && *r.Size <= 0:
 		return errors.New("Split size must be 0 or positive") // stock's text, although 0 is refused by it, too

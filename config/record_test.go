@@ -48,6 +48,13 @@ func TestRecord(t *testing.T) {
 		{"-a -O", "the required argument for option '-O' is missing"},
 		{"-a -O x -o y", "Can't set both prefix and name."},
 		{"-a --overflow maybe", "--overflow"},
+		{"-a --snapshot --pre-roll 30 --post-roll 1m --snapshot-bytes 100M", ""},
+		{"-a --snapshot-beside --split --size 100 -b 0 --snapshot-bytes 1G", ""},
+		{"-a --snapshot --snapshot-beside", "exclude each other"},
+		{"-a --snapshot --split", "--snapshot-beside"},
+		{"/t --snapshot -l 3", "--snapshot-beside"},
+		{"-a --pre-roll 30", "need --snapshot"},
+		{"-a --snapshot -b 0", "--snapshot-bytes"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.in, func(t *testing.T) {

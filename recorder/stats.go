@@ -78,7 +78,7 @@ func (p *pipeline) newDrops() []drop {
 
 // Summary is the account of one recording.
 type Summary struct {
-	File     string        // the last bag
+	File     string        // the last bag; empty if there was none
 	Bytes    int64         // of all files
 	Files    []FileSummary // in the order of their beginning
 	Duration time.Duration
@@ -190,7 +190,9 @@ func (r *recording) summary(d time.Duration) Summary {
 	defer r.pipe.mu.Unlock()
 	s := Summary{Duration: d}
 	for _, b := range r.pipe.done {
-		s.File = b.sealed
+		if !b.snapshot || r.pipe.snaps.only() {
+			s.File = b.sealed
+		}
 		s.Bytes += b.end
 		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b), b.snapshot})
 	}

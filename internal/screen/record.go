@@ -21,25 +21,51 @@ func RecordSummary(s *recorder.Summary) string {
 		t := &s.Topics[i]
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
-		Plain(s.File), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
+		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
+}
+
+// file names the last bag.
+func file(s *recorder.Summary) string {
+	if s.File == "" {
+		return "no bag"
+	}
+	return Plain(s.File)
+}
+
+// snapshots tells of the bags of snapshots.
+func snapshots(s *recorder.Summary) string {
+	n, bytes := 0, int64(0)
+	for _, f := range s.Files {
+		if f.Snapshot {
+			n++
+			bytes += f.Bytes
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("snapshots: %d, %s\n", n, humanize.IBytes(uint64(bytes)))
 }
 
 // files tells of the other files than the last one.
 func files(s *recorder.Summary) string {
-	if len(s.Files) < 2 {
-		return ""
-	}
-	deleted, repeated := 0, uint64(0)
+	all, deleted, repeated := 0, 0, uint64(0)
 	for _, f := range s.Files {
+		if !f.Snapshot {
+			all++
+		}
 		if f.Deleted {
 			deleted++
 		}
 	}
+	if all < 2 {
+		return ""
+	}
 	for i := range s.Topics {
 		repeated += s.Topics[i].Repeated
 	}
-	return fmt.Sprintf("%d files, of which %d deleted; %d latched messages repeated\n", len(s.Files), deleted, repeated)
+	return fmt.Sprintf("%d files, of which %d deleted; %d latched messages repeated\n", all, deleted, repeated)
 }
 
 // pickups tells how fast topics that appeared during the recording were linked to.

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// snapshots translates the options of snapshots.
+func snapshots(c *config.Record) recorder.Snapshot {
+	s := recorder.Snapshot{PreRoll: time.Duration(c.PreRoll), PostRoll: time.Duration(c.PostRoll), Bytes: int64(c.SnapshotBytes)}
+	switch {
+	case c.Snapshot:
+		s.Mode = recorder.SnapshotOnly
+	case c.SnapshotBeside:
+		s.Mode = recorder.SnapshotBeside
+	}
+	return s
+}
+
+// snapshotOnSignal makes SIGUSR1 take a snapshot until stop is called. It is caught
+// without snapshots, too: by default it would end the process and leave a torn bag.
+func snapshotOnSignal(control *recorder.Control, log *zap.Logger) (stop func()) {
+	if snapshotSignal == nil {
+		return func() {}
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, snapshotSignal)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	// owner: stop; ends when ctx is done.
+	wg.Go(func() {
+		for {
+			select {
+			case <-signals:
+				// A snapshot that ends later tells of its end itself.
+				wg.Go(func() {
+					if _, err := control.Snapshot(ctx); err != nil && !errors.Is(err, context.Canceled) {
+						log.Error("no snapshot", zap.Stringer("trigger", snapshotSignal), zap.Error(err))
+					}
+				})
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		cancel()
+		wg.Wait()
+	}
+}

@@ -1,0 +1,34 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+func TestRecordSummaryOfSnapshots(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		s          recorder.Summary
+		want, lack string
+	}{
+		"none taken": {recorder.Summary{Duration: time.Second}, "no bag: 0 messages, 0 B, 1s\n", "snapshots"},
+		"alone": {recorder.Summary{
+			File: "b.bag", Bytes: 3 << 20, Duration: time.Second,
+			Files: []recorder.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
+		}, "b.bag: 0 messages, 3.0 MiB, 1s\nsnapshots: 2, 3.0 MiB\n", "files"},
+		"beside": {recorder.Summary{
+			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
+			Files: []recorder.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
+		}, "2 files, of which 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
+	}
+	for name, tc := range tests {
+		got := screen.RecordSummary(&tc.s)
+		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
+			t.Errorf("%s: want %q, not %q, in\n%s", name, tc.want, tc.lack, got)
+		}
+	}
+}
