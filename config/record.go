@@ -57,7 +57,7 @@ type Record struct {
 	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
 	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" stock:"" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
 
-	Overflow      string        `default:"drop" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages and count them; block = stop reading from the publishers (default ${default})."`
+	Overflow      string        `default:"drop" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages of the heaviest topics and count them; block = stop reading from the publishers (default ${default})."`
 	FlushInterval time.Duration `default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 

@@ -62,10 +62,10 @@ func (p *pipeline) remember(c *connection, frame []byte) {
 }
 
 // reserve takes n bytes of the budget for latched messages, of which keep will stay.
-// Beyond half of the budget, or when it is used up, c is not repeated until a later
-// message of it finds room. mu is held.
+// Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
+// repeated until a later message of it finds room. mu is held.
 func (p *pipeline) reserve(n, keep int64, c *connection) bool {
-	if p.pool.makeRoom(n) && (p.budget < 0 || p.latched.held+keep <= p.budget/2) {
+	if p.pool.budget < 0 || p.latched.held+keep <= (p.pool.budget-p.sharedChunk())/2 && p.pool.makeRoom(n) {
 		p.pool.held += n
 		p.latched.held += keep
 		return true
@@ -222,7 +222,7 @@ func (p *pipeline) collect(l *link, frameBytes int) tcpros.LargeFrame {
 	}
 	chunk := p.pool.weight(frameBytes + largeOverhead)
 	keep := p.latchedWeight(frameBytes)
-	if p.budget >= 0 && chunk > p.budget || !p.reserve(chunk+keep, keep, c) {
+	if p.budget >= 0 && chunk > p.budget || !p.admits(c.topic, chunk, false) || !p.reserve(chunk+keep, keep, c) {
 		return nil
 	}
 	return &latchedFrame{link: l, size: frameBytes, chunk: chunk, keep: keep}

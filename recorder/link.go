@@ -69,6 +69,10 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		p.drop(topic, dropOversize, 1)
 		return nil
 	}
+	if !p.admits(topic, p.pool.weight(size), false) {
+		p.drop(topic, dropBufferFull, 1)
+		return nil
+	}
 	// Where links wait for room the whole claim is reserved: two half-read messages
 	// that wait for each other's memory would wait for ever. Where they drop, a
 	// false claim must not cost other topics anything: it counts as it arrives.
@@ -141,15 +145,12 @@ func (f *largeFrame) Room(n int) []byte {
 		return room
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.pool.count(f.chunk)
-	full := p.overflow == OverflowDrop && !p.pool.makeRoom(0)
-	if full {
+	if p.overflow == OverflowDrop && (!p.pool.makeRoom(0) || !p.fitsBeside(f.chunk.counted, 0)) {
 		p.drop(f.link.connection.topic, dropBufferFull, 1)
 		f.chunk.builder.AbortMessage()
-	}
-	p.mu.Unlock()
-	if full {
-		p.release(f.chunk)
+		p.pool.put(f.chunk)
 		return nil
 	}
 	return room
@@ -184,6 +185,7 @@ func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received tim
 	}
 	c.stored = p.parts.number + 1
 	chunk.born, chunk.until = received, received
+	chunk.holdings = append(chunk.holdings, holding{c.topic, p.pool.weight(chunk.builder.Cap())})
 	p.hand(chunk)
 	p.account(c.topic, 1, uint64(payload))
 	p.checkSize(received)

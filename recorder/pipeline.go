@@ -92,6 +92,9 @@ type chunk struct {
 	born    time.Time     // when its first message came
 	until   time.Time     // and its last
 	errand  *errand       // not a chunk, but something else for the writer to do
+
+	holdings []holding // what is in it of whom
+	charged  bool      // it waits for the disk
 }
 
 // connection is one publisher's header on one topic. Several links may come and
@@ -116,6 +119,7 @@ type topic struct {
 	bytes    uint64 // payload of what went into chunks
 	written  uint64 // of messages, those that are in a file
 	share
+	stake
 	publishers []*publisher
 	linked     int           // links that are open
 	last       time.Time     // when the last message came
@@ -240,6 +244,9 @@ func (p *pipeline) add(c *connection, run []byte, count int, stamp bagfmt.Time, 
 		case p.state != StateRecording: // since it waits for room
 			p.pass(c, count)
 			return
+		case !p.admits(c.topic, p.pool.weight(len(run)+count*recordOverhead), true):
+			p.drop(c.topic, dropBufferFull, uint64(count))
+			return
 		case p.open == nil && !p.waitForChunk(c.topic):
 			if !p.wants(c.topic) {
 				continue
@@ -252,6 +259,7 @@ func (p *pipeline) add(c *connection, run []byte, count int, stamp bagfmt.Time, 
 			p.born = received
 		}
 		p.open.builder.AppendRun(c.conn, stamp, run[:size], n)
+		p.open.share(c.topic, p.pool.weight(size+n*recordOverhead))
 		c.stored = p.parts.number + 1
 		p.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
@@ -349,6 +357,7 @@ func (p *pipeline) sealOpen() {
 // order of the queue is the order of the file.
 func (p *pipeline) hand(c *chunk) {
 	p.pool.count(c)
+	p.pool.charge(c)
 	c.part, c.cost = p.parts.number, chunkCost(&c.builder)
 	p.parts.flying += c.cost
 	if p.squeeze != nil {

@@ -3,6 +3,8 @@ package recorder
 const (
 	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
 	trusted  = 1 << 20  // how much of a publisher's claim is counted before it arrives
+
+	leastChunks = 4 // that the budget has room for: one to fill, one to write, one kept free, and some choice
 )
 
 // pool hands out chunk buffers and holds all of them, used or free, within one
@@ -16,6 +18,9 @@ type pool struct {
 	free   []*chunk
 	yield  func() bool // gives up memory that was only kept in case, and reports whether there was any
 	grown  int         // the largest buffer that an ordinary chunk came to
+
+	waiting int64 // bytes of messages that wait for the disk
+	waiters int   // topics that have some there
 }
 
 // usual returns what a chunk that is sealed at n bytes is likely to hold: its last
@@ -118,6 +123,7 @@ func (p *pool) grow(c *chunk, now int64) {
 // message, or pile up after a burst, are let go.
 func (p *pool) put(c *chunk) {
 	c.sealed, c.err = nil, nil
+	p.discharge(c)
 	p.held -= c.counted // what was claimed may not have come
 	c.counted = 0
 	p.count(c)

@@ -41,7 +41,7 @@ type Overflow int
 
 // The zero value drops: a robot's topics must go on whatever the disk does.
 const (
-	OverflowDrop  Overflow = iota // drop the newest messages and count them
+	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
 	OverflowBlock                 // stop reading the sockets until there is room
 )
 
@@ -65,7 +65,7 @@ type Options struct {
 
 	Compression bagfmt.Compression // empty means none
 	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
-	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least two chunks and one for each core are always had
+	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
@@ -156,7 +156,7 @@ func (o Options) withDefaults() (Options, error) {
 }
 
 // MemoryBytes returns the bound of all buffers together, negative for none:
-// BufferBytes, but enough for two chunks and one for each compressor.
+// BufferBytes, but enough for four chunks, and for two and one for each compressor.
 func (o Options) MemoryBytes() int64 {
 	switch {
 	case o.BufferBytes < 0:
@@ -168,9 +168,9 @@ func (o Options) MemoryBytes() int64 {
 	if chunk == 0 {
 		chunk = bagfmt.DefaultChunkBytes
 	}
-	least := 2 * chunk
+	least := leastChunks * chunk
 	if n := int64(workers(o.Compression)); n > 0 {
-		least = 2 * (2 + n) * chunk // each chunk and what it is compressed into
+		least = 2 * max(leastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
 }

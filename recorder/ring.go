@@ -119,6 +119,9 @@ func (p *pipeline) recycle(c ringChunk) {
 func (p *pipeline) keepInRing(c ringChunk) {
 	r := &p.snaps.ring
 	r.push(c)
+	if c.chunk != nil {
+		p.pool.discharge(c.chunk)
+	}
 	p.expire(c.until)
 	for r.bytes > r.most {
 		r.short = true
@@ -153,6 +156,18 @@ func (p *pipeline) yield() bool {
 		return false
 	}
 	return true
+}
+
+// yields returns how much memory the ring gives up when it is asked for. mu is held.
+func (s *snapshots) yields() int64 {
+	if s == nil {
+		return 0
+	}
+	n := s.ring.bytes
+	for _, m := range s.ring.spare {
+		n += int64(cap(m))
+	}
+	return n
 }
 
 func (p *pipeline) dropOldest() {

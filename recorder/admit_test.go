@@ -1,0 +1,314 @@
+package recorder
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// slowDisk is a file that takes as many bytes as the test gives it. The pipeline's lock
+// guards it.
+type slowDisk struct {
+	file
+	pipe    *pipeline
+	credit  int64
+	waiting bool // a write waits for credit
+}
+
+// newSlowDisk returns a pipeline that writes to one.
+func newSlowDisk(t testing.TB, o Options) *slowDisk {
+	d := new(slowDisk)
+	d.pipe = testPipeline(t, o, func(f file) file { d.file = f; return d })
+	return d
+}
+
+func (d *slowDisk) WriteAt(b []byte, off int64) (int, error) {
+	p := d.pipe
+	p.mu.Lock()
+	for d.credit < int64(len(b)) {
+		d.waiting = true
+		p.room.Broadcast()
+		p.room.Wait()
+	}
+	d.waiting = false
+	d.credit -= int64(len(b))
+	p.mu.Unlock()
+	return d.file.WriteAt(b, off)
+}
+
+// turn lets the disk take n bytes and waits until it has. A disk that had nothing to do
+// does not make up for it later.
+func (d *slowDisk) turn(n int64) {
+	p := d.pipe
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !d.waiting {
+		d.credit = 0
+	}
+	d.credit += n
+	d.waiting = false
+	p.room.Broadcast()
+	for !d.waiting && p.pool.waiting > 0 {
+		p.room.Wait()
+	}
+}
+
+// source is one publisher of a load.
+type source struct {
+	topic string
+	bytes int     // of each message
+	rate  float64 // bytes for each byte that the disk takes
+	from  int     // the first turn with any
+	most  uint32  // messages in all; zero means no limit
+
+	loses  bool    // some of its messages; otherwise none
+	shares float64 // with loses: about this part of what the disk takes; zero does not look
+
+	link *link
+	buf  []byte
+	due  float64 // messages
+	sent uint32
+	half uint64 // bytes taken in by the middle of the test
+}
+
+// send publishes one message as the link of a socket does.
+func (s *source) send(n uint32) {
+	if s.buf == nil {
+		s.buf = frame(0, 0, s.bytes)
+		noise := rand.New(rand.NewPCG(1, 2))
+		for i := 12; i < len(s.buf); i++ {
+			s.buf[i] = byte(noise.Uint32())
+		}
+	}
+	f := s.buf
+	binary.LittleEndian.PutUint32(f[8:], n)
+	if len(f) <= 128<<10 {
+		s.link.Frames(f, 1, time.Now())
+		return
+	}
+	offer(s.link, f)
+}
+
+// offer sends a large message, as far as it is taken.
+func offer(l *link, f []byte) {
+	large := l.Large(len(f))
+	if large == nil {
+		return
+	}
+	for rest := f; len(rest) > 0; {
+		room := large.Room(len(rest))
+		if room == nil {
+			return
+		}
+		rest = rest[copy(room, rest):]
+	}
+	large.Commit(time.Now())
+}
+
+// TestOverload plays loads that are too much for the disk, turn by turn.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	const mb, turns, perTurn = 1 << 20, 1500, 64 << 10
+	imu := source{topic: "/imu", bytes: 300, rate: 0.01}
+	for _, c := range []struct {
+		name        string
+		buffer      int64
+		compression bagfmt.Compression
+		load        []source
+	}{
+		{"camera and IMU", 16 * mb, "", []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"camera of small messages", 16 * mb, "", []source{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
+		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"smallest buffer", 1, "", []source{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
+		{"a slower camera", 24 * mb, "", []source{
+			{topic: "/a", bytes: 140_000, rate: 2, loses: true, shares: 0.4},
+			{topic: "/b", bytes: 140_000, rate: 6, loses: true, shares: 0.4},
+			{topic: "/slow", bytes: 140_000, rate: 0.2, shares: 0.2},
+			imu,
+		}},
+		{"small beside large messages", 16 * mb, "", []source{
+			{topic: "/a", bytes: mb, rate: 4, loses: true, shares: 0.5},
+			{topic: "/b", bytes: 20_000, rate: 4, loses: true, shares: 0.5},
+			imu,
+		}},
+		{"equals", 8 * mb, "", []source{
+			{topic: "/a", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
+			{topic: "/b", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
+			{topic: "/c", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
+			{topic: "/d", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
+		}},
+		{"a topic turns heavy", 16 * mb, "", []source{
+			{topic: "/a", bytes: mb, rate: 5, loses: true},
+			{topic: "/b", bytes: mb, rate: 5, from: turns / 2, loses: true},
+			imu,
+		}},
+		{"one large map", 64 * mb, "", []source{
+			{topic: "/camera", bytes: mb, rate: 5, loses: true},
+			{topic: "/map", bytes: 8 * mb, rate: 1, from: turns / 2, most: 1},
+			imu,
+		}},
+		{"nearly the whole buffer", 4 * mb, "", []source{{topic: "/map", bytes: 3_900_000, rate: 0.5}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newSlowDisk(t, Options{BufferBytes: c.buffer, Compression: c.compression, Sync: SyncNone})
+			p := d.pipe
+			for i := range c.load {
+				c.load[i].link = open(t, p, c.load[i].topic, "/p")
+			}
+			for turn := range turns {
+				if turn == turns/2 {
+					for i := range c.load {
+						c.load[i].half = c.load[i].link.connection.topic.bytes
+					}
+				}
+				play(c.load, turn, perTurn)
+				if turn%200 == 0 {
+					p.tick(time.Now().Add(time.Minute)) // the open chunk is old
+				}
+				d.turn(perTurn)
+			}
+			d.turn(math.MaxInt64 / 2)
+			if err := p.close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range c.load {
+				checkLoss(t, &s, turns/2*perTurn)
+			}
+		})
+	}
+}
+
+// play sends what is due in one turn, a message of each source after the other; who is
+// first changes.
+func play(load []source, turn, perTurn int) {
+	for i := range load {
+		if s := &load[i]; turn >= s.from {
+			s.due += s.rate * float64(perTurn) / float64(s.bytes)
+		}
+	}
+	for more := true; more; {
+		more = false
+		for i := range load {
+			s := &load[(i+turn)%len(load)]
+			if s.due < 1 || s.most > 0 && s.sent == s.most {
+				continue
+			}
+			more = true
+			s.due--
+			s.send(s.sent)
+			s.sent++
+		}
+	}
+}
+
+// checkLoss compares the account of a topic with what its source sent. In the second half
+// of the test the disk wrote written bytes.
+func checkLoss(t *testing.T, s *source, written float64) {
+	t.Helper()
+	topic := s.link.connection.topic
+	lost := topic.dropped[dropBufferFull]
+	if topic.messages+lost != uint64(s.sent) {
+		t.Errorf("%s: %d recorded and %d dropped of %d", s.topic, topic.messages, lost, s.sent)
+	}
+	if (lost > 0) != s.loses || topic.messages == 0 {
+		t.Errorf("%s: %d of %d lost", s.topic, lost, s.sent)
+	}
+	if share := float64(topic.bytes-s.half) / written; s.shares > 0 && (share < 0.8*s.shares || share > 1.3*s.shares) {
+		t.Errorf("%s: has %.2f of the disk, want about %.2f", s.topic, share, s.shares)
+	}
+}
+
+// FuzzOverload plays any sequence of small, large and cut-off messages, flushes and turns
+// of the disk: what was received is recorded or counted as dropped, no more memory is used
+// than was given, and all of it comes back.
+func FuzzOverload(f *testing.F) {
+	noise := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		script := make([]byte, 2000)
+		for i := range script {
+			script[i] = byte(noise.Uint32())
+		}
+		f.Add(byte(noise.Uint32()), script)
+	}
+	f.Fuzz(func(t *testing.T, setup byte, script []byte) {
+		const topics, chunkBytes = 4, 20_000
+		o := Options{ChunkBytes: chunkBytes, BufferBytes: int64(setup) * chunkBytes / 8, Sync: SyncNone}
+		if setup%4 == 0 {
+			o.Compression = bagfmt.CompressionLZ4
+		}
+		d := newSlowDisk(t, o)
+		p := d.pipe
+		var links [topics]*link
+		var sent [topics]uint64
+		for i := range links {
+			links[i] = open(t, p, "/"+string(rune('a'+i)), "/p")
+		}
+		for len(script) >= 2 {
+			op, l, size := script[0], int(script[0]>>6), int(script[1])
+			script = script[2:]
+			switch op % 8 {
+			case 0, 1, 2:
+				links[l].Frames(frame(0, 0, 20*size), 1, time.Now())
+				sent[l]++
+			case 3:
+				run := append(frame(0, 0, 10*size), frame(0, 0, 30*size)...)
+				links[l].Frames(run, 2, time.Now())
+				sent[l] += 2
+			case 4, 5:
+				offer(links[l], frame(0, 0, 500*size))
+				sent[l]++
+			case 6:
+				cutOff(links[l], 600*size, &sent[l])
+			case 7:
+				p.tick(time.Now().Add(time.Minute))
+				d.turn(int64(300 * size))
+			}
+			p.mu.Lock()
+			if over := p.pool.held - p.pool.budget; over > p.pool.weight(p.pool.grown) { // a chunk is counted as it grew when it is sealed
+				t.Fatalf("%d bytes more in use than given", over)
+			}
+			p.mu.Unlock()
+		}
+		d.turn(math.MaxInt64 / 2)
+		if err := p.close(); err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range links {
+			topic := l.connection.topic
+			got := topic.messages
+			for _, n := range topic.dropped {
+				got += n
+			}
+			if got != sent[i] || topic.waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.waiting)
+			}
+		}
+		if p.pool.waiting != 0 || p.pool.waiters != 0 || p.pool.held < p.pool.idle || p.open == nil && p.pool.held != p.pool.idle {
+			t.Errorf("at the end: %+v", p.pool)
+		}
+	})
+}
+
+// cutOff begins a large message whose link ends within it. One that is given up before
+// counts as sent and lost.
+func cutOff(l *link, size int, sent *uint64) {
+	large := l.Large(max(size, 100))
+	if large == nil {
+		*sent++
+		return
+	}
+	for left := size / 2; left > 0; {
+		room := large.Room(left)
+		if room == nil {
+			*sent++
+			return
+		}
+		left -= len(room)
+	}
+	large.Abort()
+}
