@@ -48,6 +48,11 @@ type pipeline struct {
 	ended    bool      // no further intake: the file has failed, or all links are closed
 	full     bool      // the one file has its size: what comes now nobody asked for
 
+	node     string // our name
+	report   Report
+	reported *link       // for the account; nil until it is written
+	newest   bagfmt.Time // of what is written
+
 	largeWaits int // links that wait for room for a large message
 
 	sealed  *fifo[*chunk] // to the writer, in file order
@@ -138,6 +143,8 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		flush:       o.FlushInterval,
 		limits:      o.limits(),
 		compression: o.Compression,
+		node:        o.Node.Name(),
+		report:      o.Report,
 		sealed:      newFIFO[*chunk](),
 		outputs:     outputs,
 		out:         out,
@@ -421,6 +428,7 @@ func (p *pipeline) close() error {
 	p.sealOpen()
 	p.endSnapshot()
 	p.ended = true
+	p.send(p.writeReport)
 	p.mu.Unlock()
 	p.room.Broadcast()
 	if p.squeeze != nil {

@@ -66,11 +66,16 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	if len(t.conns) == 0 && !t.since.IsZero() {
 		t.pickup = time.Since(t.since)
 	}
+	return p.connect(t, info), nil
+}
+
+// connect is openLink for whoever it may be. mu is held.
+func (p *pipeline) connect(t *topic, info tcpros.LinkInfo) *link {
 	header := bagfmt.ConnectionHeader(info.Header)
 	t.linked++
 	for _, c := range t.conns {
 		if slices.Equal(c.conn.Header, header) {
-			return p.newLink(c, info), nil
+			return p.newLink(c, info)
 		}
 	}
 	c := &connection{
@@ -83,7 +88,7 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	}
 	p.conns = append(p.conns, c)
 	t.conns = append(t.conns, c)
-	return p.newLink(c, info), nil
+	return p.newLink(c, info)
 }
 
 // newLink makes the sink of a link that opens. mu is held.

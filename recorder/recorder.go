@@ -101,6 +101,8 @@ type Options struct {
 	// (counted as dropped) and close the bag at once.
 	Hurry <-chan struct{}
 
+	Report Report // when the account of what was lost is written into the bag
+
 	Publish bool // tell the name of each file on begin_write as it begins
 
 	Control *Control // steers and watches the recording; nil for none

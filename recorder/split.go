@@ -207,6 +207,9 @@ func (p *pipeline) written(c *chunk) {
 	defer p.mu.Unlock()
 	n := int64(len(c.sealed.Record))
 	p.stored += n
+	if p.newest.Before(c.sealed.End) {
+		p.newest = c.sealed.End
+	}
 	for _, m := range c.sealed.Counts {
 		p.out.messages[m.Conn.ID] += uint64(m.Count)
 		p.conns[m.Conn.ID].topic.written += uint64(m.Count)

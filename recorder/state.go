@@ -147,6 +147,7 @@ func (p *pipeline) stop() (*errand, error) {
 	p.starting = nil
 	p.begun = time.Time{}
 	p.enter(StateStopped)
+	p.send(p.writeReport)
 	return p.send(p.endFile), nil
 }
 

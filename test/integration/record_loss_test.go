@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,20 @@ func TestMissedMessages(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, rec.out.String())
 		}
 	}
+	var status []struct {
+		Name    string
+		Level   int
+		Message string
+		Values  map[string]string
+	}
+	g.python(&status, "summary.py", "out.bag")
+	if len(status) != 2 || status[1].Name != "gorecord: /cloud" || status[1].Level != 1 || status[1].Values["missed from /burst"] != strconv.Itoa(missed) {
+		t.Errorf("the bag says %+v", status)
+	}
+	if info := g.run("rosbag", "info", "out.bag"); !strings.Contains(info, "/gorecord/summary") || !strings.Contains(info, fmt.Sprintf("messages:    %d\n", len(messages)+1)) {
+		t.Errorf("rosbag info:\n%s", info)
+	}
+	g.run("gobag", "check", "out.bag")
 }
 
 // TestLostLinks: a node that is killed and started again is told from one that ends

@@ -1,0 +1,153 @@
+package recorder
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Report says when the account of a recording is written at the end of its last bag,
+// as a latched diagnostic_msgs/DiagnosticArray on ReportTopic.
+type Report int
+
+// The zero value reports losses.
+const (
+	ReportOnLoss Report = iota
+	ReportAlways
+	ReportNever
+)
+
+// ReportTopic is where the account stands in the bag.
+const ReportTopic = "/gorecord/summary"
+
+// diagnostics is the account in the words of the graph: one status of the recording,
+// and one of each topic that has lost something.
+func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
+	whole := tcpros.DiagnosticStatus{
+		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
+		Values: []tcpros.DiagnosticValue{
+			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())), //nolint:gosec // a count
+		},
+	}
+	if losses := s.Losses(); losses != "" {
+		whole.Message = losses
+	}
+	d := &tcpros.DiagnosticArray{Stamp: at, Status: []tcpros.DiagnosticStatus{whole}}
+	for i := range s.Topics {
+		one := Summary{Topics: s.Topics[i : i+1]}
+		if losses := one.Losses(); losses != "" {
+			d.Status = append(d.Status, tcpros.DiagnosticStatus{
+				Name: "gorecord: " + s.Topics[i].Topic, Message: losses, Level: level(one.Dropped(), true), Values: s.Topics[i].losses(),
+			})
+		}
+	}
+	return d
+}
+
+// losses lists what is missing of one topic, and why.
+func (t *TopicSummary) losses() []tcpros.DiagnosticValue {
+	values := []tcpros.DiagnosticValue{number("messages", t.Messages)}
+	for _, cause := range slices.Sorted(maps.Keys(t.Dropped)) {
+		values = append(values, number("lost: "+cause, t.Dropped[cause]))
+	}
+	for _, p := range t.Publishers {
+		if p.Missed > 0 {
+			values = append(values, number("missed from "+p.CallerID, p.Missed))
+		}
+		if p.LinksLost > 0 {
+			values = append(values,
+				number("links_lost to "+p.CallerID, uint64(p.LinksLost)), //nolint:gosec // a count
+				tcpros.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
+		}
+	}
+	return values
+}
+
+func number(key string, n uint64) tcpros.DiagnosticValue {
+	return tcpros.DiagnosticValue{Key: key, Value: strconv.FormatUint(n, 10)}
+}
+
+// level tells what was lost here from what others lost.
+func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
+	switch {
+	case dropped > 0:
+		return tcpros.DiagnosticError
+	case lossy:
+		return tcpros.DiagnosticWarn
+	}
+	return tcpros.DiagnosticOK
+}
+
+// writeReport writes the account at the end of a file. It is an errand: all that was
+// queued is in the file, or counted as lost. A file that met a fault gets none: it needs
+// the room for its index.
+func (p *pipeline) writeReport(*errand) error {
+	if p.report == ReportNever || p.out == nil || p.err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	s := Summary{Topics: p.accounts(time.Now())}
+	if p.report == ReportOnLoss && s.Losses() == "" {
+		p.mu.Unlock()
+		return nil
+	}
+	at := p.newest // as the last message, so that the bag does not seem to be longer
+	if at.IsZero() {
+		at = bagfmt.TimeOf(time.Now())
+	}
+	if p.reported == nil {
+		p.reported = p.openOwn(ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition)
+	}
+	p.mu.Unlock()
+	frame := s.diagnostics(at.Std()).AppendFrame(nil)
+	if err := p.writeOwn(p.reported.connection, at, frame); err != nil {
+		p.log.Warn("the account of losses is not in the bag", zap.String("file", p.out.target), zap.Error(err))
+	}
+	return nil
+}
+
+// writeOwn writes one message as a chunk. The writer calls it.
+func (p *pipeline) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
+	z, err := bagfmt.NewCompressor(p.compression)
+	if err != nil {
+		return err
+	}
+	chunk := new(chunk)
+	chunk.builder.Reset(nil)
+	chunk.builder.AppendRun(c.conn, at, frame, 1)
+	if chunk.sealed, err = chunk.builder.Seal(z, nil); err != nil {
+		return err
+	}
+	if err := p.out.write(chunk.sealed); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	chunk.part = p.parts.number
+	p.account(c.topic, 1, uint64(len(frame)-4)) //nolint:gosec // a length
+	p.mu.Unlock()
+	p.written(chunk)
+	return nil
+}
+
+// openOwn makes a link on which the recorder itself speaks, latched. mu is held.
+func (p *pipeline) openOwn(name, typ, md5sum, definition string) *link {
+	t := &topic{name: name}
+	p.topics = append(p.topics, t)
+	return p.connect(t, tcpros.LinkInfo{
+		Topic: name, PublisherURI: p.node, Header: tcpros.Header{
+			{Key: "callerid", Value: p.node},
+			{Key: "latching", Value: "1"},
+			{Key: "md5sum", Value: md5sum},
+			{Key: "message_definition", Value: definition},
+			{Key: "topic", Value: name},
+			{Key: "type", Value: typ},
+		},
+	})
+}

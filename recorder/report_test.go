@@ -1,0 +1,94 @@
+package recorder
+
+import (
+	"bytes"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// reportIn returns the account that stands in a bag, and when the bag ends.
+func reportIn(t *testing.T, path string) (reports []*bagfmt.Message, end bagfmt.Time) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range r.All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end.Before(m.Time) {
+			end = m.Time
+		}
+		if m.Conn.Topic == ReportTopic {
+			kept := *m
+			reports = append(reports, &kept)
+		}
+	}
+	return reports, end
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		when  Report
+		lossy bool
+		want  int
+	}{
+		"on loss, none":   {ReportOnLoss, false, 0},
+		"on loss, some":   {ReportOnLoss, true, 1},
+		"always, none":    {ReportAlways, false, 1},
+		"never, but some": {ReportNever, true, 0},
+	}
+	for name, tc := range tests {
+		for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+			t.Run(name+" "+string(c), func(t *testing.T) {
+				t.Parallel()
+				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
+				l, err := p.openLink(p.addTopic("/t"), headerInfo("/t", "p"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := time.Now().Add(-time.Hour)
+				l.Frames(numbered(count(0, 10)...), 10, last)
+				if tc.lossy {
+					large(t, l, 10, 9<<20)
+					l.Frames(numbered(12), 1, last)
+				}
+				if err := p.close(); err != nil {
+					t.Fatal(err)
+				}
+				reports, end := reportIn(t, p.out.target)
+				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
+					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
+				}
+				s := Summary{Topics: p.accounts(time.Now())}
+				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {
+					t.Errorf("%d messages, want %d", s.Messages(), n)
+				}
+				for _, m := range reports {
+					if !m.Conn.Header.Latching() {
+						t.Error("not latching")
+					}
+					for _, text := range []string{"gorecord", "gorecord: /t", "lost: oversize", "missed from p", "1 messages were lost, 1 messages were published and never arrived"} {
+						if has := bytes.Contains(m.Data(), []byte(text)); has != (tc.lossy || text == "gorecord") {
+							t.Errorf("%q in the report: %v", text, has)
+						}
+					}
+				}
+			})
+		}
+	}
+}
