@@ -77,7 +77,7 @@ func (g *graph) checkReindexed(path, recorder string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	whole := wholeMessages(g.t, killed)
+	whole, _ := wholeMessages(g.t, killed)
 	stockCopy := filepath.Join(g.dir, "stock.bag")
 	if err := os.WriteFile(stockCopy, killed, 0o600); err != nil {
 		g.t.Fatal(err)
@@ -167,10 +167,10 @@ func numbers(t *testing.T, path string) []uint32 {
 
 // wholeMessages counts the messages that are wholly in what is left of a recording, in
 // the plainest way: uncompressed ones by their records, compressed ones by the index
-// data behind their chunks.
-func wholeMessages(t *testing.T, b []byte) int {
+// data behind their chunks. inChunks are those of chunks that are whole.
+func wholeMessages(t *testing.T, b []byte) (count, inChunks int) {
 	t.Helper()
-	count, packed := 0, false
+	packed, torn := false, false
 	for b = b[min(len(b), len("#ROSBAG V2.0\n")):]; len(b) >= 4; {
 		n := int(binary.LittleEndian.Uint32(b))
 		if len(b) < 8+n {
@@ -184,6 +184,7 @@ func wholeMessages(t *testing.T, b []byte) int {
 		size := int(binary.LittleEndian.Uint32(b[4+n:]))
 		if op == "\x05" {
 			compression, _ := head.Get("compression")
+			torn = size == 0 || len(b) < 8+n+size
 			if packed = compression != "none"; !packed || size == 0 {
 				b = b[8+n:] // its records follow
 				continue
@@ -195,11 +196,15 @@ func wholeMessages(t *testing.T, b []byte) int {
 		switch {
 		case op == "\x02":
 			count++
+			if !torn {
+				inChunks++
+			}
 		case op == "\x04" && packed:
 			c, _ := head.Get("count")
 			count += int(binary.LittleEndian.Uint32([]byte(c)))
+			inChunks = count
 		}
 		b = b[8+n+size:]
 	}
-	return count
+	return count, inChunks
 }
