@@ -41,9 +41,9 @@ type Record struct {
 	RepeatLatched   bool     `env:"GORECORD_REPEAT_LATCHED" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
 	NoRepeatLatched bool     `env:"GORECORD_NO_REPEAT_LATCHED" help:"Do not begin files with latched messages."`
 	MaxSplits       int      `placeholder:"N" env:"GORECORD_MAX_SPLITS" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
-	MaxBytes        Size     `placeholder:"SIZE" env:"GORECORD_MAX_BYTES" help:"With --split: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
-	MaxAge          Duration `placeholder:"TIME" env:"GORECORD_MAX_AGE" help:"With --split: delete files of this recording that were closed longer ago."`
-	KeepFree        Size     `placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split: delete the oldest closed files of this recording while less than this is free on the disk."`
+	MaxBytes        Size     `placeholder:"SIZE" env:"GORECORD_MAX_BYTES" help:"With --split or --stopped: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
+	MaxAge          Duration `placeholder:"TIME" env:"GORECORD_MAX_AGE" help:"With --split or --stopped: delete files of this recording that were closed longer ago."`
+	KeepFree        Size     `placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split or --stopped: delete the oldest closed files of this recording while less than this is free on the disk."`
 	MinSpace        Size     `short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
 
 	Snapshot       bool     `env:"GORECORD_SNAPSHOT" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, or the service ~snapshot. No message is in two such bags."`
@@ -70,6 +70,10 @@ type Record struct {
 	MaxRate map[string]float64 `placeholder:"TOPIC=HZ" mapsep:"none" env:"GORECORD_MAX_RATE" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
 	Every   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_EVERY" help:"Record only each Nth message of a topic."`
 	Count   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_COUNT" help:"Record only N messages of a topic."`
+
+	Paused  bool     `env:"GORECORD_PAUSED" help:"Begin paused: with a bag that gets nothing until the service ~resume is called. Latched messages that came before are recorded then."`
+	Stopped bool     `env:"GORECORD_STOPPED" help:"Begin without a bag: the service ~start begins one, ~stop ends it, as often as you like."`
+	Pin     Duration `default:"5m" placeholder:"TIME" env:"GORECORD_PIN" help:"The service ~pin protects the bags of the last so much time from being deleted by --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
 
 	TCPNoDelay bool `name:"tcpnodelay" env:"GORECORD_TCPNODELAY" stock:"" help:"Ask the publishers for TCP_NODELAY."`
 
@@ -104,8 +108,10 @@ func (r *Record) Validate() error {
 		return errors.New("Number of splits must be 0 or positive") //nolint:staticcheck // in line with stock's texts
 	case r.RepeatLatched && r.NoRepeatLatched:
 		return errors.New("--repeat-latched and --no-repeat-latched exclude each other")
-	case !r.Split.On && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
-		return errors.New("--max-bytes, --max-age and --keep-free delete closed files: they need --split")
+	case !r.Split.On && !r.Stopped && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
+		return errors.New("--max-bytes, --max-age and --keep-free delete closed files: they need --split or --stopped")
+	case r.Paused && r.Stopped:
+		return errors.New("--paused and --stopped exclude each other")
 	case r.Buffsize < 0:
 		return errors.New("Buffer size must be 0 or positive") //nolint:staticcheck // stock's text
 	case r.Buffsize > 1<<30:

@@ -428,14 +428,14 @@ func TestNextFileThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	shut.Close()
-	real := p.outputs.dir
+	dir := p.outputs.dir
 	p.outputs.dir = shut // the writer has nothing to do yet
 	l.Frames(frame(1, 0, 10), 1, time.Now())
 	if name, err := c.Split(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("split: %s, %v", name, err)
 	}
 	l.Frames(frame(1, 1, 10), 1, time.Now())
-	p.outputs.dir = real // nor now
+	p.outputs.dir = dir // nor now
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap"
@@ -50,7 +49,13 @@ func run(args []string) int {
 	}
 	o := options(&c, graph.Node, log, signals.Hurry)
 	limitMemory(o.MemoryBytes())
+	defer snapshotOnSignal(o.Control, log)()
+	server, err := serve(&c, &o)
+	if err != nil {
+		return program.Fail(name, program.ExitUsage, errors.Join(err, graph.Leave()))
+	}
 	sum, runErr := recorder.Run(ctx, o)
+	server.Close()
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}
@@ -90,6 +95,10 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		Recover:         c.Recover,
 		MinSpace:        int64(c.MinSpace),
 		MinSpaceText:    c.MinSpace.String(),
+
+		Control:  new(recorder.Control),
+		Begin:    begin(c),
+		Snapshot: snapshots(c),
 	}
 	if c.Split.MB > 0 {
 		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
@@ -112,15 +121,6 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 	}
 	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
 	return o
-}
-
-// limitMemory makes the garbage collector keep the process near the buffer's size:
-// buffers are reused, but those that are let go would otherwise linger.
-func limitMemory(buffers int64) {
-	const rest = 64 << 20 // for all but the buffers
-	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + rest)
-	}
 }
 
 // report prints the summary and returns the exit code.

@@ -107,6 +107,9 @@ func topicCell(t *recorder.TopicSummary) string {
 	if t.Skipped > 0 {
 		cell += fmt.Sprintf("  (%d more left out, as asked)", t.Skipped)
 	}
+	if t.Passed > 0 {
+		cell += fmt.Sprintf("  (%d more while paused or stopped)", t.Passed)
+	}
 	return cell
 }
 

@@ -39,6 +39,7 @@ var allowed = map[string][]string{
 	"internal/keys":     {},
 	"internal/program":  {"tcpros", "tcpros/master"},
 	"internal/rebag":    {"bagfmt"},
+	"internal/rosctl":   {"recorder", "tcpros"},
 	"internal/screen":   {"recorder", "player"},
 	"cmd/":              {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/"},
 	"test/":             {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+)
+
+// limitMemory makes the garbage collector keep the process near the buffer's size:
+// buffers are reused, but those that are let go would otherwise linger.
+func limitMemory(buffers int64) {
+	const rest = 64 << 20 // for all but the buffers
+	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(buffers + rest)
+	}
+}

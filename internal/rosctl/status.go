@@ -1,0 +1,173 @@
+package rosctl
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// statusEvery is how often the status is published while it stays what it is.
+const statusEvery = time.Second
+
+// tell publishes the status every second, and when the state or the file changes.
+func (s *Server) tell(ctx context.Context, to *tcpros.Source) {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	r := report{name: s.Node.Name()}
+	for {
+		changed := s.Control.Changed()
+		stats, err := s.Control.Stats()
+		to.Publish(r.status(stats, err))
+		select {
+		case <-tick.C:
+		case <-changed:
+		case <-ctx.Done():
+			stats, err := s.Control.Stats()
+			to.Publish(r.status(stats, err))
+			return
+		}
+	}
+}
+
+// report makes messages of accounts.
+type report struct {
+	name string
+	seq  uint32
+
+	base recorder.Stats // what rates are counted from
+	hz   []float64      // of each topic, over the second before
+}
+
+// status returns a frame with a diagnostic_msgs/DiagnosticArray: the recording, then
+// its topics. err is what keeps stats from being there.
+func (r *report) status(stats recorder.Stats, err error) []byte {
+	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: stats.Taken}
+	r.seq++
+	if err != nil {
+		d.Stamp = time.Now()
+		d.Status = []tcpros.DiagnosticStatus{{Level: tcpros.DiagnosticStale, Name: r.name + ": recording", Message: "not recording"}}
+		return d.AppendFrame(nil)
+	}
+	r.rate(&stats)
+	d.Status = append(d.Status, r.recording(&stats))
+	for i := range stats.Topics {
+		hz := 0.0
+		if i < len(r.hz) {
+			hz = r.hz[i]
+		}
+		d.Status = append(d.Status, r.topic(&stats, &stats.Topics[i], hz))
+	}
+	return d.AppendFrame(nil)
+}
+
+// rate counts messages a second since about a second ago. Topics come, but never go.
+func (r *report) rate(stats *recorder.Stats) {
+	passed := stats.Taken.Sub(r.base.Taken)
+	if passed < statusEvery*9/10 {
+		return
+	}
+	r.hz = r.hz[:0]
+	for i := range r.base.Topics {
+		r.hz = append(r.hz, float64(arrived(&stats.Topics[i])-arrived(&r.base.Topics[i]))/passed.Seconds())
+	}
+	r.base = *stats
+}
+
+// arrived is what the rate of a topic is made of: what its publishers send, whatever
+// becomes of it here.
+func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
+
+func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
+	message := s.State.String()
+	if s.File != "" {
+		message += ": " + s.File
+	}
+	d := tcpros.DiagnosticStatus{Name: r.name + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
+		{Key: "state", Value: s.State.String()},
+		{Key: "file", Value: s.File},
+		{Key: "part", Value: strconv.Itoa(s.Part)},
+		{Key: "file bytes", Value: strconv.FormatInt(s.FileBytes, 10)},
+		{Key: "bytes", Value: strconv.FormatInt(s.Bytes, 10)},
+		{Key: "seconds", Value: strconv.FormatFloat(s.Elapsed.Seconds(), 'f', 1, 64)},
+		{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
+		{Key: "buffer limit", Value: known(s.BufferMost, "none")},
+	}}
+	var dropped, missed uint64
+	for i := range s.Topics {
+		dropped += s.Topics[i].Dropped
+		missed += s.Topics[i].Missed
+	}
+	d.Values = append(d.Values,
+		tcpros.DiagnosticValue{Key: "disk free bytes", Value: known(s.DiskFree, "unknown")},
+		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: known(int64(s.TimeLeft/time.Second), "unknown")},
+		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
+		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
+	if dropped+missed > 0 {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += lost(dropped, missed)
+	}
+	if s.TimeLeft >= 0 && s.TimeLeft < soon {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))
+	}
+	return d
+}
+
+// soon is when a disk that fills up is worth a warning.
+const soon = 10 * time.Minute
+
+// lost tells of messages that are not recorded and should be.
+func lost(dropped, missed uint64) string {
+	text := ""
+	if dropped > 0 {
+		text = fmt.Sprintf("; %d dropped", dropped)
+	}
+	if missed > 0 {
+		text += fmt.Sprintf("; %d never arrived", missed)
+	}
+	return text
+}
+
+// known returns a count, or a word for a negative one.
+func known(n int64, otherwise string) string {
+	if n < 0 {
+		return otherwise
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (r *report) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
+	d := tcpros.DiagnosticStatus{
+		Name:    r.name + ": " + t.Topic,
+		Message: fmt.Sprintf("%.1f Hz, %s", hz, humanize.IBytes(t.Bytes)),
+		Values: []tcpros.DiagnosticValue{
+			{Key: "type", Value: t.Type},
+			{Key: "publishers", Value: strconv.Itoa(t.Publishers)},
+			{Key: "messages", Value: strconv.FormatUint(t.Messages, 10)},
+			{Key: "bytes", Value: strconv.FormatUint(t.Bytes, 10)},
+			{Key: "hz", Value: strconv.FormatFloat(hz, 'f', 1, 64)},
+			{Key: "dropped", Value: strconv.FormatUint(t.Dropped, 10)},
+			{Key: "missed", Value: strconv.FormatUint(t.Missed, 10)},
+			{Key: "links lost", Value: strconv.Itoa(t.LinksLost)},
+			{Key: "while paused or stopped", Value: strconv.FormatUint(t.Passed, 10)},
+		},
+	}
+	if !t.Last.IsZero() {
+		d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "seconds since the last", Value: strconv.FormatFloat(s.Taken.Sub(t.Last).Seconds(), 'f', 1, 64)})
+	}
+	switch {
+	case t.Dropped+t.Missed > 0:
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += lost(t.Dropped, t.Missed)
+	case t.Publishers == 0:
+		d.Level = tcpros.DiagnosticStale
+		d.Message = "no publisher"
+	}
+	return d
+}

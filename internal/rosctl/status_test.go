@@ -1,0 +1,101 @@
+package rosctl
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/rosmsg"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// shown is what ROS's tools see of a status.
+type shown struct {
+	Header struct{ Seq uint32 }
+	Status []struct {
+		Level         byte
+		Name, Message string
+		Values        []struct{ Key, Value string }
+	}
+}
+
+func (s *shown) value(status int, key string) string {
+	for _, v := range s.Status[status].Values {
+		if v.Key == key {
+			return v.Value
+		}
+	}
+	return "no " + key
+}
+
+func show(t *testing.T, frame []byte) *shown {
+	t.Helper()
+	typ, err := rosmsg.Parse(tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayDefinition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := typ.AppendJSON(nil, frame[4:], rosmsg.JSONOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(shown)
+	if err := json.Unmarshal(text, s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	r := report{name: "/rec"}
+	start := time.Now()
+	before := recorder.Stats{
+		Taken: start, File: "a.bag", DiskFree: -1, TimeLeft: -1, BufferMost: -1,
+		Topics: []recorder.TopicStats{{Topic: "/imu", Publishers: 1, Messages: 100}},
+	}
+	first := show(t, r.status(before, nil))
+	if got := first.value(0, "disk free bytes") + ", " + first.value(0, "buffer limit"); got != "unknown, none" {
+		t.Errorf("free, limit: %s", got)
+	}
+	now := recorder.Stats{
+		Taken: start.Add(2 * time.Second), State: recorder.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
+		Topics: []recorder.TopicStats{
+			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, Passed: 50, Bytes: 2048, Last: start.Add(time.Second)},
+			{Topic: "/odom", Messages: 7},
+		},
+	}
+	s := show(t, r.status(now, nil))
+	var got []string
+	for _, status := range s.Status {
+		got = append(got, string('0'+rune(status.Level))+" "+status.Name+" = "+status.Message)
+	}
+	want := []string{
+		"1 /rec: recording = paused: b.bag; 50 dropped; 3 never arrived; the disk will be full in 1m30s",
+		"1 /rec: /imu = 100.0 Hz, 2.0 KiB; 50 dropped; 3 never arrived",
+		"3 /rec: /odom = no publisher",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for key, want := range map[string]string{"state": "paused", "file": "b.bag", "part": "1", "disk free bytes": "5000", "dropped": "50", "missed": "3"} {
+		if got := s.value(0, key); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+	for key, want := range map[string]string{"messages": "200", "hz": "100.0", "while paused or stopped": "50", "seconds since the last": "1.0"} {
+		if got := s.value(1, key); got != want {
+			t.Errorf("/imu: %s: %s, want %s", key, got, want)
+		}
+	}
+	// A change soon after does not make a rate of next to nothing.
+	now.Taken = now.Taken.Add(10 * time.Millisecond)
+	if s := show(t, r.status(now, nil)); s.value(1, "hz") != "100.0" || s.Header.Seq != 2 {
+		t.Errorf("after a change: %s Hz, number %d", s.value(1, "hz"), s.Header.Seq)
+	}
+	if s := show(t, r.status(recorder.Stats{}, recorder.ErrNotRecording)); len(s.Status) != 1 || s.Status[0].Level != 3 || s.Status[0].Message != "not recording" {
+		t.Errorf("without a recording: %+v", s.Status)
+	}
+}
