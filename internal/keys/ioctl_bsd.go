@@ -8,3 +8,8 @@ const (
 	ioctlReadTermios  = unix.TIOCGETA
 	ioctlWriteTermios = unix.TIOCSETA
 )
+
+// raise sends a signal to this process.
+func raise(s unix.Signal) {
+	unix.Kill(unix.Getpid(), s) //nolint:errcheck,gosec // we may always signal ourselves
+}

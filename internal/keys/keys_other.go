@@ -11,3 +11,9 @@ import (
 
 // Watch returns at once.
 func Watch(context.Context, *os.File, func(key byte)) error { return nil }
+
+// Foreground says that the terminal is ours.
+func Foreground(*os.File) bool { return true }
+
+// Stops returns at once: programs are not stopped here.
+func Stops(context.Context, func(), func()) {}

@@ -1,0 +1,347 @@
+package screen_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// robot returns accounts of a recording of 12 topics that has gone on for d.
+func robot(d time.Duration) recorder.Stats {
+	start := time.Date(2026, 11, 21, 7, 13, 48, 0, time.UTC)
+	now := start.Add(d)
+	seconds := d.Seconds()
+	s := recorder.Stats{
+		Taken: now, Elapsed: d, File: "/bags/2026-11-21-07-13-48_2.bag", Part: 2, FileBytes: 300 << 20, Bytes: 3 << 30,
+		Buffered: 12 << 20, BufferMost: 256 << 20, DiskFree: 120 << 30, TimeLeft: 2*time.Hour + 40*time.Minute,
+	}
+	topic := func(name, kind string, publishers int, hz float64, bytes uint64) *recorder.TopicStats {
+		n := uint64(hz * seconds)
+		t := recorder.TopicStats{Topic: name, Type: kind, Publishers: publishers, Messages: n, Bytes: n * bytes}
+		if n > 0 {
+			t.Last = now
+		}
+		s.Topics = append(s.Topics, t)
+		return &s.Topics[len(s.Topics)-1]
+	}
+	topic("/camera/front/color/image_raw", "sensor_msgs/Image", 1, 30, 921600)
+	topic("/camera/front/camera_info", "sensor_msgs/CameraInfo", 1, 30, 400)
+	topic("/imu", "sensor_msgs/Imu", 1, 400, 320).Dropped = 17
+	topic("/flood", "std_msgs/Bool", 3, 250000, 1)
+	topic("/points", "sensor_msgs/PointCloud2", 1, 10, 2<<20)
+	topic("/tf", "tf2_msgs/TFMessage", 5, 120, 180)
+	topic("/odom", "nav_msgs/Odometry", 1, 50, 700)
+	topic("/map", "nav_msgs/OccupancyGrid", 1, 0, 0).Last = start.Add(-90 * time.Minute)
+	topic("/never", "", 0, 0, 0)
+	topic("/silent", "std_msgs/String", 1, 0, 0)
+	topic("/evil\x1b[2J\x1b]0;gone\a", "std_msgs/\u202eString", 1, 4, 10)
+	topic("/相机/图像/原始数据/很长的名字/很长的名字/很长的名字", "std_msgs/String", 1, 4, 10)
+	return s
+}
+
+// shown is a live screen on a fake terminal, in fake time.
+type shown struct {
+	term    *fakeTerminal
+	console *screen.Console
+	live    *screen.Live
+	begun   time.Time
+	begin   time.Duration // the age of the recording at first
+	change  func(*recorder.Stats)
+	closing chan struct{}
+}
+
+// show runs test with the live screen of robot. It must be called in a bubble.
+func show(t *testing.T, width, height int, test func(*shown)) {
+	t.Helper()
+	term := newTerminal(width, height)
+	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*recorder.Stats) {}, closing: make(chan struct{})}
+	is := func(name string) func(*recorder.Stats) string {
+		return func(*recorder.Stats) string { return name }
+	}
+	s.live = &screen.Live{
+		Console: s.console, Size: func() (int, int) { return term.width, term.height }, Closing: s.closing,
+		Stats: func() (recorder.Stats, error) {
+			st := robot(s.begin + time.Since(s.begun))
+			s.change(&st)
+			return st, nil
+		},
+		Keys: []screen.Key{
+			{Press: " p", Name: is("pause"), Do: func() { s.console.Write([]byte("pause pressed\n")) }},
+			{Press: "s", Name: is("split"), Do: func() { s.console.Write([]byte("split pressed\n")) }},
+			{Press: "n", Name: is("snapshot")},
+			{Press: "q", Name: is("quit")},
+		},
+		Split: true, FileBytes: 1 << 30, FileTime: 2 * time.Hour,
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.live.Run(ctx)
+	}()
+	defer s.console.Close()
+	defer func() {
+		cancel()
+		<-done
+	}()
+	test(s)
+	if len(term.odd) > 0 {
+		t.Errorf("the terminal got %q", term.odd)
+	}
+}
+
+// after lets time pass.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", path, d)
+	}
+}
+
+func TestLiveSizes(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}, {1, 1}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				show(t, size[0], size[1], func(s *shown) {
+					after(10 * time.Second)
+					golden(t, fmt.Sprintf("live_%dx%d", size[0], size[1]), s.term.all())
+				})
+			})
+		})
+	}
+}
+
+func TestLiveStates(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*shown){
+		"begin":   func(s *shown) { s.begin = 0; s.change = func(st *recorder.Stats) { st.Topics = nil } },
+		"paused":  func(s *shown) { s.change = func(st *recorder.Stats) { st.State = recorder.StatePaused } },
+		"stopped": func(s *shown) { s.change = func(st *recorder.Stats) { st.State, st.File = recorder.StateStopped, "" } },
+		"closing": func(s *shown) { close(s.closing) },
+		"help":    func(s *shown) { s.live.Press('?') },
+	}
+	for name, set := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				show(t, 80, 24, func(s *shown) {
+					set(s)
+					after(10 * time.Second)
+					golden(t, "live_"+name, s.term.all())
+				})
+			})
+		})
+	}
+}
+
+func TestLiveColors(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		show(t, 80, 24, func(s *shown) {
+			fixed := robot(time.Hour)
+			s.change = func(st *recorder.Stats) { *st = fixed }
+			after(time.Second)
+			without := s.term.all()
+			s.live.Color = true
+			after(time.Second)
+			if d := cmp.Diff(without, s.term.all()); d != "" {
+				t.Errorf("colors take room (-without +with):\n%s", d)
+			}
+			for _, want := range []string{"\x1b[31m17 lost\x1b[m", "\x1b[31m      17\x1b[m", "\x1b[2m  /never\x1b[m", "\x1b[1mRECORDING\x1b[m"} {
+				if !strings.Contains(s.term.last, want) {
+					t.Errorf("no %q in %q", want, s.term.last)
+				}
+			}
+		})
+	})
+}
+
+// Lines of the log stand above the frame in their order, whole, and nothing of a frame
+// stays among them.
+func TestLiveLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		term := ""
+		show(t, 60, 16, func(s *shown) {
+			for i := range 40 {
+				fmt.Fprintf(s.console, "line %d\n", i)
+				if i%3 == 0 {
+					after(100 * time.Millisecond)
+				}
+				if i == 20 {
+					fmt.Fprintf(s.console, "a long line: %s\n", strings.Repeat("0123456789", 12))
+					s.console.Write([]byte("no newline"))
+				}
+			}
+			s.live.Press('s')
+			s.live.Press('x')
+			after(time.Second)
+			golden(t, "live_log", s.term.all())
+			defer func() { term = s.term.all() }()
+			s.live.Hide(time.Second)
+			after(time.Second)
+			s.console.Write([]byte("hidden\n"))
+			after(time.Second)
+			if got := s.term.all(); !strings.HasSuffix(got, "split pressed\nhidden\n") {
+				t.Errorf("hidden:\n%s", got)
+			}
+			s.live.Show()
+			after(0)
+			if got := s.term.all(); !strings.Contains(got, "hidden\nRECORDING") {
+				t.Errorf("shown again:\n%s", got)
+			}
+		})
+		if !strings.Contains(term, "hidden\nRECORDING") {
+			t.Errorf("the screen was:\n%s", term)
+		}
+	})
+}
+
+// A recording that has ended leaves the log and nothing else.
+func TestLiveEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var term *fakeTerminal
+		show(t, 60, 16, func(s *shown) {
+			term = s.term
+			s.console.Write([]byte("first\n"))
+			after(time.Second)
+			s.console.Write([]byte("last\x7f\u009b2J\xff\n"))
+		})
+		if d := cmp.Diff("first\nlast\\x7f\\u009b2J\ufffd\n", term.all()); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if term.row != 2 || term.column != 0 {
+			t.Errorf("the cursor is at %d, %d", term.row, term.column)
+		}
+	})
+}
+
+// A screen where nothing changes is not written, and one of another size is drawn
+// anew.
+func TestLiveIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		show(t, 60, 16, func(s *shown) {
+			fixed := robot(time.Hour)
+			s.change = func(st *recorder.Stats) { *st = fixed }
+			after(10 * time.Second)
+			before := s.term.writes
+			after(10 * time.Second)
+			if n := s.term.writes - before; n != 0 {
+				t.Errorf("%d writes of the same", n)
+			}
+			s.live.Size = func() (int, int) { return 40, 10 }
+			after(time.Second)
+			for line := range strings.Lines(s.term.all()) {
+				if len(line) > 40 {
+					t.Errorf("too wide after the change of size: %q", line)
+				}
+			}
+		})
+	})
+}
+
+// A terminal that takes nothing holds up nobody, not even the end. When it goes on it
+// is told how much it has missed.
+func TestConsoleBlocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, w := io.Pipe()
+		c := screen.NewConsole(w, true)
+		begun := time.Now()
+		const lines = 20000
+		for i := range lines {
+			fmt.Fprintf(c, "line %019d\n", i) // 25 bytes
+		}
+		c.Draw([]string{"frame"})
+		if c.Hide(100*time.Millisecond) || time.Since(begun) != 100*time.Millisecond {
+			t.Error("a frame was hidden on a terminal that takes nothing")
+		}
+		c.Close()
+		if d := time.Since(begun); d > 3*time.Second {
+			t.Errorf("the end has taken %v", d)
+		}
+		got, read := bytes.Buffer{}, make(chan struct{})
+		go func() {
+			defer close(read)
+			got.ReadFrom(r)
+		}()
+		after(time.Second)
+		w.Close()
+		<-read
+		kept, left := strings.Count(got.String(), "line 0"), 0
+		if i := strings.LastIndex(got.String(), "("); i > 0 {
+			fmt.Sscanf(got.String()[i:], "(%d lines left out", &left)
+		}
+		if kept+left != lines || left == 0 || kept < 10000 {
+			t.Errorf("%d lines, %d left out, of %d", kept, left, lines)
+		}
+	})
+}
+
+// Where there is no terminal the lines come out as they went in.
+func TestConsolePlain(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	c := screen.NewConsole(&got, false)
+	want := "one\n\x1b[31mtwo\x1b[m \u009b\xff\nthree\n"
+	c.Write([]byte("one\n\x1b[31mtwo\x1b[m \u009b\xff\n"))
+	c.Write([]byte("three\n"))
+	c.Close()
+	if d := cmp.Diff(want, got.String()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// 500 topics cost little: four frames a second.
+func BenchmarkLive500(b *testing.B) {
+	s := robot(time.Hour)
+	for i := range 488 {
+		t := s.Topics[i%12]
+		t.Topic = fmt.Sprintf("/robot%d/%s", i, strings.Trim(t.Topic, "/"))
+		s.Topics = append(s.Topics, t)
+	}
+	c := screen.NewConsole(io.Discard, true)
+	defer c.Close()
+	l := &screen.Live{Console: c, Size: func() (int, int) { return 200, 50 }, Stats: func() (recorder.Stats, error) {
+		s.Taken = s.Taken.Add(250 * time.Millisecond)
+		return s, nil
+	}}
+	b.ReportAllocs()
+	for b.Loop() {
+		l.Show() // draws
+	}
+}

@@ -1,0 +1,149 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rivo/uniseg"
+)
+
+// width is how many columns of a terminal s takes.
+func width(s string) int { return uniseg.StringWidth(s) }
+
+// head returns the longest start of s that is at most w columns wide.
+func head(s string, w int) string {
+	for rest, state := s, -1; rest != ""; {
+		at := len(s) - len(rest)
+		var wide int
+		_, rest, wide, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if w -= wide; w < 0 {
+			return s[:at]
+		}
+	}
+	return s
+}
+
+// tail returns the longest end of s that is at most w columns wide.
+func tail(s string, w int) string {
+	for width(s) > w {
+		_, s, _, _ = uniseg.FirstGraphemeClusterInString(s, -1)
+	}
+	return s
+}
+
+// clip makes s at most w columns wide. It leaves out the middle: names of ROS differ
+// at the start or at the end.
+func clip(s string, w int) string {
+	const gap = ".."
+	switch {
+	case w <= 0:
+		return ""
+	case width(s) <= w:
+		return s
+	case w <= 2*len(gap):
+		return tail(s, w)
+	}
+	first := head(s, (w-len(gap))/3)
+	return first + gap + tail(s, w-len(gap)-width(first))
+}
+
+// right returns s in w columns, at their right side.
+func right(s string, w int) string {
+	return strings.Repeat(" ", max(0, w-width(s))) + s
+}
+
+// style is how a text stands out, as the parameter of an SGR control sequence.
+type style string
+
+// What all terminals with colors have.
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	red    style = "31"
+	yellow style = "33"
+)
+
+// pen writes text in colors, if it has any.
+type pen bool
+
+func (colors pen) write(s string, as style) string {
+	if !bool(colors) || as == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(as) + "m" + s + "\x1b[m"
+}
+
+// part is one piece of a line.
+type part struct {
+	text string
+	as   style
+}
+
+// flow puts parts into at most so many lines, w columns wide. Parts without text, and
+// those that find no room, are left out; not the first, which is clipped.
+func (colors pen) flow(parts []part, w, lines int) []string {
+	const gap = "   "
+	var all []string
+	used := w // of the last line
+	for _, p := range parts {
+		n := width(p.text)
+		switch {
+		case p.text == "":
+		case used+len(gap)+n <= w:
+			all[len(all)-1] += gap + colors.write(p.text, p.as)
+			used += len(gap) + n
+		case len(all) < lines && (n <= w || len(all) == 0):
+			text := clip(p.text, w)
+			all = append(all, colors.write(text, p.as))
+			used = width(text)
+		}
+	}
+	return all
+}
+
+// short writes a number that is not negative in at most five columns.
+func short(x float64) string {
+	switch {
+	case x > 0 && x < 0.0995:
+		return fmt.Sprintf("%.3f", x)
+	case x < 9.995:
+		return fmt.Sprintf("%.2f", x)
+	case x < 99.95:
+		return fmt.Sprintf("%.1f", x)
+	case x < 99999.5:
+		return fmt.Sprintf("%.0f", x)
+	case x < 999.5e3:
+		return fmt.Sprintf("%.0fk", x/1e3)
+	case x < 99.95e6:
+		return fmt.Sprintf("%.1fM", x/1e6)
+	case x < 999.5e6:
+		return fmt.Sprintf("%.0fM", x/1e6)
+	}
+	return fmt.Sprintf("%.3gG", x/1e9)
+}
+
+// clock writes a duration as a clock does: 3:21, 1:02:03.
+func clock(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// about writes a duration by its largest unit.
+func about(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "<1 s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
