@@ -27,11 +27,11 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(os.Stderr, name, program.ExitUsage, err)
 	}
 	var c config.Play
 	if err := config.Parse(name, config.PlayHelp, program.Version(), args, &c, config.PlayMultitoken...); err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(os.Stderr, name, program.ExitUsage, err)
 	}
 	log := program.NewLog(false)
 	ctx, signals := program.Catch(context.Background())
@@ -40,7 +40,7 @@ func run(args []string) int {
 	bags, err := open(ctx, c.AllBags())
 	defer closeAll(bags)
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(os.Stderr, name, program.ExitUsage, err)
 	}
 	graph, err := program.Join(ctx, tcpros.NodeOptions{
 		BaseName:   "play",
@@ -50,7 +50,7 @@ func run(args []string) int {
 		OnShutdown: func(string, string) { signals.End() }, // the node logs it
 	}, string(c.EmbeddedMaster))
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(os.Stderr, name, program.ExitUsage, err)
 	}
 	sum, runErr := play(ctx, &c, bags, graph.Node, log)
 	if err := graph.Leave(); err != nil {
@@ -137,13 +137,13 @@ func report(c *config.Play, sum *player.Summary, err error) int {
 		fmt.Fprintln(os.Stderr, "No messages to play on specified topics.  Exiting.") // stock's text
 		return program.ExitOK
 	case err != nil:
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(os.Stderr, name, program.ExitUsage, err)
 	}
 	if !c.Quiet {
 		fmt.Print(screen.PlaySummary(sum))
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
-		return program.Fail(name, program.ExitLoss, errors.New("messages were lost or the bags are damaged: "+screen.PlayLosses(sum)))
+		return program.Fail(os.Stderr, name, program.ExitLoss, errors.New("messages were lost or the bags are damaged: "+screen.PlayLosses(sum)))
 	}
 	return program.ExitOK
 }

@@ -23,15 +23,17 @@ const name = "gorecord"
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
+	defer console.Close()
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	var c config.Record
 	if err := config.Parse(name, config.RecordHelp, program.Version(), args, &c); err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(console, name, program.ExitUsage, err)
 	}
-	log := program.NewLog(c.Quiet)
+	log := program.NewLogTo(console, program.Colors(os.Stderr), c.Quiet)
 	ctx, signals := program.Catch(context.Background())
 	defer signals.Close()
 	graph, err := program.Join(ctx, tcpros.NodeOptions{
@@ -45,21 +47,24 @@ func run(args []string) int {
 		},
 	}, string(c.EmbeddedMaster))
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	o := options(&c, graph.Node, log, signals.Hurry)
 	limitMemory(o.MemoryBytes())
 	defer snapshotOnSignal(o.Control, log)()
 	server, err := serve(&c, &o)
 	if err != nil {
-		return program.Fail(name, program.ExitUsage, errors.Join(err, graph.Leave()))
+		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
 	}
+	hide := show(ctx, &c, &o, console, signals)
+	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
+	hide()
 	server.Close()
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}
-	return report(&c, &sum, runErr)
+	return report(console, &c, &sum, runErr)
 }
 
 // options translates the command line.
@@ -72,6 +77,9 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 	o := recorder.Options{
 		Node: node,
 		Log:  log,
+
+		Control: new(recorder.Control),
+		Begin:   begin(c),
 		Select: recorder.Selection{
 			Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Types: c.Type, Nodes: c.Node, NodePublications: c.NodePublications,
 		},
@@ -95,10 +103,8 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		Recover:         c.Recover,
 		MinSpace:        int64(c.MinSpace),
 		MinSpaceText:    c.MinSpace.String(),
-
-		Control:  new(recorder.Control),
-		Begin:    begin(c),
-		Snapshot: snapshots(c),
+		Snapshot:        snapshots(c),
+		Report:          reports[c.Summary],
 	}
 	if c.Split.MB > 0 {
 		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
@@ -124,21 +130,21 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 }
 
 // report prints the summary and returns the exit code.
-func report(c *config.Record, sum *recorder.Summary, err error) int {
-	if !c.Quiet && sum.File != "" {
-		fmt.Print(screen.RecordSummary(sum))
+func report(console *screen.Console, c *config.Record, sum *recorder.Summary, err error) int {
+	if !c.Quiet && sum.Duration > 0 {
+		printTable(console, screen.RecordSummary(sum))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
-		return program.Fail(name, program.ExitInternal, err)
-	case err != nil && sum.File == "":
-		return program.Fail(name, program.ExitUsage, err)
+		return program.Fail(console, name, program.ExitInternal, err)
+	case err != nil && sum.Duration == 0:
+		return program.Fail(console, name, program.ExitUsage, err)
 	case err != nil:
-		return program.Fail(name, program.ExitLoss, err)
-	case sum.Dropped() > 0:
-		return program.Fail(name, program.ExitLoss, fmt.Errorf("%d messages were lost; see the summary", sum.Dropped()))
+		return program.Fail(console, name, program.ExitLoss, err)
+	case sum.Losses() != "":
+		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
 	case c.Require && len(sum.Missing) > 0:
-		return program.Fail(name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
+		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
 	}
 	return program.ExitOK
 }

@@ -6,9 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,13 +33,19 @@ const (
 // goodbye is the most that leaving the ROS graph may take.
 const goodbye = time.Second
 
-// NewLog returns a log that writes one line per event to standard error, in color
-// on a terminal. quiet leaves out all below warnings.
+// NewLog returns a log that writes one line per event to standard error. quiet leaves
+// out all below warnings.
 func NewLog(quiet bool) *zap.Logger {
+	return NewLogTo(zapcore.Lock(os.Stderr), Colors(os.Stderr), quiet)
+}
+
+// NewLogTo is NewLog for another destination: one for which several goroutines may
+// write at once.
+func NewLogTo(w io.Writer, colors, quiet bool) *zap.Logger {
 	enc := zap.NewDevelopmentEncoderConfig()
 	enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
 	enc.EncodeLevel = zapcore.CapitalLevelEncoder
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if colors {
 		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
 	}
 	enc.ConsoleSeparator = " "
@@ -45,8 +53,18 @@ func NewLog(quiet bool) *zap.Logger {
 	if quiet {
 		level = zap.WarnLevel
 	}
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(os.Stderr), level))
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(w), level))
 }
+
+// Terminal reports whether f is a terminal that knows control sequences.
+func Terminal(f *os.File) bool {
+	kind := os.Getenv("TERM")
+	return kind != "" && kind != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// Colors reports whether f is a terminal with colors, and they are wanted (see
+// https://no-color.org).
+func Colors(f *os.File) bool { return Terminal(f) && os.Getenv("NO_COLOR") == "" }
 
 // Version returns what --version prints: the module's version and its commit.
 func Version() string {
@@ -73,6 +91,7 @@ type Signals struct {
 	stop   context.CancelFunc
 	events chan os.Signal
 	done   chan struct{}
+	tidy   atomic.Pointer[func()]
 }
 
 // Catch turns SIGINT, SIGTERM and SIGHUP into an end of the returned context: the
@@ -98,12 +117,19 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 			case 2:
 				close(hurry)
 			default:
+				if tidy := s.tidy.Load(); tidy != nil {
+					(*tidy)()
+				}
 				os.Exit(ExitInternal) //nolint:forbidigo // the user has asked three times
 			}
 		}
 	}()
 	return ctx, s
 }
+
+// BeforeExit sets what the third signal does before it ends the process, such as
+// giving the terminal back. It must come to an end whatever hangs.
+func (s *Signals) BeforeExit(tidy func()) { s.tidy.Store(&tidy) }
 
 // End ends the context as the first signal does.
 func (s *Signals) End() { s.stop() }
@@ -157,8 +183,8 @@ func (g *Graph) closeMaster() error {
 	return g.master.Close()
 }
 
-// Fail prints one line about err and returns the exit code for it.
-func Fail(name string, code int, err error) int {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+// Fail writes one line about err and returns the exit code for it.
+func Fail(w io.Writer, name string, code int, err error) int {
+	fmt.Fprintf(w, "%s: %v\n", name, err) //nolint:errcheck // there is no better place to say so
 	return code
 }
