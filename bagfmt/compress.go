@@ -59,57 +59,35 @@ func compressionNamed(name []byte) Compression {
 type Compressor struct {
 	kind Compression
 	lz4  *lz4Table
-	bz2  *bzip2.Writer
+	bz2  *bz2Packer
 }
 
 // NewCompressor returns a Compressor for c.
 func NewCompressor(c Compression) (*Compressor, error) {
 	z := &Compressor{kind: c}
-	var err error
 	switch c {
 	case CompressionNone:
 	case CompressionLZ4:
 		z.lz4 = new(lz4Table)
 	case CompressionBZ2:
-		// One stream per chunk: C++ stops at the end of the first one.
-		z.bz2, err = bzip2.NewWriter(io.Discard, &bzip2.WriterConfig{Level: bz2Level})
+		z.bz2 = new(bz2Packer)
 	default:
-		_, err = ParseCompression(string(c))
-	}
-	if err != nil {
+		_, err := ParseCompression(string(c))
 		return nil, err
 	}
 	return z, nil
 }
 
-// sliceWriter appends to a slice.
-type sliceWriter []byte
-
-func (w *sliceWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
-}
-
 // appendTo adds the packed src to dst.
-func (z *Compressor) appendTo(dst, src []byte) ([]byte, error) {
+func (z *Compressor) appendTo(dst, src []byte) []byte {
 	switch z.kind {
 	case CompressionLZ4:
-		return appendLZ4(dst, src, z.lz4), nil
-	case CompressionNone:
-		return append(dst, src...), nil
+		return appendLZ4(dst, src, z.lz4)
 	case CompressionBZ2:
+		return z.bz2.appendTo(dst, src) // one stream: C++ stops at the end of the first one
+	case CompressionNone:
 	}
-	out := (*sliceWriter)(&dst)
-	if err := z.bz2.Reset(out); err != nil {
-		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
-	}
-	if _, err := z.bz2.Write(src); err != nil {
-		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
-	}
-	if err := z.bz2.Close(); err != nil {
-		return nil, fmt.Errorf("bagfmt: bz2: %w", err)
-	}
-	return dst, nil
+	return append(dst, src...)
 }
 
 // decompressor unpacks chunks one after the other.

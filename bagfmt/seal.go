@@ -50,11 +50,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 	if z != nil && z.kind != CompressionNone {
 		c.Compression = z.kind
 		headroom = chunkHeaderBytes(z.kind)
-		out = slices.Grow(buf[:0], headroom)[:headroom]
-		var err error
-		if out, err = z.appendTo(out, data); err != nil {
-			return nil, err
-		}
+		out = z.appendTo(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
 		if c.StoredBytes > hardMaxChunkBytes {
 			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: hardMaxChunkBytes}
