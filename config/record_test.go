@@ -33,6 +33,7 @@ func TestRecord(t *testing.T) {
 		{"-a --min-space lots", "want a number of bytes"},
 		{"-a --min-space 99999999999G", "too large"},
 		{"-a --max-age 1h", "they need --split"},
+		{"-a --paused --stopped", "exclude each other"},
 		{"-a --max-splits -1", "Number of splits"},
 		{"", "No topics specified"},
 		{"-a -l 3", "Specifying a count is not valid with automatic topic subscription."},
@@ -80,6 +81,19 @@ func TestOldSplit(t *testing.T) {
 		}
 		if !r.Split.On || r.SizeBytes() != 7<<20 || len(r.Topics) != 1 || r.Topics[0] != "/t" {
 			t.Errorf("%q: split %+v, size %d, topics %q", in, r.Split, r.SizeBytes(), r.Topics)
+		}
+	}
+}
+
+// TestSplitValue: digits are a size also where they look like a switch.
+func TestSplitValue(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]config.Split{
+		"--split": {On: true}, "--split=1": {On: true, MB: 1}, "--split=0": {On: true}, "--split=true": {On: true}, "--split=false": {},
+	} {
+		var r config.Record
+		if err := config.Parse("gorecord", config.RecordHelp, "test", []string{in, "-a"}, &r); err != nil || r.Split != want {
+			t.Errorf("%s: %+v, %v; want %+v", in, r.Split, err, want)
 		}
 	}
 }

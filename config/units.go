@@ -144,12 +144,12 @@ func (s *Split) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	text := fmt.Sprint(ctx.Scan.Pop().Value)
-	if on, err := strconv.ParseBool(text); err == nil { // from the environment
-		s.On = on
+	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before ParseBool, which takes 0 and 1
+		s.MB = n
 		return nil
 	}
-	if n, err := strconv.ParseInt(text, 10, 40); err == nil {
-		s.MB = n
+	if on, err := strconv.ParseBool(text); err == nil { // from the environment
+		s.On = on
 		return nil
 	}
 	return fmt.Errorf("%q: want a number of MB", text)
