@@ -54,6 +54,7 @@ type Record struct {
 
 	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" stock:"" help:"Compress with bz2: smallest, slow."`
 	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" stock:"" help:"Compress with lz4: fast, the one for robots."`
+	Adaptive  bool `env:"GORECORD_ADAPTIVE" help:"With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later."`
 	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
 	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" stock:"" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
 
@@ -122,6 +123,8 @@ func (r *Record) Validate() error {
 		return errors.New("Chunk size must be at most 1048576 KB (1 GiB)") //nolint:staticcheck // in line with the two above
 	case r.BZ2 && r.LZ4:
 		return errors.New("Can only use one type of compression") //nolint:staticcheck // stock's text
+	case r.Adaptive && !r.BZ2 && !r.LZ4:
+		return errors.New("--adaptive steps down from --bz2 or --lz4: give one of them")
 	case len(r.Topics) == 0 && !r.All && len(r.Type)+len(r.Node)+len(r.NodePublications)+len(r.Exclude) == 0:
 		return errors.New("No topics specified. Name topics, or use -a for all") //nolint:staticcheck // stock's text
 	case r.Limit != 0 && len(r.Topics) == 0:

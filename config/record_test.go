@@ -17,6 +17,8 @@ func TestRecord(t *testing.T) {
 		{"--node /n", ""},
 		{"-a --split-at 10m --max-bytes 5G --name-template x_%Y_{split}", ""},
 		{"-a --max-rate /image=10 --max-rate /b=2.5 --every /c=3 --count /d=9", ""},
+		{"-a --lz4 --adaptive", ""},
+		{"-a --adaptive", "give one of them"},
 		{"-a --max-rate /image=0", "positive"},
 		{"-a --every /image=x", "--every"},
 		{"-a --split-at 0.1", "at least 1s"},

@@ -40,7 +40,7 @@ func (p *pipeline) admits(t *topic, n int64, shared bool) bool {
 	if p.overflow != OverflowDrop || p.pool.budget < 0 {
 		return true
 	}
-	after := t.stake.waiting + n
+	after := t.waiting + n
 	if shared && after*int64(p.pool.waiters)*lightShare <= p.pool.waiting {
 		return true
 	}
@@ -68,6 +68,35 @@ func (p *pipeline) spare() int64 {
 // too small for what is usual is not kept free for nothing.
 func (p *pipeline) sharedChunk() int64 {
 	return min(p.pool.weight(p.pool.usual(p.chunkBytes)), p.pool.budget/leastChunks)
+}
+
+// waitForChunk gets a buffer for the open chunk. false means that there is no room,
+// or that the waiting for some is over.
+func (p *pipeline) waitForChunk(t *topic) bool {
+	for p.open == nil && p.wants(t) { // another link may open one while we wait
+		if p.largeWaits == 0 && p.openChunk() {
+			return true
+		}
+		if p.overflow == OverflowDrop {
+			return false
+		}
+		p.room.Wait()
+	}
+	return p.open != nil && p.wants(t)
+}
+
+// openChunk makes sure of an open chunk if there is room for one. mu is held.
+func (p *pipeline) openChunk() bool {
+	if p.open == nil {
+		size := p.pool.usual(p.chunkBytes)
+		c := p.pool.get(size, size)
+		if c == nil {
+			return false
+		}
+		c.builder.Reset(p.records)
+		p.open, p.fill = c, p.fillTo()
+	}
+	return true
 }
 
 // share notes that n bytes in c are of t, which shares it with other topics.

@@ -35,6 +35,7 @@ type pipeline struct {
 	open     *chunk    // nil until the next message
 	born     time.Time // when open got its first message
 	pool     pool
+	ladder   ladder
 	fill     int                 // seal open when it is longer than this
 	records  *bagfmt.ConnRecords // of the file that the intake fills
 	parts    parts
@@ -143,6 +144,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		flush:       o.FlushInterval,
 		limits:      o.limits(),
 		compression: o.Compression,
+		ladder:      newLadder(&o),
 		node:        o.Node.Name(),
 		report:      o.Report,
 		sealed:      newFIFO[*chunk](),
@@ -300,35 +302,6 @@ func (p *pipeline) fit(t *topic, run []byte, count int) (n, size int) {
 	return n, size
 }
 
-// waitForChunk gets a buffer for the open chunk. false means that there is no room,
-// or that the waiting for some is over.
-func (p *pipeline) waitForChunk(t *topic) bool {
-	for p.open == nil && p.wants(t) { // another link may open one while we wait
-		if p.largeWaits == 0 && p.openChunk() {
-			return true
-		}
-		if p.overflow == OverflowDrop {
-			return false
-		}
-		p.room.Wait()
-	}
-	return p.open != nil && p.wants(t)
-}
-
-// openChunk makes sure of an open chunk if there is room for one. mu is held.
-func (p *pipeline) openChunk() bool {
-	if p.open == nil {
-		size := p.pool.usual(p.chunkBytes)
-		c := p.pool.get(size, size)
-		if c == nil {
-			return false
-		}
-		c.builder.Reset(p.records)
-		p.open, p.fill = c, p.fillTo()
-	}
-	return true
-}
-
 // account counts messages that are in a chunk now.
 func (p *pipeline) account(t *topic, messages, bytes uint64) {
 	t.messages += messages
@@ -368,6 +341,7 @@ func (p *pipeline) hand(c *chunk) {
 	c.part, c.cost = p.parts.number, chunkCost(&c.builder)
 	p.parts.flying += c.cost
 	if p.squeeze != nil {
+		p.ladder.queued += c.counted
 		p.squeeze.put(c)
 	}
 	p.sealed.put(c)

@@ -64,6 +64,7 @@ type Options struct {
 	Output Output
 
 	Compression bagfmt.Compression // empty means none
+	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
 	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
 	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
 	Overflow    Overflow

@@ -207,6 +207,7 @@ func (p *pipeline) written(c *chunk) {
 	defer p.mu.Unlock()
 	n := int64(len(c.sealed.Record))
 	p.stored += n
+	p.ladder.stored[c.sealed.Compression]++
 	if p.newest.Before(c.sealed.End) {
 		p.newest = c.sealed.End
 	}

@@ -2,9 +2,12 @@ package recorder
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -82,8 +85,9 @@ type Summary struct {
 	Bytes    int64         // of all files
 	Files    []FileSummary // in the order of their beginning
 	Duration time.Duration
-	Topics   []TopicSummary // by name
-	Missing  []string       // names, expressions, globs and types asked for that never appeared
+	Topics   []TopicSummary                // by name
+	Missing  []string                      // names, expressions, globs and types asked for that never appeared
+	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed
 }
 
 // FileSummary is one file of a recording.
@@ -188,7 +192,7 @@ func (s *Summary) Losses() string {
 func (r *recording) summary(d time.Duration) Summary {
 	r.pipe.mu.Lock()
 	defer r.pipe.mu.Unlock()
-	s := Summary{Duration: d}
+	s := Summary{Duration: d, Chunks: maps.Clone(r.pipe.ladder.stored)}
 	for _, b := range r.pipe.done {
 		if !b.snapshot || r.pipe.snaps.only() {
 			s.File = b.sealed

@@ -11,18 +11,15 @@ import (
 
 // compress is one compression goroutine.
 func (p *pipeline) compress() {
-	z, err := bagfmt.NewCompressor(p.compression)
+	z := packer{}
 	for {
 		c, ok := p.squeeze.take()
 		if !ok {
 			return
 		}
-		switch {
-		case p.hurried() || p.hasFailed(): // will be given up: no time for it
-		case err != nil:
-			c.err = err
-		default:
-			c.seal(z)
+		compression := p.nextCompression(c)
+		if !p.hurried() && !p.hasFailed() { // otherwise it will be given up: no time for it
+			z.seal(c, compression)
 		}
 		c.ready <- struct{}{}
 	}

@@ -85,6 +85,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		},
 		Publish:       c.Publish,
 		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate},
+		Adaptive:      c.Adaptive,
 		ChunkBytes:    max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
 		BufferBytes:   int64(c.Buffsize) << 20,
 		FlushInterval: c.FlushInterval,

@@ -21,8 +21,8 @@ func RecordSummary(s *recorder.Summary) string {
 		t := &s.Topics[i]
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
-		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
+		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
 }
 
 // file names the last bag.
@@ -46,6 +46,18 @@ func snapshots(s *recorder.Summary) string {
 		return ""
 	}
 	return fmt.Sprintf("snapshots: %d, %s\n", n, humanize.IBytes(uint64(bytes)))
+}
+
+// chunks tells how many were compressed how, where that was not the same for all.
+func chunks(s *recorder.Summary) string {
+	if len(s.Chunks) < 2 {
+		return ""
+	}
+	var parts []string
+	for _, c := range slices.Sorted(maps.Keys(s.Chunks)) {
+		parts = append(parts, fmt.Sprintf("%d %s", s.Chunks[c], c))
+	}
+	return "chunks: " + strings.Join(parts, ", ") + "\n"
 }
 
 // files tells of the other files than the last one.

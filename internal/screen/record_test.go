@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -30,5 +31,17 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 		if !strings.Contains(got, tc.want) || strings.Contains(got, tc.lack) {
 			t.Errorf("%s: want %q, not %q, in\n%s", name, tc.want, tc.lack, got)
 		}
+	}
+}
+
+func TestRecordSummaryOfChunks(t *testing.T) {
+	t.Parallel()
+	s := recorder.Summary{Duration: time.Second, Chunks: map[bagfmt.Compression]uint64{bagfmt.CompressionNone: 1, bagfmt.CompressionBZ2: 3}}
+	if got, want := screen.RecordSummary(&s), "\nchunks: 3 bz2, 1 none\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	delete(s.Chunks, bagfmt.CompressionNone)
+	if got := screen.RecordSummary(&s); strings.Contains(got, "chunks") {
+		t.Errorf("all chunks are alike, but:\n%s", got)
 	}
 }
