@@ -1,0 +1,313 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// shellPrompt is nothing that a program prints.
+const shellPrompt = "shell-is-here>"
+
+// tmux is a shell in a terminal.
+type tmux struct {
+	g      *graph
+	socket string
+}
+
+// terminal opens a shell in a terminal of tmux, of that size.
+func (g *graph) terminal(width, height int) *tmux {
+	g.t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
+			g.t.Fatal("GOROSBAG_REQUIRE_ROS is set, but tmux is not installed")
+		}
+		g.t.Skip("no terminal to test with: tmux is not installed (apt-get install tmux)")
+	}
+	dir, err := os.MkdirTemp("", "tmux") // the path of a socket must be short
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	tm := &tmux{g: g, socket: filepath.Join(dir, "s")}
+	g.t.Cleanup(func() {
+		tm.command("kill-server").Run()
+		os.RemoveAll(dir)
+	})
+	shell := g.command("gorecord").Path
+	tm.do("new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "env", "PS1="+shellPrompt, "PATH="+filepath.Dir(shell)+":"+os.Getenv("PATH"), "bash", "--norc", "--noprofile")
+	tm.shows(shellPrompt)
+	return tm
+}
+
+func (tm *tmux) command(args ...string) *exec.Cmd {
+	return tm.g.command("tmux", append([]string{"-f", "/dev/null", "-S", tm.socket}, args...)...)
+}
+
+func (tm *tmux) do(args ...string) string {
+	tm.g.t.Helper()
+	out, err := tm.command(args...).CombinedOutput()
+	if err != nil {
+		tm.g.t.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (tm *tmux) keys(keys ...string) {
+	tm.g.t.Helper()
+	tm.do(append([]string{"send-keys"}, keys...)...)
+}
+
+// screen returns what a user sees, line by line.
+func (tm *tmux) screen() string { return tm.do("capture-pane", "-p") }
+
+// all returns the scrollback, too. Lines that were wrapped are one.
+func (tm *tmux) all() string { return tm.do("capture-pane", "-p", "-J", "-S", "-") }
+
+// shows waits until a text is on the screen.
+func (tm *tmux) shows(text string) {
+	tm.g.t.Helper()
+	defer func() {
+		if tm.g.t.Failed() {
+			tm.g.t.Logf("the terminal shows:\n%s", tm.all())
+		}
+	}()
+	tm.g.eventually("the screen shows "+text, func() bool { return strings.Contains(tm.screen(), text) })
+}
+
+// prompt waits for the shell's prompt below all else.
+func (tm *tmux) prompt() {
+	tm.g.t.Helper()
+	defer func() {
+		if tm.g.t.Failed() {
+			tm.g.t.Logf("the terminal shows:\n%s", tm.all())
+		}
+	}()
+	tm.g.eventually("the shell is back", func() bool { return strings.HasSuffix(strings.TrimRight(tm.screen(), " \n"), shellPrompt) })
+}
+
+// modes returns those of the terminal.
+func (tm *tmux) modes() string {
+	tm.g.t.Helper()
+	name := filepath.Join(tm.g.dir, "modes")
+	os.Remove(name)
+	tm.keys("stty -a > new; mv new modes", "Enter")
+	tm.g.eventually("stty says", func() bool {
+		_, err := os.Stat(name)
+		return err == nil
+	})
+	b, err := os.ReadFile(name)
+	if err != nil {
+		tm.g.t.Fatal(err)
+	}
+	tm.prompt()
+	_, modes, _ := strings.Cut(string(b), "\n") // without the size
+	return modes
+}
+
+// pid returns the process that the shell has started.
+func (tm *tmux) pid() int {
+	tm.g.t.Helper()
+	shell := strings.TrimSpace(tm.do("display-message", "-p", "#{pane_pid}"))
+	b, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
+	if err != nil {
+		tm.g.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		tm.g.t.Fatalf("the children of the shell: %q", b)
+	}
+	return pid
+}
+
+// closed waits until the bag is closed.
+func (g *graph) closed(bag string) {
+	g.t.Helper()
+	g.eventually(bag+" is closed", func() bool {
+		_, err := os.Stat(filepath.Join(g.dir, bag))
+		return err == nil
+	})
+}
+
+// The screen of gorecord as its user sees it: it follows the recording and the size
+// of the terminal, keys do what they say, and nothing of it stays behind.
+func TestRecordScreen(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	before := tm.modes()
+	g.start("goplay", "--loop", "--quiet", demoBag(t))
+
+	tm.keys("gorecord -a -O run --split", "Enter")
+	tm.shows("/imu/data : sensor_msgs/Imu")
+	tm.shows("space: pause   q: quit   s: split   ?: help")
+	tm.keys("s")
+	tm.shows(" run_1.bag -")
+	tm.keys("Space")
+	tm.shows("PAUSED")
+	tm.keys("p")
+	tm.shows("RECORDING")
+	tm.keys("?")
+	tm.shows("pubs: publishers linked now")
+	tm.keys("?")
+	tm.do("resize-window", "-x", "40", "-y", "10")
+	tm.shows("more   ")
+	tm.do("resize-window", "-x", "120", "-y", "40")
+	tm.shows("missed")
+
+	tm.keys("C-z")
+	tm.prompt()
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal after Ctrl-Z:\n%s\nbefore:\n%s", now, before)
+	}
+	if s := tm.all(); strings.Contains(s, "RECORDING") || strings.Contains(s, "space:") {
+		t.Errorf("after Ctrl-Z stays:\n%s", s)
+	}
+	tm.keys("fg", "Enter")
+	tm.shows("space: pause")
+	tm.keys("q")
+	tm.prompt()
+	tm.shows("lost: none")
+	g.closed("run_1.bag")
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+	}
+	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO [A-Z][^{]*( \{.*\})?|` + regexp.QuoteMeta(shellPrompt) + `.*|)$`)
+	log, table, ok := strings.Cut(tm.all(), "  messages  ")
+	if !ok || strings.Contains(table, "space:") {
+		t.Errorf("the table:\n%s", table)
+	}
+	for line := range strings.Lines(log) {
+		line = strings.TrimRight(line, " \n")
+		if !whole.MatchString(line) && !strings.HasPrefix(line, "[1]+  Stopped") && !strings.HasPrefix(line, "gorecord -a") {
+			t.Errorf("smeared: %q", line)
+		}
+	}
+}
+
+// A recorder that a shell runs in the background goes on and leaves the terminal to
+// others, until it gets it.
+func TestRecordScreenBackground(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	g.start("goplay", "--loop", "--quiet", demoBag(t))
+	tm.keys("gorecord -a -O run &", "Enter")
+	tm.shows(`{"topic": "/tf_static"}`)
+	tm.keys("jobs", "Enter")
+	tm.shows("Running")
+	if s := tm.screen(); strings.Contains(s, "RECORDING") {
+		t.Errorf("a screen in the background:\n%s", s)
+	}
+	tm.keys("fg", "Enter")
+	tm.shows("RECORDING")
+	tm.keys("C-z")
+	tm.shows("Stopped")
+	tm.keys("bg; clear", "Enter")
+	tm.keys("jobs", "Enter")
+	tm.shows("Running")
+	tm.keys("fg", "Enter")
+	tm.shows("RECORDING")
+	tm.keys("C-c")
+	tm.prompt()
+	g.closed("run.bag")
+}
+
+// A terminal that takes nothing, as after Ctrl-S, holds up neither the recording nor
+// its end.
+func TestRecordScreenBlocked(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	before := tm.modes()
+	g.start("goplay", "--loop", "--quiet", demoBag(t))
+	tm.keys("gorecord -a -O run --split", "Enter")
+	tm.shows("/imu/data : sensor_msgs/Imu")
+	pid := tm.pid()
+	tm.keys("C-s")
+	stands := tm.screen()
+	tm.keys("s") // two lines of the log, and a closed file to wait for
+	g.closed("run_0.bag")
+	if now := tm.screen(); now != stands {
+		t.Skipf("this terminal does not stop for Ctrl-S:\n%s", now)
+	}
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	g.closed("run_1.bag")
+	g.eventually("gorecord ends", func() bool { return syscall.Kill(pid, 0) != nil })
+	tm.keys("C-q", "Enter")
+	tm.keys("clear", "Enter")
+	tm.prompt()
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+	}
+}
+
+// A terminal that is closed ends the recording as any other signal does.
+func TestRecordScreenHangup(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	tm.keys("gorecord -a -O run", "Enter")
+	tm.shows("RECORDING")
+	tm.do("kill-server")
+	g.closed("run.bag")
+}
+
+// The third signal ends the process at once, but the terminal is given back.
+func TestRecordScreenThirdSignal(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	before := tm.modes()
+	tm.keys("gorecord -a -O run; echo code $?", "Enter")
+	tm.shows("RECORDING")
+	pid := tm.pid()
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} { // of equal ones some would fall together
+		if err := syscall.Kill(pid, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tm.shows("code 2")
+	tm.prompt()
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+	}
+	if s := tm.all(); strings.Contains(s, "space:") {
+		t.Errorf("of the screen stays:\n%s", s)
+	}
+}
+
+// Where no screen is wanted, or none can be, there is only the log.
+func TestRecordNoScreen(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"option": "gorecord -a -O run --no-screen",
+		"dumb":   "TERM=dumb gorecord -a -O run",
+		"quiet":  "gorecord -a -O run -q; echo lost: unknown",
+		"pipe":   "gorecord -a -O run 2>&1 | (trap '' INT; cat)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGraph(t, "gomaster")
+			tm := g.terminal(80, 24)
+			g.start("goplay", "--loop", "--quiet", demoBag(t))
+			tm.keys(command, "Enter")
+			g.eventually("something is recorded", func() bool {
+				info, err := os.Stat(filepath.Join(g.dir, "run.bag.active"))
+				return err == nil && info.Size() > 100<<10
+			})
+			if s := tm.all(); strings.Contains(s, "RECORDING") || strings.Contains(s, "space:") {
+				t.Errorf("a screen:\n%s", s)
+			}
+			tm.keys("C-c")
+			tm.shows("lost: ")
+			g.closed("run.bag")
+		})
+	}
+}
