@@ -206,10 +206,19 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 						if err := anyCommand(t.Context(), c, i+n); err != nil && !errors.Is(err, ErrStopped) {
 							t.Error(err)
 						}
-						p.tick(time.Now())
 					}
 				})
 			}
+			wg.Go(func() { // the owner
+				for {
+					select {
+					case <-done:
+						return
+					default:
+						p.tick(time.Now())
+					}
+				}
+			})
 			commands.Wait()
 			close(done)
 			wg.Wait()
@@ -415,6 +424,27 @@ func TestStartThatCannotBe(t *testing.T) {
 	}
 	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || l.connection.topic.passed != 1 {
 		t.Errorf("the bag holds %v; %d passed", got, l.connection.topic.passed)
+	}
+}
+
+// TestStartOnAFullDisk is refused, and a disk that is full while nothing is written ends
+// nothing.
+func TestStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Begin: StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
+	p.disk.free = func() (int64, error) { return 999, nil }
+	if p.lowDisk(time.Now()) {
+		t.Error("the recording is to end")
+	}
+	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
+		t.Errorf("start: %s, %v", name, err)
+	}
+	p.disk.free = func() (int64, error) { return 1000, nil }
+	if _, err := c.Start(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"time"
@@ -52,7 +53,7 @@ func newDisk(o Options, r *retainer) *disk {
 }
 
 // check looks once and reports whether the recording has to end. written is what was
-// written so far in all files, file the name of the present one.
+// written so far in all files, file the name of the present one, empty if there is none.
 func (d *disk) check(now time.Time, written int64, file string) (full bool) {
 	free, err := d.free()
 	d.mu.Lock()
@@ -69,6 +70,7 @@ func (d *disk) check(now time.Time, written int64, file string) (full bool) {
 	left, known := d.left()
 	switch {
 	case d.over:
+	case file == "": // what is not recorded need not end
 	case d.min > 0 && free < d.min:
 		d.over = true
 		d.log.Error("Less than " + d.text + " of space free on disk with " + file + activeSuffix + ". Disabling recording.")
@@ -87,6 +89,14 @@ func (d *disk) check(now time.Time, written int64, file string) (full bool) {
 		d.hasty = false
 	}
 	return d.over
+}
+
+// short returns why no file should be begun, if there is too little space.
+func (d *disk) short() error {
+	if free, err := d.free(); err != nil || free >= d.min {
+		return nil //nolint:nilerr // it is not known
+	}
+	return fmt.Errorf("recorder: less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
 
 // measure keeps the rate at which the disk is filled.

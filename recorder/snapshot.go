@@ -66,10 +66,8 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 // A chunk belongs to one of them. nil means that there are no snapshots.
 type snapshots struct {
 	Snapshot
-	minSpace     int64
-	minSpaceText string
-	outputs      *outputs
-	starting     sync.Mutex // of one snapshot at a time; guards outputs
+	outputs  *outputs
+	starting sync.Mutex // of one snapshot at a time; guards outputs
 
 	ring    ring      // this and the following are guarded by pipeline.mu
 	current *snapshot // whose post-roll goes on
@@ -97,22 +95,16 @@ type snapshot struct {
 	err               error
 }
 
-// startSnapshots prepares for snapshots. Where nothing else is written a disk that is
-// nearly full ends no recording, but refuses snapshots.
+// startSnapshots prepares for snapshots.
 func (p *pipeline) startSnapshots(o *Options) {
 	if o.Snapshot.Mode == SnapshotOff {
 		return
 	}
 	p.snaps = &snapshots{
-		Snapshot:     o.Snapshot,
-		minSpace:     o.MinSpace,
-		minSpaceText: o.MinSpaceText,
-		outputs:      p.outputs.ofSnapshots(o.Snapshot.Mode == SnapshotBeside),
-		ring:         ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll},
-		queue:        newFIFO[func()](),
-	}
-	if p.snaps.only() {
-		o.MinSpace = 0
+		Snapshot: o.Snapshot,
+		outputs:  p.outputs.ofSnapshots(o.Snapshot.Mode == SnapshotBeside),
+		ring:     ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll},
+		queue:    newFIFO[func()](),
 	}
 	// owner: close; ends when the queue is closed and empty.
 	p.snaps.writer.Go(p.writeSnapshots)
@@ -166,8 +158,8 @@ func (p *pipeline) snapshot(now time.Time) (*snapshot, error) {
 	if sn, err := p.prolong(now); sn != nil || err != nil {
 		return sn, err
 	}
-	if free, err := p.retain.free(); err == nil && free < s.minSpace {
-		return nil, fmt.Errorf("recorder: no snapshot: less than %s of space free on disk: %w", s.minSpaceText, ErrMinSpace)
+	if err := p.disk.short(); err != nil {
+		return nil, err
 	}
 	out, err := s.outputs.create(now)
 	if err != nil {

@@ -191,6 +191,9 @@ func (p *pipeline) beginFile(e *errand) error {
 	var out *bagFile
 	err := ErrNotRecording
 	if p.err == nil && !p.hurried() {
+		err = p.disk.short()
+	}
+	if err == nil {
 		out, err = p.outputs.create(now)
 	}
 	p.mu.Lock()
