@@ -37,6 +37,9 @@ func (r *recording) listen() error {
 	}
 	t := &trigger{topic: topic, fired: make(chan struct{}, maxTriggers)}
 	r.trigger = t
+	s := r.pipe.snaps
+	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", topic),
+		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
 	named := slices.ContainsFunc(r.Select.literal, func(name string) bool {
 		resolved, err := r.Node.Resolve(name)
 		return err == nil && resolved == topic
