@@ -85,17 +85,17 @@ func (p *pipeline) hold(c *chunk) ringChunk {
 		p.mu.Unlock()
 		return rc
 	}
-	memory := p.snaps.ring.memoryFor(n) // counted already
-	if memory == nil {
+	rc.memory = p.snaps.ring.memoryFor(n) // counted already
+	if rc.memory == nil {
 		if !p.pool.makeRoom(int64(n)) {
 			p.mu.Unlock()
 			return rc
 		}
-		memory = make([]byte, 0, n)
+		rc.memory = make([]byte, 0, n)
 		p.pool.held += int64(n)
 	}
 	p.mu.Unlock()
-	rc.memory = append(memory, c.sealed.Record...)
+	rc.memory = append(rc.memory, c.sealed.Record...)
 	rc.Record, rc.weight, rc.chunk = rc.memory, int64(cap(rc.memory)), nil
 	p.release(c)
 	return rc

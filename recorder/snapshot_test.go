@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -346,7 +345,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 		}
 		latching := 0
 		for _, c := range r.Connections() {
-			if c.Header.Latching() && strings.Contains("/old /fresh", c.Header.CallerID()) {
+			if c.Header.Latching() && slices.Contains([]string{"/old", "/fresh"}, c.Header.CallerID()) {
 				latching++
 			}
 		}
@@ -528,6 +527,31 @@ func TestSnapshotOptions(t *testing.T) {
 		o, err := tc.o.withDefaults()
 		if refused := err != nil; refused != (tc.most == 0) || !refused && o.Snapshot.Bytes != tc.most {
 			t.Errorf("%s: %d bytes, %v", name, o.Snapshot.Bytes, err)
+		}
+	}
+}
+
+// TestRingAllocatesNothing: a message costs no allocation where snapshots are kept
+// ready, neither where the ring takes buffers over nor where it copies what is packed.
+func TestRingAllocatesNothing(t *testing.T) {
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		p := ringPipeline(t, Options{FlushInterval: time.Hour, Overflow: OverflowBlock, BufferBytes: 16 << 20, Compression: c, Snapshot: Snapshot{Bytes: 8 << 20}})
+		l := open(t, p, "/t", "/p")
+		const count = 64
+		var run []byte
+		for i := range uint32(count) {
+			run = append(run, frame(1, i, 1000)...)
+		}
+		now := time.Now()
+		for range 4000 { // let the ring fill and every buffer grow
+			l.Frames(run, count, now)
+		}
+		perRun := testing.AllocsPerRun(2000, func() { l.Frames(run, count, now) })
+		if perMessage := perRun / count; perMessage > 0.02 {
+			t.Errorf("%s: %.3f allocations a message", c, perMessage)
+		}
+		if err := p.close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
