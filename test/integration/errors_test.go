@@ -1,7 +1,6 @@
 package integration_test
 
 import (
-	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -131,8 +130,8 @@ func TestHostilePublishers(t *testing.T) {
 	header := tcpros.Header{
 		{Key: "callerid", Value: "/bad"}, {Key: "md5sum", Value: strings.Repeat("0", 32)}, {Key: "type", Value: "a/B"},
 	}
-	g.register("/nowhere", "http://no-such-host.invalid:1234/")
-	g.register("/bad-name/image", "http://127.0.0.1:1/") // a name that ROS does not allow
+	g.register("/bad/nowhere", "/nowhere", "http://no-such-host.invalid:1234/")
+	g.register("/bad/name", "/bad-name/image", "http://127.0.0.1:1/") // a name that ROS does not allow
 	g.badPublisher("/refuses", tcpros.AppendHeader(nil, tcpros.Header{{Key: "error", Value: "you are not welcome"}}))
 	g.badPublisher("/huge", append(tcpros.AppendHeader(nil, header), 0xff, 0xff, 0xff, 0xff))
 	g.badPublisher("/garbage", []byte("\x08\x00\x00\x00\x04\x00\x00\x00abcd"))
@@ -159,9 +158,9 @@ func TestHostilePublishers(t *testing.T) {
 }
 
 // register tells the master of a publisher with this slave URI.
-func (g *graph) register(topic, uri string) {
+func (g *graph) register(node, topic, uri string) {
 	g.t.Helper()
-	_, err := xmlrpc.Call(g.t.Context(), xmlrpc.NewHTTPClient(patience), g.uri(), "registerPublisher", "/bad"+topic, topic, "a/B", uri)
+	_, err := xmlrpc.Call(g.t.Context(), xmlrpc.NewHTTPClient(patience), g.uri(), "registerPublisher", node, topic, "a/B", uri)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -170,33 +169,7 @@ func (g *graph) register(topic, uri string) {
 // badPublisher answers every connection with the same bytes.
 func (g *graph) badPublisher(topic string, answer []byte) {
 	g.t.Helper()
-	data, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	api, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	server := xmlrpc.NewServer(func(context.Context, string, string, []any) (any, error) {
-		return []any{1, "ready", []any{"TCPROS", "127.0.0.1", data.Addr().(*net.TCPAddr).Port}}, nil
-	}, xmlrpc.ServerOptions{})
-	go server.Serve(api)
-	go func() {
-		for {
-			conn, err := data.Accept()
-			if err != nil {
-				return
-			}
-			tcpros.ReadHeader(conn)
-			conn.Write(answer)
-		}
-	}()
-	g.t.Cleanup(func() {
-		data.Close()
-		server.Close()
-	})
-	g.register(topic, "http://"+api.Addr().String()+"/")
+	g.fakePublisher("/bad"+topic, topic, func(_ tcpros.Header, conn net.Conn) { conn.Write(answer) })
 }
 
 // TestSignalsTwice: the second signal does not spoil the bag.

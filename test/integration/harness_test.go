@@ -51,19 +51,22 @@ func TestMain(m *testing.M) {
 func needROS(t *testing.T) {
 	t.Helper()
 	const install = "real ROS is not installed (Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)"
-	missing := false
-	for _, path := range []string{"/usr/lib/rosbag/record", "/usr/lib/python3/dist-packages/sensor_msgs"} {
-		if _, err := os.Stat(path); err != nil {
-			missing = true
-		}
-	}
 	switch {
-	case !missing:
+	case !rosMissing():
 	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
 		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
 	default:
 		t.Skip(install)
 	}
+}
+
+func rosMissing() bool {
+	for _, path := range []string{"/usr/lib/rosbag/record", "/usr/lib/python3/dist-packages/sensor_msgs"} {
+		if _, err := os.Stat(path); err != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // graph is a master and the environment to reach it in.

@@ -80,28 +80,6 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
-// TestPublishBeginWrite: as stock, the name of each file on a latched topic.
-func TestPublishBeginWrite(t *testing.T) {
-	t.Parallel()
-	g := newGraph(t, "gomaster")
-	listener := g.record("/begin_write", "-O", "heard")
-	rec := g.record("/nothing", "-p", "--split", "--duration=1", "-O", "out")
-	g.eventually("three files", func() bool { return size(g, "out_2.bag.active") > 0 })
-	rec.stop()
-	listener.stop()
-	topic := read(t, filepath.Join(g.dir, "heard.bag"))["/begin_write"]
-	if topic == nil {
-		t.Fatalf("nothing heard:\n%s", listener.out.String())
-	}
-	var got []string
-	for _, m := range topic.Messages {
-		got = append(got, string(m.Data[4:]))
-	}
-	if want := []string{"out_0.bag", "out_1.bag", "out_2.bag"}; !slices.Equal(got, want) {
-		t.Errorf("heard %q, want %q", got, want)
-	}
-}
-
 // TestTopicLimits: single topics can be thinned out; that is no loss.
 func TestTopicLimits(t *testing.T) {
 	t.Parallel()

@@ -90,26 +90,38 @@ func keys(m map[string]dumped) []string {
 }
 
 // sameWhileBoth checks that from the first message that both have to the end of the
-// shorter one the messages are the same.
+// shorter one the messages are the same, and that these are most of all.
 func sameWhileBoth(stock, ours []string) error {
+	n, err := common(stock, ours)
+	if err != nil {
+		return err
+	}
+	if longest := max(len(stock), len(ours)); n < longest*8/10-3 {
+		return fmt.Errorf("only %d messages in common of %d", n, longest)
+	}
+	return nil
+}
+
+// common returns how many messages both have; these must be without a gap.
+func common(stock, ours []string) (int, error) {
+	if len(stock) == 0 || len(ours) == 0 {
+		return 0, fmt.Errorf("stock has %d messages, ours %d", len(stock), len(ours))
+	}
 	a, b := stock, ours
 	if i := slices.Index(ours, stock[0]); i >= 0 {
 		b = ours[i:]
 	} else if i := slices.Index(stock, ours[0]); i >= 0 {
 		a = stock[i:]
 	} else {
-		return fmt.Errorf("no common message in %d of stock and %d of ours", len(stock), len(ours))
+		return 0, fmt.Errorf("no common message in %d of stock and %d of ours", len(stock), len(ours))
 	}
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {
-			return fmt.Errorf("message %d of %d common ones differs", i, n)
+			return 0, fmt.Errorf("message %d of %d common ones differs", i, n)
 		}
 	}
-	if longest := max(len(a), len(b)); n < longest*8/10-3 {
-		return fmt.Errorf("only %d messages in common of %d", n, longest)
-	}
-	return nil
+	return n, nil
 }
 
 // TestStockReadsOurs opens our bags with every stock tool.
