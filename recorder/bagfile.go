@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -34,8 +33,8 @@ type file interface {
 // bagFile is one bag from its creation as X.bag.active to X.bag. One goroutine
 // writes; Sync and due may run beside it.
 type bagFile struct {
-	target   string   // X.bag, as the user will see it
-	dir      *os.Root // where it is; not its own
+	target   string  // X.bag, as the user will see it
+	dir      *folder // where it is; not its own
 	file     file
 	writer   *bagfmt.Writer
 	end      int64 // bytes written; after a failed write, the end of the last good one
@@ -251,14 +250,7 @@ func (b *bagFile) unsafe() bool {
 func (b *bagFile) rename() error {
 	defer b.stall.begin("renaming", b.sealed)()
 	base := filepath.Base(b.target)
-	dir, err := b.dir.Open(".")
-	if err != nil {
-		return err
-	}
-	err = renameNew(dir, base+activeSuffix, base)
-	if closed := dir.Close(); err == nil {
-		err = closed
-	}
+	err := renameNew(b.dir.handle, base+activeSuffix, base)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s appeared during the recording: the finished bag stays at %s", b.target, b.sealed)
@@ -273,11 +265,4 @@ func (b *bagFile) rename() error {
 }
 
 // syncDir makes the names in the directory durable.
-func (b *bagFile) syncDir() error {
-	dir, err := b.dir.Open(".")
-	if err != nil {
-		return err
-	}
-	err = dir.Sync()
-	return errors.Join(err, dir.Close())
-}
+func (b *bagFile) syncDir() error { return b.dir.handle.Sync() }

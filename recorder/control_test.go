@@ -453,7 +453,7 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	l := open(t, p, "/t", "/p")
-	shut, err := os.OpenRoot(t.TempDir())
+	shut, err := openFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // freeBytes returns what is free for us on the disk of an open directory.
-func freeBytes(dir *os.Root) (int64, error) {
+func freeBytes(dir *os.File) (int64, error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir.Name(), &st); err != nil {
 		return 0, err

@@ -7,7 +7,7 @@ import (
 )
 
 // freeBytes returns what is free for us on the disk of an open directory.
-func freeBytes(dir *os.Root) (int64, error) {
+func freeBytes(dir *os.File) (int64, error) {
 	name, err := windows.UTF16PtrFromString(dir.Name())
 	if err != nil {
 		return 0, err

@@ -138,7 +138,7 @@ func (r *repair) one(ctx context.Context, base string) error {
 	if _, err := r.dir.Lstat(target); err == nil {
 		return fmt.Errorf("%s exists: an output never overwrites", target)
 	}
-	if free, err := freeBytes(r.dir); err == nil && free < st.Size()+r.min+repairSpare {
+	if free, err := freeBytes(r.dir.handle); err == nil && free < st.Size()+r.min+repairSpare {
 		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.min+repairSpare)
 	}
 	r.log.Info("Recovering", zap.String("file", filepath.Join(r.dirName, base)), zap.Int64("bytes", st.Size()))
@@ -261,11 +261,7 @@ func (p *pipeline) strained() bool {
 
 // publish gives the result its name, and then the original another one.
 func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error {
-	dir, err := r.dir.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close() //nolint:errcheck // nothing was written
+	dir := r.dir.handle
 	if err := errors.Join(renameNew(dir, temp, target), dir.Sync()); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ type outputs struct {
 	mode     Sync
 	numbered bool // also the first file has its number in the name
 	dirName  string
-	dir      *os.Root
+	dir      *folder
 	number   int  // of the next file
 	plain    bool // names have no number, but where one is taken
 	stall    *stall
@@ -74,7 +74,7 @@ func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
 		dirName = "."
 	}
 	var err error
-	if s.dir, err = os.OpenRoot(dirName); err != nil {
+	if s.dir, err = openFolder(dirName); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("recorder: cannot open %s: directory %s does not exist: create it first", s.path(time.Now())+activeSuffix, dirName)
 		}
@@ -82,6 +82,28 @@ func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
 	}
 	return s, nil
 }
+
+// folder is an open directory. It can be made durable, and asked for its free space,
+// also when the process may open no further file.
+type folder struct {
+	*os.Root
+	handle *os.File
+}
+
+func openFolder(name string) (*folder, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := root.Open(".")
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return &folder{root, handle}, nil
+}
+
+// Close lets go of the directory.
+func (f *folder) Close() error { return errors.Join(f.handle.Close(), f.Root.Close()) }
 
 // ofSnapshots returns what creates the bags of snapshots in the same directory: one by
 // the name that was asked for, beside the recording's own with a word more.
@@ -154,7 +176,7 @@ const maxVariants = 10_000
 // close lets go of the directory.
 func (s *outputs) close() error { return s.dir.Close() }
 
-func createIn(dir *os.Root, base string) (*os.File, error) {
+func createIn(dir *folder, base string) (*os.File, error) {
 	if _, err := dir.Lstat(base); err == nil {
 		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
 	}

@@ -161,7 +161,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		onOpen:      o.onOpen,
 		onChange:    o.Control.notify,
 		state:       o.Begin,
-		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir) }),
+		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir.handle) }),
 	}
 	p.room.L = &p.mu
 	p.startSnapshots(&o)
