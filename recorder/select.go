@@ -96,7 +96,11 @@ func compileAll(what string, exprs []string) ([]*pattern, error) {
 	var all []*pattern
 	for _, e := range exprs {
 		if _, err := regexp.Compile(e); err != nil { // alone, so that the error shows what the user wrote
-			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err)
+			hint := ""
+			if strings.Contains(e, "(?!") || strings.Contains(e, "(?<!") {
+				hint = "; to leave topics out use -x"
+			}
+			return nil, fmt.Errorf("recorder: %s %q: %w%s", what, e, err, hint)
 		}
 		// stock uses a full match (boost::regex_match), so "chatter" is not "/chatter"
 		re, err := regexp.Compile(`^(?:` + e + `)$`)

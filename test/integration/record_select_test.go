@@ -108,15 +108,23 @@ func TestRecordOverUDP(t *testing.T) {
 	needROS(t)
 	g := newGraph(t, "roscore")
 	g.startPython("publish.py", "one", "/chatter,std_msgs/String,50,0,20").printed("ready")
-	rec := g.record("--udp", "/imu/data", "/chatter", "-O", "out")
+	args := []string{"--udp", "/imu/data", "/chatter"}
+	rec := g.record(append(args, "-O", "ours")...)
+	stock := g.start("/usr/lib/rosbag/record", append(args, "-O", "stock", "__name:=stock_record")...)
 	g.start("/usr/lib/rosbag/play", demoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
-	g.eventually("both are recorded", func() bool { return size(g, "out.bag.active") > 150_000 })
+	g.eventually("both are recorded", func() bool {
+		return size(g, "ours.bag.active") > 150_000 && size(g, "stock.bag.active") > 100_000
+	})
 	rec.stop()
-	topics := read(t, filepath.Join(g.dir, "out.bag"))
+	stock.stop()
+	ours, theirs := read(t, filepath.Join(g.dir, "ours.bag")), read(t, filepath.Join(g.dir, "stock.bag"))
 	for _, topic := range []string{"/imu/data", "/chatter"} {
-		if topics[topic] == nil || len(topics[topic].Messages) < 50 {
+		if ours[topic] == nil || len(ours[topic].Messages) < 50 {
 			t.Errorf("%s is not recorded", topic)
 		}
+	}
+	if theirs["/imu/data"] == nil || theirs["/chatter"] != nil {
+		t.Errorf("stock has recorded %v", slices.Sorted(maps.Keys(theirs)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +17,7 @@ func endRows() []recordRow {
 	return []recordRow{
 		{name: "18 SIGINT", args: "/chatter -O x", ours: x("/chatter")},
 		{name: "18 SIGTERM", args: "/chatter -O x", signal: syscall.SIGTERM, ours: x("/chatter")},
+		{name: "18 SIGTERM, wrapper", args: "/chatter -O x", wrapper: true, signal: syscall.SIGTERM, ours: x("/chatter")},
 		{name: "19 SIGHUP", args: "/chatter -O x", signal: syscall.SIGHUP, ours: x("/chatter"), stock: &want{code: killed}},
 		{name: "20 duration without a message", args: "--duration=1 /nothing -O x", ends: true, ours: x(""), check: empty},
 		{name: "20 duration without a message, wrapper", args: "--duration=1 /nothing -O x", wrapper: true, ends: true, ours: x(""), check: empty},
@@ -27,6 +29,7 @@ func endRows() []recordRow {
 		{name: "4 long duration in hours", args: "--duration 1.5h /chatter -O x", ours: x("/chatter")},
 		{name: "21 split by time", args: "--split --duration=0.6 /chatter -O x", ours: want{files: anything, topics: "/chatter"}, until: "x_1.bag", check: splits(600 * time.Millisecond)},
 		{name: "21 split by time, wrapper", args: "--split --duration=0.6 /chatter -O x", wrapper: true, ours: want{files: anything, topics: "/chatter"}, until: "x_1.bag", check: splits(600 * time.Millisecond)},
+		{name: "22 split by time without a message", args: "--split --duration=0.5 /nothing -O x", until: "x_1.bag", ours: want{files: anything}, check: emptyEach},
 		{name: "24 size", args: "--size 1 /big -O x", ends: true, ours: x("/big"), check: oneMB},
 		{name: "24 size, wrapper", args: "--size=1 /big -O x", wrapper: true, ends: true, ours: x("/big"), check: oneMB},
 		{name: "24 split by size", args: "--split --size 1 /big /chatter -O x", ours: want{files: anything, topics: "/big /chatter"}, until: "x_0.bag", check: megabytes},
@@ -52,6 +55,16 @@ func empty(t *testing.T, o *outcome) {
 	t.Helper()
 	if n := size(&graph{dir: o.dir}, "x.bag"); n != 4117 {
 		t.Errorf("%s: an empty bag of %d bytes", o.who, n)
+	}
+}
+
+// emptyEach checks that each interval has its bag, also without messages.
+func emptyEach(t *testing.T, o *outcome) {
+	t.Helper()
+	for i, name := range o.files {
+		if n := size(&graph{dir: o.dir}, name); n != 4117 || name != fmt.Sprintf("x_%d.bag", i) {
+			t.Errorf("%s: bag %d is %s with %d bytes", o.who, i, name, n)
+		}
 	}
 }
 
@@ -90,6 +103,9 @@ func splits(d time.Duration) func(*testing.T, *outcome) {
 			if !strings.Contains(o.p.out.String(), name) {
 				t.Errorf("%s does not say that it records to %s", o.who, name)
 			}
+		}
+		if n := strings.Count(o.p.out.String(), "Closing"); n < 2 {
+			t.Errorf("%s says %d times that it closes a file", o.who, n)
 		}
 	}
 }

@@ -65,6 +65,7 @@ func selectRows() []recordRow {
 		{name: "10 regex but", args: "-e /.*t.* -x /chatter -O x", ours: x("/latched")},
 		{name: "10 regex with a count", args: "-e .*num -l 4 --duration 2 -O x", ends: true, ours: x("/ns/num"), check: messages("/ns/num", 4)},
 		{name: "10 regex that is none beside all", args: "-a -e ( -O x", ours: want{code: 1, says: `topic regex "("`}, stock: differs(everything)},
+		{name: "10 regex with look-ahead", args: "-e /(?!big|ros).* -O x", ours: want{code: 1, says: "to leave topics out use -x"}, stock: differs("/chatter /latched /ns/num")},
 		{name: "14 remapped", args: "renamed renamed:=chatter -O x", ours: x("renamed"), check: topicInHeader("renamed", "/chatter")},
 		{name: "14 remapped, wrapper", args: "renamed renamed:=chatter -O x", wrapper: true, ours: x("renamed"), check: topicInHeader("renamed", "/chatter")},
 		{name: "14 remapped to", args: "/renamed /renamed:=/ns/num -O x", ours: x("/renamed"), check: topicInHeader("/renamed", "/ns/num")},
@@ -81,8 +82,8 @@ func selectRows() []recordRow {
 		{name: "42 unknown node", args: "/chatter --node /nobody -O x", ours: x("/chatter")},
 		{name: "27 publish", args: "-p /chatter __ns:=/row27_{who} -O x", ours: x("/chatter")},
 		{name: "27 publish, wrapper", args: "--publish /chatter __ns:=/row27w_{who} -O x", wrapper: true, ours: x("/chatter")},
-		{name: "quiet", args: "-q /chatter -O x", ours: x("/chatter")},
-		{name: "quiet, wrapper", args: "--quiet /chatter -O x", wrapper: true, ours: x("/chatter")},
+		{name: "12 quiet", args: "-q /chatter -O x", ours: x("/chatter"), check: silent, stock: &want{files: "x.bag", topics: "/chatter", says: "Recording to"}},
+		{name: "12 quiet, wrapper", args: "--quiet /chatter -O x", wrapper: true, ours: x("/chatter"), check: silent},
 		{name: "repeat latched", args: "--repeat-latched /latched -O x", ours: x("/latched"), check: fromBoth},
 		{name: "repeat latched, wrapper", args: "--repeat-latched /latched -O x", wrapper: true, ours: x("/latched"), check: fromBoth},
 		{name: "no delay", args: "--tcpnodelay /chatter -O x", ours: x("/chatter")},
@@ -108,6 +109,14 @@ func messages(topic string, n int) func(*testing.T, *outcome) {
 		if got := o.topics[topic]; got == nil || len(got.Messages) != n {
 			t.Errorf("%s: not %d messages of %s", o.who, n, topic)
 		}
+	}
+}
+
+// silent checks that ours prints nothing when all is well. Stock does.
+func silent(t *testing.T, o *outcome) {
+	t.Helper()
+	if out := o.p.out.String(); o.who == "ours" && out != "" {
+		t.Errorf("with -q ours prints %q", out)
 	}
 }
 

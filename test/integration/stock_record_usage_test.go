@@ -15,6 +15,8 @@ func usageRows() []recordRow {
 	rows := []recordRow{
 		{name: "1 nothing", args: "", ours: bad("No topics specified.")},
 		{name: "1 nothing, wrapper", args: "", wrapper: true, ours: bad("No topics specified."), stock: wrapper("You must specify a topic name or else use the '-a' option.")},
+		{name: "1 regex without one", args: "-e", ours: bad("No topics specified.")},
+		{name: "2 count of a node's topics", args: "--node /listener -l 3", ours: bad(count)},
 		{name: "2 count of all topics", args: "-a -l 3", ours: bad(count)},
 		{name: "2 negative count of all topics", args: "-a --limit=-1", ours: bad(count)},
 		{name: "3 two compressions", args: "-a -j --lz4", ours: bad("Can only use one type of compression")},
