@@ -396,6 +396,39 @@ func TestEachBagBeginsWithLatched(t *testing.T) {
 	}
 }
 
+// TestABagAfterAStopStandsAlone: a crash leaves it readable without the one before, and
+// its time counts from its beginning.
+func TestABagAfterAStopStandsAlone(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Split: true, Duration: time.Hour})
+	l := open(t, p, "/t", "/p")
+	l.Frames(frame(1, 0, 10), 1, time.Now())
+	if _, err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.parts.next = time.Now().Add(-time.Hour) // it was stopped for long
+	p.mu.Unlock()
+	before := time.Now()
+	if _, err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.Frames(frame(1, 1, 10), 1, time.Now())
+	p.tick(time.Now().Add(p.flush))
+	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
+		t.Fatal(err)
+	}
+	if _, byFile := numbers(t, p.out.sealed); !slices.Equal(byFile[1], []uint32{1}) {
+		t.Errorf("the open bag holds %v", byFile)
+	}
+	if s, err := c.Stats(); err != nil || s.Part != 1 || p.parts.next.Before(before.Add(time.Hour)) {
+		t.Errorf("part %d, split in %v, %v", s.Part, p.parts.next.Sub(before), err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStartThatCannotBe leaves the recording stopped, and loses nothing.
 func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()

@@ -85,8 +85,11 @@ func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.
 
 func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 	message := s.State.String()
-	if s.File != "" {
+	switch {
+	case s.File != "":
 		message += ": " + s.File
+	case s.Snapshots.Mode == recorder.SnapshotOnly:
+		message += " for snapshots"
 	}
 	d := tcpros.DiagnosticStatus{Name: r.name + ": recording", Message: message, Values: []tcpros.DiagnosticValue{
 		{Key: "state", Value: s.State.String()},
@@ -94,7 +97,7 @@ func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		{Key: "part", Value: strconv.Itoa(s.Part)},
 		{Key: "file bytes", Value: strconv.FormatInt(s.FileBytes, 10)},
 		{Key: "bytes", Value: strconv.FormatInt(s.Bytes, 10)},
-		{Key: "seconds", Value: strconv.FormatFloat(s.Elapsed.Seconds(), 'f', 1, 64)},
+		{Key: "seconds", Value: seconds(s.Elapsed)},
 		{Key: "buffer bytes", Value: strconv.FormatInt(s.Buffered, 10)},
 		{Key: "buffer limit", Value: known(s.BufferMost, "none")},
 	}}
@@ -108,6 +111,12 @@ func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		tcpros.DiagnosticValue{Key: "seconds until the disk is full", Value: known(int64(s.TimeLeft/time.Second), "unknown")},
 		tcpros.DiagnosticValue{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
 		tcpros.DiagnosticValue{Key: "missed", Value: strconv.FormatUint(missed, 10)})
+	if s.Snapshots.Mode != recorder.SnapshotOff {
+		d.Values = append(d.Values,
+			tcpros.DiagnosticValue{Key: "snapshots", Value: strconv.Itoa(s.Snapshots.Taken)},
+			tcpros.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
+			tcpros.DiagnosticValue{Key: "seconds before a snapshot", Value: seconds(s.Snapshots.Held)})
+	}
 	if dropped+missed > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += lost(dropped, missed)
@@ -134,6 +143,8 @@ func lost(dropped, missed uint64) string {
 	return text
 }
 
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) }
+
 // known returns a count, or a word for a negative one.
 func known(n int64, otherwise string) string {
 	if n < 0 {
@@ -159,7 +170,7 @@ func (r *report) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tc
 		},
 	}
 	if !t.Last.IsZero() {
-		d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "seconds since the last", Value: strconv.FormatFloat(s.Taken.Sub(t.Last).Seconds(), 'f', 1, 64)})
+		d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "seconds since the last", Value: seconds(s.Taken.Sub(t.Last))})
 	}
 	switch {
 	case t.Dropped+t.Missed > 0:

@@ -90,6 +90,10 @@ func TestStatus(t *testing.T) {
 			t.Errorf("/imu: %s: %s, want %s", key, got, want)
 		}
 	}
+	ready := recorder.Stats{Taken: start, Snapshots: recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
+	if s := show(t, new(report).status(ready, nil)); s.Status[0].Message != "recording for snapshots" || s.value(0, "seconds before a snapshot") != "5.0" {
+		t.Errorf("for snapshots: %+v", s.Status)
+	}
 	// A change soon after does not make a rate of next to nothing.
 	now.Taken = now.Taken.Add(10 * time.Millisecond)
 	if s := show(t, r.status(now, nil)); s.value(1, "hz") != "100.0" || s.Header.Seq != 2 {
