@@ -148,7 +148,7 @@ func TestHangingDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Select = Selection{} // subscribes to nothing
-	r := &recording{Options: o, pipe: p, subs: map[string]*subscription{}}
+	r := &recording{Options: o, pipe: p, subs: map[string]*subscription{}, ready: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()
@@ -182,7 +182,7 @@ func TestHangingDisk(t *testing.T) {
 func setClock(t *testing.T, now time.Time, d time.Duration) time.Time {
 	t.Helper()
 	moved := now
-	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 //nolint:gosec // the seconds of time.Time.wall
+	*(*uint64)(unsafe.Pointer(&moved)) += uint64(int64(d/time.Second)) << 30 // the seconds of time.Time.wall
 	if moved.Sub(now) != 0 || moved.Round(0).Sub(now.Round(0)) != d {
 		t.Fatal("time.Time is not what this test knows")
 	}

@@ -15,7 +15,7 @@ func TestReserveOnARealFile(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
 	l := open(t, p, "/t", "/p")
 	if p.out.file.Reserve(0, 1<<20) != nil || blocks(t, p.out.sealed) < 1<<20 {
-		p.close() //nolint:errcheck,gosec // not what is tested
+		p.close()
 		t.Skip("the file system of " + p.out.sealed + " knows no fallocate")
 	}
 	publishPlain(l, 3)
@@ -93,7 +93,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
 			lost := uint64(sent) - inSecond
-			if tc.want == errMoved {
+			if errors.Is(tc.want, errMoved) {
 				byTime, _ := numbers(t, elsewhere)
 				if n := uint64(len(byTime[1])); n != lost {
 					t.Errorf("%d messages in the file that was moved, want %d", n, lost)

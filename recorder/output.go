@@ -153,8 +153,10 @@ func (s *outputs) create(now time.Time) (*bagFile, error) {
 		return nil, explainCreate(target, err)
 	}
 	base := filepath.Base(target)
-	b := &bagFile{target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{}),
-		stat: f.Stat, stall: s.stall, messages: map[bagfmt.ConnID]uint64{}}
+	b := &bagFile{
+		target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{}),
+		stat: f.Stat, stall: s.stall, messages: map[bagfmt.ConnID]uint64{},
+	}
 	lock(f)
 	if s.wrap != nil {
 		b.file = s.wrap(b.file)

@@ -167,6 +167,9 @@ func (l *killLane) numbers(path string) []uint32 {
 		if err != nil {
 			l.t.Fatal(err)
 		}
+		if m.Conn.Topic != killTopic {
+			continue
+		}
 		if l.payload == nil {
 			l.payload = bytes.Clone(m.Data()[8:])
 		}
