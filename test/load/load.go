@@ -25,6 +25,10 @@ import (
 // TypeName is what all messages are: bytes under a type that any tool takes.
 const TypeName = "std_msgs/String"
 
+// rowBytes is a row of what the messages hold, which resembles an image: half of each
+// row is as in the one above, the rest is noise of four bits.
+const rowBytes = 640
+
 const (
 	md5sum     = "992ce8a1687cec8c8bd883ec73ca41d1"
 	definition = "string data\n"
@@ -229,9 +233,14 @@ type frames struct {
 
 func newFrames(count, size int) *frames {
 	f := &frames{make([]byte, count*(4+size)), count, size}
-	words := rand.New(rand.NewPCG(1, 2))
+	noise := rand.New(rand.NewPCG(1, 2))
 	for i := range f.buf {
-		f.buf[i] = byte(words.IntN(16)) // half as long when compressed, like sensor data
+		switch at := i % rowBytes; {
+		case i >= rowBytes && at < rowBytes/2:
+			f.buf[i] = f.buf[i-rowBytes]
+		default:
+			f.buf[i] = byte(noise.IntN(16))
+		}
 	}
 	for i := range count {
 		frame := f.buf[i*(4+size):]
