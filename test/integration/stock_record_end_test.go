@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,7 +93,7 @@ func splits(d time.Duration) func(*testing.T, *outcome) {
 			t.Errorf("%s: files %v", o.who, o.files)
 		}
 		for _, name := range o.files {
-			topic := read(t, o.dir+"/"+name)["/chatter"]
+			topic := read(t, filepath.Join(o.dir, name))["/chatter"]
 			if topic == nil {
 				continue
 			}

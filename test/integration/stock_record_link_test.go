@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"net"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -404,7 +405,7 @@ func TestStockBeginWrite(t *testing.T) {
 	}
 	endBoth(t, all, &recordRow{})
 	listener.stop()
-	heard := read(t, g.dir+"/heard.bag")
+	heard := read(t, filepath.Join(g.dir, "heard.bag"))
 	for _, o := range all {
 		topic := heard["/"+o.who+"/begin_write"]
 		if topic == nil || !topic.Headers[0].Latching() || topic.Headers[0].Type() != "std_msgs/String" {
@@ -419,4 +420,36 @@ func TestStockBeginWrite(t *testing.T) {
 			t.Errorf("%s says %v and writes %v", o.who, names, o.files)
 		}
 	}
+}
+
+// TestStockRepeatsLatched: 44, a file begins with the latest latched message under the
+// header of its publisher. Stock repeats the first one, under a header that says
+// neither who sent it nor that it latches.
+func TestStockRepeatsLatched(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	s := g.advertise(g.node("one"), "/latched", true).Source(true)
+	s.Publish(stringFrame("old"))
+	all := g.both("/latched -O x --repeat-latched --split --duration 0.6", want{files: anything, topics: "/latched"})
+	waitRecorded(t, all)
+	s.Publish(stringFrame("new"))
+	for _, o := range all {
+		files := len(o.names(".bag"))
+		eventually(t, o.who+" has closed a later file", func() bool { return len(o.names(".bag")) >= files+2 })
+	}
+	endBoth(t, all, &recordRow{apart: true, check: func(t *testing.T, o *outcome) {
+		last := "x_" + strconv.Itoa(len(o.files)-1) + ".bag"
+		topic := read(t, filepath.Join(o.dir, last))["/latched"]
+		if topic == nil || len(topic.Messages) != 1 {
+			t.Fatalf("%s: %s has %+v", o.who, last, topic)
+		}
+		text, caller := string(topic.Messages[0].Data[4:]), "/one"
+		repeated := "new"
+		if o.who == "stock" {
+			caller, repeated = "", "old"
+		}
+		if h := topic.Headers[0]; text != repeated || h.CallerID() != caller || h.Latching() != (caller != "") {
+			t.Errorf("%s: %s begins with %q of %q", o.who, last, text, h)
+		}
+	}})
 }
