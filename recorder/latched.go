@@ -155,7 +155,7 @@ func (p *pipeline) repeat(next *opening) {
 // repeatLatched writes the latched messages at the start of a file, under their own
 // connections and with the time at which the file begins.
 func (p *pipeline) repeatLatched(next *opening) error {
-	return p.packLatched(next.latched, bagfmt.TimeOf(next.at), func(c *bagfmt.SealedChunk) error {
+	return p.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk) error {
 		if err := p.out.write(c); err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (f *latchedFrame) Commit(received time.Time) {
 		return
 	}
 	chunk.builder.Reset(nil) // shares nothing: the copy needs no lock
-	chunk.builder.AppendRun(c.conn, bagfmt.TimeOf(received), f.buf, 1)
+	chunk.builder.AppendRun(c.conn, bagfmt.TimeOf(p.sim.at(received)), f.buf, 1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turn(received)

@@ -57,7 +57,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	idle := p.state != StateRecording
-	if !idle && topic.thin && !topic.keep(time.Now()) {
+	if !idle && topic.thin && !topic.keep(p.sim.at(time.Now())) {
 		return nil
 	}
 	if l.connection.latching {
@@ -162,7 +162,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	p.mu.Lock() // also guards p.records, which the builder shares
 	defer p.mu.Unlock()
 	c.topic.last = received
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(received))
+	f.chunk.builder.FinishMessage(bagfmt.TimeOf(p.sim.at(received)))
 	p.turn(received)
 	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.wants(c.topic) && p.openChunk() {
 		// The record that it relied on is in an earlier file.

@@ -44,7 +44,8 @@ type pipeline struct {
 	topics   []*topic
 	conns    []*connection // by connection id
 	state    State
-	begun    time.Time // when the recording was started; zero while it is stopped
+	begun    time.Time // when the recording was started, by sim; zero while it is stopped
+	sim      *simClock // nil for the wall clock
 	starting *errand   // opens the file that StateStopped waits for; nil for none
 	ended    bool      // no further intake: the file has failed, or all links are closed
 	full     bool      // the one file has its size: what comes now nobody asked for
@@ -157,7 +158,8 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		closing:     make(chan *bagFile),
 		hurry:       o.Hurry,
 		records:     new(bagfmt.ConnRecords),
-		parts:       newParts(o, time.Now()),
+		sim:         o.sim,
+		parts:       newParts(o, o.sim.at(time.Now())),
 		onOpen:      o.onOpen,
 		onChange:    o.Control.notify,
 		state:       o.Begin,
@@ -169,7 +171,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 	outputs.stall.log = o.Log
 	p.latched.off = o.NoRepeatLatched
 	if p.state != StateStopped {
-		p.begun = time.Now()
+		p.begun = p.sim.at(time.Now())
 	}
 	n := workers(o.Compression)
 	p.pool.budget, p.pool.twice, p.pool.yield = p.budget, n > 0, p.yield
@@ -203,8 +205,10 @@ func (p *pipeline) addTopicOf(name, resolved string) *topic {
 // append copies a run of whole frames into the open chunk.
 func (p *pipeline) append(c *connection, run []byte, count int, received time.Time) {
 	// The last frame was complete at received; one nanosecond between the frames
-	// of a run keeps their order in every tool that sorts by time.
-	stamp := bagfmt.TimeOf(received).Add(-time.Duration(count - 1))
+	// of a run keeps their order in every tool that sorts by time. With a clock of the
+	// graph's own many messages have one stamp, as in stock.
+	now, step := p.sim.at(received), p.sim.step()
+	stamp := bagfmt.TimeOf(now).Add(-step * time.Duration(count-1))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.topic.last = received
@@ -217,23 +221,23 @@ func (p *pipeline) append(c *connection, run []byte, count int, received time.Ti
 	}
 	p.turn(received)
 	p.latest = received
-	if !c.topic.thin {
+	if !c.topic.thin && step > 0 {
 		p.add(c, run, count, stamp, received)
 		return
 	}
 	for count > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if c.topic.keep(received) {
+		if !c.topic.thin || c.topic.keep(now) {
 			p.add(c, run[:size], 1, stamp, received)
 		}
-		stamp = stamp.Add(1)
+		stamp = stamp.Add(step)
 		run, count = run[size:], count-1
 	}
 }
 
 // turn begins the next file, and ends a snapshot, where that is due. mu is held.
 func (p *pipeline) turn(now time.Time) {
-	if p.parts.due(now) {
+	if p.parts.due(p.sim.at(now)) {
 		p.nextFile(now)
 	}
 	if p.snaps.due(now) {
@@ -361,7 +365,7 @@ func (p *pipeline) tick(now time.Time) {
 	p.clock.look(now, p.log)
 	p.outputs.stall.report(now)
 	p.mu.Lock()
-	p.parts.schedule(now)
+	p.parts.schedule(p.sim.at(now))
 	p.turn(now)
 	if p.open != nil && now.Sub(p.born) >= p.flush {
 		p.sealOpen()

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -61,7 +60,7 @@ func (p *pipeline) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return nil, errors.New("recorder: the recording has ended")
+		return nil, errEnded
 	}
 	if len(t.conns) == 0 && !t.since.IsZero() {
 		t.pickup = time.Since(t.since)

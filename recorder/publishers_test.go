@@ -77,6 +77,16 @@ func headerInfo(topic, publisher string) tcpros.LinkInfo {
 	return info
 }
 
+func latchingInfo(topic, publisher string) tcpros.LinkInfo {
+	info := headerInfo(topic, publisher)
+	for i := range info.Header {
+		if info.Header[i].Key == "latching" {
+			info.Header[i].Value = "1"
+		}
+	}
+	return info
+}
+
 // TestMissedMessages: holes are counted over small and large messages and over links,
 // and what is dropped here is no hole.
 func TestMissedMessages(t *testing.T) {
@@ -138,12 +148,7 @@ func large(t *testing.T, l *link, seq uint32, n int) {
 func TestNoNumbersOfLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	info := headerInfo("/t", "p")
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
+	info := latchingInfo("/t", "p")
 	udp := headerInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, linkInfo("/t", "r")} {

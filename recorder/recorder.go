@@ -110,6 +110,7 @@ type Options struct {
 	Begin   State    // paused or stopped: as if Control had been told so before the first message
 
 	onOpen func(target string) // told of each new file
+	sim    *simClock           // nil stands for the wall clock
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -190,7 +191,6 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err := o.checkNames(); err != nil {
 		return Summary{}, err
 	}
-	started := time.Now()
 	if o.Publish {
 		if o.onOpen, err = announce(o.Node); err != nil {
 			return Summary{}, err
@@ -200,19 +200,28 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
+	r := &recording{
+		Options: o,
+		subs:    map[string]*subscription{},
+		tried:   map[string]bool{},
+		ready:   make(chan struct{}),
+		given:   make(chan struct{}),
+	}
+	if ok, err := r.awaitClock(ctx); !ok || err != nil {
+		close(r.given)
+		r.closeSubscriptions()
+		return Summary{}, errors.Join(err, outputs.close())
+	}
+	r.started = time.Now()
 	var out *bagFile
 	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
-		if out, err = outputs.create(started); err != nil {
+		if out, err = outputs.create(r.started); err != nil {
+			close(r.given)
+			r.closeSubscriptions()
 			return Summary{}, errors.Join(err, outputs.close())
 		}
 	}
-	r := &recording{
-		Options: o,
-		started: started,
-		pipe:    newPipeline(o, outputs, out),
-		subs:    map[string]*subscription{},
-		tried:   map[string]bool{},
-	}
+	r.pipe = newPipeline(r.Options, outputs, out)
 	orphans := outputs.orphans()
 	if out != nil {
 		r.pipe.opened(out)
@@ -222,7 +231,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	err = r.record(ctx)
 	o.Control.attach(nil)
 	endRepair(err)
-	sum := r.summary(time.Since(started))
+	sum := r.summary(time.Since(r.started))
 	if !errors.Is(err, ErrDiskHangs) { // somebody waits for the disk yet
 		err = errors.Join(err, outputs.close())
 	}
@@ -256,12 +265,9 @@ type recording struct {
 	subs    map[string]*subscription // by resolved topic
 	tried   map[string]bool          // topics of the master that were refused or are in subs
 	trigger *trigger                 // nil without snapshots
-}
-
-type subscription struct {
-	topic *topic
-	sub   *tcpros.Subscription
-	ended bool // the limit is reached: no longer subscribed
+	late    bool                     // the master was away at the start: it may have a clock
+	ready   chan struct{}            // closed when there is a pipeline for the links
+	given   chan struct{}            // closed when there will be none
 }
 
 // run is the owner loop: it subscribes, keeps time and ends the intake.
@@ -278,11 +284,13 @@ func (r *recording) run(ctx context.Context) error {
 	if err := r.listen(); err != nil { //nolint:contextcheck // a subscription lives until Close
 		return err
 	}
+	r.begin()
 	for _, name := range r.Select.literal {
 		if err := r.subscribe(name, time.Time{}); err != nil { //nolint:contextcheck // a subscription lives until Close
 			return err
 		}
 	}
+	r.sim.release()
 	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
 		r.Log.Info("Recording from: " + node)
 	}
@@ -294,6 +302,10 @@ func (r *recording) run(ctx context.Context) error {
 	if r.trigger != nil {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { r.answerTriggers(ctx) })
+	}
+	if r.late {
+		// owner: run; ends when ctx is done or the master has answered.
+		wg.Go(func() { r.lookLate(ctx) })
 	}
 	// owner: run; ends when ctx is done or the disk is full.
 	wg.Go(func() { r.watchDisk(ctx) })
@@ -336,86 +348,10 @@ func (r *recording) over() <-chan time.Time {
 	if r.Duration == 0 || r.Split || begun.IsZero() {
 		return nil
 	}
+	if r.sim != nil {
+		return r.sim.until(begun.Add(r.Duration))
+	}
 	return time.After(time.Until(begun.Add(r.Duration)))
-}
-
-// consider subscribes to a topic that the master knows, if it is new. A name that
-// is not valid is said once and costs only this topic. What this node itself publishes
-// under its name, its status, is recorded only where it is named.
-func (r *recording) consider(name string, since time.Time) {
-	if r.tried[name] || strings.HasPrefix(name, r.Node.Name()+"/") {
-		return
-	}
-	r.tried[name] = true
-	if err := r.subscribe(name, since); err != nil {
-		r.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
-	}
-}
-
-// subscribe adds a topic under the name it was asked for, which is also the name
-// in the bag, as stock does it. One topic asked for under two names is recorded
-// once, under the first (stock writes each message twice). since is before the
-// topic's registration, if that is known.
-func (r *recording) subscribe(name string, since time.Time) error {
-	resolved, err := r.Node.Resolve(name)
-	if err != nil {
-		return err
-	}
-	if _, ok := r.subs[resolved]; ok {
-		return nil
-	}
-	t := r.pipe.addTopicOf(name, resolved)
-	t.since = since // no link has it yet
-	sub, err := r.Node.Subscribe(tcpros.SubscribeOptions{
-		Topic:      name,
-		TCPNoDelay: r.TCPNoDelay,
-		UDP:        r.UDP,
-		// What is larger than the buffer is refused, and counted, message by message.
-		MaxMessageBytes: maxMessageBytes,
-		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			l, err := r.pipe.openLink(t, info)
-			if err != nil {
-				return nil, err
-			}
-			return r.trigger.watch(resolved, l), nil
-		},
-		Left: func(uri string) { r.pipe.left(t, uri) },
-	})
-	if err != nil {
-		return err
-	}
-	r.Log.Info("Subscribing to", zap.String("topic", name))
-	r.subs[resolved] = &subscription{topic: t, sub: sub}
-	return nil
-}
-
-// endLimited leaves the topics that have all the messages asked for, and reports
-// whether every topic has.
-func (r *recording) endLimited() bool {
-	all := true
-	for _, s := range r.subs {
-		switch {
-		case s.ended:
-		case r.pipe.reachedLimit(s.topic):
-			s.sub.Close()
-			s.ended = true
-		default:
-			all = false
-		}
-	}
-	return all
-}
-
-func (r *recording) closeSubscriptions() {
-	r.trigger.close()
-	var wg sync.WaitGroup
-	for _, s := range r.subs {
-		if !s.ended {
-			// owner: closeSubscriptions; ends when the links of s have ended.
-			wg.Go(s.sub.Close)
-		}
-	}
-	wg.Wait()
 }
 
 // maxMessageBytes is the limit of roscpp.

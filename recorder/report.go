@@ -33,7 +33,7 @@ func (s *Summary) diagnostics(at time.Time) *tcpros.DiagnosticArray {
 	whole := tcpros.DiagnosticStatus{
 		Name: "gorecord", Message: "complete", Level: level(s.Dropped(), s.Losses() != ""),
 		Values: []tcpros.DiagnosticValue{
-			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())), //nolint:gosec // a count
+			number("messages", s.Messages()), number("lost", s.Dropped()), number("missed", s.Missed()), number("links_lost", uint64(s.LinksLost())),
 		},
 	}
 	if losses := s.Losses(); losses != "" {
@@ -63,7 +63,7 @@ func (t *TopicSummary) losses() []tcpros.DiagnosticValue {
 		}
 		if p.LinksLost > 0 {
 			values = append(values,
-				number("links_lost to "+p.CallerID, uint64(p.LinksLost)), //nolint:gosec // a count
+				number("links_lost to "+p.CallerID, uint64(p.LinksLost)),
 				tcpros.DiagnosticValue{Key: "seconds without " + p.CallerID, Value: fmt.Sprintf("%.1f", p.Without.Seconds())})
 		}
 	}
@@ -89,8 +89,11 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 // queued is in the file, or counted as lost. A file that met a fault gets none: it needs
 // the room for its index.
 func (p *pipeline) writeReport(*errand) error {
-	if p.report == ReportNever || p.out == nil || p.err != nil {
+	if p.report == ReportNever || p.out == nil {
 		return nil
+	}
+	if p.err != nil {
+		return p.err
 	}
 	p.mu.Lock()
 	s := Summary{Topics: p.accounts(time.Now())}
@@ -100,7 +103,7 @@ func (p *pipeline) writeReport(*errand) error {
 	}
 	at := p.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(time.Now())
+		at = bagfmt.TimeOf(p.sim.at(time.Now()))
 	}
 	if p.reported == nil {
 		p.reported = p.openOwn(ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition)
@@ -130,7 +133,7 @@ func (p *pipeline) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
 	}
 	p.mu.Lock()
 	chunk.part = p.parts.number
-	p.account(c.topic, 1, uint64(len(frame)-4)) //nolint:gosec // a length
+	p.account(c.topic, 1, uint64(len(frame)-4))
 	p.mu.Unlock()
 	p.written(chunk)
 	return nil

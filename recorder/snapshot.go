@@ -207,16 +207,7 @@ func (p *pipeline) beginSnapshot(sn *snapshot) bool {
 	}
 	p.sealOpen()
 	s := p.snaps
-	var missed []*connection
-	sn.latched = p.pinLatched(func(c *connection) bool {
-		if c.missed {
-			missed = append(missed, c)
-		}
-		return true
-	})
-	for _, c := range missed {
-		c.missed = true // the bag of the recording wants it yet
-	}
+	sn.latched = p.pinLatched(nil)
 	s.taken++
 	p.send(func(*errand) error {
 		p.takeRing(sn)

@@ -245,6 +245,25 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	}
 }
 
+// TestRingForgetsTheOld: what is older than the pre-roll takes no memory.
+func TestRingForgetsTheOld(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{ChunkBytes: 1, Snapshot: Snapshot{PreRoll: 10 * time.Second}})
+	l := open(t, p, "/t", "/p")
+	start := time.Now()
+	for n := range 100 {
+		l.Frames(frame(1, uint32(n), 100), 1, start.Add(time.Duration(n)*time.Second))
+	}
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.snaps.ring.chunks) == 11 && p.snaps.ring.chunks[0].born.Equal(start.Add(89*time.Second))
+	})
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSlowTopicsReachFarBack: chunks that are sealed young do not fill memory with air.
 func TestSlowTopicsReachFarBack(t *testing.T) {
 	t.Parallel()

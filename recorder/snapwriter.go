@@ -63,7 +63,7 @@ func (sn *snapshot) addConns(chunks []ringChunk) {
 // with the time at which the snapshot begins.
 func (p *pipeline) openWithLatched(sn *snapshot, chunks []ringChunk) {
 	defer p.unpin(sn.latched)
-	at := bagfmt.TimeOf(sn.at)
+	at := bagfmt.TimeOf(p.sim.at(sn.at))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
@@ -100,7 +100,10 @@ func (p *pipeline) openWithLatched(sn *snapshot, chunks []ringChunk) {
 // wanted.
 func (p *pipeline) root(sn *snapshot, old ringChunk) (c ringChunk, wanted bool) {
 	var from bagfmt.Time
-	if before := sn.from.Sub(old.born); before > 0 { // by the monotonic clock, whatever the wall's does
+	if before, span := sn.from.Sub(old.born), old.until.Sub(old.born); before > 0 && span > 0 { // by the monotonic clock, whatever others do
+		if p.sim != nil {
+			before = time.Duration(float64(before) / float64(span) * float64(old.End.Sub(old.Start)))
+		}
 		from = old.Start.Add(before)
 	}
 	if old.End.Before(from) {

@@ -160,6 +160,7 @@ func (p *pipeline) checkSize(now time.Time) {
 // opening is where in the queue the next file begins.
 type opening struct {
 	at      time.Time
+	stamp   bagfmt.Time // of the latched messages
 	part    int
 	latched []pinned
 }
@@ -175,7 +176,7 @@ func (p *pipeline) nextFile(now time.Time) {
 // opening returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (p *pipeline) opening(now time.Time, want func(*connection) bool) *opening {
-	o := &opening{at: now, part: p.parts.number, latched: p.pinLatched(want)}
+	o := &opening{at: now, stamp: bagfmt.TimeOf(p.sim.at(now)), part: p.parts.number, latched: p.pinLatched(want)}
 	for _, c := range p.conns {
 		c.missed = false
 	}
@@ -186,7 +187,7 @@ func (p *pipeline) opening(now time.Time, want func(*connection) bool) *opening 
 // when it has written what is queued. mu is held.
 func (p *pipeline) split(now time.Time) *errand {
 	p.sealOpen()
-	p.parts.advance(now)
+	p.parts.advance(p.sim.at(now))
 	p.freshRecords()
 	next := p.opening(now, nil)
 	return p.send(func(e *errand) error { return p.changeFile(e, next) })
@@ -307,7 +308,7 @@ func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
 	}
 	p.log.Error("a file met a fault: the recording goes on in a new one",
 		zap.String("file", old.target), zap.String("next", p.out.target), zap.Error(fault))
-	next := &opening{at: time.Now()}
+	next := &opening{at: time.Now(), stamp: bagfmt.TimeOf(p.sim.at(time.Now()))}
 	p.mu.Lock()
 	if !gone && !errors.Is(fault, errUnsafe) { // those the file itself returns when it is closed
 		p.faults = append(p.faults, fault)

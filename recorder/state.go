@@ -175,7 +175,7 @@ func (p *pipeline) start() (*errand, error) {
 	case p.state != StateStopped:
 		return nil, nil
 	case p.snaps.only(): // there is no file to open
-		p.begun = time.Now()
+		p.begun = p.sim.at(time.Now())
 		p.enter(StateRecording)
 		return nil, nil
 	case p.starting == nil:
@@ -206,11 +206,11 @@ func (p *pipeline) beginFile(e *errand) error {
 		return err
 	}
 	e.file, p.out = out, out
-	p.parts.restart(now)
+	p.parts.restart(p.sim.at(now))
 	p.freshRecords()
 	next := p.opening(now, nil)
 	if wanted {
-		p.begun = now
+		p.begun = p.sim.at(now)
 		p.enter(StateRecording)
 	}
 	p.mu.Unlock()

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -128,24 +127,4 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 	}
 	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
 	return o
-}
-
-// report prints the summary and returns the exit code.
-func report(console *screen.Console, c *config.Record, sum *recorder.Summary, err error) int {
-	if !c.Quiet && sum.Duration > 0 {
-		printTable(console, screen.RecordSummary(sum))
-	}
-	switch {
-	case errors.Is(err, recorder.ErrDiskHangs):
-		return program.Fail(console, name, program.ExitInternal, err)
-	case err != nil && sum.Duration == 0:
-		return program.Fail(console, name, program.ExitUsage, err)
-	case err != nil:
-		return program.Fail(console, name, program.ExitLoss, err)
-	case sum.Losses() != "":
-		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
-	case c.Require && len(sum.Missing) > 0:
-		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
-	}
-	return program.ExitOK
 }

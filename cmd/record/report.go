@@ -1,10 +1,38 @@
 package main
 
-import "github.com/gorosbag/gorosbag/recorder"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/recorder"
+)
 
 // reports translates --summary.
 var reports = map[string]recorder.Report{
 	"on-loss": recorder.ReportOnLoss,
 	"always":  recorder.ReportAlways,
 	"never":   recorder.ReportNever,
+}
+
+// report prints the summary and returns the exit code.
+func report(console *screen.Console, c *config.Record, sum *recorder.Summary, err error) int {
+	if !c.Quiet && sum.Duration > 0 {
+		printTable(console, screen.RecordSummary(sum))
+	}
+	switch {
+	case errors.Is(err, recorder.ErrDiskHangs):
+		return program.Fail(console, name, program.ExitInternal, err)
+	case err != nil && sum.Duration == 0:
+		return program.Fail(console, name, program.ExitUsage, err)
+	case err != nil:
+		return program.Fail(console, name, program.ExitLoss, err)
+	case sum.Losses() != "":
+		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
+	case c.Require && len(sum.Missing) > 0:
+		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
+	}
+	return program.ExitOK
 }
