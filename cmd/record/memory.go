@@ -8,7 +8,7 @@ import (
 // limitMemory makes the garbage collector keep the process near the buffer's size:
 // buffers are reused, but those that are let go would otherwise linger.
 func limitMemory(buffers int64) {
-	const rest = 64 << 20 // for all but the buffers
+	const rest = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
 	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(buffers + rest)
 	}
