@@ -1,0 +1,204 @@
+package recorder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// diary is what a file was told to do, in order.
+type diary struct {
+	mu  sync.Mutex
+	ops []diskOp
+}
+
+// diskOp is a write of data at off, a truncation to off if data is nil, or a sync.
+type diskOp struct {
+	off  int64
+	data []byte
+	sync bool
+}
+
+type diaryFile struct {
+	file
+	*diary
+}
+
+func (d *diary) note(op diskOp) {
+	d.mu.Lock()
+	d.ops = append(d.ops, op)
+	d.mu.Unlock()
+}
+
+func (f diaryFile) WriteAt(p []byte, off int64) (int, error) {
+	n, err := f.file.WriteAt(p, off)
+	f.note(diskOp{off: off, data: bytes.Clone(p)})
+	return n, err
+}
+
+func (f diaryFile) Truncate(size int64) error {
+	f.note(diskOp{off: size})
+	return f.file.Truncate(size)
+}
+
+func (f diaryFile) Sync() error {
+	err := f.file.Sync()
+	f.note(diskOp{sync: true})
+	return err
+}
+
+// image is a disk after a power cut.
+type image []byte
+
+// apply does what op says, of a write the first torn bytes only. Holes are zeros.
+func (m image) apply(op diskOp, torn int) image {
+	if op.data == nil {
+		if !op.sync && op.off < int64(len(m)) {
+			m = m[:op.off]
+		}
+		return m
+	}
+	data := op.data[:min(torn, len(op.data))]
+	if end := int(op.off) + len(data); end > len(m) {
+		m = append(m, make([]byte, end-len(m))...)
+	}
+	copy(m[op.off:], data)
+	return m
+}
+
+// readable returns the numbers of what recovery finds in the image, in file order, and
+// fails if a message is not as it was sent.
+func (m image) readable(t *testing.T) []uint32 {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := bagfmt.NewWriter(&out, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bagfmt.Recover(bytes.NewReader(m), int64(len(m)), w, bagfmt.RecoverOptions{}); err != nil {
+		return nil // no bag
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := bagfmt.NewScanner(&out, bagfmt.ScannerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []uint32
+	for {
+		msg, err := s.Next()
+		if err != nil {
+			return all
+		}
+		n := binary.LittleEndian.Uint32(msg.Data()[4:])
+		if !bytes.Equal(msg.Data(), crashFrame(n)[4:]) {
+			t.Fatalf("message %d is not as it was sent", n)
+		}
+		all = append(all, n)
+	}
+}
+
+func crashFrame(n uint32) []byte { return noise(frame(1, n, 1500)) }
+
+// TestPowerCut looks at what a power cut can leave: the disk has done all until the last
+// sync, and of what was asked for since then any part, in any order, the last write torn
+// anywhere. Whatever was there at the last sync is there, and nothing is wrong or twice.
+func TestPowerCut(t *testing.T) {
+	t.Parallel()
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && c != bagfmt.CompressionNone {
+				t.Skip("one will do")
+			}
+			ops := recordForPowerCut(t, c)
+			images := 0
+			var safe image // as of the last sync
+			var durable []uint32
+			var since []diskOp
+			for _, op := range ops {
+				if op.sync {
+					for _, done := range since {
+						safe = safe.apply(done, len(done.data))
+					}
+					since = nil
+					durable = safe.readable(t)
+					continue
+				}
+				since = append(since, op)
+				images += cutHere(t, safe, durable, since)
+			}
+			if len(durable) != crashMessages {
+				t.Errorf("%d messages at the end", len(durable))
+			}
+			t.Logf("%d operations, %d images", len(ops), images)
+			if images < 2500 {
+				t.Errorf("only %d images", images)
+			}
+		})
+	}
+}
+
+const crashMessages = 56
+
+// recordForPowerCut records crashMessages with a sync now and then.
+func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
+	t.Helper()
+	d := new(diary)
+	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f file) file { return diaryFile{f, d} })
+	l := open(t, p, "/t", "/p")
+	head, err := p.out.dir.ReadFile("test.bag.active") // was written before
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range uint32(crashMessages) {
+		l.Frames(crashFrame(n), 1, time.Now())
+		if n%14 == 13 {
+			queued := func() bool { p.mu.Lock(); defer p.mu.Unlock(); return l.connection.topic.written+2 < uint64(n) }
+			waitFor(t, func() bool { return !queued() })
+			p.sync(p.out)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	return append([]diskOp{{data: head}}, d.ops...)
+}
+
+// cutHere cuts the power when the last of since was asked for, and returns how many
+// images it has looked at.
+func cutHere(t *testing.T, safe image, durable []uint32, since []diskOp) (images int) {
+	t.Helper()
+	last := since[len(since)-1]
+	for kept := range 1 << (len(since) - 1) {
+		for _, torn := range []int{0, 1, 512, 4096, len(last.data) / 2, len(last.data)} {
+			m := slices.Clone(safe)
+			for i, op := range since[:len(since)-1] {
+				if kept>>i&1 == 1 {
+					m = m.apply(op, len(op.data))
+				}
+			}
+			got := m.apply(last, torn).readable(t)
+			images++
+			sorted := slices.Sorted(slices.Values(got))
+			if len(slices.Compact(slices.Clone(sorted))) != len(got) {
+				t.Fatalf("a message comes twice: %v", got)
+			}
+			for _, n := range durable {
+				if _, ok := slices.BinarySearch(sorted, n); !ok {
+					t.Fatalf("message %d was on the disk and is lost; kept %b of %d, torn at %d: %v", n, kept, len(since), torn, got)
+				}
+			}
+			if !slices.IsSorted(got) {
+				t.Fatalf("not in order: %v", got)
+			}
+		}
+	}
+	return images
+}
