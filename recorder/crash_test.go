@@ -138,7 +138,7 @@ func TestPowerCut(t *testing.T) {
 				t.Errorf("%d messages at the end", len(durable))
 			}
 			t.Logf("%d operations, %d images", len(ops), images)
-			if images < 2500 {
+			if images < 2500 && !testing.Short() {
 				t.Errorf("only %d images", images)
 			}
 		})
@@ -176,7 +176,11 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 func cutHere(t *testing.T, safe image, durable []uint32, since []diskOp) (images int) {
 	t.Helper()
 	last := since[len(since)-1]
-	for kept := range 1 << (len(since) - 1) {
+	step := 1
+	if testing.Short() {
+		step = 7
+	}
+	for kept := 0; kept < 1<<(len(since)-1); kept += step {
 		for _, torn := range []int{0, 1, 512, 4096, len(last.data) / 2, len(last.data)} {
 			m := slices.Clone(safe)
 			for i, op := range since[:len(since)-1] {

@@ -42,17 +42,18 @@ func blocks(t *testing.T, path string) int64 {
 	return st.Blocks * 512
 }
 
-// publishUntil publishes chunks until ok.
+// publishUntil publishes a chunk now and then until ok.
 func publishUntil(t *testing.T, l *link, ok func() bool) (sent uint32) {
 	t.Helper()
-	waitFor(t, func() bool {
-		if ok() {
-			return true
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); <-again.C {
+		if time.Now().After(deadline) {
+			t.Fatal("not within 20 s")
 		}
 		l.Frames(frame(1, sent, 30_000), 1, time.Now())
 		sent++
-		return false
-	})
+	}
 	return sent
 }
 
