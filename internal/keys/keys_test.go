@@ -5,6 +5,7 @@ package keys_test
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -25,6 +26,8 @@ func TestMain(m *testing.M) {
 		os.Exit(shell())
 	case "job":
 		os.Exit(job())
+	case "stops":
+		os.Exit(stops())
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/signal.loop"))
 }
@@ -142,6 +145,66 @@ func job() int {
 		return 2
 	}
 	return code
+}
+
+// stops tells what Stops does, until it has come back once.
+func stops() int {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	keys.Stops(ctx, func() { os.Stdout.WriteString("leave\n") }, func() {
+		os.Stdout.WriteString("back\n")
+		cancel()
+	})
+	return 0
+}
+
+// Ctrl-Z stops the program, but not before it has left the terminal.
+func TestStops(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, says, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	c := exec.CommandContext(t.Context(), self)
+	c.Env = append(os.Environ(), roleVariable+"=stops")
+	c.Stdout = says
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of its own, as a shell makes it
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	says.Close()
+	buf := make([]byte, 64)
+	n := 0
+	for n == 0 { // stopped before Stops has begun it has nothing to say
+		if err := c.Process.Signal(syscall.SIGTSTP); err != nil {
+			t.Fatal(err)
+		}
+		var state syscall.WaitStatus
+		if _, err := syscall.Wait4(c.Process.Pid, &state, syscall.WUNTRACED, nil); err != nil || !state.Stopped() {
+			t.Fatalf("state %#x, %v", state, err)
+		}
+		said.SetReadDeadline(time.Now().Add(time.Millisecond))
+		n, _ = said.Read(buf)
+		if err := c.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said.SetReadDeadline(time.Now().Add(patience))
+	rest, err := io.ReadAll(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"leave\n", "back\n"}, []string{string(buf[:n]), string(rest)}); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // patience bounds what should come within a second.
