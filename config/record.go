@@ -64,6 +64,7 @@ type Record struct {
 
 	Recover bool `env:"GORECORD_RECOVER" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
 
+	Params  bool   `env:"GORECORD_PARAMS" help:"Store the parameters and the node graph as they are at the start, as latched JSON text on /gorecord/params and /gorecord/graph (std_msgs/String)."`
 	Summary string `default:"on-loss" enum:"on-loss,always,never" env:"GORECORD_SUMMARY" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
 
 	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`

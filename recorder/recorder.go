@@ -102,6 +102,7 @@ type Options struct {
 	// (counted as dropped) and close the bag at once.
 	Hurry <-chan struct{}
 
+	Params bool   // store the parameters and the node graph as they are at the start, latched
 	Report Report // when the account of what was lost is written into the bag
 
 	Publish bool // tell the name of each file on begin_write as it begins
@@ -302,6 +303,10 @@ func (r *recording) run(ctx context.Context) error {
 	if r.trigger != nil {
 		// owner: run; ends when ctx is done.
 		wg.Go(func() { r.answerTriggers(ctx) })
+	}
+	if r.Params {
+		// owner: run; ends when ctx is done or both are stored.
+		wg.Go(func() { r.storeParams(ctx) })
 	}
 	if r.late {
 		// owner: run; ends when ctx is done or the master has answered.

@@ -104,6 +104,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		MinSpace:        int64(c.MinSpace),
 		MinSpaceText:    c.MinSpace.String(),
 		Snapshot:        snapshots(c),
+		Params:          c.Params,
 		Report:          reports[c.Summary],
 	}
 	if c.Split.MB > 0 {

@@ -1,0 +1,82 @@
+package recorder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// stored returns what stands on a topic in a bag.
+func stored(t *testing.T, path, topic string) (texts []string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := bagfmt.NewScanner(f, bagfmt.ScannerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		m, err := s.Next()
+		if err != nil {
+			return texts
+		}
+		if m.Conn.Topic == topic {
+			texts = append(texts, string(m.Data()[4:]))
+		}
+	}
+}
+
+// TestStore: small and large values come into the bag and into each next one; what is
+// too large, or cannot be had before the end, costs nothing.
+func TestStore(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true}, nil)
+	r := &recording{Options: Options{Log: zap.NewNop()}, pipe: p}
+	long := string(bytes.Repeat([]byte("<x>"), 100_000))
+	ctx, cancel := context.WithCancel(t.Context())
+	for topic, value := range map[string]any{
+		"/small": map[string]any{"n": []any{1, math.NaN(), math.Inf(-1)}, "s": "a \"b\""},
+		"/long":  long,
+		"/huge":  string(bytes.Repeat([]byte("x"), maxParams)),
+	} {
+		tries := 0
+		r.store(ctx, topic, func() (any, error) {
+			if tries++; tries == 1 && topic == "/small" {
+				return nil, errors.New("not there yet")
+			}
+			return finite(value), nil
+		})
+	}
+	cancel()
+	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
+	first := p.out.target
+	p.mu.Lock()
+	p.nextFile(time.Now())
+	p.mu.Unlock()
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	second := filepath.Join(filepath.Dir(first), "test_1.bag")
+	for _, path := range []string{first, second} {
+		for topic, want := range map[string]string{
+			"/small": `{"n":[1,"NaN","-Inf"],"s":"a \"b\""}`, "/long": `"` + long + `"`, "/huge": "", "/never": "",
+		} {
+			got := stored(t, path, topic)
+			if want == "" && len(got) > 0 || want != "" && (len(got) != 1 || got[0] != want) {
+				t.Errorf("%s in %s: %.100q", topic, path, got)
+			}
+		}
+	}
+}
