@@ -108,6 +108,13 @@ func (t *fakeTerminal) put(cluster string, wide int) {
 	t.column += wide
 }
 
+// count returns how many writes there were.
+func (t *fakeTerminal) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.writes
+}
+
 func (t *fakeTerminal) down() {
 	if t.row < t.height-1 {
 		t.row++

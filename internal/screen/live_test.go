@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -65,8 +66,13 @@ type shown struct {
 	closing chan struct{}
 }
 
-// show runs test with the live screen of robot. It must be called in a bubble.
-func show(t *testing.T, width, height int, test func(*shown)) {
+// show runs test with the live screen of robot, in a bubble and after setup.
+func show(t *testing.T, width, height int, setup, test func(*shown)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { showIn(t, width, height, setup, test) })
+}
+
+func showIn(t *testing.T, width, height int, setup, test func(*shown)) {
 	t.Helper()
 	term := newTerminal(width, height)
 	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*recorder.Stats) {}, closing: make(chan struct{})}
@@ -87,6 +93,9 @@ func show(t *testing.T, width, height int, test func(*shown)) {
 			{Press: "q", Name: is("quit")},
 		},
 		Split: true, FileBytes: 1 << 30, FileTime: 2 * time.Hour,
+	}
+	if setup != nil {
+		setup(s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -133,11 +142,9 @@ func TestLiveSizes(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}, {1, 1}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				show(t, size[0], size[1], func(s *shown) {
-					after(10 * time.Second)
-					golden(t, fmt.Sprintf("live_%dx%d", size[0], size[1]), s.term.all())
-				})
+			show(t, size[0], size[1], nil, func(s *shown) {
+				after(10 * time.Second)
+				golden(t, fmt.Sprintf("live_%dx%d", size[0], size[1]), s.term.all())
 			})
 		})
 	}
@@ -155,12 +162,9 @@ func TestLiveStates(t *testing.T) {
 	for name, set := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				show(t, 80, 24, func(s *shown) {
-					set(s)
-					after(10 * time.Second)
-					golden(t, "live_"+name, s.term.all())
-				})
+			show(t, 80, 24, set, func(s *shown) {
+				after(10 * time.Second)
+				golden(t, "live_"+name, s.term.all())
 			})
 		})
 	}
@@ -168,109 +172,108 @@ func TestLiveStates(t *testing.T) {
 
 func TestLiveColors(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		show(t, 80, 24, func(s *shown) {
-			fixed := robot(time.Hour)
-			s.change = func(st *recorder.Stats) { *st = fixed }
+	screens := map[bool]string{}
+	for _, color := range []bool{false, true} {
+		show(t, 80, 24, func(s *shown) { s.live.Color = color }, func(s *shown) {
 			after(time.Second)
-			without := s.term.all()
-			s.live.Color = true
-			after(time.Second)
-			if d := cmp.Diff(without, s.term.all()); d != "" {
-				t.Errorf("colors take room (-without +with):\n%s", d)
-			}
+			screens[color] = s.term.all()
 			for _, want := range []string{"\x1b[31m17 lost\x1b[m", "\x1b[31m      17\x1b[m", "\x1b[2m  /never\x1b[m", "\x1b[1mRECORDING\x1b[m"} {
-				if !strings.Contains(s.term.last, want) {
-					t.Errorf("no %q in %q", want, s.term.last)
+				if strings.Contains(s.term.last, want) != color {
+					t.Errorf("color %v: %q in %q", color, want, s.term.last)
 				}
 			}
 		})
-	})
+	}
+	if d := cmp.Diff(screens[false], screens[true]); d != "" {
+		t.Errorf("colors take room (-without +with):\n%s", d)
+	}
 }
 
 // Lines of the log stand above the frame in their order, whole, and nothing of a frame
 // stays among them.
 func TestLiveLog(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		term := ""
-		show(t, 60, 16, func(s *shown) {
-			for i := range 40 {
-				fmt.Fprintf(s.console, "line %d\n", i)
-				if i%3 == 0 {
-					after(100 * time.Millisecond)
-				}
-				if i == 20 {
-					fmt.Fprintf(s.console, "a long line: %s\n", strings.Repeat("0123456789", 12))
-					s.console.Write([]byte("no newline"))
-				}
+	term := ""
+	show(t, 60, 16, nil, func(s *shown) {
+		for i := range 40 {
+			fmt.Fprintf(s.console, "line %d\n", i)
+			if i%3 == 0 {
+				after(100 * time.Millisecond)
 			}
-			s.live.Press('s')
-			s.live.Press('x')
-			after(time.Second)
-			golden(t, "live_log", s.term.all())
-			defer func() { term = s.term.all() }()
-			s.live.Hide(time.Second)
-			after(time.Second)
-			s.console.Write([]byte("hidden\n"))
-			after(time.Second)
-			if got := s.term.all(); !strings.HasSuffix(got, "split pressed\nhidden\n") {
-				t.Errorf("hidden:\n%s", got)
+			if i == 20 {
+				fmt.Fprintf(s.console, "a long line: %s\n", strings.Repeat("0123456789", 12))
+				s.console.Write([]byte("no newline"))
 			}
-			s.live.Show()
-			after(0)
-			if got := s.term.all(); !strings.Contains(got, "hidden\nRECORDING") {
-				t.Errorf("shown again:\n%s", got)
-			}
-		})
-		if !strings.Contains(term, "hidden\nRECORDING") {
-			t.Errorf("the screen was:\n%s", term)
+		}
+		s.live.Press('s')
+		s.live.Press('x')
+		after(time.Second)
+		golden(t, "live_log", s.term.all())
+		defer func() { term = s.term.all() }()
+		s.live.Hide(time.Second)
+		after(time.Second)
+		s.console.Write([]byte("hidden\n"))
+		after(time.Second)
+		if got := s.term.all(); !strings.HasSuffix(got, "split pressed\nhidden\n") {
+			t.Errorf("hidden:\n%s", got)
+		}
+		s.live.Show()
+		after(0)
+		if got := s.term.all(); !strings.Contains(got, "hidden\nRECORDING") {
+			t.Errorf("shown again:\n%s", got)
 		}
 	})
+	if !strings.Contains(term, "hidden\nRECORDING") {
+		t.Errorf("the screen was:\n%s", term)
+	}
 }
 
 // A recording that has ended leaves the log and nothing else.
 func TestLiveEnd(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var term *fakeTerminal
-		show(t, 60, 16, func(s *shown) {
-			term = s.term
-			s.console.Write([]byte("first\n"))
-			after(time.Second)
-			s.console.Write([]byte("last\x7f\u009b2J\xff\n"))
-		})
-		if d := cmp.Diff("first\nlast\\x7f\\u009b2J\ufffd\n", term.all()); d != "" {
-			t.Errorf("(-want +got):\n%s", d)
-		}
-		if term.row != 2 || term.column != 0 {
-			t.Errorf("the cursor is at %d, %d", term.row, term.column)
-		}
+	var term *fakeTerminal
+	show(t, 60, 16, nil, func(s *shown) {
+		term = s.term
+		s.console.Write([]byte("first\n"))
+		after(time.Second)
+		s.console.Write([]byte("last\x7f\u009b2J\xff\n"))
 	})
+	if d := cmp.Diff("first\nlast\\x7f\\u009b2J\ufffd\n", term.all()); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if term.row != 2 || term.column != 0 {
+		t.Errorf("the cursor is at %d, %d", term.row, term.column)
+	}
 }
 
 // A screen where nothing changes is not written, and one of another size is drawn
 // anew.
 func TestLiveIdle(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		show(t, 60, 16, func(s *shown) {
-			fixed := robot(time.Hour)
-			s.change = func(st *recorder.Stats) { *st = fixed }
-			after(10 * time.Second)
-			before := s.term.writes
-			after(10 * time.Second)
-			if n := s.term.writes - before; n != 0 {
-				t.Errorf("%d writes of the same", n)
+	var narrow atomic.Bool
+	show(t, 60, 16, func(s *shown) {
+		fixed := robot(time.Hour)
+		s.change = func(st *recorder.Stats) { *st = fixed }
+		s.live.Size = func() (int, int) {
+			if narrow.Load() {
+				return 40, 10
 			}
-			s.live.Size = func() (int, int) { return 40, 10 }
-			after(time.Second)
-			for line := range strings.Lines(s.term.all()) {
-				if len(line) > 40 {
-					t.Errorf("too wide after the change of size: %q", line)
-				}
+			return 60, 16
+		}
+	}, func(s *shown) {
+		after(10 * time.Second)
+		before := s.term.count()
+		after(10 * time.Second)
+		if n := s.term.count() - before; n != 0 {
+			t.Errorf("%d writes of the same", n)
+		}
+		narrow.Store(true)
+		after(time.Second)
+		for line := range strings.Lines(s.term.all()) {
+			if len(line) > 40 {
+				t.Errorf("too wide after the change of size: %q", line)
 			}
-		})
+		}
 	})
 }
 
