@@ -84,6 +84,8 @@ type pipeline struct {
 	latest   time.Time  // when the last message came
 	clock    wallClock  // owned by tick
 	disk     *disk
+
+	abandoned bool // somebody waits for the disk yet, and is not waited for; guarded by mu
 }
 
 // chunk is a buffer on its way: open, sealed, compressed, written, free again.
@@ -174,7 +176,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		p.begun = p.sim.at(time.Now())
 	}
 	n := workers(o.Compression)
-	p.pool.budget, p.pool.twice, p.pool.yield = p.budget, n > 0, p.yield
+	p.pool.budget, p.pool.twice, p.pool.yield = p.budget, n > 0, p.concede
 	if n > 0 {
 		p.squeeze = newFIFO[*chunk]()
 	}

@@ -45,16 +45,7 @@ func (p *pool) settle(c *chunk) {
 // counted from the start, or nil if that would go beyond the budget. A free buffer
 // that is much too large is not spent on a small chunk.
 func (p *pool) get(size, counted int) *chunk {
-	fit, small := -1, -1 // the smallest that is large enough; the largest that is not
-	for i, c := range p.free {
-		n := c.builder.Cap()
-		switch {
-		case n >= size && n <= 4*size && (fit < 0 || n < p.free[fit].builder.Cap()):
-			fit = i
-		case n < size && (small < 0 || n > p.free[small].builder.Cap()):
-			small = i
-		}
-	}
+	fit, small := p.find(size)
 	if fit >= 0 {
 		return p.take(fit)
 	}
@@ -64,12 +55,34 @@ func (p *pool) get(size, counted int) *chunk {
 		p.grow(c, p.weight(counted))
 		return c
 	}
-	if !p.makeRoom(need) {
-		return nil
+	for !p.fits(need) {
+		if len(p.free) > 0 {
+			p.forget()
+		} else if !p.yield() {
+			return nil
+		} else if fit, _ := p.find(size); fit >= 0 {
+			return p.take(fit) // what was given up is as good as new
+		}
 	}
 	c := &chunk{ready: make(chan struct{}, 1)}
 	p.grow(c, p.weight(counted))
 	return c
+}
+
+// find returns the smallest free buffer that is large enough, and the largest that is
+// not; negative for none.
+func (p *pool) find(size int) (fit, small int) {
+	fit, small = -1, -1
+	for i, c := range p.free {
+		n := c.builder.Cap()
+		switch {
+		case n >= size && n <= 4*size && (fit < 0 || n < p.free[fit].builder.Cap()):
+			fit = i
+		case n < size && (small < 0 || n > p.free[small].builder.Cap()):
+			small = i
+		}
+	}
+	return fit, small
 }
 
 // weight is what a buffer of n bytes counts.
@@ -97,11 +110,14 @@ func (p *pool) fits(more int64) bool { return p.budget < 0 || p.held+more <= p.b
 
 // makeRoom lets go of free buffers, and of what was only kept in case, until more bytes
 // fit. It reports whether they do.
-func (p *pool) makeRoom(more int64) bool {
+func (p *pool) makeRoom(more int64) bool { return p.reclaim(more, p.yield) }
+
+// reclaim is makeRoom with another way to give memory up.
+func (p *pool) reclaim(more int64, yield func() bool) bool {
 	for !p.fits(more) {
 		if len(p.free) > 0 {
 			p.forget()
-		} else if !p.yield() {
+		} else if !yield() {
 			return false
 		}
 	}

@@ -87,9 +87,8 @@ func (p *pipeline) hold(c *chunk) ringChunk {
 	}
 	rc.memory = p.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
-		if !p.pool.makeRoom(int64(n)) {
-			p.mu.Unlock()
-			return rc
+		if n > 2*p.chunkBytes { // a small one gives back more in a moment
+			p.pool.reclaim(int64(n), p.yield)
 		}
 		rc.memory = make([]byte, 0, n)
 		p.pool.held += int64(n)
@@ -158,13 +157,39 @@ func (p *pipeline) yield() bool {
 	return true
 }
 
-// yields returns how much memory the ring gives up when it is asked for. mu is held.
-func (s *snapshots) yields() int64 {
+// concede is yield for the intake. Where links wait for memory they get that of the
+// ring only while what they have filled is within their own quarter: what waits for the
+// compressors is as good as in the ring. And what a snapshot was asked for a moment ago
+// is not given up for what comes after it, unless there is a recording to think of. mu is
+// held.
+func (p *pipeline) concede() bool {
+	s := p.snaps
 	if s == nil {
+		return false
+	}
+	wait := p.overflow == OverflowBlock
+	filled := p.pool.held - p.pool.idle - s.ring.held() - p.latched.held
+	switch {
+	case wait && filled > p.pool.budget-s.ring.most:
+		return false
+	case s.asked > 0 && (wait || s.only()):
+		return false
+	}
+	return p.yield()
+}
+
+// yields returns how much memory the intake may take from the ring. mu is held.
+func (s *snapshots) yields() int64 {
+	if s == nil || s.asked > 0 && s.only() {
 		return 0
 	}
-	n := s.ring.bytes
-	for _, m := range s.ring.spare {
+	return s.ring.held()
+}
+
+// held returns the bytes that the pool counts for the ring.
+func (r *ring) held() int64 {
+	n := r.bytes
+	for _, m := range r.spare {
 		n += int64(cap(m))
 	}
 	return n

@@ -72,6 +72,7 @@ type snapshots struct {
 	ring    ring      // this and the following are guarded by pipeline.mu
 	current *snapshot // whose post-roll goes on
 	until   time.Time // when that ends
+	asked   int       // snapshots that the ring was not handed over to yet
 	taken   int
 	warned  bool // that memory is short
 
@@ -209,6 +210,7 @@ func (p *pipeline) beginSnapshot(sn *snapshot) bool {
 	s := p.snaps
 	sn.latched = p.pinLatched(nil)
 	s.taken++
+	s.asked++
 	p.send(func(*errand) error {
 		p.takeRing(sn)
 		return nil
@@ -232,7 +234,9 @@ func (p *pipeline) takeRing(sn *snapshot) {
 	p.mu.Lock()
 	p.expire(sn.at)
 	chunks := s.ring.takeAll()
+	s.asked--
 	p.mu.Unlock()
+	p.room.Broadcast()
 	s.taking = sn
 	s.queue.put(func() { p.openSnapshot(sn, chunks) })
 }

@@ -321,6 +321,49 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	}
 }
 
+// TestTriggerKeepsWhatWasThere: what comes while the writer is behind takes no memory
+// of what a snapshot was asked for before.
+func TestTriggerKeepsWhatWasThere(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
+	l := open(t, p, "/t", "/p")
+	const before = 400
+	send := func(from, to uint32) {
+		for n := from; n < to; n++ {
+			l.Frames(frame(1, n, 5000), 1, time.Now())
+		}
+	}
+	for n := uint32(0); n < before; n += 10 {
+		send(n, n+10)
+		waitFor(t, func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.pool.waiting == 0 // nothing but the open chunk is on its way
+		})
+	}
+	behind := make(chan struct{})
+	p.mu.Lock()
+	p.send(func(*errand) error {
+		<-behind
+		return nil
+	})
+	p.mu.Unlock()
+	sn, err := p.snapshot(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(before, 5*before)
+	close(behind)
+	<-sn.out.finished
+	got := numbersOf(t, sn.out.target)
+	if n := len(got); n < 200 || !slices.Equal(got, sequence(before-n, before)) {
+		t.Errorf("%d messages, %v to %v", n, got[0], got[n-1])
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // latchedInfo is that of a latching publisher.
 func latchedInfo(topic, publisher string) tcpros.LinkInfo {
 	info := linkInfo(topic, publisher)
