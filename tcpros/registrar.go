@@ -243,16 +243,18 @@ func (e *regEntry) urgency(now time.Time) (rank int, due time.Time) {
 			e.tokens, e.tokensAt = min(e.tokens+refill, hintBurst), now
 		}
 		if e.tokens > 0 {
-			return 4, due
+			return 5, due
 		}
 		return 0, e.tokensAt.Add(hintEvery)
 	case now.Before(e.due):
 		return 0, e.due
 	case e.gone && e.tried:
-		return 3, due
+		return 4, due
 	case e.gone:
 		return 0, due
-	case !e.registered:
+	case !e.registered && e.key.kind != regService:
+		return 3, due
+	case !e.registered: // a caller waits for its answer; messages do not wait
 		return 2, due
 	case e.ask:
 		return 1, due
