@@ -7,6 +7,7 @@ import "time"
 type Stats struct {
 	Taken      time.Time // when the account was made
 	State      State
+	Ending     bool // nothing is taken in any more: what is in memory is written, then the index
 	Elapsed    time.Duration
 	File       string        // the bag that is written, by its final name; empty while stopped
 	Part       int           // the number of the last bag, from 0
@@ -15,7 +16,7 @@ type Stats struct {
 	Buffered   int64         // bytes of all buffers in use
 	BufferMost int64         // their bound; negative means none
 	DiskFree   int64         // on the disk that is recorded to; negative if not known
-	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late; negative if not known
+	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late; negative if not known, or if old files are deleted
 	Snapshots  SnapshotStats
 	Topics     []TopicStats
 }
@@ -40,8 +41,9 @@ func (r *recording) stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Stats{
-		Taken: now, Elapsed: now.Sub(r.started), State: p.state, Part: max(p.parts.number, 0),
+		Taken: now, Elapsed: now.Sub(r.started), State: p.state, Ending: p.ended || p.full, Part: max(p.parts.number, 0),
 		FileBytes: p.parts.stored, Bytes: p.stored, Buffered: p.pool.held - p.pool.idle, BufferMost: p.budget,
+		Topics: make([]TopicStats, 0, len(p.topics)),
 	}
 	if p.out != nil {
 		s.File = p.out.target

@@ -39,7 +39,7 @@ func show(ctx context.Context, c *config.Record, o *recorder.Options, console *s
 	end, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of the recording is shown, too
 	d := &display{control: o.Control, log: o.Log}
 	d.live = screen.Live{
-		Console: console, Size: terminalSize, Stats: o.Control.Stats, Closing: ctx.Done(), Color: program.Colors(os.Stderr),
+		Console: console, Size: terminalSize, Stats: o.Control.Stats, Color: program.Colors(os.Stderr),
 		Split: o.Split, FileBytes: o.MaxBytes, FileTime: o.Duration,
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {

@@ -18,7 +18,6 @@ type Live struct {
 	Console *Console
 	Size    func() (width, height int)     // of the terminal; zero while it is not ours to draw on
 	Stats   func() (recorder.Stats, error) // with an error nothing is shown
-	Closing <-chan struct{}                // closed when the recording begins to end
 	Color   bool                           // the terminal has colors, and they are wanted
 	Keys    []Key                          // named in the last line
 
@@ -116,14 +115,5 @@ func (l *Live) look(s *recorder.Stats) {
 	}
 	if s.Part != l.part {
 		l.part, l.partSince = s.Part, s.Taken
-	}
-}
-
-func (l *Live) closing() bool {
-	select {
-	case <-l.Closing:
-		return true
-	default:
-		return false
 	}
 }

@@ -41,7 +41,7 @@ func (l *Live) pen() pen { return pen(l.Color) }
 func (l *Live) rule(s *recorder.Stats, w int) string {
 	state, as := strings.ToUpper(s.State.String()), bold
 	switch {
-	case l.closing():
+	case s.Ending:
 		state = "CLOSING"
 	case s.State != recorder.StateRecording:
 		as = yellow
@@ -81,7 +81,7 @@ func (l *Live) status(s *recorder.Stats) []part {
 	if s.Part > 0 {
 		parts = append(parts, part{"all " + size(s.Bytes), plain})
 	}
-	if l.closing() {
+	if s.Ending {
 		parts = slices.Insert(parts, 0, part{"writing what is in memory, then the index", bold})
 	}
 	return parts
@@ -166,7 +166,7 @@ func (l *Live) disk(s *recorder.Stats) part {
 // next tells when the file, or the recording, is over by itself.
 func (l *Live) next(s *recorder.Stats) string {
 	switch {
-	case l.FileTime == 0 || s.File == "" || l.closing():
+	case l.FileTime == 0 || s.File == "" || s.Ending:
 		return ""
 	case l.Split:
 		return "next file in " + clock(l.FileTime-s.Taken.Sub(l.partSince))
@@ -314,7 +314,7 @@ func age(s *recorder.Stats, r *row) string {
 
 // footer names the keys.
 func (l *Live) footer(s *recorder.Stats, w, lines int) []string {
-	if l.closing() {
+	if s.Ending {
 		return l.pen().flow([]part{{"Ctrl-C: skip what is still in memory", dim}}, w, lines)
 	}
 	var parts []part

@@ -63,7 +63,6 @@ type shown struct {
 	begun   time.Time
 	begin   time.Duration // the age of the recording at first
 	change  func(*recorder.Stats)
-	closing chan struct{}
 }
 
 // show runs test with the live screen of robot, in a bubble and after setup.
@@ -75,12 +74,12 @@ func show(t *testing.T, width, height int, setup, test func(*shown)) {
 func showIn(t *testing.T, width, height int, setup, test func(*shown)) {
 	t.Helper()
 	term := newTerminal(width, height)
-	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*recorder.Stats) {}, closing: make(chan struct{})}
+	s := &shown{term: term, console: screen.NewConsole(term, true), begun: time.Now(), begin: time.Hour, change: func(*recorder.Stats) {}}
 	is := func(name string) func(*recorder.Stats) string {
 		return func(*recorder.Stats) string { return name }
 	}
 	s.live = &screen.Live{
-		Console: s.console, Size: func() (int, int) { return term.width, term.height }, Closing: s.closing,
+		Console: s.console, Size: func() (int, int) { return term.width, term.height },
 		Stats: func() (recorder.Stats, error) {
 			st := robot(s.begin + time.Since(s.begun))
 			s.change(&st)
@@ -156,7 +155,7 @@ func TestLiveStates(t *testing.T) {
 		"begin":   func(s *shown) { s.begin = 0; s.change = func(st *recorder.Stats) { st.Topics = nil } },
 		"paused":  func(s *shown) { s.change = func(st *recorder.Stats) { st.State = recorder.StatePaused } },
 		"stopped": func(s *shown) { s.change = func(st *recorder.Stats) { st.State, st.File = recorder.StateStopped, "" } },
-		"closing": func(s *shown) { close(s.closing) },
+		"closing": func(s *shown) { s.change = func(st *recorder.Stats) { st.Ending = true } },
 		"help":    func(s *shown) { s.live.Press('?') },
 	}
 	for name, set := range tests {
