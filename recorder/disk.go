@@ -34,6 +34,7 @@ type disk struct {
 	free func() (int64, error)
 	log  *zap.Logger
 	full chan struct{} // closed when the recording has to end
+	ebbs bool          // old files are deleted: what is written does not tell when the disk is full
 
 	mu     sync.Mutex // guards the following
 	over   bool       // full is closed
@@ -49,7 +50,7 @@ type disk struct {
 }
 
 func newDisk(o Options, r *retainer) *disk {
-	return &disk{min: o.MinSpace, text: o.MinSpaceText, free: r.free, log: o.Log, full: make(chan struct{}), have: -1}
+	return &disk{min: o.MinSpace, text: o.MinSpaceText, free: r.free, log: o.Log, full: make(chan struct{}), ebbs: o.Retain.enabled(), have: -1}
 }
 
 // check looks once and reports whether the recording has to end. written is what was
@@ -115,7 +116,7 @@ func (d *disk) measure(now time.Time, written int64) {
 // left says how long it will take until recording ends for want of space.
 func (d *disk) left() (left time.Duration, known bool) {
 	const most = 100 * 365 * 24 * 3600
-	if d.rate < 1 {
+	if d.ebbs || d.rate < 1 {
 		return 0, false
 	}
 	return time.Duration(min(max(float64(d.have-d.min), 0)/d.rate, most)) * time.Second, true

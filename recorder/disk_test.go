@@ -51,6 +51,13 @@ func TestDiskWatch(t *testing.T) {
 			t.Errorf("logged %q, want %q", got[i], want[i])
 		}
 	}
+	if free, left := d.forecast(); free != 999 || left != 0 {
+		t.Errorf("forecast %d, %v", free, left)
+	}
+	d.ebbs = true
+	if _, left := d.forecast(); left >= 0 {
+		t.Errorf("forecast %v where old files are deleted", left)
+	}
 	d = disk{log: zap.NewNop(), free: func() (int64, error) { return 0, nil }}
 	if d.check(now, 0, "x.bag") {
 		t.Error("zero does not look")

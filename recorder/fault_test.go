@@ -171,6 +171,9 @@ func TestHangingDisk(t *testing.T) {
 	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.out.sealed) {
 		t.Errorf("got %v", err)
 	}
+	if sum := r.summary(time.Second); sum.File != p.out.sealed || len(sum.Files) != 1 {
+		t.Errorf("the summary knows the files %v", sum.Files)
+	}
 	topic := l.connection.topic
 	p.mu.Lock()
 	if topic.messages != 0 || topic.dropped[dropDisk]+topic.dropped[dropBufferFull] != messages {

@@ -129,7 +129,7 @@ func (r *recording) record(ctx context.Context) error {
 // abandon ends the intake and counts as lost what is not in a file.
 func (p *pipeline) abandon() {
 	p.mu.Lock()
-	p.ended = true
+	p.ended, p.abandoned = true, true
 	for _, t := range p.topics {
 		if !p.snaps.only() { // else nobody knows what was to be written
 			t.dropped[dropDisk] += t.messages - t.written

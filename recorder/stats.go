@@ -94,7 +94,7 @@ type Summary struct {
 type FileSummary struct {
 	File    string // where it is now, or was
 	Bytes   int64
-	Deleted bool // to keep within the limits that Options.Retain sets
+	Deleted bool // to keep within the limits that Options.Retain sets, or by somebody else while it was recorded
 	// Snapshot says that it was written by Options.Snapshot. Beside a recording what is
 	// in it counts only for that.
 	Snapshot bool
@@ -198,7 +198,12 @@ func (r *recording) summary(d time.Duration) Summary {
 			s.File = b.sealed
 		}
 		s.Bytes += b.end
-		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b), b.snapshot})
+		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b) || b.lost, b.snapshot})
+	}
+	if out := r.pipe.out; r.pipe.abandoned && out != nil {
+		s.File = out.target + activeSuffix
+		s.Bytes += r.pipe.parts.stored
+		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: r.pipe.parts.stored})
 	}
 	s.Topics = r.pipe.accounts(time.Now())
 	for _, t := range s.Topics {
