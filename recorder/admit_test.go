@@ -312,3 +312,28 @@ func cutOff(l *link, size int, sent *uint64) {
 	}
 	large.Abort()
 }
+
+// TestFullBufferOfNoUse: a large message that nobody wants is not one that was dropped for
+// want of room.
+func TestFullBufferOfNoUse(t *testing.T) {
+	t.Parallel()
+	d := newSlowDisk(t, Options{BufferBytes: 1 << 20, ChunkBytes: 10_000})
+	p := d.pipe
+	l := open(t, p, "/t", "/p")
+	topic := l.connection.topic
+	for topic.dropped[dropBufferFull] == 0 {
+		offer(l, frame(0, 0, 200_000))
+	}
+	before := topic.dropped
+	p.mu.Lock()
+	p.full = true
+	p.mu.Unlock()
+	offer(l, frame(0, 0, 200_000))
+	if topic.dropped != before {
+		t.Errorf("dropped %v, before %v", topic.dropped, before)
+	}
+	d.turn(math.MaxInt64 / 2)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -69,10 +69,6 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		p.drop(topic, dropOversize, 1)
 		return nil
 	}
-	if !p.admits(topic, p.pool.weight(size), false) {
-		p.drop(topic, dropBufferFull, 1)
-		return nil
-	}
 	// Where links wait for room the whole claim is reserved: two half-read messages
 	// that wait for each other's memory would wait for ever. Where they drop, a
 	// false claim must not cost other topics anything: it counts as it arrives.
@@ -81,6 +77,10 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		counted = min(size, trusted)
 	}
 	for p.wants(topic) {
+		if !p.admits(topic, p.pool.weight(size), false) {
+			p.drop(topic, dropBufferFull, 1)
+			return nil
+		}
 		if c := p.pool.get(size, counted); c != nil {
 			// nil makes the chunk hold the record: it may be given up, so each one does until
 			// the record is safely in another. Where that costs less than a percent each one
