@@ -116,6 +116,27 @@ func take2(t *testing.T, p *pipeline, now, end time.Time) string {
 	return sn.out.target
 }
 
+// TestSnapshotWithSlowClock: the pre-roll is time that passed, whatever the stamps say.
+func TestSnapshotWithSlowClock(t *testing.T) {
+	t.Parallel()
+	sim := &simClock{begun: make(chan struct{})}
+	sim.set(int64(time.Hour))
+	p := ringPipeline(t, Options{sim: sim, FlushInterval: time.Hour, Snapshot: Snapshot{PreRoll: 10500 * time.Millisecond}})
+	l := open(t, p, "/t", "/p")
+	start := time.Now()
+	for n := range 21 {
+		sim.set(int64(time.Hour + time.Duration(n)*time.Second/10))
+		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
+	}
+	sn := take(t, p, start.Add(20*time.Second))
+	if got := numbersOf(t, sn.out.target); !slices.Equal(got, sequence(10, 21)) {
+		t.Errorf("messages %v, want 10 to 20", got)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSnapshotProlonged: a trigger within the post-roll makes it longer, in one file.
 func TestSnapshotProlonged(t *testing.T) {
 	t.Parallel()
