@@ -134,6 +134,9 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 	if err := e.wait(ctx); err != nil {
 		return "", err
 	}
+	if e != nil {
+		return e.file.target, nil
+	}
 	return r.stats().File, nil
 }
 

@@ -227,6 +227,9 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if out != nil {
 		r.pipe.opened(out)
 	}
+	if o.Begin != StateRecording {
+		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")
+	}
 	o.Control.attach(r)
 	endRepair := r.repairOrphans(ctx, orphans)
 	err = r.record(ctx)
