@@ -21,7 +21,10 @@ func TestUpstreamRecorder(t *testing.T) {
 	}
 	g.start("/usr/lib/rosbag/play", demoBag(t), "--loop", "--quiet", "__name:=roscpp")
 	g.startPython("publish.py", "latching", "/latched,std_msgs/Int32,0,1,0").printed("ready")
-	g.eventually("both talk", func() bool { return strings.Count(g.run("rostopic", "info", "/chatter"), "* /chatter") == 2 })
+	g.eventually("both talk", func() bool {
+		out, err := g.command("rostopic", "info", "/chatter").Output()
+		return err == nil && strings.Count(string(out), "* /chatter") == 2
+	})
 	for name, test := range map[string]func(*graph){
 		"two publishers": func(g *graph) {
 			g.runRecorder("/chatter", "-O", "out", "--duration=2")

@@ -19,6 +19,7 @@ func usageRows() []recordRow {
 		{name: "2 count of a node's topics", args: "--node /listener -l 3", ours: bad(count)},
 		{name: "2 count of all topics", args: "-a -l 3", ours: bad(count)},
 		{name: "2 negative count of all topics", args: "-a --limit=-1", ours: bad(count)},
+		{name: "2 negative count: none given", args: "/chatter --limit=-1 --duration 0.3 -O x", ours: bad("Limit must be 0 or positive"), stock: &want{files: "x.bag", topics: anything}},
 		{name: "3 two compressions", args: "-a -j --lz4", ours: bad("Can only use one type of compression")},
 		{name: "3 two compressions, wrapper: the last", args: "-j --lz4 /chatter --duration 0.3 -O x", wrapper: true, ours: bad("Can only use one type of compression"), stock: &want{files: "x.bag", topics: anything}},
 		{name: "4 no duration", args: "-a --duration x", ours: bad("Duration must start with a floating point number")},
