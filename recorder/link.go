@@ -111,7 +111,7 @@ func (l *link) Closed(err error) {
 	l.pipe.mu.Lock()
 	defer l.pipe.mu.Unlock()
 	l.connection.topic.linked--
-	l.publisher.closed(err, time.Now())
+	l.publisher.end(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
 		l.pipe.drop(l.connection.topic, dropOversize, 1)

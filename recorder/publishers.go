@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"errors"
+	"io"
 	"slices"
 	"time"
 
@@ -12,7 +14,8 @@ import (
 
 // A publisher that ends in good order unregisters at the same time: the master does
 // not list it any more, and its link is not lost. One that is killed stays listed until
-// another node takes its name.
+// another node takes its name. One that closes the link and takes it up again by itself,
+// as when it advertises the topic anew, knows what it does: that is no loss either.
 const (
 	farewell = 2 * time.Second        // a link that is gone and listed for longer is lost
 	goodbye  = 150 * time.Millisecond // who is off the list within this has unregistered
@@ -31,6 +34,7 @@ type publisher struct {
 
 	down   time.Time     // since when there is no link; zero if there is one, or none is wanted
 	left   time.Time     // when it was off the master's list then
+	closed bool          // it closed the link itself, between two messages
 	gone   bool          // that link counts as lost
 	lost   int           // links
 	away   time.Duration // without a link, over all that were lost and came back
@@ -93,12 +97,13 @@ func (p *pipeline) connect(t *topic, info tcpros.LinkInfo) *link {
 // newLink makes the sink of a link that opens. mu is held.
 func (p *pipeline) newLink(c *connection, info tcpros.LinkInfo) *link {
 	pub := c.topic.publisherOf(info)
-	pub.open(time.Now())
+	again := pub.uri == info.PublisherURI
+	pub.open(again, time.Now())
 	l := &link{pipe: p, connection: c, publisher: pub}
 	// rospy sends a copy under a number of its own to each new subscriber of a latched
 	// topic, which nobody else gets. UDPROS counts what it loses itself.
 	if !c.conn.Header.Latching() && info.Transport != "UDPROS" && beginsWithHeader(c.conn.Header.MessageDefinition()) {
-		if pub.uri == info.PublisherURI && pub.seq != nil && pub.links == 1 {
+		if again && pub.seq != nil && pub.links == 1 {
 			pub.seq.again()
 		} else {
 			pub.seq = new(seqWatch)
@@ -109,13 +114,14 @@ func (p *pipeline) newLink(c *connection, info tcpros.LinkInfo) *link {
 	return l
 }
 
-// open counts a link that is up.
-func (u *publisher) open(now time.Time) {
+// open counts a link that is up; again says that the same process has the other end.
+func (u *publisher) open(again bool, now time.Time) {
 	u.links++
 	if u.down.IsZero() {
 		return
 	}
-	if !u.gone && (u.left.IsZero() || u.left.Sub(u.down) > goodbye && now.Sub(u.left) < takeover) {
+	onPurpose := again && u.closed
+	if !u.gone && !onPurpose && (u.left.IsZero() || u.left.Sub(u.down) > goodbye && now.Sub(u.left) < takeover) {
 		u.gone = true
 		u.lost++
 	}
@@ -125,10 +131,10 @@ func (u *publisher) open(now time.Time) {
 	u.down, u.left, u.gone = time.Time{}, time.Time{}, false
 }
 
-// closed counts a link that ended; err is nil if we closed it.
-func (u *publisher) closed(err error, now time.Time) {
+// end counts a link that ended; err is nil if we closed it.
+func (u *publisher) end(err error, now time.Time) {
 	if u.links--; u.links == 0 && err != nil {
-		u.down = now
+		u.down, u.closed = now, errors.Is(err, io.EOF)
 	}
 }
 

@@ -26,6 +26,9 @@ func TestLinksLost(t *testing.T) {
 		"ended well":                   {[]event{{0, "end"}, {20 * ms, "leave"}}, 0, 0},
 		"ended well and came back":     {[]event{{0, "end"}, {20 * ms, "leave"}, {200 * ms, "open"}}, 0, 0},
 		"ended well, slow master":      {[]event{{0, "end"}, {time.Second, "leave"}, {9 * time.Second, "open"}}, 0, 0},
+		"ended for a moment":           {[]event{{0, "end"}, {100 * ms, "again"}}, 0, 0},
+		"ended for long":               {[]event{{0, "end"}, {5 * time.Second, "again"}}, 1, 5 * time.Second},
+		"cut for a moment":             {[]event{{0, "cut"}, {100 * ms, "again"}}, 1, 100 * ms},
 		"ended by us":                  {[]event{{0, "close"}}, 0, 0},
 		"killed":                       {[]event{{0, "end"}}, 1, time.Minute},
 		"killed, then forgotten":       {[]event{{0, "end"}, {5 * time.Second, "leave"}}, 1, time.Minute},
@@ -41,17 +44,21 @@ func TestLinksLost(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			u := &publisher{}
-			u.open(start)
+			u.open(false, start)
 			events := tc.events
 			for at := time.Duration(0); at <= time.Minute; at += 10 * ms {
 				for len(events) > 0 && events[0].at <= at {
 					switch now := start.Add(events[0].at); events[0].what {
 					case "open":
-						u.open(now)
+						u.open(false, now)
+					case "again":
+						u.open(true, now)
 					case "end":
-						u.closed(io.EOF, now)
+						u.end(io.EOF, now)
+					case "cut":
+						u.end(io.ErrUnexpectedEOF, now)
 					case "close":
-						u.closed(nil, now)
+						u.end(nil, now)
 					case "leave":
 						u.leave(now)
 					}

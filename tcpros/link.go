@@ -256,7 +256,7 @@ func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
 		kind, text = "large", "message too large: link closed"
 	case errors.Is(err, ErrStalled):
 		kind, text = "stalled", "publisher stopped in the middle of a message: link closed"
-	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
 		l.sub.log.Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 		return
 	case wasUp:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync/atomic"
 	"time"
@@ -214,6 +215,9 @@ func (f *frameReader) read(p []byte) (int, error) {
 			continue
 		}
 		if !f.armed || !errors.Is(err, os.ErrDeadlineExceeded) {
+			if f.inFrame && errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
 			return 0, err
 		}
 		if err := f.late(time.Now()); err != nil {

@@ -351,8 +351,8 @@ func TestStall(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				_, _ = c.Write(b[50:154])
 			}
-			_ = c.Close()
-		}, io.EOF, 300 * time.Second},
+			_ = c.Close() // inside one
+		}, io.ErrUnexpectedEOF, 300 * time.Second},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

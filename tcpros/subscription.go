@@ -79,7 +79,8 @@ type LinkSink interface {
 	// Large takes a frame that is better read straight into its place than through
 	// the read buffer. nil refuses it: the link reads and discards the frame.
 	Large(frameBytes int) LargeFrame
-	// Closed is the last call. err is nil when this side closed the link.
+	// Closed is the last call. err is nil when this side closed the link, io.EOF when
+	// the publisher closed it between two messages.
 	Closed(err error)
 }
 
