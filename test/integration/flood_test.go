@@ -59,3 +59,14 @@ func statIn(g *graph, name string) (int64, error) {
 	}
 	return st.Size(), nil
 }
+
+// offer advertises a topic of the load until the test ends.
+func (g *graph) offer(ctx context.Context, topic string) *load.Publisher {
+	g.t.Helper()
+	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.port, "/load"+topic, topic)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { pub.Close() })
+	return pub
+}

@@ -88,14 +88,3 @@ func TestCameraCostsNoIMUMessage(t *testing.T) {
 		t.Errorf("camera: %d published, %d recorded, want %q in:\n%s", sent, recorded, want, p.out.String())
 	}
 }
-
-// offer advertises a topic of the load until the test ends.
-func (g *graph) offer(ctx context.Context, topic string) *load.Publisher {
-	g.t.Helper()
-	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.port, "/load"+topic, topic)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	g.t.Cleanup(func() { pub.Close() })
-	return pub
-}

@@ -1,0 +1,43 @@
+package integration_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/test/load"
+)
+
+// TestAdaptive: what bz2 cannot take is compressed less, as the log and the summary say;
+// nothing is lost, and stock reads a bag of several compressions.
+func TestAdaptive(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	rec := g.record("/load", "-O", "out", "--bz2", "--adaptive", "-b", "1", "--overflow", "block")
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	const messages = 30
+	err := g.offer(ctx, "/load").Serve(ctx, 1<<20, func(l *load.Link) error {
+		_, err := l.Flood(messages, nil)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec.stop()
+	for _, want := range []string{"compression does not keep up", "\nchunks: ", "lost: none"} {
+		if !strings.Contains(rec.out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, rec.out.String())
+		}
+	}
+	bag := filepath.Join(g.dir, "out.bag")
+	if n := len(read(t, bag)["/load"].Messages); n != messages {
+		t.Errorf("%d of %d messages", n, messages)
+	}
+	g.run("gobag", "check", bag)
+	if !rosMissing() {
+		g.stockReads(bag, messages)
+	}
+}
