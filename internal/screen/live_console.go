@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -157,6 +158,10 @@ func (c *Console) paint() {
 		if c.leftOut > 0 {
 			lines = fmt.Appendf(lines, "(%d lines left out: they were not taken in time)\n", c.leftOut)
 		}
+		if c.resized && len(c.drawn) > 0 {
+			c.drawn = nil // there may be less room for it than there was
+			lines = append([]byte("\r"+eraseBelow), lines...)
+		}
 		out = compose(out[:0], lines, c.drawn, c.frame)
 		c.leftOut, c.drawn, c.resized = 0, c.frame, false
 		c.mu.Unlock()
@@ -176,6 +181,9 @@ func (c *Console) idle() bool {
 const (
 	eraseBelow = "\x1b[J"
 	eraseRight = "\x1b[K"
+	nextLine   = "\r\x1b[B" // if there is one: unlike a newline it never scrolls
+	saveCursor = "\x1b7"
+	backToIt   = "\x1b8"
 	wrapOff    = "\x1b[?7l" // a line that is wider than we think stays one line
 	wrapOn     = "\x1b[?7h"
 )
@@ -185,22 +193,26 @@ const (
 func compose(out, lines []byte, drawn, frame []string) []byte {
 	if len(drawn) > 0 && (len(lines) > 0 || len(frame) == 0) {
 		out = append(out, "\r"+eraseBelow...)
+		drawn = nil
 	}
 	out = append(out, lines...)
 	if len(frame) == 0 {
 		return out
 	}
-	out = append(out, "\r"+wrapOff...)
+	out = append(out, '\r')
+	// Only for a frame that grows is room made. Drawn again, it does not scroll, though
+	// the terminal may have shrunk and we do not know it yet.
+	if n := len(frame) - 1; n > 0 && n >= len(drawn) {
+		out = append(out, strings.Repeat("\n", n)...)
+		out = fmt.Appendf(out, "\r\x1b[%dA", n)
+	}
+	out = append(out, saveCursor+wrapOff...)
 	for i, line := range frame {
 		if i > 0 {
-			out = append(out, "\r\n"...)
+			out = append(out, nextLine...)
 		}
 		out = append(out, line...)
 		out = append(out, eraseRight...) // not before: the screen would flicker
 	}
-	out = append(out, eraseBelow+wrapOn+"\r"...)
-	if n := len(frame) - 1; n > 0 {
-		out = fmt.Appendf(out, "\x1b[%dA", n)
-	}
-	return out
+	return append(out, eraseBelow+wrapOn+backToIt...)
 }

@@ -16,6 +16,7 @@ type fakeTerminal struct {
 	cells         [][]string // a wide character is followed by an empty cell
 	row, column   int
 	wrap          bool // at the end of a line
+	saved         [2]int
 	above         []string
 	odd           []string
 	writes        int
@@ -60,6 +61,12 @@ func (t *fakeTerminal) control(s string) (rest string, ok bool) {
 		t.column = 0
 		t.down()
 		return s[1:], true
+	case strings.HasPrefix(s, "\x1b7"):
+		t.saved = [2]int{t.row, t.column}
+		return s[2:], true
+	case strings.HasPrefix(s, "\x1b8"):
+		t.row, t.column = t.saved[0], t.saved[1]
+		return s[2:], true
 	case !strings.HasPrefix(s, "\x1b["):
 		return s, false
 	}
@@ -80,6 +87,8 @@ func (t *fakeTerminal) control(s string) (rest string, ok bool) {
 		switch s[end] {
 		case 'A':
 			t.row = max(0, t.row-n)
+		case 'B':
+			t.row = min(t.height-1, t.row+n)
 		case 'm':
 		default:
 			t.odd = append(t.odd, s[:end+1])

@@ -189,6 +189,22 @@ func TestRecordScreen(t *testing.T) {
 	}
 }
 
+// Colors are for those who want them (https://no-color.org).
+func TestRecordScreenColors(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{"gorecord -a -O run": true, "NO_COLOR=1 gorecord -a -O run": false} {
+		g := newGraph(t, "gomaster")
+		tm := g.terminal(80, 24)
+		tm.keys(command, "Enter")
+		tm.shows("RECORDING")
+		if s := tm.do("capture-pane", "-p", "-e"); strings.Contains(s, "\x1b[") != want {
+			t.Errorf("%s: colors should be %v:\n%q", command, want, s)
+		}
+		tm.keys("q")
+		g.closed("run.bag")
+	}
+}
+
 // A recorder that a shell runs in the background goes on and leaves the terminal to
 // others, until it gets it.
 func TestRecordScreenBackground(t *testing.T) {
