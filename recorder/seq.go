@@ -16,7 +16,7 @@ import (
 // Not every publisher's numbers say that. Many set none; relays pass those of others
 // on, or of several; players repeat them. So the numbers of a publisher are believed
 // only once they have grown by exactly one seqProof times in a row. Numbers that go
-// back below those, as a player's do that begins again, must be proved anew. Numbers
+// back before those, as a player's do that begins again, must be proved anew. Numbers
 // that go back among those that were seen or left out come from several sources: what
 // was counted is taken back, and the link is not looked at any more. What remains
 // is a relay that leaves out less than each fifth message on purpose.
@@ -74,7 +74,7 @@ func (w *seqWatch) step(seq uint32) (missing int) {
 	case delta == 1:
 		w.last = seq
 		w.streak = min(w.streak+1, seqProof)
-	case !w.believed() || int32(seq-w.first) < 0 || delta > seqMost:
+	case !w.believed() || int32(seq-w.first) <= 0 || delta > seqMost:
 		w.restart(seq)
 	case delta > 0:
 		missing = int(delta) - 1

@@ -52,6 +52,7 @@ func TestSeqHoles(t *testing.T) {
 		"around zero":             {join(count(0xfffffff0, 12), count(2, 5)), 6},
 		"begins again":            {join(count(100, 10), count(0, 10), count(12, 3)), 2},
 		"begins again below":      {join(count(100, 10), count(115, 3), count(0, 10)), 5},
+		"begins again at once":    {join(count(5, 10), count(5, 10), count(16, 3)), 1},
 		"two sources":             {join(count(100, 10), count(5, 10), []uint32{110}, count(15, 10), []uint32{200}), 0},
 		"two sources, in turn":    {[]uint32{100, 1, 101, 2, 102, 3, 103, 4, 104, 5, 110, 6}, 0},
 		"two sources, lower one":  {join(count(5, 10), []uint32{100}, count(15, 10), []uint32{101, 300}), 0},
