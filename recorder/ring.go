@@ -87,7 +87,8 @@ func (p *pipeline) hold(c *chunk) ringChunk {
 	}
 	rc.memory = p.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
-		if n > 2*p.chunkBytes { // a small one gives back more in a moment
+		// What a snapshot was asked for must not make room for itself: a chunk is given back in a moment.
+		if p.snaps.asked == 0 || n > 2*p.chunkBytes {
 			p.pool.reclaim(int64(n), p.yield)
 		}
 		rc.memory = make([]byte, 0, n)

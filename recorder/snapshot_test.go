@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -636,5 +637,73 @@ func TestRingAllocatesNothing(t *testing.T) {
 		if err := p.close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestSnapshotThroughControl: it waits for the bag, and stop and start work without one.
+func TestSnapshotThroughControl(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c})
+	c.attach(&recording{pipe: p})
+	l := open(t, p, "/t", "/p")
+	l.Frames(frame(1, 0, 10), 1, time.Now())
+	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
+		t.Errorf("split: %v", err)
+	}
+	if closed, err := c.Stop(t.Context()); closed != "" || err != nil {
+		t.Errorf("stop: %q, %v", closed, err)
+	}
+	l.Frames(frame(1, 1, 10), 1, time.Now())
+	if opened, err := c.Start(t.Context()); opened != "" || err != nil {
+		t.Errorf("start: %q, %v", opened, err)
+	}
+	l.Frames(frame(1, 2, 10), 1, time.Now())
+	file, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, file); !slices.Equal(got, []uint32{0, 2}) {
+		t.Errorf("messages %v", got)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := filepath.Glob(filepath.Dir(file) + "/*"); err != nil || len(all) != 1 {
+		t.Errorf("files %v, %v", all, err)
+	}
+}
+
+// TestSnapshotIsNotWaitedFor: the end of the waiting is not the end of the snapshot.
+func TestSnapshotIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c, Snapshot: Snapshot{PostRoll: time.Hour}})
+	c.attach(&recording{pipe: p})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("snapshot: %v", err)
+	}
+	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
+	sn := p.snaps.current
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, sn.out.target); !slices.Equal(got, []uint32{0}) {
+		t.Errorf("messages %v", got)
+	}
+}
+
+func TestNoSnapshots(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := testPipeline(t, Options{Control: c}, nil)
+	c.attach(&recording{pipe: p})
+	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
+		t.Errorf("snapshot: %v", err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }
