@@ -30,8 +30,8 @@ func need(t *testing.T, tool string, args ...string) {
 	}
 }
 
-// numbered publishes numbered messages of killBytes to the first subscriber, and keeps
-// the link when all are out.
+// numbered publishes numbered messages of killBytes to the first subscriber, is done when
+// that has read them all, and keeps the link.
 func (g *graph) numbered(count int, period time.Duration) *flood {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
@@ -49,6 +49,11 @@ func (g *graph) numbered(count int, period time.Duration) *flood {
 				f.sent.Store(int64(n))
 				return nil
 			})
+			again := time.NewTicker(5 * time.Millisecond)
+			defer again.Stop()
+			for unread := 1; unread > 0 && err == nil && ctx.Err() == nil; <-again.C {
+				unread, err = l.Unread()
+			}
 			f.done <- err
 			<-ctx.Done()
 			return err
@@ -66,24 +71,6 @@ func (g *graph) numbered(count int, period time.Duration) *flood {
 		pub.Close()
 	})
 	return f
-}
-
-// written waits until the recordings hold so many messages.
-func (g *graph) written(messages int) {
-	g.t.Helper()
-	g.eventually("all is written", func() bool {
-		paths, err := filepath.Glob(filepath.Join(g.dir, "out*.bag*"))
-		if err != nil {
-			g.t.Fatal(err)
-		}
-		var sum int64
-		for _, path := range paths {
-			if n, err := statIn(g, filepath.Base(path)); err == nil {
-				sum += n
-			}
-		}
-		return sum > int64(messages*killBytes)
-	})
 }
 
 // account returns what the summary says of the numbered messages.
@@ -251,9 +238,6 @@ func TestDiskFaults(t *testing.T) {
 			cmd := g.under(tool, "--chunksize", "20", "--sync", "chunk", "--flush-interval", "50ms", "--overflow", "block")
 			rec := g.launch("gorecord", cmd)
 			<-f.done // or the link has broken
-			if tc.once {
-				g.written(messages)
-			}
 			rec.signal(syscall.SIGINT)
 			rec.ends(3)
 			kept := g.kept(g.dir, tc.active)
@@ -276,7 +260,6 @@ func TestSlowDisk(t *testing.T) {
 	f := g.numbered(messages, time.Millisecond)
 	rec := g.launch("gorecord", g.under(g.inject("fdatasync:delay_enter=1200000"), "--chunksize", "20"))
 	f.waitDone()
-	g.written(messages)
 	rec.signal(syscall.SIGINT)
 	rec.ends(0)
 	if kept := g.kept(g.dir, 0); len(kept) != messages || !strings.Contains(rec.out.String(), "slow disk") {
@@ -353,7 +336,6 @@ func TestStoppedAndContinued(t *testing.T) {
 	<-time.After(500 * time.Millisecond)
 	rec.signal(syscall.SIGCONT)
 	f.waitDone()
-	g.written(messages)
 	rec.stop()
 	if kept := g.kept(g.dir, 0); len(kept) != messages {
 		t.Errorf("%d messages of %d", len(kept), messages)
@@ -378,7 +360,6 @@ func TestNobodyReadsTheLog(t *testing.T) {
 	r.Close()
 	w.Close()
 	f.waitDone()
-	g.written(messages)
 	cmd.Process.Signal(syscall.SIGINT)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
@@ -406,7 +387,6 @@ func TestFewFiles(t *testing.T) {
 	}
 	rec.printed("too many open files")
 	f.waitDone()
-	g.written(messages)
 	rec.signal(syscall.SIGINT)
 	if code := rec.wait(); code != 0 && code != 3 { // 3: links to the others were lost
 		t.Errorf("exit code %d; it printed:\n%s", code, rec.out.String())
