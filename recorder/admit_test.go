@@ -337,3 +337,21 @@ func TestFullBufferOfNoUse(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestRingMakesRoom: what is only kept for a snapshot does not count against messages.
+func TestRingMakesRoom(t *testing.T) {
+	t.Parallel()
+	d := newSlowDisk(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Snapshot: Snapshot{Mode: SnapshotBeside}})
+	p := d.pipe
+	l := open(t, p, "/t", "/p")
+	for range 20 {
+		offer(l, frame(0, 0, 4_500_000))
+		d.turn(math.MaxInt64 / 2)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if topic := l.connection.topic; topic.messages != 20 || topic.dropped != [dropCauses]uint64{} {
+		t.Errorf("%d of 20 recorded, dropped %v", topic.messages, topic.dropped)
+	}
+}
