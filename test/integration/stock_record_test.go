@@ -316,7 +316,8 @@ func (o *outcome) finish(t *testing.T, row *recordRow) {
 	}
 	// With -a those of other rows are recorded, too, which come and go.
 	others := o.who == "ours" && code == 3 && strings.Contains(o.p.out.String(), "\ngorecord: links to publishers were lost")
-	if code != o.want.code && !others {
+	aborts := o.who == "stock" && o.want.code == 1 && code == killed // now and then on its way out
+	if code != o.want.code && !others && !aborts {
 		t.Errorf("%s: exit code %d, want %d", o.who, code, o.want.code)
 	}
 	if o.want.code != killed {
