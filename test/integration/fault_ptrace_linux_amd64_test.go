@@ -113,40 +113,6 @@ func (g *graph) checkRest(dir string, tr *tracer, messages int) {
 	}
 }
 
-// rest returns the numbers of what gobag reindex makes of a killed recording.
-func (g *graph) rest(where, path string) []uint32 {
-	g.t.Helper()
-	left, err := os.ReadFile(path)
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	whole, _ := wholeMessages(g.t, left)
-	code := exitCode(g.try("gobag", "reindex", "-q", path))
-	if code == 1 && whole == 0 {
-		return nil // not one message reached the file
-	}
-	if code != 0 && code != 3 {
-		g.t.Fatalf("%s: gobag reindex of %s: exit code %d", where, path, code)
-	}
-	kept := numbers(g.t, path)
-	if len(kept) < whole {
-		g.t.Errorf("%s: %d messages kept, %d are wholly in the file", where, len(kept), whole)
-	}
-	return kept
-}
-
-// exitCode returns that of a program that ran.
-func exitCode(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	return -1
-}
-
 // tracer runs a program and kills it at one of its calls.
 type tracer struct {
 	at  int    // the number of the call; 0 is none
