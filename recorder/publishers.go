@@ -17,9 +17,9 @@ import (
 // another node takes its name. One that closes the link and takes it up again by itself,
 // as when it advertises the topic anew, knows what it does: that is no loss either.
 const (
-	farewell = 2 * time.Second        // a link that is gone and listed for longer is lost
-	goodbye  = 150 * time.Millisecond // who is off the list within this has unregistered
-	takeover = 500 * time.Millisecond // who is back so soon after that took the name over
+	farewell = 2 * time.Second       // a link that is gone and listed for longer is lost
+	goodbye  = 50 * time.Millisecond // who is off the list within this has unregistered
+	takeover = time.Second           // who is back so soon after that, else, took the name over
 )
 
 // publisher is what is known of one publisher of a topic besides its messages. It is

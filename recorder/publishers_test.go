@@ -35,7 +35,7 @@ func TestLinksLost(t *testing.T) {
 		"back":                         {[]event{{0, "end"}, {100 * ms, "open"}}, 1, 100 * ms},
 		"back late":                    {[]event{{0, "end"}, {10 * time.Second, "open"}}, 1, 10 * time.Second},
 		"twice":                        {[]event{{0, "end"}, {time.Second, "open"}, {3 * time.Second, "end"}, {8 * time.Second, "open"}}, 2, 6 * time.Second},
-		"killed, another has its name": {[]event{{0, "end"}, {700 * ms, "leave"}, {720 * ms, "open"}}, 1, 720 * ms},
+		"killed, another has its name": {[]event{{0, "end"}, {110 * ms, "leave"}, {120 * ms, "open"}}, 1, 120 * ms},
 		"the other is there first":     {[]event{{0, "end"}, {700 * ms, "open"}, {720 * ms, "leave"}}, 1, 700 * ms},
 		"the other while it lives":     {[]event{{0, "open"}, {20 * ms, "end"}, {20 * ms, "leave"}}, 0, 0},
 	}
