@@ -24,7 +24,7 @@ const (
 	lz4LastLiterals = 5     // bytes at the end that no match may cover
 	lz4MatchMargin  = 12    // no match may start closer to the end
 	lz4Window       = 65535 // how far back a match may be
-	lz4SkipLog      = 6     // after 1<<lz4SkipLog places without a match each second one is tried, and so on
+	lz4SkipLog      = 4     // after 1<<lz4SkipLog places without a match each second one is tried, and so on
 	lz4Slack        = 32    // room that fast copies of short runs may overwrite
 
 	lz4BlockRoom = lz4BlockBytes/255 + 16 + lz4Slack // what a block may need beyond its own size
