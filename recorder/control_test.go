@@ -533,6 +533,26 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	}
 }
 
+// TestGivenUpWhileItIsDone: what is done after the wait was given up is nobody's any more;
+// the race detector looks on.
+func TestGivenUpWhileItIsDone(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Snapshot: Snapshot{Mode: SnapshotBeside, PostRoll: time.Hour}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if _, err := c.Pin(ctx, time.Hour); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestStopTakesAStartBack: the later command counts, also while the writer is busy.
 func TestStopTakesAStartBack(t *testing.T) {
 	t.Parallel()

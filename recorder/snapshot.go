@@ -111,12 +111,15 @@ func (p *pipeline) startSnapshots(o *Options) {
 	p.snaps.writer.Go(p.writeSnapshots)
 }
 
-// close waits until all snapshots are written.
+// close waits until all snapshots are written, and those that come too late are given up.
 func (s *snapshots) close() {
-	if s != nil {
-		s.queue.close()
-		s.writer.Wait()
+	if s == nil {
+		return
 	}
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	s.queue.close()
+	s.writer.Wait()
 }
 
 // only reports whether nothing is written but snapshots.
@@ -136,13 +139,28 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	sn, err := r.pipe.snapshot(time.Now())
-	if err != nil {
-		return "", err
+	type beginning struct {
+		*snapshot
+		err error
+	}
+	began := make(chan beginning, 1)
+	// owner: Snapshot; if that gives up before the disk has answered, the end of Run waits for it.
+	go func() {
+		sn, err := r.pipe.snapshot(time.Now())
+		began <- beginning{sn, err}
+	}()
+	var sn beginning
+	select {
+	case sn = <-began:
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if sn.err != nil {
+		return "", sn.err
 	}
 	select {
 	case <-sn.out.finished:
-		return sn.out.sealed, errors.Join(sn.err, sn.out.fault)
+		return sn.out.sealed, errors.Join(sn.snapshot.err, sn.out.fault)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
@@ -192,8 +210,8 @@ func (p *pipeline) prolong(now time.Time) (*snapshot, error) {
 	if s.due(now) {
 		p.endSnapshot()
 	}
-	if s.current != nil {
-		s.until = now.Add(s.PostRoll)
+	if end := now.Add(s.PostRoll); s.current != nil && end.After(s.until) {
+		s.until = end
 	}
 	return s.current, nil
 }

@@ -685,8 +685,14 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("snapshot: %v", err)
 	}
+	var sn *snapshot
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		sn = p.snaps.current
+		return sn != nil
+	})
 	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
-	sn := p.snaps.current
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -705,5 +711,70 @@ func TestNoSnapshots(t *testing.T) {
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestResumeWithoutABag: where only snapshots are written there is no bag that the
+// latched messages of a pause could go into. The next snapshot has them.
+func TestResumeWithoutABag(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
+	c.attach(&recording{pipe: p})
+	latching(t, p, "/map", "/server").Frames(frame(1, 5, 10), 1, time.Now())
+	if err := c.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, file); !slices.Equal(got, []uint32{5}) {
+		t.Errorf("messages %v", got)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSnapshotIsNotWaitedForByADiskThatHangs: who gives up waiting need not wait for the
+// file to be created either, and no file is created behind the end.
+func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c})
+	c.attach(&recording{pipe: p})
+	creating, hangs := make(chan struct{}), make(chan struct{})
+	p.snaps.outputs.wrap = func(f file) file {
+		close(creating)
+		<-hangs
+		return f
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-creating
+		cancel()
+	}()
+	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("snapshot: %v", err)
+	}
+	closed := make(chan error)
+	go func() { closed <- p.close() }()
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.ended
+	})
+	select {
+	case err := <-closed:
+		t.Fatalf("closed while a file was created: %v", err)
+	default:
+	}
+	close(hangs)
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Dir(p.snaps.outputs.path(time.Now())) + "/*"); err != nil || len(left) != 0 {
+		t.Errorf("files %v, %v", left, err)
 	}
 }

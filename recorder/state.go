@@ -106,6 +106,9 @@ func (p *pipeline) resume(now time.Time) error {
 		return nil
 	}
 	p.enter(StateRecording)
+	if p.snaps.only() { // each snapshot has them anyway
+		return nil
+	}
 	repeat := p.opening(now, func(c *connection) bool { return c.missed })
 	if len(repeat.latched) > 0 {
 		p.sealOpen() // it came before
@@ -221,7 +224,7 @@ func (p *pipeline) beginFile(e *errand) error {
 
 // pin protects files from the retention: at once those that there are, and what is
 // queued for files to come when it is written.
-func (p *pipeline) pin(ctx context.Context, since time.Time) (names []string, err error) {
+func (p *pipeline) pin(ctx context.Context, since time.Time) ([]string, error) {
 	p.retain.pin(since)
 	p.mu.Lock()
 	if p.ended {
@@ -229,6 +232,7 @@ func (p *pipeline) pin(ctx context.Context, since time.Time) (names []string, er
 		return nil, ErrNotRecording
 	}
 	p.sealOpen()
+	var names []string
 	e := p.send(func(*errand) error {
 		names = p.retain.pin(since)
 		return nil
