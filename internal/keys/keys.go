@@ -4,10 +4,12 @@
 //
 // A terminal is switched to give out each key at once and without echo; all else
 // stays: Ctrl-C still sends a signal and output is not changed. Input that is not
-// a terminal is read as it comes, a byte for a key.
+// a terminal is read as it comes, a byte for a key. Keys that have no character are left
+// out.
 package keys
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -23,6 +25,10 @@ const (
 	wakeEnd      = 'e'
 	wakeContinue = 'c'
 )
+
+// escape begins what a terminal sends for a key without a character, such as an arrow,
+// or for Alt and a key. Of that no byte is a key.
+const escape = 0x1b
 
 // backgroundPoll is how often, in ms, a program in the background looks whether it
 // has got the terminal: the fg of a shell sends no signal to a job that runs.
@@ -141,7 +147,8 @@ func (t *terminal) loop(wake int, handle func(key byte)) error {
 		case err != nil || n == 0:
 			return nil //nolint:nilerr // the terminal is gone, or the pipe has ended: no more keys
 		default:
-			for _, key := range buf[:n] {
+			typed, _, _ := bytes.Cut(buf[:n], []byte{escape})
+			for _, key := range typed {
 				handle(key)
 			}
 		}

@@ -50,6 +50,37 @@ func TestPipe(t *testing.T) {
 	}
 }
 
+// An arrow, F1 to F4, a number of a keypad or Alt and a key begin with an escape. What
+// follows must do nothing.
+func TestEscapeSequences(t *testing.T) {
+	t.Parallel()
+	for _, sequence := range []string{"\x1b[A", "\x1bOP", "\x1bOq", "\x1bq", "\x1b[1;5s", "\x1b"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		defer w.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		w.WriteString("x" + sequence)
+		var got []byte
+		err = keys.Watch(ctx, r, func(k byte) {
+			got = append(got, k)
+			if k == 'x' {
+				w.WriteString("y") // is read for itself
+			} else {
+				cancel()
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff("xy", string(got)); d != "" {
+			t.Errorf("%q (-want +got):\n%s", sequence, d)
+		}
+	}
+}
+
 func TestEndsWithContext(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
