@@ -9,8 +9,10 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// refresh is the time between two frames.
-const refresh = 250 * time.Millisecond
+const (
+	refresh = 250 * time.Millisecond // between two frames
+	mend    = 5 * time.Second        // after this time the frame is drawn anew
+)
 
 // Live shows a recording under way below the lines of a console. Set the fields, then
 // call Run.
@@ -29,6 +31,7 @@ type Live struct {
 	hidden        bool
 	help          bool // the columns are explained
 	width, height int  // at the last frame
+	redrawn       time.Time
 	rates         rates
 	part          int // the file shown last
 	partSince     time.Time
@@ -78,11 +81,14 @@ func (l *Live) draw() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	width, height := l.Size()
-	if width != l.width || height != l.height {
+	s, err := l.Stats()
+	// What others write to the terminal moves the cursor, and nothing tells us: so a
+	// frame that has lost its place finds one in the end.
+	if width != l.width || height != l.height || s.Taken.Sub(l.redrawn) >= mend {
 		l.Console.Redraw()
+		l.redrawn = s.Taken
 	}
 	l.width, l.height = width, height
-	s, err := l.Stats()
 	if err != nil || l.hidden || width == 0 || height == 0 {
 		l.Console.Draw(nil)
 		return

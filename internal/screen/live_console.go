@@ -96,7 +96,7 @@ func (c *Console) Draw(frame []string) {
 	c.work.Signal()
 }
 
-// Redraw draws the frame anew although it is the same: the terminal has changed.
+// Redraw draws the frame anew although it is the same: the terminal may have changed.
 func (c *Console) Redraw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,9 +200,13 @@ func compose(out, lines []byte, drawn, frame []string) []byte {
 		return out
 	}
 	out = append(out, '\r')
-	// Only for a frame that grows is room made. Drawn again, it does not scroll, though
-	// the terminal may have shrunk and we do not know it yet.
+	// Room is made only for a frame that grows. Drawn again, it does not scroll: the
+	// terminal may have shrunk and we do not know it yet. For the same reason nothing
+	// of a frame is there to scroll away while room is made.
 	if n := len(frame) - 1; n > 0 && n >= len(drawn) {
+		if len(drawn) > 0 {
+			out = append(out, eraseBelow...)
+		}
 		out = append(out, strings.Repeat("\n", n)...)
 		out = fmt.Appendf(out, "\r\x1b[%dA", n)
 	}

@@ -336,12 +336,13 @@ func keyName(key byte) string {
 
 // helpParts explains the table.
 var helpParts = []part{
+	{"Hz: all that comes in", plain},
 	{"pubs: publishers linked now", plain},
-	{"lost: came in but are not in the bag", plain},
-	{"missed: never came, by the publisher's numbers", plain},
-	{"last: since the last message", plain},
-	{"file, disk: in 1024s; MB/s: in 1000s", plain},
-	{"Ctrl-C: as q, and once more: skip what is in memory", plain},
-	{"Ctrl-Z: stops the program, not only the screen", plain},
+	{"lost: came in, but not in the bag", plain},
+	{"missed: published, but never came in", plain},
+	{"last: time since the last message", plain},
+	{"MB: 10^6 bytes, MiB: 2^20", plain},
+	{"Ctrl-C: quit, once more: skip what is in memory", plain},
+	{"Ctrl-Z: stops the recording, too, until fg", plain},
 	{"--no-screen: log lines only", plain},
 }

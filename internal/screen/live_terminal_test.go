@@ -133,6 +133,19 @@ func (t *fakeTerminal) down() {
 	t.cells = append(t.cells[1:], t.blank())
 }
 
+// shrink takes rows away: those below the cursor first, then those above.
+func (t *fakeTerminal) shrink(height int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.height = height
+	t.cells = t.cells[:max(height, t.row+1)]
+	for len(t.cells) > height {
+		t.above = append(t.above, strings.TrimRight(strings.Join(t.cells[0], ""), " "))
+		t.cells = t.cells[1:]
+		t.row--
+	}
+}
+
 // all returns the scrollback and the screen, without the blank lines below.
 func (t *fakeTerminal) all() string {
 	t.mu.Lock()

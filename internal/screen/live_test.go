@@ -276,6 +276,73 @@ func TestLiveIdle(t *testing.T) {
 	})
 }
 
+// A frame that grows on a terminal that has shrunk, which we do not know yet, leaves
+// nothing in the scrollback.
+func TestLiveGrows(t *testing.T) {
+	t.Parallel()
+	show(t, 80, 24, func(s *shown) {
+		s.live.Size = func() (int, int) { return 80, 24 }
+		s.change = func(st *recorder.Stats) { st.Topics = st.Topics[:2] }
+	}, func(s *shown) {
+		after(time.Second)
+		s.term.shrink(8)
+		s.live.Press('?')
+		after(time.Second)
+		s.live.Press('?')
+		after(time.Second)
+		if got := s.term.all(); strings.Count(got, "RECORDING") != 1 {
+			t.Errorf("a frame stays:\n%s", got)
+		}
+	})
+}
+
+// A frame whose place others have taken is whole again soon.
+func TestLiveMends(t *testing.T) {
+	t.Parallel()
+	show(t, 80, 24, nil, func(s *shown) {
+		after(2 * time.Second)
+		s.term.Write([]byte(strings.Repeat("\n", 24) + "Broadcast message\n"))
+		after(10 * time.Second)
+		_, rest, _ := strings.Cut(s.term.all(), "Broadcast message\n")
+		if lines := strings.Split(rest, "\n"); len(lines) < 15 || !strings.HasPrefix(lines[0], "RECORDING") || !strings.Contains(rest, "/never") {
+			t.Errorf("after the message:\n%s", rest)
+		}
+	})
+}
+
+// Hz is of what comes, also in a pause, and when messages turn out to be lost.
+func TestLiveRates(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*recorder.TopicStats){
+		"passed":  func(st *recorder.TopicStats) { st.Passed, st.Messages = st.Messages, 0 },
+		"dropped": func(st *recorder.TopicStats) { st.Dropped, st.Messages = st.Messages, 0 },
+		"lost later": func(st *recorder.TopicStats) {
+			if n := st.Messages / 2000 * 2000; n > 0 { // each 5 s all until then
+				st.Dropped, st.Messages = n, st.Messages-n
+			}
+		},
+	}
+	for name, move := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			show(t, 80, 24, func(s *shown) {
+				s.change = func(st *recorder.Stats) {
+					st.Topics = st.Topics[2:3]
+					move(&st.Topics[0])
+				}
+			}, func(s *shown) {
+				for range 10 {
+					after(1100 * time.Millisecond)
+					if got := s.term.all(); !strings.Contains(got, "\n   400 ") {
+						t.Errorf("/imu should have 400 Hz:\n%s", got)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
 // A terminal that takes nothing holds up nobody, not even the end. When it goes on it
 // is told how much it has missed.
 func TestConsoleBlocked(t *testing.T) {
@@ -287,6 +354,9 @@ func TestConsoleBlocked(t *testing.T) {
 		const lines = 20000
 		for i := range lines {
 			fmt.Fprintf(c, "line %019d\n", i) // 25 bytes
+			if i == 0 {
+				synctest.Wait() // from here on the terminal holds up what comes
+			}
 		}
 		c.Draw([]string{"frame"})
 		if c.Hide(100*time.Millisecond) || time.Since(begun) != 100*time.Millisecond {
