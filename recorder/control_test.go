@@ -625,6 +625,32 @@ func TestPin(t *testing.T) {
 	}
 }
 
+// TestPinDoesNotWaitForADeletion: neither does the writer, which tells of a file that it
+// begins.
+func TestPinDoesNotWaitForADeletion(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Split: true, Retain: Retention{KeepFree: 1}})
+	asked, hangs, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	p.retain.free = func() (int64, error) {
+		close(asked)
+		<-hangs
+		return 1, nil
+	}
+	go func() {
+		defer close(over)
+		p.retain.enforce(time.Now())
+	}()
+	<-asked
+	if files, err := c.Pin(t.Context(), time.Hour); err != nil || len(files) != 1 {
+		t.Errorf("pinned: %v, %v", files, err)
+	}
+	close(hangs)
+	<-over
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestChangedTellsOfEachChange of the state and of the file.
 func TestChangedTellsOfEachChange(t *testing.T) {
 	t.Parallel()

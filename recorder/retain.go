@@ -28,8 +28,10 @@ type retainer struct {
 	log  *zap.Logger
 	free func() (int64, error) // bytes on the disk
 
-	mu     sync.Mutex
-	files  []kept // that were not deleted, oldest first
+	deleting sync.Mutex // one at a time deletes, however long that takes the disk
+
+	mu     sync.Mutex // never held while the disk is asked
+	files  []kept     // that were not deleted, oldest first
 	forgot map[*bagFile]bool
 }
 
@@ -85,21 +87,42 @@ func (r *retainer) enforce(now time.Time) {
 	if !r.enabled() {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.deleting.Lock()
+	defer r.deleting.Unlock()
 	for {
-		i := slices.IndexFunc(r.files, kept.loose)
-		if i < 0 || !r.tooMuch(now, r.files[i].closed) {
+		oldest := r.takeOldest(now, r.crowded())
+		if oldest == nil {
 			return
 		}
-		oldest := r.files[i].bag
-		r.files = slices.Delete(r.files, i, i+1)
 		r.remove(oldest)
 	}
 }
 
+// crowded reports whether there is less space on the disk than is to be kept.
+func (r *retainer) crowded() bool {
+	if r.KeepFree == 0 {
+		return false
+	}
+	free, err := r.free()
+	return err == nil && free < r.KeepFree
+}
+
+// takeOldest takes the oldest file that may be deleted off the list, if that is too much.
+// Whoever pins files afterwards does not get it any more.
+func (r *retainer) takeOldest(now time.Time, crowded bool) *bagFile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.files, kept.loose)
+	if i < 0 || !crowded && !r.tooMuch(now, r.files[i].closed) {
+		return nil
+	}
+	oldest := r.files[i].bag
+	r.files = slices.Delete(r.files, i, i+1)
+	return oldest
+}
+
 // tooMuch looks at the files that may be deleted, of which the oldest was closed at
-// oldest.
+// oldest. mu is held.
 func (r *retainer) tooMuch(now, oldest time.Time) bool {
 	var files int
 	var bytes int64
@@ -109,21 +132,13 @@ func (r *retainer) tooMuch(now, oldest time.Time) bool {
 			bytes += k.bag.end
 		}
 	}
-	switch {
-	case r.Files > 0 && files > r.Files,
-		r.Bytes > 0 && bytes > r.Bytes,
-		r.Age > 0 && now.Sub(oldest) > r.Age:
-		return true
-	case r.KeepFree == 0:
-		return false
-	}
-	free, err := r.free()
-	return err == nil && free < r.KeepFree
+	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && now.Sub(oldest) > r.Age
 }
 
 // remove deletes a file if it is still the one that was recorded. What cannot be
 // deleted is not tried again, as in stock.
 func (r *retainer) remove(b *bagFile) {
+	defer b.stall.begin("removal", b.target)()
 	base := filepath.Base(b.target)
 	st, err := b.dir.Lstat(base)
 	if err == nil && !os.SameFile(st, b.id) {
@@ -137,15 +152,15 @@ func (r *retainer) remove(b *bagFile) {
 		r.log.Error("Unable to remove", zap.String("file", b.target), zap.Error(err))
 		return
 	}
+	r.mu.Lock()
 	r.forgot[b] = true
+	r.mu.Unlock()
 	r.log.Info("Removing", zap.String("file", b.target))
 }
 
 // deleted reports whether b was deleted.
 func (r *retainer) deleted(b *bagFile) bool {
-	if !r.mu.TryLock() { // the disk hangs in the middle of a removal
-		return false
-	}
+	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.forgot[b]
 }
