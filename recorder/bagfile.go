@@ -137,11 +137,9 @@ func (b *bagFile) reserve(c *bagfmt.SealedChunk) error {
 	return nil
 }
 
-// release gives back the room that the finished bag does not need.
+// release gives back the room that the finished bag does not need. What could not be
+// reserved in whole may have been had in part: ext4 keeps that.
 func (b *bagFile) release() error {
-	if b.reserved <= b.end {
-		return nil
-	}
 	defer b.stall.begin("truncate", b.sealed)()
 	b.reserved = 0
 	return b.file.Truncate(b.end)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,9 +29,11 @@ type volume struct {
 	free  int64
 	ops   int
 	after int
+	files []*int64 // what each owns
 }
 
-// volumeFile is a file on it, in the way of Linux: what is reserved is its own.
+// volumeFile is a file on it, in the way of ext4: what is reserved is its own, also if
+// that was not all.
 type volumeFile struct {
 	file
 	*volume
@@ -39,6 +42,7 @@ type volumeFile struct {
 
 func (v *volume) wrap(inner file) file {
 	owns := int64(8 << 10) // the head of the bag
+	v.files = append(v.files, &owns)
 	return volumeFile{inner, v, &owns}
 }
 
@@ -108,7 +112,16 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 					t.Fatalf("after %d operations: %v, want a full disk", v.after, err)
 				}
 				kept := 0
+				var used, size int64
+				for _, owns := range v.files {
+					used += *owns
+				}
 				for _, path := range files(t, p) {
+					st, err := os.Stat(path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					size += max(st.Size(), 8<<10)
 					byTime, _ := numbers(t, path)
 					for _, list := range byTime {
 						kept += len(list)
@@ -118,6 +131,9 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 				for _, topic := range p.topics {
 					counted += topic.messages
 					dropped += topic.dropped[dropDisk]
+				}
+				if used != size {
+					t.Errorf("after %d operations: the closed bags have %d bytes and take %d of the disk", v.after, size, used)
 				}
 				if uint64(kept) != counted || counted+dropped != messages*uint64(len(links)) {
 					t.Errorf("after %d operations: %d messages kept, %d counted, %d dropped", v.after, kept, counted, dropped)
