@@ -8,6 +8,13 @@ import (
 // bz2Sorted is how many bytes of the rotations the first sort compares.
 const bz2Sorted = 4
 
+// Groups of at least so many rotations are dealt out by the digits of their ranks.
+const (
+	bz2Dealt     = 4096
+	bz2RankBits  = 20 // of places in a block
+	bz2DigitBits = 10
+)
+
 // transform sorts all rotations of the block and keeps the last byte of each in
 // column. It returns where the block itself came to stand.
 //
@@ -119,7 +126,8 @@ func (p *bz2Packer) split(at, end, h int) {
 		}
 		keys[i] = uint64(p.rank[later])<<32 | uint64(rotation)
 	}
-	slices.Sort(keys)
+	p.sortKeys()
+	keys = p.keys
 	for i := len(keys); i > 0; {
 		last, rank := i-1, int32(at+i-1)
 		for i > 0 && keys[i-1]>>32 == keys[last]>>32 {
@@ -131,6 +139,33 @@ func (p *bz2Packer) split(at, end, h int) {
 		if i == last {
 			p.order[at+last] = -1
 		}
+	}
+}
+
+// sortKeys sorts keys by their ranks. Large groups come from data that repeats itself:
+// there it is many times as fast to deal them out twice as to compare them.
+func (p *bz2Packer) sortKeys() {
+	if len(p.keys) < bz2Dealt {
+		slices.Sort(p.keys)
+		return
+	}
+	p.dealt = slices.Grow(p.dealt[:0], len(p.keys))[:len(p.keys)]
+	for shift := 32; shift < 32+bz2RankBits; shift += bz2DigitBits {
+		var starts [1 << bz2DigitBits]int32
+		for _, k := range p.keys {
+			starts[k>>shift&(1<<bz2DigitBits-1)]++
+		}
+		at := int32(0)
+		for i, count := range starts {
+			starts[i] = at
+			at += count
+		}
+		for _, k := range p.keys {
+			digit := k >> shift & (1<<bz2DigitBits - 1)
+			p.dealt[starts[digit]] = k
+			starts[digit]++
+		}
+		p.keys, p.dealt = p.dealt, p.keys
 	}
 }
 
