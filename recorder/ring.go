@@ -88,8 +88,9 @@ func (p *pipeline) hold(c *chunk) ringChunk {
 	rc.memory = p.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
 		// What a snapshot was asked for must not make room for itself: a chunk is given back in a moment.
-		if p.snaps.asked == 0 || n > 2*p.chunkBytes {
-			p.pool.reclaim(int64(n), p.yield)
+		if (p.snaps.asked == 0 || n > 2*p.chunkBytes) && !p.pool.reclaim(int64(n), p.yield) {
+			p.mu.Unlock()
+			return rc // all memory waits for the disk
 		}
 		rc.memory = make([]byte, 0, n)
 		p.pool.held += int64(n)

@@ -267,6 +267,49 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	}
 }
 
+// TestRingNeedsNoMemoryOfItsOwn: while all memory waits for the writer, a chunk comes into
+// the ring as it is, not as a copy for which there is no room.
+func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour})
+	behind := make(chan struct{})
+	p.mu.Lock()
+	p.send(func(*errand) error {
+		<-behind
+		return nil
+	})
+	p.mu.Unlock()
+	l := open(t, p, "/t", "/p")
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		for n := range uint32(1000) {
+			l.Frames(frame(1, n, 5000), 1, time.Now())
+		}
+	}()
+	waitFor(t, func() bool { // it waits for room
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.open == nil && !p.pool.fits(p.sharedChunk())
+	})
+	c, _ := p.sealed.take() // in place of the writer
+	if c.errand != nil {    // that has not come to its errand yet
+		go c.errand.run()
+		c, _ = p.sealed.take()
+	}
+	c.seal(nil)
+	rc := p.hold(c)
+	if rc.chunk != c {
+		t.Error("a copy was made beyond the buffer")
+	}
+	p.giveBack(rc)
+	close(behind)
+	<-sent
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRingForgetsTheOld: what is older than the pre-roll takes no memory.
 func TestRingForgetsTheOld(t *testing.T) {
 	t.Parallel()
