@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -11,7 +12,10 @@ import (
 // Parse fills model from a command line (without the program's name) and from the
 // environment. An error is a usage error: one line that names the option.
 func Parse(program, help, version string, args []string, model any, multitoken ...string) error {
+	prefix := strings.ToUpper(program) + "_"
+	help += "\n\nOptions may also be set in the environment: --an-option as " + prefix + "AN_OPTION."
 	k, err := kong.New(model, kong.Name(program), kong.Description(help), kong.UsageOnError(),
+		kong.ValueFormatter(func(v *kong.Value) string { return v.Help }), // without the variable: the sentence above says it for all
 		kong.Vars{"version": version, "master": DefaultMasterAddress},
 		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
 	if err != nil {

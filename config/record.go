@@ -11,78 +11,72 @@ import (
 
 // Record holds the options of gorecord. The tags are the single source of flags,
 // environment variables, defaults and help. An abbreviation that fits one option of
-// stock means that one, whatever else it fits: those have the tag stock.
+// stock means that one, whatever else it fits: those have the tag stock. The groups and
+// their order are those of the help.
 type Record struct {
 	Topics []string `arg:"" optional:"" name:"topic" help:"Topics to record: names, or globs in which * stands for any text without a slash and ** for any text. With -e these are regular expressions that must match the whole topic name."`
 
 	// TopicOption is what rosbag's record binary calls its positionals.
-	TopicOption []string `name:"topic" sep:"none" placeholder:"TOPIC" env:"GORECORD_TOPIC" stock:"" help:"Record this topic too, as if it stood alone. May be given several times."`
+	TopicOption      []string `group:"What to record:" name:"topic" sep:"none" placeholder:"TOPIC" env:"GORECORD_TOPIC" stock:"" help:"Record this topic, too: the same as a topic without an option. May be given several times."`
+	All              bool     `group:"What to record:" short:"a" env:"GORECORD_ALL" stock:"" help:"Record all topics, also those that appear later."`
+	Regex            bool     `group:"What to record:" short:"e" env:"GORECORD_REGEX" stock:"" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
+	Exclude          []string `group:"What to record:" short:"x" sep:"none" placeholder:"REGEX" env:"GORECORD_EXCLUDE" stock:"" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
+	Type             []string `group:"What to record:" sep:"none" placeholder:"TYPE" env:"GORECORD_TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
+	Node             []string `group:"What to record:" sep:"none" placeholder:"NODE" env:"GORECORD_NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
+	NodePublications []string `group:"What to record:" sep:"none" placeholder:"NODE" env:"GORECORD_NODE_PUBLICATIONS" help:"Record all topics that this node publishes. May be given several times."`
+	Params           bool     `group:"What to record:" env:"GORECORD_PARAMS" help:"Store the parameters and the node graph as they are at the start, as latched JSON text on /gorecord/params and /gorecord/graph (std_msgs/String)."`
+	Summary          string   `group:"What to record:" default:"on-loss" placeholder:"on-loss|always|never" enum:"on-loss,always,never" env:"GORECORD_SUMMARY" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
+	Require          bool     `group:"What to record:" env:"GORECORD_REQUIRE" help:"Exit with 3 when a topic that was asked for never appeared."`
 
-	All     bool     `short:"a" env:"GORECORD_ALL" stock:"" help:"Record all topics, also those that appear later."`
-	Regex   bool     `short:"e" env:"GORECORD_REGEX" stock:"" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
-	Exclude []string `short:"x" sep:"none" placeholder:"REGEX" env:"GORECORD_EXCLUDE" stock:"" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
-	Type    []string `sep:"none" placeholder:"TYPE" env:"GORECORD_TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
-	Node    []string `sep:"none" placeholder:"NODE" env:"GORECORD_NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
+	Limit   int                `group:"Less of each topic:" short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`
+	MaxRate map[string]float64 `group:"Less of each topic:" placeholder:"TOPIC=HZ" mapsep:"none" env:"GORECORD_MAX_RATE" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
+	Every   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_EVERY" help:"Record only each Nth message of a topic, or of those that a glob matches. May be given several times."`
+	Count   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_COUNT" help:"Record only N messages of a topic, or of each that a glob matches. May be given several times."`
 
-	NodePublications []string `sep:"none" placeholder:"NODE" env:"GORECORD_NODE_PUBLICATIONS" help:"Record all topics that this node publishes. May be given several times."`
-	Require          bool     `env:"GORECORD_REQUIRE" help:"Exit with 3 when a topic that was asked for never appeared."`
-	Publish          bool     `short:"p" env:"GORECORD_PUBLISH" stock:"" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
+	OutputPrefix    string   `group:"Names and splits:" short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
+	OutputName      string   `group:"Names and splits:" short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" stock:"" help:"Name the bag NAME.bag."`
+	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" env:"GORECORD_NAME_TEMPLATE" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. A name that is taken gets a number behind."`
+	Split           Split    `group:"Names and splits:" env:"GORECORD_SPLIT" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
+	Size            *int64   `group:"Names and splits:" placeholder:"MB" env:"GORECORD_SIZE" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
+	Duration        Duration `group:"Names and splits:" placeholder:"TIME" env:"GORECORD_DURATION" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
+	SplitAt         Duration `group:"Names and splits:" placeholder:"TIME" env:"GORECORD_SPLIT_AT" help:"Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on."`
+	RepeatLatched   bool     `group:"Names and splits:" env:"GORECORD_REPEAT_LATCHED" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
+	NoRepeatLatched bool     `group:"Names and splits:" env:"GORECORD_NO_REPEAT_LATCHED" help:"Do not begin files with latched messages."`
 
-	OutputPrefix string `short:"o" placeholder:"PREFIX" env:"GORECORD_OUTPUT_PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
-	OutputName   string `short:"O" placeholder:"NAME" env:"GORECORD_OUTPUT_NAME" stock:"" help:"Name the bag NAME.bag."`
-	Quiet        bool   `short:"q" env:"GORECORD_QUIET" stock:"" help:"Print warnings and errors only."`
-	NoScreen     bool   `env:"GORECORD_NO_SCREEN" help:"Do not show the live screen in a terminal, only the log."`
+	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
+	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" env:"GORECORD_MAX_SPLITS" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
+	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" env:"GORECORD_MAX_BYTES" help:"With --split or --stopped: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
+	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" env:"GORECORD_MAX_AGE" help:"With --split or --stopped: delete files of this recording that were closed longer ago than this."`
+	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split or --stopped: delete the oldest closed files of this recording while less than this is free on the disk."`
+	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" env:"GORECORD_PIN" help:"How far back the service ~pin reaches: it protects the bags of that time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
+	Recover   bool     `group:"Space on the disk and old files:" env:"GORECORD_RECOVER" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
 
-	Split           Split    `env:"GORECORD_SPLIT" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
-	Size            *int64   `placeholder:"MB" env:"GORECORD_SIZE" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
-	Duration        Duration `placeholder:"TIME" env:"GORECORD_DURATION" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
-	SplitAt         Duration `placeholder:"TIME" env:"GORECORD_SPLIT_AT" help:"Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on."`
-	NameTemplate    string   `placeholder:"NAME" env:"GORECORD_NAME_TEMPLATE" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. A name that is taken gets a number behind."`
-	RepeatLatched   bool     `env:"GORECORD_REPEAT_LATCHED" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
-	NoRepeatLatched bool     `env:"GORECORD_NO_REPEAT_LATCHED" help:"Do not begin files with latched messages."`
-	MaxSplits       int      `placeholder:"N" env:"GORECORD_MAX_SPLITS" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
-	MaxBytes        Size     `placeholder:"SIZE" env:"GORECORD_MAX_BYTES" help:"With --split or --stopped: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
-	MaxAge          Duration `placeholder:"TIME" env:"GORECORD_MAX_AGE" help:"With --split or --stopped: delete files of this recording that were closed longer ago."`
-	KeepFree        Size     `placeholder:"SIZE" env:"GORECORD_KEEP_FREE" help:"With --split or --stopped: delete the oldest closed files of this recording while less than this is free on the disk."`
-	MinSpace        Size     `short:"L" default:"1G" placeholder:"SIZE" env:"GORECORD_MIN_SPACE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
+	BZ2           bool          `group:"Compression, buffers and the disk:" name:"bz2" short:"j" env:"GORECORD_BZ2" stock:"" help:"Compress with bz2: smallest, slow."`
+	LZ4           bool          `group:"Compression, buffers and the disk:" name:"lz4" env:"GORECORD_LZ4" stock:"" help:"Compress with lz4: fast, the one for robots."`
+	Adaptive      bool          `group:"Compression, buffers and the disk:" env:"GORECORD_ADAPTIVE" help:"With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later."`
+	Chunksize     int           `group:"Compression, buffers and the disk:" default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
+	Buffsize      int           `group:"Compression, buffers and the disk:" short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" stock:"" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
+	Overflow      string        `group:"Compression, buffers and the disk:" default:"drop" placeholder:"drop|block" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages of the heaviest topics and count them; block = stop reading from the publishers (default ${default})."`
+	FlushInterval time.Duration `group:"Compression, buffers and the disk:" default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
+	Sync          string        `group:"Compression, buffers and the disk:" default:"interval" placeholder:"none|interval|chunk" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
-	Snapshot       bool     `env:"GORECORD_SNAPSHOT" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, or the service ~snapshot. No message is in two such bags."`
-	SnapshotBeside bool     `env:"GORECORD_SNAPSHOT_BESIDE" help:"The same beside an ordinary recording."`
-	PreRoll        Duration `placeholder:"TIME" env:"GORECORD_PRE_ROLL" help:"Begin a snapshot so long before its trigger (default as long as memory reaches back)."`
-	PostRoll       Duration `placeholder:"TIME" env:"GORECORD_POST_ROLL" help:"Go on with a snapshot so long after its trigger. A trigger meanwhile prolongs it."`
-	SnapshotBytes  Size     `placeholder:"SIZE" env:"GORECORD_SNAPSHOT_BYTES" help:"Use this much of --buffsize for what came before the trigger (default and at most three quarters)."`
+	Snapshot       bool     `group:"Snapshots:" env:"GORECORD_SNAPSHOT" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the service ~snapshot, or the key n. No message is in two such bags."`
+	SnapshotBeside bool     `group:"Snapshots:" env:"GORECORD_SNAPSHOT_BESIDE" help:"Record as usual, and take snapshots as with --snapshot."`
+	PreRoll        Duration `group:"Snapshots:" placeholder:"TIME" env:"GORECORD_PRE_ROLL" help:"Begin a snapshot this long before its trigger (default: as far back as the memory reaches)."`
+	PostRoll       Duration `group:"Snapshots:" placeholder:"TIME" env:"GORECORD_POST_ROLL" help:"Go on with a snapshot for this long after its trigger; a trigger meanwhile prolongs it (default: end with the trigger)."`
+	SnapshotBytes  Size     `group:"Snapshots:" placeholder:"SIZE" env:"GORECORD_SNAPSHOT_BYTES" help:"Use this much of --buffsize for what came before the trigger (default, and at most, three quarters)."`
 
-	BZ2       bool `name:"bz2" short:"j" env:"GORECORD_BZ2" stock:"" help:"Compress with bz2: smallest, slow."`
-	LZ4       bool `name:"lz4" env:"GORECORD_LZ4" stock:"" help:"Compress with lz4: fast, the one for robots."`
-	Adaptive  bool `env:"GORECORD_ADAPTIVE" help:"With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later."`
-	Chunksize int  `default:"768" placeholder:"KB" env:"GORECORD_CHUNKSIZE" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
-	Buffsize  int  `short:"b" default:"256" placeholder:"MB" env:"GORECORD_BUFFSIZE" stock:"" help:"Hold at most this many MB in memory (default ${default}, 0 = no limit)."`
+	Paused   bool `group:"Control and screen:" env:"GORECORD_PAUSED" help:"Begin paused: with a bag that gets nothing until the space key is hit or the service ~resume is called. Latched messages that came before are recorded then."`
+	Stopped  bool `group:"Control and screen:" env:"GORECORD_STOPPED" help:"Begin without a bag: the space key or the service ~start begins one, the service ~stop ends it, as often as you like."`
+	Quiet    bool `group:"Control and screen:" short:"q" env:"GORECORD_QUIET" stock:"" help:"Print warnings and errors only: no live screen and no summary either."`
+	NoScreen bool `group:"Control and screen:" env:"GORECORD_NO_SCREEN" help:"In a terminal: print only the log, without the live screen and its keys."`
 
-	Overflow      string        `default:"drop" enum:"drop,block" env:"GORECORD_OVERFLOW" help:"When the buffer is full: drop = drop new messages of the heaviest topics and count them; block = stop reading from the publishers (default ${default})."`
-	FlushInterval time.Duration `default:"1s" placeholder:"TIME" env:"GORECORD_FLUSH_INTERVAL" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
-	Sync          string        `default:"interval" enum:"none,interval,chunk" env:"GORECORD_SYNC" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
+	Publish        bool    `group:"ROS:" short:"p" env:"GORECORD_PUBLISH" stock:"" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
+	TCPNoDelay     bool    `group:"ROS:" name:"tcpnodelay" env:"GORECORD_TCPNODELAY" stock:"" help:"Ask the publishers for TCP_NODELAY."`
+	UDP            bool    `group:"ROS:" name:"udp" env:"GORECORD_UDP" stock:"" help:"Receive over UDPROS from publishers that have it, which can lose messages; from the others over TCPROS."`
+	EmbeddedMaster Address `group:"ROS:" placeholder:"HOST:PORT" env:"GORECORD_EMBEDDED_MASTER" help:"Run a ROS master inside this program (default address ${master})."`
 
-	Recover bool `env:"GORECORD_RECOVER" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
-
-	Params  bool   `env:"GORECORD_PARAMS" help:"Store the parameters and the node graph as they are at the start, as latched JSON text on /gorecord/params and /gorecord/graph (std_msgs/String)."`
-	Summary string `default:"on-loss" enum:"on-loss,always,never" env:"GORECORD_SUMMARY" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
-
-	Limit int `short:"l" placeholder:"N" env:"GORECORD_LIMIT" stock:"" help:"Record only N messages on each topic, then end."`
-
-	MaxRate map[string]float64 `placeholder:"TOPIC=HZ" mapsep:"none" env:"GORECORD_MAX_RATE" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
-	Every   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_EVERY" help:"Record only each Nth message of a topic."`
-	Count   map[string]int     `placeholder:"TOPIC=N" mapsep:"none" env:"GORECORD_COUNT" help:"Record only N messages of a topic."`
-
-	Paused  bool     `env:"GORECORD_PAUSED" help:"Begin paused: with a bag that gets nothing until the service ~resume is called. Latched messages that came before are recorded then."`
-	Stopped bool     `env:"GORECORD_STOPPED" help:"Begin without a bag: the service ~start begins one, ~stop ends it, as often as you like."`
-	Pin     Duration `default:"5m" placeholder:"TIME" env:"GORECORD_PIN" help:"The service ~pin protects the bags of the last so much time from being deleted by --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
-
-	TCPNoDelay bool `name:"tcpnodelay" env:"GORECORD_TCPNODELAY" stock:"" help:"Ask the publishers for TCP_NODELAY."`
-
-	UDP bool `name:"udp" env:"GORECORD_UDP" stock:"" help:"Receive over UDPROS from publishers that have it, which can lose messages; from the others over TCPROS."`
-
-	EmbeddedMaster Address          `placeholder:"HOST:PORT" env:"GORECORD_EMBEDDED_MASTER" help:"Run a ROS master inside this program (default address ${master})."`
-	Version        kong.VersionFlag `help:"Print the version and exit."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
 // RecordHelp introduces gorecord --help.
