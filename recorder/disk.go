@@ -100,6 +100,12 @@ func (d *disk) short() error {
 	return fmt.Errorf("recorder: less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
 
+// free returns what is free on the disk.
+func (s *outputs) free() (int64, error) {
+	defer s.stall.begin("free space check", s.dir.Name())()
+	return freeBytes(s.dir.handle)
+}
+
 // measure keeps the rate at which the disk is filled.
 func (d *disk) measure(now time.Time, written int64) {
 	if passed := now.Sub(d.at); !d.at.IsZero() && passed > 0 {

@@ -20,6 +20,7 @@ var errDeleted = errors.New("it was deleted while it was recorded: what was in i
 
 // gone returns why the file does not have its name any more, if that is so.
 func (b *bagFile) gone() error {
+	defer b.stall.begin("name check", b.sealed)()
 	st, err := b.dir.Lstat(filepath.Base(b.target) + activeSuffix)
 	if err == nil && os.SameFile(st, b.id) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil // also if it cannot be told

@@ -165,7 +165,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		onOpen:      o.onOpen,
 		onChange:    o.Control.notify,
 		state:       o.Begin,
-		retain:      newRetainer(o.Retain, o.Log, func() (int64, error) { return freeBytes(outputs.dir.handle) }),
+		retain:      newRetainer(o.Retain, o.Log, outputs.free),
 	}
 	p.room.L = &p.mu
 	p.startSnapshots(&o)
@@ -365,7 +365,6 @@ func (p *pipeline) release(c *chunk) {
 // and reports new drops.
 func (p *pipeline) tick(now time.Time) {
 	p.clock.look(now, p.log)
-	p.outputs.stall.report(now)
 	p.mu.Lock()
 	p.parts.schedule(p.sim.at(now))
 	p.turn(now)

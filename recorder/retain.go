@@ -139,6 +139,7 @@ func (r *retainer) tooMuch(now, oldest time.Time) bool {
 // deleted is not tried again, as in stock.
 func (r *retainer) remove(b *bagFile) {
 	defer b.stall.begin("removal", b.target)()
+	defer b.stall.begin("removal", b.target)()
 	base := filepath.Base(b.target)
 	st, err := b.dir.Lstat(base)
 	if err == nil && !os.SameFile(st, b.id) {

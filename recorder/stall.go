@@ -25,8 +25,9 @@ type stall struct {
 	log   *zap.Logger
 	limit time.Duration // hangAfter, but in tests
 
-	mu   sync.Mutex
-	asks []*ask // under way, oldest first
+	mu     sync.Mutex // guards the following
+	asks   []*ask     // under way, oldest first
+	looked time.Time  // when somebody looked at them last; zero while nobody does
 }
 
 // ask is one operation on a file.
@@ -49,6 +50,10 @@ func (s *stall) begin(what, file string) (end func()) {
 
 func (s *stall) end(a *ask) {
 	s.mu.Lock()
+	if !s.looked.IsZero() {
+		s.look(time.Now())
+	}
+	took := time.Since(a.began)
 	for i := range s.asks {
 		if s.asks[i] == a {
 			s.asks = append(s.asks[:i], s.asks[i+1:]...)
@@ -56,14 +61,27 @@ func (s *stall) end(a *ask) {
 		}
 	}
 	s.mu.Unlock()
-	if took := time.Since(a.began); took >= slowAfter {
+	if took >= slowAfter {
 		s.log.Warn("slow disk", zap.String("operation", a.what), zap.String("file", a.file), zap.Duration("took", took.Round(time.Millisecond)))
 	}
 }
 
-// report tells once of each operation that takes long.
+// look does not count the time in which nobody looked: the process stood still, because
+// of Ctrl-Z or docker pause, and that is not the disk's doing. mu is held.
+func (s *stall) look(now time.Time) {
+	if still := now.Sub(s.looked); !s.looked.IsZero() && still >= slowAfter {
+		for _, a := range s.asks {
+			a.began = a.began.Add(still)
+		}
+	}
+	s.looked = now
+}
+
+// report tells once of each operation that takes long. It has to be called much more
+// often than every slowAfter.
 func (s *stall) report(now time.Time) {
 	s.mu.Lock()
+	s.look(now)
 	var late []ask
 	for _, a := range s.asks {
 		if !a.said && now.Sub(a.began) >= slowAfter {
@@ -90,8 +108,8 @@ func (s *stall) hanging(now time.Time) error {
 		ErrDiskHangs, a.what, a.file, now.Sub(a.began).Round(time.Second))
 }
 
-// record runs the recording and closes its files. Once ctx is done it does not wait for
-// a disk that hangs.
+// record runs the recording, closes its files, and says when the disk takes long. Once
+// ctx is done it does not wait for a disk that hangs.
 func (r *recording) record(ctx context.Context) error {
 	var err error
 	ended := make(chan struct{})
@@ -101,21 +119,20 @@ func (r *recording) record(ctx context.Context) error {
 		err = r.run(ctx)
 		err = errors.Join(err, r.pipe.close())
 	}()
-	select {
-	case <-ended:
-		return err
-	case <-ctx.Done():
-	}
 	stall := r.pipe.outputs.stall
-	asked := time.Now()
+	asked, end := time.Time{}, ctx.Done()
 	tick := time.NewTicker(stall.limit / 20)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ended:
 			return err
-		case now := <-tick.C:
-			if now.Sub(asked) < stall.limit {
+		case <-end:
+			asked, end = time.Now(), nil
+		case <-tick.C:
+			now := time.Now() // the tick may be from before a stop of the process
+			stall.report(now)
+			if asked.IsZero() || now.Sub(asked) < stall.limit {
 				continue
 			}
 			if hangs := stall.hanging(now); hangs != nil {
