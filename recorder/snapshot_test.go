@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
 	"time"
+	"weak"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -564,6 +566,63 @@ func TestSnapshotThatFails(t *testing.T) {
 	}
 	if topic := l.connection.topic; topic.dropped[dropDisk] != 100 || p.recorded(topic) != 1 {
 		t.Errorf("dropped %v, recorded %d", topic.dropped, p.recorded(topic))
+	}
+}
+
+// telling is a file that tells of each write before it is done.
+type telling struct {
+	file
+	writes func()
+}
+
+func (f telling) WriteAt(p []byte, off int64) (int, error) {
+	f.writes()
+	return f.file.WriteAt(p, off)
+}
+
+// TestSnapshotLetsMemoryGo: what is written of a snapshot may be collected before the rest
+// is, since the ring has that memory again.
+func TestSnapshotLetsMemoryGo(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{})
+	l := open(t, p, "/t", "/p")
+	const chunks = 40
+	now := time.Now()
+	for n := range uint32(chunks) {
+		l.Frames(frame(1, n, 5000), 1, now)
+		p.tick(now.Add(p.flush))
+	}
+	var memory []weak.Pointer[byte]
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.snaps.ring.chunks) == chunks
+	})
+	p.mu.Lock()
+	for _, c := range p.snaps.ring.chunks {
+		memory = append(memory, weak.Make(&c.memory[0]))
+	}
+	p.mu.Unlock()
+	writes, held := 0, 0
+	p.snaps.outputs.wrap = func(f file) file {
+		return telling{f, func() {
+			if writes++; writes != chunks { // the last one, about
+				return
+			}
+			runtime.GC()
+			for _, m := range memory {
+				if m.Value() != nil {
+					held++
+				}
+			}
+		}}
+	}
+	take(t, p, time.Now())
+	if writes < chunks || held > maxSpare+5 {
+		t.Errorf("after %d writes the memory of %d chunks is held", writes, held)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -26,20 +27,21 @@ func (p *pipeline) writeSnapshots() {
 }
 
 // openSnapshot writes what a snapshot begins with: the latched messages that are not
-// among the others, then the ring.
+// among the others, then the ring. It empties chunks as it goes.
 func (p *pipeline) openSnapshot(sn *snapshot, chunks []ringChunk) {
 	sn.addConns(chunks)
-	var first []ringChunk
-	for len(chunks) > 0 && !sn.rooted {
-		if c, wanted := p.root(sn, chunks[0]); wanted {
-			first = append(first, c)
+	kept, n := 0, 0
+	for ; n < len(chunks) && !sn.rooted; n++ {
+		if c, wanted := p.root(sn, chunks[n]); wanted {
+			chunks[kept] = c
+			kept++
 		}
-		chunks = chunks[1:]
 	}
-	chunks = append(first, chunks...)
+	chunks = slices.Delete(chunks, kept, n)
 	p.openWithLatched(sn, chunks)
-	for _, c := range chunks {
-		p.addChunk(sn, c)
+	for i := range chunks {
+		p.addChunk(sn, chunks[i])
+		chunks[i] = ringChunk{} // nothing else may hold on to its memory
 	}
 }
 
