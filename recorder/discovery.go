@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -15,18 +16,36 @@ type sighting struct {
 	since time.Time // when the round before began, in which new names were not there; zero in the first
 }
 
-// Discovery asks a master that answers slowly, because it is busy or the graph is
-// big, less often: at most this share of the time.
+// Discovery asks a master that answers slowly, because the graph is big, less often: at
+// most this share of the time. One answer that is late says nothing of that, on a busy
+// machine: the quickest of the last few does.
 const (
-	pollShare = 20
-	pollMost  = 2 * time.Second
+	pollShare  = 20
+	pollMost   = time.Second // as often as stock, at least
+	pollLatest = 4
 )
+
+// pollPace says how long to wait between rounds.
+type pollPace struct {
+	interval time.Duration // at least
+	took     []time.Duration
+}
+
+// next notes how long a round took and returns the time until the next.
+func (p *pollPace) next(took time.Duration) time.Duration {
+	p.took = append(p.took[max(0, len(p.took)-pollLatest+1):], took)
+	if len(p.took) < pollLatest {
+		return p.interval
+	}
+	return max(p.interval, min(pollShare*slices.Min(p.took), pollMost))
+}
 
 // discover asks the master again and again and sends the names of selected topics.
 func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	trouble := map[string]string{}
+	pace := pollPace{interval: r.PollInterval}
 	var before time.Time
 	for {
 		select {
@@ -36,7 +55,7 @@ func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 		}
 		start := time.Now()
 		names := r.poll(ctx, trouble)
-		wait.Reset(max(r.PollInterval, min(pollShare*time.Since(start), pollMost)))
+		wait.Reset(pace.next(time.Since(start)))
 		if len(names) == 0 {
 			before = start
 			continue

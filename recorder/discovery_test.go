@@ -1,0 +1,43 @@
+package recorder
+
+import (
+	"testing"
+	"time"
+)
+
+// TestPollPace: a master that is always slow is asked less often, one that is slow now
+// and then is not.
+func TestPollPace(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	tests := map[string]struct {
+		took []time.Duration
+		want time.Duration // after the last
+	}{
+		"quick":               {[]time.Duration{ms, ms, ms}, 100 * ms},
+		"slow once":           {[]time.Duration{ms, ms, ms, 500 * ms}, 100 * ms},
+		"slow thrice":         {[]time.Duration{ms, 500 * ms, 400 * ms, 300 * ms}, 100 * ms},
+		"slow":                {[]time.Duration{ms, 20 * ms, 30 * ms, 25 * ms, 40 * ms}, 400 * ms},
+		"slow at first":       {[]time.Duration{time.Second, 20 * ms, 20 * ms}, 100 * ms},
+		"slow from the start": {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 400 * ms},
+		"very slow":           {[]time.Duration{ms, time.Second, time.Second, time.Second, time.Second}, time.Second},
+		"quick again":         {[]time.Duration{time.Second, time.Second, time.Second, time.Second, ms}, 100 * ms},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := pollPace{interval: 100 * ms}
+			var got time.Duration
+			for _, took := range tc.took {
+				got = p.next(took)
+			}
+			if got != tc.want {
+				t.Errorf("waits %v, want %v", got, tc.want)
+			}
+		})
+	}
+	slow := pollPace{interval: 3 * time.Second} // as the user asked
+	if got := slow.next(ms); got != 3*time.Second {
+		t.Errorf("waits %v, want 3s", got)
+	}
+}
