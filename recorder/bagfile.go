@@ -49,7 +49,7 @@ type bagFile struct {
 	torn     bool                     // the last write failed
 	reserved int64                    // up to here the file has room
 	looked   time.Time                // when gone was asked
-	lost     bool                     // the file was deleted
+	away     error                    // why it does not have its name any more, if that is so; final when it is closed
 	messages map[bagfmt.ConnID]uint64 // in it, guarded by pipeline.mu
 
 	finished chan struct{} // closed when the file is, and all is done about it
@@ -200,21 +200,21 @@ func (b *bagFile) due(now time.Time) bool {
 	return b.mode == SyncInterval && !b.busy && b.syncErr == nil && b.dirty > 0 && (b.dirty >= syncBytes || now.Sub(b.synced) >= syncEvery)
 }
 
-// finish writes the index, makes the bag durable and gives it its name. After a
+// finish writes the index, makes the bag durable and gives it its name, unless somebody
+// has moved it: that is not our business, and nothing of it is lost. After a
 // failed write the writer cuts it back to its last whole chunk first, so that what is
 // there can be read and the index finds room.
 func (b *bagFile) finish() error {
 	closed := b.writer.Close()
 	errs := []error{b.release()}
-	gone := b.gone()
-	b.lost = errors.Is(gone, errDeleted)
+	b.away = b.gone()
 	errs = append(errs, b.closeFile())
 	switch {
-	case gone != nil:
-		errs = append(errs, gone, closed)
+	case errors.Is(b.away, errDeleted):
+		errs = append(errs, b.away)
 	case closed != nil:
-		errs = append(errs, fmt.Errorf("%s is left without an index: %w", b.sealed, closed))
-	default:
+		errs = append(errs, fmt.Errorf("%s is left without an index: recover it with gobag reindex: %w", b.sealed, closed))
+	case b.away == nil:
 		errs = append(errs, b.rename())
 	}
 	return errors.Join(append(errs, b.syncErr)...)

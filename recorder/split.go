@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"syscall"
@@ -306,8 +307,11 @@ func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
 		p.log.Error("no new file after the fault", zap.Error(err))
 		return fault
 	}
-	p.log.Error("a file met a fault: the recording goes on in a new one",
-		zap.String("file", old.target), zap.String("next", p.out.target), zap.Error(fault))
+	say := p.log.Error
+	if errors.Is(fault, errMoved) {
+		say = p.log.Warn // nothing is lost
+	}
+	say("the recording goes on in a new file", zap.String("file", old.target), zap.String("next", p.out.target), zap.NamedError("because", fault))
 	next := &opening{at: time.Now(), stamp: bagfmt.TimeOf(p.sim.at(time.Now()))}
 	p.mu.Lock()
 	if !gone && !errors.Is(fault, errUnsafe) { // those the file itself returns when it is closed
@@ -327,7 +331,7 @@ func (p *pipeline) move(c *bagfmt.SealedChunk, fault error) error {
 	return err
 }
 
-var errUnsafe = errors.New("the recording ends: a sync has failed")
+var errUnsafe = errors.New("a sync has failed")
 
 // diskFull reports whether err says that there is no room: another file on the same
 // disk would have none either.
@@ -339,7 +343,7 @@ func diskFull(err error) bool {
 func (p *pipeline) closeFiles() {
 	for b := range p.closing {
 		err := b.finish()
-		if b.lost {
+		if errors.Is(b.away, errDeleted) {
 			p.recount(b)
 		}
 		p.mu.Lock()
@@ -348,15 +352,18 @@ func (p *pipeline) closeFiles() {
 			p.faults = append(p.faults, err)
 		}
 		p.mu.Unlock()
-		if err != nil {
+		switch {
+		case err != nil:
 			p.log.Error("file not closed well", zap.Error(err))
-		} else {
+		case b.away != nil:
+			p.log.Warn("Closing", zap.NamedError("file", b.away))
+		default:
 			p.log.Info("Closing", zap.String("file", b.target))
 		}
-		if err == nil && !b.last && !b.snapshot { // as in stock, the last file counts as the open one
+		if err == nil && b.away == nil && !b.last && !b.snapshot { // as in stock, the last file counts as the open one
 			p.retain.add(b, time.Now())
 		}
-		b.fault = err
+		b.fault = cmp.Or(err, b.away)
 		close(b.finished)
 	}
 }

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,13 +66,12 @@ type drop struct {
 	messages uint64
 }
 
-// newDrops returns what was dropped since the last call. mu is held.
-func (p *pipeline) newDrops() []drop {
+// newDrops returns what is to be told of drops. mu is held.
+func (p *pipeline) newDrops(now time.Time) []drop {
 	var all []drop
 	for _, t := range p.topics {
 		for cause, n := range t.dropped {
-			if d := n - t.warned[cause]; d > 0 {
-				t.warned[cause] = n
+			if d := t.warned[cause].news(n, now); d > 0 {
 				all = append(all, drop{t.name, dropCause(cause), d})
 			}
 		}
@@ -116,11 +116,12 @@ type TopicSummary struct {
 
 // PublisherSummary is the account of one publisher of a topic.
 type PublisherSummary struct {
-	CallerID  string        // or its address, if it says no name
-	Missed    uint64        // messages that it numbered in header.seq and that never reached us
-	LinksLost int           // that ended though the publisher had not unregistered
-	Without   time.Duration // time without a link for that
-	Away      bool          // the last one did not come back
+	CallerID    string        // or its address, if it says no name
+	Missed      uint64        // messages that it numbered in header.seq and that never reached us
+	LinksLost   int           // that ended without a reason: it was killed, or the network failed
+	Reconnected int           // times that it came back else, such as a node that was started again: no loss
+	Without     time.Duration // time without a link for either
+	Away        bool          // the last one that was lost did not come back
 }
 
 // Messages returns the number of messages in the bag.
@@ -198,7 +199,7 @@ func (r *recording) summary(d time.Duration) Summary {
 			s.File = b.sealed
 		}
 		s.Bytes += b.end
-		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b) || b.lost, b.snapshot})
+		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b) || errors.Is(b.away, errDeleted), b.snapshot})
 	}
 	if out := r.pipe.out; r.pipe.abandoned && out != nil {
 		s.File = out.target + activeSuffix
@@ -226,7 +227,7 @@ func (p *pipeline) accounts(now time.Time) []TopicSummary {
 			}
 		}
 		for _, u := range t.publishers {
-			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Away: u.gone, Without: u.without(now)})
+			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Reconnected: u.back, Away: u.gone, Without: u.without(now)})
 		}
 		for cause, n := range t.dropped {
 			if n > 0 {
