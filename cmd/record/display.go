@@ -77,8 +77,10 @@ func terminalSize() (width, height int) {
 func printTable(console *screen.Console, table string) {
 	console.Hide(atOnce) // both may be one terminal
 	out := screen.NewConsole(os.Stdout, false)
-	defer out.Close()
 	out.Write([]byte(table)) //nolint:errcheck,gosec // a console takes everything
+	if err := out.Close(); err != nil {
+		console.Write([]byte(table)) //nolint:errcheck,gosec // as above: Ctrl-C has ended the tee behind us, too
+	}
 }
 
 // leave gives the terminal back before Ctrl-Z stops the program.
@@ -131,12 +133,19 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 		{Press: "q", Name: is("quit"), Do: signals.End},
 	}
 	if snapshots != recorder.SnapshotOnly {
-		all = append(all, screen.Key{Press: "s", Name: is("split"), Do: func() { d.job(ctx, "split", d.control.Split) }})
+		all = append(all, screen.Key{Press: "s", Name: splitName, Do: func() { d.job(ctx, "split", d.control.Split) }})
 	}
 	if snapshots != recorder.SnapshotOff {
 		all = append(all, screen.Key{Press: "nt", Name: is("snapshot"), Do: func() { d.job(ctx, "snapshot", d.control.Snapshot) }})
 	}
 	return all
+}
+
+func splitName(s *recorder.Stats) string {
+	if s.State == recorder.StateStopped {
+		return "" // no file to split
+	}
+	return "split"
 }
 
 func toggleName(s *recorder.Stats) string {
@@ -150,21 +159,34 @@ func toggleName(s *recorder.Stats) string {
 	return "pause"
 }
 
+// toggle has done what does not wait for the disk when it returns: a second press finds
+// the state that the first one has made.
 func (d *display) toggle(ctx context.Context) {
 	s, err := d.control.Stats()
 	if err != nil {
 		return // not begun yet
 	}
-	d.job(ctx, toggleName(&s), func(ctx context.Context) (string, error) {
-		switch s.State {
-		case recorder.StatePaused:
-			return "", d.control.Resume()
-		case recorder.StateStopped:
-			return d.control.Start(ctx)
-		case recorder.StateRecording:
-		}
-		return "", d.control.Pause()
-	})
+	switch s.State {
+	case recorder.StatePaused:
+		d.done("resume", d.control.Resume())
+	case recorder.StateStopped:
+		d.job(ctx, "start", d.control.Start)
+	case recorder.StateRecording:
+		d.done("pause", d.control.Pause())
+	}
+}
+
+// done logs what the recorder has done at once, and does not log itself.
+func (d *display) done(name string, err error) {
+	if err != nil {
+		d.refused(name, err)
+		return
+	}
+	d.log.Info("Key pressed", zap.String("command", name))
+}
+
+func (d *display) refused(name string, err error) {
+	d.log.Warn("the key did nothing", zap.String("command", name), zap.Error(err))
 }
 
 // job does what may have to wait for the disk. The recorder logs what has come of it.
@@ -172,7 +194,7 @@ func (d *display) job(ctx context.Context, name string, do func(context.Context)
 	// owner: hide; ends with ctx.
 	d.jobs.Go(func() {
 		if _, err := do(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn("the key did nothing", zap.String("command", name), zap.Error(err))
+			d.refused(name, err)
 		}
 	})
 }

@@ -23,7 +23,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
 	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
-	defer console.Close()
+	defer console.Close() //nolint:errcheck // there is nobody left to tell
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
@@ -51,7 +51,7 @@ func run(args []string) int {
 	o := options(&c, graph.Node, log, signals.Hurry)
 	limitMemory(o.MemoryBytes())
 	defer snapshotOnSignal(o.Control, log)()
-	server, err := serve(&c, &o)
+	endServing, err := serve(&c, &o)
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
 	}
@@ -59,7 +59,7 @@ func run(args []string) int {
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()
-	server.Close()
+	endServing()
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}

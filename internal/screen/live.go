@@ -40,7 +40,7 @@ type Live struct {
 // Key is what a key press does.
 type Key struct {
 	Press string                       // the keys that do the same; the first is shown
-	Name  func(*recorder.Stats) string // what it would do now, in a word
+	Name  func(*recorder.Stats) string // what it would do now, in a word; empty if nothing
 	Do    func()                       // must not block
 }
 

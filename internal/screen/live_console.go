@@ -38,6 +38,7 @@ type Console struct {
 	resized bool      // the frame is to be drawn even if it is what the screen shows
 	waiters []chan struct{}
 	closed  bool
+	err     error         // of the last write
 	ended   chan struct{} // closed when the painter has ended
 }
 
@@ -116,13 +117,16 @@ func (c *Console) Hide(within time.Duration) bool {
 }
 
 // Close removes the frame and writes what waits, but gives up on a terminal that
-// takes nothing for two seconds.
-func (c *Console) Close() {
+// takes nothing for two seconds. It returns the error of the last write.
+func (c *Console) Close() error {
 	c.mu.Lock()
 	c.frame, c.closed = nil, true
 	c.work.Signal()
 	c.mu.Unlock()
 	closes(c.ended, patience)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
 }
 
 // closes reports whether c is closed within the time given.
@@ -165,10 +169,12 @@ func (c *Console) paint() {
 		out = compose(out[:0], lines, c.drawn, c.frame)
 		c.leftOut, c.drawn, c.resized = 0, c.frame, false
 		c.mu.Unlock()
+		var err error
 		if len(out) > 0 {
-			c.w.Write(out) //nolint:errcheck,gosec // a terminal that is gone must not end a recording
+			_, err = c.w.Write(out) // a terminal that is gone must not end a recording
 		}
 		c.mu.Lock()
+		c.err = err
 	}
 }
 

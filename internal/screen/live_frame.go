@@ -319,7 +319,9 @@ func (l *Live) footer(s *recorder.Stats, w, lines int) []string {
 	}
 	var parts []part
 	for _, k := range l.Keys {
-		parts = append(parts, part{keyName(k.Press[0]) + ": " + k.Name(s), dim})
+		if name := k.Name(s); name != "" {
+			parts = append(parts, part{keyName(k.Press[0]) + ": " + name, dim})
+		}
 	}
 	if len(parts) == 0 {
 		return l.pen().flow([]part{{"Ctrl-C: quit", dim}}, w, lines)

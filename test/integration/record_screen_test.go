@@ -147,6 +147,8 @@ func TestRecordScreen(t *testing.T) {
 	tm.shows("space: pause   q: quit   s: split   ?: help")
 	tm.keys("s")
 	tm.shows(" run_1.bag -")
+	tm.keys("Space", "Space")
+	tm.shows(`{"command": "resume"}`)
 	tm.keys("Space")
 	tm.shows("PAUSED")
 	tm.keys("p")
@@ -262,6 +264,18 @@ func TestRecordScreenBlocked(t *testing.T) {
 	if now := tm.modes(); now != before {
 		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
 	}
+}
+
+// A Ctrl-C that ends a recording ends the tee behind it, too. The table is not lost.
+func TestRecordScreenTable(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	tm.keys("gorecord -a -O run | true", "Enter")
+	tm.shows("RECORDING")
+	tm.keys("C-c")
+	tm.shows("lost: none")
+	tm.prompt()
 }
 
 // A terminal that is closed ends the recording as any other signal does.
