@@ -147,9 +147,15 @@ func (p *process) ends(want int) {
 	}
 }
 
-// smallDisk runs its arguments on a tmpfs of 6 MiB that nobody else sees, and copies
-// what is there in the end. If THIEF is set, another process fills the disk meanwhile.
-const smallDisk = `mkdir small kept && mount -t tmpfs -o size=6m tmpfs small && cd small || exit 99
+// ownMounts runs a shell script in namespaces of its own. However the test ends, they take
+// all that was started and mounted there with them.
+func ownMounts(script string) []string {
+	return []string{"/usr/bin/unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh"}
+}
+
+// smallDisk runs its arguments on a tmpfs of SIZE that nobody else sees, and copies what
+// is there in the end. If THIEF is set, another process fills the disk meanwhile.
+const smallDisk = `mkdir small kept && mount -t tmpfs -o size=$SIZE tmpfs small && cd small || exit 99
 if [ "$THIEF" ]; then (until ls | grep -q active; do sleep 0.05; done; exec cat /dev/zero >thief) 2>/dev/null & fi
 "$@"
 code=$?
@@ -161,23 +167,23 @@ exit $code`
 // was not counted as lost.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	need(t, "unshare", "-m", "true")
+	need(t, "unshare", ownMounts("true")[1:]...)
 	for name, tc := range map[string]struct {
-		thief string
-		args  []string
+		size, thief string
+		args        []string
 	}{
-		"one file":    {"", nil},
-		"split":       {"", []string{"--split", "--size", "1"}},
-		"lz4":         {"", []string{"--lz4", "--chunksize", "100"}},
-		"thief":       {"1", []string{"--chunksize", "20"}},
-		"thief split": {"1", []string{"--chunksize", "20", "--split", "--size", "1"}},
+		"one file":    {"6m", "", nil},
+		"split":       {"6m", "", []string{"--split", "--size", "1"}},
+		"lz4":         {"1m", "", []string{"--lz4", "--chunksize", "100"}},
+		"thief":       {"6m", "1", []string{"--chunksize", "20"}},
+		"thief split": {"6m", "1", []string{"--chunksize", "20", "--split", "--size", "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGraph(t, "gomaster")
 			g.numbered(1<<20, time.Millisecond/5)
-			cmd := g.under([]string{"/usr/bin/unshare", "-m", "sh", "-c", smallDisk, "sh"}, tc.args...)
-			cmd.Env = append(cmd.Env, "THIEF="+tc.thief)
+			cmd := g.under(ownMounts(smallDisk), tc.args...)
+			cmd.Env = append(cmd.Env, "SIZE="+tc.size, "THIEF="+tc.thief)
 			rec := g.launch("gorecord", cmd)
 			rec.ends(3)
 			kept := g.kept(filepath.Join(g.dir, "kept"), 0)

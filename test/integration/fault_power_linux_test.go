@@ -34,7 +34,7 @@ func TestPowerCutOnExt4(t *testing.T) {
 	if os.Getenv("GOROSBAG_FULL") == "" {
 		t.Skip("GOROSBAG_FULL is not set: needs loop devices, and some ten seconds")
 	}
-	need(t, "unshare", "-m", "losetup", "-f")
+	need(t, "unshare", ownMounts("mkfs.ext4 -V && losetup -f")[1:]...)
 	for i := range 4 {
 		g := newGraph(t, "gomaster")
 		pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.port, "/killed", killTopic)
@@ -52,7 +52,7 @@ func TestPowerCutOnExt4(t *testing.T) {
 				mu.Unlock()
 			})
 		}()
-		cmd := g.under([]string{"/usr/bin/unshare", "-m", "sh", "-c", powerCut, "sh"}, "-q")
+		cmd := g.under(ownMounts(powerCut), "-q")
 		cmd.Env = append(cmd.Env, fmt.Sprintf("AFTER=%d.%d", 1+i, i))
 		if code := g.launch("power cut", cmd).wait(); code != 0 {
 			t.Fatalf("the power cut did not work: exit code %d", code)

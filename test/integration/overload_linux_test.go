@@ -21,10 +21,9 @@ const blkio = "/sys/fs/cgroup/blkio" // of cgroup v1, which slows down what a pr
 const slowDisk = `truncate -s 400M img && mkfs.ext4 -q img && mkdir slow kept || exit 99
 cg=$BLKIO/gorosbag_$$
 mkdir $cg || exit 99
-dev=$(losetup -f --show img) || { rmdir $cg; exit 99; }
-tidy() { umount slow; losetup -d $dev; rmdir $cg; }
+tidy() { umount slow; rmdir $cg; }
 trap tidy EXIT
-mount $dev slow && echo "$(stat -Lc '%Hr:%Lr' $dev) 20000000" >$cg/blkio.throttle.write_bps_device || exit 99
+mount -o loop img slow && dev=$(findmnt -no SOURCE slow) && echo "$(stat -Lc '%Hr:%Lr' $dev) 20000000" >$cg/blkio.throttle.write_bps_device || exit 99
 cd slow
 (sh -c 'echo $PPID' >$cg/cgroup.procs && exec "$@") & pid=$!
 trap 'kill -INT $pid' INT
