@@ -83,6 +83,7 @@ type ChunkBuilder struct {
 	start   Time
 	end     Time
 	open    openMessage
+	sealed  SealedChunk // what Seal returns
 }
 
 // chunkEntry is an index entry before it is sorted into its connection's index.

@@ -46,8 +46,9 @@ func seal(tb testing.TB, b *bagfmt.ChunkBuilder, z *bagfmt.Compressor) *bagfmt.S
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c.Record = slices.Clone(c.Record)
-	return c
+	own := *c
+	own.Record, own.Counts = slices.Clone(c.Record), slices.Clone(c.Counts)
+	return &own
 }
 
 func TestAppendRun(t *testing.T) {

@@ -26,10 +26,10 @@ type ConnCount struct {
 }
 
 // Seal finishes the chunk: it compresses the data, adds the header in front and
-// the index behind. Without compression Record is the builder's own memory, valid
-// until its Reset; otherwise it is buf, grown if needed. The builder takes no
-// messages until Reset. Seal touches nothing but b, z and buf, so that it can run
-// beside other builders of the same file.
+// the index behind. The result is the builder's own, valid until its Reset; with
+// compression its Record is buf, grown if needed. The builder takes no messages until
+// Reset. Seal touches nothing but b, z and buf, so that it can run beside other
+// builders of the same file.
 func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 	if b.open.active {
 		panic("bagfmt: Seal inside a message")
@@ -38,13 +38,14 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 		return nil, errEmptyChunk
 	}
 	data := b.buf[chunkHeadroom:]
-	c := &SealedChunk{
+	c := &b.sealed
+	*c = SealedChunk{
 		Compression:       CompressionNone,
 		UncompressedBytes: int64(len(data)),
 		StoredBytes:       int64(len(data)),
 		Start:             b.start,
 		End:               b.end,
-		Counts:            make([]ConnCount, 0, len(b.used)),
+		Counts:            slices.Grow(c.Counts[:0], len(b.used)),
 	}
 	out, headroom := b.buf, chunkHeadroom
 	if z != nil && z.kind != CompressionNone {

@@ -109,6 +109,13 @@ func (c *chunk) share(t *topic, n int64) {
 	c.holdings[s.at].bytes += n
 }
 
+// leave ends the sharing of c, if the topic has not gone on in another chunk.
+func (s *stake) leave(c *chunk) {
+	if s.in == c {
+		s.in = nil
+	}
+}
+
 // charge makes what is in c wait for the disk.
 func (p *pool) charge(c *chunk) {
 	for _, h := range c.holdings {
@@ -118,7 +125,7 @@ func (p *pool) charge(c *chunk) {
 		}
 		s.waiting += h.bytes
 		p.waiting += h.bytes
-		s.in = nil
+		s.leave(c)
 	}
 	c.charged = true
 }
@@ -127,7 +134,7 @@ func (p *pool) charge(c *chunk) {
 func (p *pool) discharge(c *chunk) {
 	for _, h := range c.holdings {
 		s := &h.topic.stake
-		s.in = nil
+		s.leave(c)
 		if !c.charged {
 			continue
 		}

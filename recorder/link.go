@@ -15,8 +15,9 @@ type link struct {
 	pipe       *pipeline
 	connection *connection
 	publisher  *publisher
-	seq        *seqWatch // nil if the messages have no numbers
-	large      watchedFrame
+	seq        *seqWatch  // nil if the messages have no numbers
+	frame      largeFrame // the large message that is under way
+	watched    watchedFrame
 }
 
 // Frames implements tcpros.LinkSink.
@@ -43,8 +44,8 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	case f == nil:
 		l.seq.unseen()
 	default:
-		l.large = watchedFrame{LargeFrame: f, link: l}
-		return &l.large
+		l.watched = watchedFrame{LargeFrame: f, link: l}
+		return &l.watched
 	}
 	return f
 }
@@ -91,7 +92,8 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 			}
 			c.builder.Reset(records)
 			c.builder.BeginMessage(l.connection.conn, frameBytes)
-			return &largeFrame{link: l, chunk: c, payload: frameBytes - 4, part: p.parts.number, relies: records != nil}
+			l.frame = largeFrame{link: l, chunk: c, payload: frameBytes - 4, part: p.parts.number, relies: records != nil}
+			return &l.frame
 		}
 		if p.overflow == OverflowDrop {
 			p.drop(topic, dropBufferFull, 1)
@@ -130,7 +132,7 @@ func (l *link) Lost(messages int) {
 // largeFrame is a message on its way into a chunk of its own.
 type largeFrame struct {
 	link    *link
-	chunk   *chunk
+	chunk   *chunk // nil behind the end: the link must not keep a buffer that is let go
 	payload int
 	part    int  // the file that was filled when it began
 	relies  bool // on the record of its connection in that file
@@ -150,7 +152,7 @@ func (f *largeFrame) Room(n int) []byte {
 	if p.overflow == OverflowDrop && (!p.pool.makeRoom(0) || !p.fitsBeside(f.chunk.counted, 0)) {
 		p.drop(f.link.connection.topic, dropBufferFull, 1)
 		f.chunk.builder.AbortMessage()
-		p.pool.put(f.chunk)
+		p.pool.put(f.leave())
 		return nil
 	}
 	return room
@@ -169,7 +171,14 @@ func (f *largeFrame) Commit(received time.Time) {
 		p.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
 		c.stored = p.parts.number + 1
 	}
-	p.commit(f.chunk, c, f.payload, received)
+	p.commit(f.leave(), c, f.payload, received)
+}
+
+// leave gives the chunk away.
+func (f *largeFrame) leave() *chunk {
+	c := f.chunk
+	f.chunk = nil
+	return c
 }
 
 // commit hands on a chunk with one large message. mu is held.
@@ -208,6 +217,6 @@ func (f *largeFrame) Abort() {
 	p.mu.Lock()
 	f.chunk.builder.AbortMessage()
 	p.mu.Unlock()
-	p.release(f.chunk)
+	p.release(f.leave())
 	p.log.Debug("message cut off", zap.String("topic", f.link.connection.topic.name))
 }

@@ -96,8 +96,10 @@ func (p *pipeline) hold(c *chunk) ringChunk {
 		p.pool.held += int64(n)
 	}
 	p.mu.Unlock()
-	rc.memory = append(rc.memory, c.sealed.Record...)
-	rc.Record, rc.weight, rc.chunk = rc.memory, int64(cap(rc.memory)), nil
+	own := *c.sealed // which goes back with its chunk
+	rc.memory = append(rc.memory, own.Record...)
+	own.Record, own.Counts = rc.memory, slices.Clone(own.Counts)
+	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
 	p.release(c)
 	return rc
 }

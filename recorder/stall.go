@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type stall struct {
 
 	mu     sync.Mutex // guards the following
 	asks   []*ask     // under way, oldest first
+	spare  []*ask     // that are over, to be used again
 	looked time.Time  // when somebody looked at them last; zero while nobody does
 }
 
@@ -35,17 +37,26 @@ type ask struct {
 	what, file string
 	began      time.Time
 	said       bool
+	end        func()
 }
 
 func newStall() *stall { return &stall{log: zap.NewNop(), limit: hangAfter} }
 
 // begin notes an operation; the caller calls what it returns when that is over.
 func (s *stall) begin(what, file string) (end func()) {
-	a := &ask{what: what, file: file, began: time.Now()}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.spare) == 0 {
+		a := new(ask)
+		a.end = func() { s.end(a) }
+		s.spare = append(s.spare, a)
+	}
+	last := len(s.spare) - 1
+	a := s.spare[last]
+	s.spare = s.spare[:last]
+	a.what, a.file, a.began, a.said = what, file, time.Now(), false
 	s.asks = append(s.asks, a)
-	s.mu.Unlock()
-	return func() { s.end(a) }
+	return a.end
 }
 
 func (s *stall) end(a *ask) {
@@ -53,16 +64,13 @@ func (s *stall) end(a *ask) {
 	if !s.looked.IsZero() {
 		s.look(time.Now())
 	}
-	took := time.Since(a.began)
-	for i := range s.asks {
-		if s.asks[i] == a {
-			s.asks = append(s.asks[:i], s.asks[i+1:]...)
-			break
-		}
-	}
+	took, over := time.Since(a.began), *a
+	i := slices.Index(s.asks, a)
+	s.asks = slices.Delete(s.asks, i, i+1)
+	s.spare = append(s.spare, a)
 	s.mu.Unlock()
 	if took >= slowAfter {
-		s.log.Warn("slow disk", zap.String("operation", a.what), zap.String("file", a.file), zap.Duration("took", took.Round(time.Millisecond)))
+		s.log.Warn("slow disk", zap.String("operation", over.what), zap.String("file", over.file), zap.Duration("took", took.Round(time.Millisecond)))
 	}
 }
 
