@@ -31,22 +31,26 @@ func (r *recording) listen() error {
 	if r.pipe.snaps == nil {
 		return nil
 	}
-	topic, err := r.Node.Resolve(triggerTopic)
+	name, err := r.Node.Resolve(triggerTopic)
 	if err != nil {
 		return err
 	}
-	t := &trigger{topic: topic, fired: make(chan struct{}, maxTriggers)}
+	t := &trigger{topic: name, fired: make(chan struct{}, maxTriggers)}
 	r.trigger = t
 	s := r.pipe.snaps
-	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", topic),
+	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
 		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
-	named := slices.ContainsFunc(r.Select.literal, func(name string) bool {
-		resolved, err := r.Node.Resolve(name)
-		return err == nil && resolved == topic
-	})
-	r.tried[topic] = true
-	if named || r.Select.selects(topic, triggerType) {
-		return r.subscribe(topic, time.Time{})
+	r.tried[name] = true
+	switch {
+	case r.names(name):
+		return r.subscribe(name, time.Time{})
+	case r.Select.selects(name, triggerType): // the account has it when there is a publisher
+		sub := &subscription{name: name, topic: &topic{name: name, share: shareOf(r.pipe.limits, name)}}
+		if err := r.receive(name, sub); err != nil {
+			return err
+		}
+		r.subs[name] = sub
+		return nil
 	}
 	t.sub, err = r.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic: triggerTopic, Type: triggerType, MD5Sum: triggerMD5,
@@ -55,12 +59,33 @@ func (r *recording) listen() error {
 	return err
 }
 
+// names reports whether the user has named a topic in full.
+func (r *recording) names(topic string) bool {
+	return slices.ContainsFunc(r.Select.literal, func(name string) bool {
+		resolved, err := r.Node.Resolve(name)
+		return err == nil && resolved == topic
+	})
+}
+
 // watch makes messages of a recorded trigger begin snapshots.
 func (t *trigger) watch(topic string, l *link) tcpros.LinkSink {
-	if t == nil || topic != t.topic || l.connection.conn.Header.Type() != triggerType {
+	if t == nil || topic != t.topic {
+		return l
+	}
+	l.pipe.list(l.connection.topic)
+	if l.connection.conn.Header.Type() != triggerType {
 		return l
 	}
 	return &triggerLink{l, t}
+}
+
+// list makes sure that the account has t.
+func (p *pipeline) list(t *topic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Contains(p.topics, t) {
+		p.topics = append(p.topics, t)
+	}
 }
 
 // triggerLink passes messages on and begins a snapshot with each.
