@@ -33,8 +33,8 @@ type Live struct {
 	width, height int  // at the last frame
 	redrawn       time.Time
 	rates         rates
-	part          int // the file shown last
-	partSince     time.Time
+	file          string // shown last
+	fileSince     time.Time
 }
 
 // Key is what a key press does.
@@ -116,10 +116,11 @@ func (l *Live) Show() {
 // look takes the next account.
 func (l *Live) look(s *recorder.Stats) {
 	l.rates.add(s)
-	if l.partSince.IsZero() {
-		l.part, l.partSince = s.Part, s.Taken.Add(-s.Elapsed)
+	switch {
+	case l.fileSince.IsZero():
+		l.fileSince = s.Taken.Add(-s.Elapsed)
+	case s.File != l.file:
+		l.fileSince = s.Taken
 	}
-	if s.Part != l.part {
-		l.part, l.partSince = s.Part, s.Taken
-	}
+	l.file = s.File
 }

@@ -169,9 +169,9 @@ func (l *Live) next(s *recorder.Stats) string {
 	case l.FileTime == 0 || s.File == "" || s.Ending:
 		return ""
 	case l.Split:
-		return "next file in " + clock(l.FileTime-s.Taken.Sub(l.partSince))
+		return "next file in " + clock(l.FileTime-s.Taken.Sub(l.fileSince))
 	}
-	return "ends in " + clock(l.FileTime-s.Taken.Sub(l.partSince))
+	return "ends in " + clock(l.FileTime-s.Taken.Sub(l.fileSince))
 }
 
 func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }

@@ -310,6 +310,27 @@ func TestLiveMends(t *testing.T) {
 	})
 }
 
+// A file that a stopped recording begins with is as old as it is, not as the recording.
+func TestLiveStarts(t *testing.T) {
+	t.Parallel()
+	show(t, 80, 24, func(s *shown) {
+		s.change = func(st *recorder.Stats) {
+			st.Part = 0
+			if time.Since(s.begun) < time.Minute {
+				st.State, st.File = recorder.StateStopped, ""
+			}
+		}
+	}, func(s *shown) {
+		after(90*time.Second + refresh/2)
+		if got := s.term.all(); !strings.Contains(got, "next file in 1:59:30") {
+			t.Errorf("the file is 30 s old and full after 2 h:\n%s", got)
+		}
+	})
+}
+
+// refresh is the time between two frames.
+const refresh = 250 * time.Millisecond
+
 // Hz is of what comes, also in a pause, and when messages turn out to be lost.
 func TestLiveRates(t *testing.T) {
 	t.Parallel()
