@@ -33,7 +33,7 @@ type Live struct {
 	width, height int  // at the last frame
 	redrawn       time.Time
 	rates         rates
-	file          string // shown last
+	shown         string // the file at the last frame
 	fileSince     time.Time
 }
 
@@ -119,8 +119,8 @@ func (l *Live) look(s *recorder.Stats) {
 	switch {
 	case l.fileSince.IsZero():
 		l.fileSince = s.Taken.Add(-s.Elapsed)
-	case s.File != l.file:
+	case s.File != l.shown:
 		l.fileSince = s.Taken
 	}
-	l.file = s.File
+	l.shown = s.File
 }
