@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -75,7 +77,7 @@ func (e *expander) longOption(arg string) error {
 	switch {
 	case hasValue:
 		e.emit(f, value)
-	case f.IsBool():
+	case f.IsBool() && !e.addressFollows(f):
 		e.options = append(e.options, "--"+f.Name)
 	case slices.Contains(e.multitoken, f.Name):
 		return e.list(f, arg)
@@ -84,6 +86,15 @@ func (e *expander) longOption(arg string) error {
 	}
 	return nil
 }
+
+// addressFollows reports whether f may have an address and the next word is one: no
+// topic and no bag has such a name.
+func (e *expander) addressFollows(f *kong.Flag) bool {
+	return f.Target.Type() == reflect.TypeFor[Address]() && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
+}
+
+// hostPort matches host:port, also with an address of IPv6 or without a host.
+var hostPort = regexp.MustCompile(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
 
 // list takes every word up to the next option as a value of f.
 func (e *expander) list(f *kong.Flag, arg string) error {

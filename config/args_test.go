@@ -60,6 +60,9 @@ func TestExpand(t *testing.T) {
 		"repeat":                    {"-x a -x b", "--exclude=a --exclude=b --", ""},
 		"optional value absent":     {"--embedded-master /t", "--embedded-master -- /t", ""},
 		"optional value present":    {"--embedded-master=:1 /t", "--embedded-master=:1 -- /t", ""},
+		"optional value aside":      {"--embedded-master :1 /t", "--embedded-master=:1 -- /t", ""},
+		"optional host aside":       {"--emb robot-1.local:11311 /t", "--embedded-master=robot-1.local:11311 -- /t", ""},
+		"no optional value":         {"--embedded-master (?:a|b) -a", "--embedded-master --all -- (?:a|b)", ""},
 		"double dash":               {"-a -- -x", "--all -- -x", ""},
 		"lone dash is a positional": {"-", "-- -", ""},
 	}

@@ -71,6 +71,8 @@ type Record struct {
 	Quiet    bool `group:"Control and screen:" short:"q" env:"GORECORD_QUIET" stock:"" help:"Print warnings and errors only: no live screen and no summary either."`
 	NoScreen bool `group:"Control and screen:" env:"GORECORD_NO_SCREEN" help:"In a terminal: print only the log, without the live screen and its keys."`
 
+	NoServices bool `group:"Control and screen:" env:"GORECORD_NO_SERVICES" help:"Do not offer the services ~start, ~stop, ~pause, ~resume, ~pause_recording, ~split, ~pin and ~snapshot, nor the topic ~status."`
+
 	Publish        bool    `group:"ROS:" short:"p" env:"GORECORD_PUBLISH" stock:"" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
 	TCPNoDelay     bool    `group:"ROS:" name:"tcpnodelay" env:"GORECORD_TCPNODELAY" stock:"" help:"Ask the publishers for TCP_NODELAY."`
 	UDP            bool    `group:"ROS:" name:"udp" env:"GORECORD_UDP" stock:"" help:"Receive over UDPROS from publishers that have it, which can lose messages; from the others over TCPROS."`

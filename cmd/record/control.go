@@ -19,7 +19,15 @@ func begin(c *config.Record) recorder.State {
 	return recorder.StateRecording
 }
 
-// serve puts the control of the recording on the ROS graph.
-func serve(c *config.Record, o *recorder.Options) (*rosctl.Server, error) {
-	return rosctl.Serve(rosctl.Options{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)})
+// serve puts the control of the recording on the ROS graph, unless it is not wanted
+// there, until end is called.
+func serve(c *config.Record, o *recorder.Options) (end func(), err error) {
+	if c.NoServices {
+		return func() {}, nil
+	}
+	server, err := rosctl.Serve(rosctl.Options{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)})
+	if err != nil {
+		return nil, err
+	}
+	return server.Close, nil
 }
