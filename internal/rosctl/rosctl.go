@@ -129,16 +129,22 @@ func (s *Server) start(ctx context.Context) (string, error) {
 }
 
 func (s *Server) stop(ctx context.Context) (string, error) {
+	before, err := s.Control.Stats()
+	if err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	file, err := s.Control.Stop(ctx)
 	switch {
 	case err != nil:
 		return "", err
-	case file == "":
+	case file != "":
+		return "closed " + file, nil
+	case before.State == recorder.StateStopped:
 		return "already stopped", nil
 	}
-	return "closed " + file, nil
+	return "stopped", nil // only snapshots are written
 }
 
 func (s *Server) pause(context.Context) (string, error) {
