@@ -82,36 +82,38 @@ func (r *recording) repairOrphans(ctx context.Context, found []string) (end func
 // errors are said and cost nothing else.
 //
 // X.bag.active becomes X.bag, which must not exist, when that is complete and on the
-// disk. The original is only read, and kept as X.bag.orig.active. Memory is bounded by
-// the longest chunk, of which those that no buffer of ours could have held are left out.
+// disk. The original is only read, and kept as X.bag.orig.active. A repair that dies
+// anywhere is taken up by the next. Memory is bounded by the longest chunk, of which those
+// that no buffer of ours could have held are left out.
 type repair struct {
 	*outputs
 	log     *zap.Logger
 	pipe    *pipeline
-	min     int64         // space that has to stay free
-	settle  time.Duration // nothing may write to the file for so long
-	unknown time.Duration // the same where the system does not tell who has a file open
-	began   time.Time     // the present step
-	dirty   int64         // offset up to which the result is on the disk
+	min     int64                  // space that has to stay free
+	settle  time.Duration          // nothing may write to the file for so long
+	writers func(*os.File) writers // writersOf, but in tests
+	began   time.Time              // the present step
+	dirty   int64                  // offset up to which the result is on the disk
 }
 
 const (
-	repairSettle  = 2 * time.Second
-	repairUnknown = time.Minute
-	repairSpare   = 64 << 20  // must be free besides
-	repairChunk   = 256 << 20 // the longest chunk at least
+	repairSettle = 2 * time.Second
+	repairSpare  = 64 << 20  // must be free besides
+	repairChunk  = 256 << 20 // the longest chunk at least
+	repairSuffix = ".recovering"
 )
 
 func newRepair(r *recording) *repair {
-	return &repair{outputs: r.pipe.outputs, log: r.Log, pipe: r.pipe, min: r.MinSpace, settle: repairSettle, unknown: repairUnknown}
+	return &repair{outputs: r.pipe.outputs, log: r.Log, pipe: r.pipe, min: r.MinSpace, settle: repairSettle, writers: writersOf}
 }
 
 // all repairs the files of these names until ctx is done.
 func (r *repair) all(ctx context.Context, names []string) {
+	r.sweep()
 	for _, base := range names {
 		file := zap.String("file", filepath.Join(r.dirName, base))
 		switch err := r.one(ctx, base); {
-		case ctx.Err() != nil:
+		case err != nil && ctx.Err() != nil:
 			r.log.Warn("not recovered before the recording ended: it is as it was", file)
 			return
 		case err != nil:
@@ -128,6 +130,9 @@ func (r *repair) one(ctx context.Context, base string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
+	if r.writers(in) == writersUnknown {
+		return errors.New("this file system does not tell whether another program writes it: if none does, recover it with gobag reindex")
+	}
 	if !claim(in) {
 		return errors.New("another recorder has it")
 	}
@@ -135,15 +140,19 @@ func (r *repair) one(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.dir.Lstat(target); err == nil {
-		return fmt.Errorf("%s exists: an output never overwrites", target)
+	temp := "." + target + repairSuffix
+	if made, err := r.dir.Lstat(target); err == nil {
+		if st, err := r.dir.Lstat(temp); err != nil || !os.SameFile(st, made) {
+			return fmt.Errorf("%s exists: an output never overwrites; move one of both away", target)
+		}
+		r.setAside(base, target) // what is left to do of a repair that died
+		return r.dir.Remove(temp)
 	}
 	if free, err := freeBytes(r.dir.handle); err == nil && free < st.Size()+r.min+repairSpare {
 		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.min+repairSpare)
 	}
 	r.log.Info("Recovering", zap.String("file", filepath.Join(r.dirName, base)), zap.Int64("bytes", st.Size()))
-	temp := "." + target + ".recovering"
-	defer r.dir.Remove(temp) //nolint:errcheck // it has its name by then, or failed
+	defer r.dir.Remove(temp) //nolint:errcheck // it has its other name by then, or failed
 	rep, err := r.copy(ctx, in, st.Size(), temp)
 	if err != nil {
 		return err
@@ -160,11 +169,7 @@ func (r *repair) settled(ctx context.Context, in *os.File) (fs.FileInfo, error) 
 	if err != nil {
 		return nil, err
 	}
-	wait := r.settle
-	if writersOf(in) == writersUnknown {
-		wait = r.unknown
-	}
-	if err := pause(ctx, wait); err != nil {
+	if err := pause(ctx, r.settle); err != nil {
 		return nil, err
 	}
 	return st, r.same(in, st)
@@ -179,7 +184,7 @@ func (r *repair) same(in *os.File, before fs.FileInfo) error {
 		return err
 	case lost != nil || !os.SameFile(named, before):
 		return errors.New("somebody else took it")
-	case writersOf(in) == writersSome, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
+	case r.writers(in) != writersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
 		return errors.New("another program writes it")
 	}
 	return nil
@@ -256,23 +261,48 @@ func (p *pipeline) strained() bool {
 	if p.budget < 0 {
 		most = some
 	}
-	return p.pool.held-p.pool.idle > most
+	return p.pool.waiting > most
 }
 
-// publish gives the result its name, and then the original another one.
+// publish gives the result its name, and then the original another one. Until then the
+// result has both names: so the next repair knows it if this one dies in between.
 func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error {
-	dir := r.dir.handle
-	if err := errors.Join(renameNew(dir, temp, target), dir.Sync()); err != nil {
+	err := r.dir.Link(temp, target)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
+		err = renameNew(r.dir.handle, temp, target)
+	}
+	if err := errors.Join(err, r.dir.handle.Sync()); err != nil {
 		return err
 	}
-	orig := target + ".orig" + activeSuffix
-	fields := []zap.Field{
-		zap.String("file", filepath.Join(r.dirName, target)), zap.String("original", filepath.Join(r.dirName, orig)),
-		zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()), zap.Uint64("known lost", rep.Dropped),
-	}
-	if err := errors.Join(renameNew(dir, base, orig), dir.Sync()); err != nil {
-		fields = append(fields, zap.NamedError("original stays at "+base, err))
-	}
-	r.log.Info("Recovered", fields...)
+	r.setAside(base, target, zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()), zap.Uint64("known lost", rep.Dropped))
 	return nil
+}
+
+// setAside renames the original of a result and says so.
+func (r *repair) setAside(base, target string, fields ...zap.Field) {
+	orig := target + ".orig" + activeSuffix
+	if err := errors.Join(renameNew(r.dir.handle, base, orig), r.dir.handle.Sync()); err != nil {
+		orig = base
+		fields = append(fields, zap.NamedError("not renamed", err))
+	}
+	fields = append(fields, zap.String("file", filepath.Join(r.dirName, target)), zap.String("original", filepath.Join(r.dirName, orig)))
+	r.log.Info("Recovered", fields...)
+}
+
+// sweep removes what repairs that died have left of files that are gone, or that were
+// repaired but for this.
+func (r *repair) sweep() {
+	entries, err := fs.ReadDir(r.dir.FS(), ".")
+	if err != nil {
+		return // nothing depends on it
+	}
+	for _, e := range entries {
+		target, ok := strings.CutSuffix(e.Name(), ".bag"+repairSuffix)
+		if !ok || !e.Type().IsRegular() || !strings.HasPrefix(target, ".") {
+			continue
+		}
+		if _, err := r.dir.Lstat(target[1:] + ".bag" + activeSuffix); errors.Is(err, fs.ErrNotExist) {
+			r.dir.Remove(e.Name()) //nolint:errcheck,gosec // nothing depends on it
+		}
+	}
 }

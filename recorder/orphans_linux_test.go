@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -44,7 +45,15 @@ func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.close() })
-	return &repair{outputs: s, log: zap.New(core), pipe: p}, logs
+	f, err := os.Open(dir + "/a.bag.active")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if writersOf(f) == writersUnknown {
+		t.Skip("no leases on the file system of " + dir)
+	}
+	return &repair{outputs: s, log: zap.New(core), pipe: p, writers: writersOf}, logs
 }
 
 // names lists a directory.
@@ -123,6 +132,7 @@ func TestRepairLeavesAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, said: "never overwrites"},
+		"not told":   {change: func(r *repair) { r.writers = func(*os.File) writers { return writersUnknown } }, said: "does not tell"},
 		"no room":    {change: func(r *repair) { r.min = 1 << 60 }, said: "no room"},
 		"no message": {cut: 5000, said: "no message can be read"},
 	}
@@ -156,6 +166,79 @@ func TestRepairLeavesAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRepairGoesOn where one died: whenever that was, the next does the rest.
+func TestRepairGoesOn(t *testing.T) {
+	t.Parallel()
+	link := func(t *testing.T, dir string, pairs ...string) { // a file in the next place
+		t.Helper()
+		for i := 0; i < len(pairs); i += 2 {
+			if err := os.Link(filepath.Join(dir, pairs[i]), filepath.Join(dir, pairs[i+1])); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const temp = ".a.bag.recovering"
+	for name, died := range map[string]func(t *testing.T, dir string){
+		"with the result beside": func(t *testing.T, dir string) { t.Helper(); link(t, dir, "a.bag", temp); os.Remove(dir + "/a.bag") },
+		"with both names":        func(t *testing.T, dir string) { t.Helper(); link(t, dir, "a.bag", temp) },
+		"before the last step": func(t *testing.T, dir string) {
+			t.Helper()
+			link(t, dir, "a.bag", temp, "a.bag.active", "a.bag.orig.active")
+			os.Remove(dir + "/a.bag.active")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			want := orphan(t, dir, "a", 200_000)
+			first, _ := repairing(t, dir)
+			first.all(t.Context(), first.orphans())
+			if err := os.Rename(dir+"/a.bag.orig.active", dir+"/a.bag.active"); err != nil {
+				t.Fatal(err)
+			}
+			r, logs := repairing(t, dir)
+			died(t, dir)
+			r.all(t.Context(), r.orphans())
+			if got := names(t, dir); !slices.Equal(got, []string{"a.bag", "a.bag.orig.active"}) {
+				t.Fatalf("in the directory: %v, logged %v", got, logs.All())
+			}
+			byTime, _ := numbers(t, dir+"/a.bag")
+			checkCount(t, "recovered", byTime, 1, want)
+		})
+	}
+}
+
+// TestRepairMakesWay: it rests as long as it has worked, and for longer while much waits
+// for the disk.
+func TestRepairMakesWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &pipeline{budget: 800}
+		r := &repair{pipe: p, began: time.Now()}
+		time.Sleep(3 * time.Second) // work
+		start := time.Now()
+		if err := r.step(t.Context(), osFile{}, 1); err != nil || time.Since(start) != 3*time.Second {
+			t.Errorf("rested for %v, %v", time.Since(start), err)
+		}
+		p.pool.waiting = 101
+		done := make(chan error, 1)
+		go func() { done <- r.step(t.Context(), osFile{}, 1) }()
+		time.Sleep(time.Hour)
+		select {
+		case err := <-done:
+			t.Fatalf("works while much waits: %v", err)
+		default:
+		}
+		p.mu.Lock()
+		p.pool.waiting, p.pool.held = 100, 800 // of a snapshot, say: that waits for nothing
+		p.mu.Unlock()
+		time.Sleep(time.Second)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestRepairOfAFileThatGrows: it is not taken, whatever the system says of it.
