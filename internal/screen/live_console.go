@@ -164,7 +164,7 @@ func (c *Console) paint() {
 		}
 		if c.resized && len(c.drawn) > 0 {
 			c.drawn = nil // there may be less room for it than there was
-			lines = append([]byte("\r"+eraseBelow), lines...)
+			lines = append([]byte(eraseFrame), lines...)
 		}
 		out = compose(out[:0], lines, c.drawn, c.frame)
 		c.leftOut, c.drawn, c.resized = 0, c.frame, false
@@ -192,13 +192,17 @@ const (
 	backToIt   = "\x1b8"
 	wrapOff    = "\x1b[?7l" // a line that is wider than we think stays one line
 	wrapOn     = "\x1b[?7h"
+
+	// Not from the first column: tmux takes what is erased from the first cell of the
+	// screen on for worth keeping, and puts it into the scrollback.
+	eraseFrame = "\r" + eraseRight + "\x1b[C" + eraseBelow + "\r"
 )
 
 // compose appends what writes the lines over the frame that is drawn, and the next one
 // below them. The cursor is, before and after, at the start of the frame.
 func compose(out, lines []byte, drawn, frame []string) []byte {
 	if len(drawn) > 0 && (len(lines) > 0 || len(frame) == 0) {
-		out = append(out, "\r"+eraseBelow...)
+		out = append(out, eraseFrame...)
 		drawn = nil
 	}
 	out = append(out, lines...)
@@ -211,7 +215,7 @@ func compose(out, lines []byte, drawn, frame []string) []byte {
 	// of a frame is there to scroll away while room is made.
 	if n := len(frame) - 1; n > 0 && n >= len(drawn) {
 		if len(drawn) > 0 {
-			out = append(out, eraseBelow...)
+			out = append(out, eraseFrame...)
 		}
 		out = append(out, strings.Repeat("\n", n)...)
 		out = fmt.Appendf(out, "\r\x1b[%dA", n)

@@ -77,6 +77,9 @@ func (t *fakeTerminal) control(s string) (rest string, ok bool) {
 	case "K":
 		copy(t.cells[t.row][t.column:], t.blank())
 	case "J":
+		if t.row == 0 && t.column == 0 { // as tmux does it
+			t.above = append(t.above, strings.TrimRight(strings.Join(t.cells[0], ""), " "))
+		}
 		copy(t.cells[t.row][t.column:], t.blank())
 		for i := t.row + 1; i < t.height; i++ {
 			t.cells[i] = t.blank()
@@ -89,6 +92,8 @@ func (t *fakeTerminal) control(s string) (rest string, ok bool) {
 			t.row = max(0, t.row-n)
 		case 'B':
 			t.row = min(t.height-1, t.row+n)
+		case 'C':
+			t.column = min(t.width-1, t.column+n)
 		case 'm':
 		default:
 			t.odd = append(t.odd, s[:end+1])
