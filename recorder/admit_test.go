@@ -355,3 +355,29 @@ func TestRingMakesRoom(t *testing.T) {
 		t.Errorf("%d of 20 recorded, dropped %v", topic.messages, topic.dropped)
 	}
 }
+
+// TestWholeBufferBesideLatched: where links wait, a message that finds room only without
+// what is kept for the next file does not wait for ever. Nor does one that comes when a
+// chunk is open that has nothing but a record.
+func TestWholeBufferBesideLatched(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
+	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
+	offer(maps, frame(0, 0, 1_500_000))
+	offer(l, frame(0, 0, 7_500_000))
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.openChunk()
+	})
+	offer(l, frame(0, 0, 8_300_000))
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if maps.connection.topic.messages != 1 || l.connection.topic.messages != 2 {
+		t.Errorf("%d and %d recorded", maps.connection.topic.messages, l.connection.topic.messages)
+	}
+	if p.latched.held != 0 || p.pool.held != p.pool.idle {
+		t.Errorf("%d bytes for latched messages; %+v", p.latched.held, p.pool)
+	}
+}

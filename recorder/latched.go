@@ -91,6 +91,22 @@ func (p *pipeline) forget(c *connection) {
 	p.letGo(l)
 }
 
+// makeWay lets go of what a message of n bytes would wait for in vain, because nothing
+// but that message ends it, and reports whether there was any. mu is held.
+func (p *pipeline) makeWay(n int64) bool {
+	before := p.pool.held - p.pool.idle
+	if p.open != nil { // with a record at most
+		p.pool.put(p.open)
+		p.open, p.records = nil, new(bagfmt.ConnRecords) // which is written anew
+	}
+	if n+p.latched.held > p.pool.budget {
+		for _, c := range p.conns {
+			p.forget(c)
+		}
+	}
+	return p.pool.held-p.pool.idle < before
+}
+
 func (p *pipeline) letGo(l *latched) {
 	p.pool.held -= l.counted
 	p.latched.held -= l.counted

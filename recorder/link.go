@@ -99,8 +99,11 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 			p.drop(topic, dropBufferFull, 1)
 			return nil
 		}
-		p.largeWaits++ // small messages do not take the room that this one waits for
 		p.sealOpen()
+		if p.makeWay(p.pool.weight(size)) {
+			continue
+		}
+		p.largeWaits++ // small messages do not take the room that this one waits for
 		p.room.Wait()
 		p.largeWaits--
 	}

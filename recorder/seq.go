@@ -129,6 +129,7 @@ func (f *watchedFrame) Room(n int) []byte {
 	room := f.LargeFrame.Room(n)
 	if room == nil {
 		f.link.seq.unseen() // it is counted as dropped
+		f.head = nil
 	} else if f.head == nil {
 		f.head = room
 	}
