@@ -43,6 +43,8 @@ func (l *Live) rule(s *recorder.Stats, w int) string {
 	switch {
 	case s.Ending:
 		state = "CLOSING"
+	case s.State == recorder.StateRecording && s.Snapshots.Mode == recorder.SnapshotOnly:
+		state = "SNAPSHOTS ONLY" // "recording" would promise a bag
 	case s.State != recorder.StateRecording:
 		as = yellow
 	}
@@ -119,7 +121,7 @@ func (l *Live) buffer(s *recorder.Stats) part {
 
 func (l *Live) file(s *recorder.Stats) part {
 	if s.Snapshots.Mode == recorder.SnapshotOnly {
-		return part{fmt.Sprintf("%d snapshots", s.Snapshots.Taken), plain}
+		return part{fmt.Sprintf("snapshots: %d", s.Snapshots.Taken), plain}
 	}
 	if s.File == "" {
 		return part{"no file", yellow}

@@ -156,7 +156,13 @@ func TestLiveStates(t *testing.T) {
 		"paused":  func(s *shown) { s.change = func(st *recorder.Stats) { st.State = recorder.StatePaused } },
 		"stopped": func(s *shown) { s.change = func(st *recorder.Stats) { st.State, st.File = recorder.StateStopped, "" } },
 		"closing": func(s *shown) { s.change = func(st *recorder.Stats) { st.Ending = true } },
-		"help":    func(s *shown) { s.live.Press('?') },
+		"snapshots": func(s *shown) {
+			s.change = func(st *recorder.Stats) {
+				st.Snapshots = recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 1, Held: 42 * time.Second}
+				st.File = ""
+			}
+		},
+		"help": func(s *shown) { s.live.Press('?') },
 	}
 	for name, set := range tests {
 		t.Run(name, func(t *testing.T) {
