@@ -30,7 +30,7 @@ const (
 	ExitLoss     = 3 // finished, but messages were lost or the input was damaged
 )
 
-// goodbye is the most that leaving the ROS graph may take.
+// goodbye is the most that leaving the ROS graph, or the terminal, may take.
 const goodbye = time.Second
 
 // NewLog returns a log that writes one line per event to standard error. quiet leaves
@@ -117,9 +117,7 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 			case 2:
 				close(hurry)
 			default:
-				if tidy := s.tidy.Load(); tidy != nil {
-					(*tidy)()
-				}
+				s.tidyUp()
 				os.Exit(ExitInternal) //nolint:forbidigo // the user has asked three times
 			}
 		}
@@ -128,8 +126,25 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 }
 
 // BeforeExit sets what the third signal does before it ends the process, such as
-// giving the terminal back. It must come to an end whatever hangs.
+// giving the terminal back. It has a second for that: something may hang.
 func (s *Signals) BeforeExit(tidy func()) { s.tidy.Store(&tidy) }
+
+func (s *Signals) tidyUp() {
+	tidy := s.tidy.Load()
+	if tidy == nil {
+		return
+	}
+	done := make(chan struct{})
+	// owner: the process, which ends with it.
+	go func() {
+		defer close(done)
+		(*tidy)()
+	}()
+	select {
+	case <-done:
+	case <-time.After(goodbye):
+	}
+}
 
 // End ends the context as the first signal does.
 func (s *Signals) End() { s.stop() }
