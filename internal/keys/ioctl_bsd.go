@@ -9,7 +9,8 @@ const (
 	ioctlWriteTermios = unix.TIOCSETA
 )
 
-// raise sends a signal to this process.
+// raise sends a signal to this process. Unlike on Linux it may take effect a moment
+// after the call has returned.
 func raise(s unix.Signal) {
 	unix.Kill(unix.Getpid(), s) //nolint:errcheck,gosec // we may always signal ourselves
 }

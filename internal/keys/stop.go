@@ -43,7 +43,7 @@ func Stops(ctx context.Context, leave, back func()) {
 // never gives SIGTSTP back to the system. SIGTTIN does the same and Go does not touch
 // it. Unlike SIGSTOP it does nothing where no shell is there to continue us.
 func stop() {
-	runtime.LockOSThread() // the signal goes to this thread: it takes effect before the call returns
+	runtime.LockOSThread() // on Linux the signal goes to this thread: it takes effect before the call returns
 	defer runtime.UnlockOSThread()
 	raise(unix.SIGTTIN)
 }
