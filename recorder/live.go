@@ -30,7 +30,7 @@ type TopicStats struct {
 	Bytes      uint64    // of their payload
 	Dropped    uint64    // for all causes
 	Missed     uint64    // published and never arrived, as far as publishers number theirs
-	LinksLost  int       // to publishers that had not unregistered
+	LinksLost  int       // as in PublisherSummary
 	Passed     uint64    // while paused or stopped
 	Last       time.Time // when the last message came; zero if none did
 }

@@ -79,10 +79,11 @@ type pipeline struct {
 	limited  chan struct{} // a topic reached the limit
 	filled   chan struct{} // the one file has its size
 	hurry    <-chan struct{}
-	warnAt   time.Time  // when tick last looked for drops
-	snaps    *snapshots // nil for none
-	latest   time.Time  // when the last message came
-	clock    wallClock  // owned by tick
+	warnAt   time.Time     // when tick last looked for drops
+	snaps    *snapshots    // nil for none
+	latest   time.Time     // when the last message came
+	doubts   chan struct{} // there are holes in numbers of whom nobody has asked
+	clock    wallClock     // owned by tick
 	disk     *disk
 
 	abandoned bool // somebody waits for the disk yet, and is not waited for; guarded by mu
@@ -135,7 +136,7 @@ type topic struct {
 	since      time.Time     // before it was registered, if that is known
 	pickup     time.Duration // from then to the first link
 	dropped    [dropCauses]uint64
-	warned     [dropCauses]uint64 // drops already reported by tick
+	warned     [dropCauses]said // drops already reported by tick
 }
 
 func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
@@ -158,6 +159,7 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		filled:      make(chan struct{}, 1),
 		kick:        make(chan *bagFile, 1),
 		closing:     make(chan *bagFile),
+		doubts:      make(chan struct{}, 1),
 		hurry:       o.Hurry,
 		records:     new(bagfmt.ConnRecords),
 		sim:         o.sim,
@@ -372,11 +374,11 @@ func (p *pipeline) tick(now time.Time) {
 		p.sealOpen()
 	}
 	var lost []drop
-	var losses []publisherLoss
+	var news []publisherNews
 	if now.Sub(p.warnAt) >= time.Second {
 		p.warnAt = now
-		lost = p.newDrops()
-		losses = p.newPublisherLosses(now)
+		lost = p.newDrops(now)
+		news = p.newOfPublishers(now)
 	}
 	out := p.out
 	p.mu.Unlock()
@@ -384,7 +386,7 @@ func (p *pipeline) tick(now time.Time) {
 	if out != nil {
 		p.wakeSyncer(out, now)
 	}
-	p.sayPublisherLosses(losses)
+	p.sayOfPublishers(news)
 	for _, d := range lost {
 		p.log.Warn("messages dropped", zap.String("topic", d.topic), zap.Stringer("cause", d.cause), zap.Uint64("messages", d.messages))
 	}

@@ -12,34 +12,41 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// A publisher that ends in good order unregisters at the same time: the master does
-// not list it any more, and its link is not lost. One that is killed stays listed until
-// another node takes its name. One that closes the link and takes it up again by itself,
-// as when it advertises the topic anew, knows what it does: that is no loss either.
-const (
-	farewell = 2 * time.Second       // a link that is gone and listed for longer is lost
-	goodbye  = 50 * time.Millisecond // who is off the list within this has unregistered
-	takeover = time.Second           // who is back so soon after that, else, took the name over
-)
+// A link that ends is the normal end of many a node. It counts as lost, and makes the
+// exit code 3, only where nothing else explains it:
+//
+//   - farewell after its end the master, asked for it, still lists that very process as
+//     a publisher of the topic: it was killed, or cannot be reached; or
+//   - the publisher, being the same process, takes it up again, but it was cut within a
+//     message, or by an error of the network.
+//
+// All others that come back are counted as back: a node that ended and was started
+// again, in good order or not, and one that advertises the topic anew. No link is lost
+// while nothing is recorded, or when the master does not answer.
+const farewell = 5 * time.Second
 
 // publisher is what is known of one publisher of a topic besides its messages. It is
 // guarded by pipeline.mu.
 type publisher struct {
 	id    string    // its name, or its address if it says none
+	topic string    // resolved
 	uri   string    // of its last link
 	seq   *seqWatch // of its last link; nil if its messages have no numbers
 	links int       // that are up
 
-	missed uint64 // holes in its numbers
+	missed  uint64 // holes in its numbers
+	judged  bool   // whose numbers they are was asked
+	foreign bool   // they are not its own: holes mean nothing
 
-	down   time.Time     // since when there is no link; zero if there is one, or none is wanted
-	left   time.Time     // when it was off the master's list then
-	closed bool          // it closed the link itself, between two messages
-	gone   bool          // that link counts as lost
-	lost   int           // links
-	away   time.Duration // without a link, over all that were lost and came back
-	said   int           // links lost that were reported by tick
-	warned uint64        // holes that were
+	down  time.Time     // since when there is no link; zero if there is one, or none is wanted
+	cut   bool          // it did not end between two messages, by the other end
+	ended bool          // the master lists it no more: it ended well
+	gone  bool          // that link counts as lost
+	lost  int           // links
+	back  int           // links that came back and were not lost
+	away  time.Duration // without a link, over all that came back
+
+	saidMissed, saidLost, saidBack said
 }
 
 // publisherOf finds or makes the account of a publisher by its name.
@@ -53,7 +60,7 @@ func (t *topic) publisherOf(info tcpros.LinkInfo) *publisher {
 			return pub
 		}
 	}
-	pub := &publisher{id: id}
+	pub := &publisher{id: id, topic: info.Topic}
 	t.publishers = append(t.publishers, pub)
 	return pub
 }
@@ -98,7 +105,7 @@ func (p *pipeline) connect(t *topic, info tcpros.LinkInfo) *link {
 func (p *pipeline) newLink(c *connection, info tcpros.LinkInfo) *link {
 	pub := c.topic.publisherOf(info)
 	again := pub.uri == info.PublisherURI
-	pub.open(again, time.Now())
+	pub.open(again, p.wants(c.topic), time.Now())
 	l := &link{pipe: p, connection: c, publisher: pub}
 	// rospy sends a copy under a number of its own to each new subscriber of a latched
 	// topic, which nobody else gets. UDPROS counts what it loses itself.
@@ -106,7 +113,7 @@ func (p *pipeline) newLink(c *connection, info tcpros.LinkInfo) *link {
 		if again && pub.seq != nil && pub.links == 1 {
 			pub.seq.again()
 		} else {
-			pub.seq = new(seqWatch)
+			pub.seq, pub.judged, pub.foreign = new(seqWatch), false, false
 		}
 		l.seq = pub.seq
 	}
@@ -114,63 +121,50 @@ func (p *pipeline) newLink(c *connection, info tcpros.LinkInfo) *link {
 	return l
 }
 
-// open counts a link that is up; again says that the same process has the other end.
-func (u *publisher) open(again bool, now time.Time) {
+// open counts a link that is up; again says that the same process has the other end,
+// wanted that its messages are recorded.
+func (u *publisher) open(again, wanted bool, now time.Time) {
 	u.links++
 	if u.down.IsZero() {
 		return
 	}
-	onPurpose := again && u.closed
-	if !u.gone && !onPurpose && (u.left.IsZero() || u.left.Sub(u.down) > goodbye && now.Sub(u.left) < takeover) {
-		u.gone = true
+	switch {
+	case u.gone:
+	case again && u.cut && wanted:
 		u.lost++
+	default:
+		u.back++
 	}
-	if u.gone {
-		u.away += now.Sub(u.down)
-	}
-	u.down, u.left, u.gone = time.Time{}, time.Time{}, false
+	u.away += now.Sub(u.down)
+	u.down, u.ended, u.gone = time.Time{}, false, false
 }
 
 // end counts a link that ended; err is nil if we closed it.
 func (u *publisher) end(err error, now time.Time) {
 	if u.links--; u.links == 0 && err != nil {
-		u.down, u.closed = now, errors.Is(err, io.EOF)
+		u.down, u.cut = now, !errors.Is(err, io.EOF)
 	}
 }
 
-// leave notes that the publisher is off the master's list.
-func (u *publisher) leave(now time.Time) {
-	if !u.down.IsZero() && u.left.IsZero() {
-		u.left = now
-	}
+// overdue reports whether it is time to ask why there is no link.
+func (u *publisher) overdue(now time.Time) bool {
+	return !u.down.IsZero() && !u.ended && !u.gone && now.Sub(u.down) > farewell
 }
 
-// look decides about a link that is gone for a while.
-func (u *publisher) look(now time.Time) {
-	if !u.down.IsZero() && u.left.IsZero() && !u.gone && now.Sub(u.down) > farewell {
+// explain decides about a link that is overdue.
+func (u *publisher) explain(listed bool) {
+	if u.ended = !listed; listed {
 		u.gone = true
 		u.lost++
 	}
 }
 
-// without returns the time without a link that was lost, until now.
+// without returns the time without a link, until now where it is lost.
 func (u *publisher) without(now time.Time) time.Duration {
 	if u.gone {
 		return u.away + now.Sub(u.down)
 	}
 	return u.away
-}
-
-// left notes that the publishers of t at uri are off the master's list.
-func (p *pipeline) left(t *topic, uri string) {
-	now := time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, u := range t.publishers {
-		if u.uri == uri {
-			u.leave(now)
-		}
-	}
 }
 
 // missed counts messages that never arrived; negative takes some back that were none.
@@ -183,48 +177,74 @@ func (l *link) missed(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case u.foreign:
 	case n < 0:
 		u.missed -= min(u.missed, uint64(-n))
-		u.warned = min(u.warned, u.missed)
 	case p.wants(l.connection.topic):
 		u.missed += uint64(n)
+		if !u.judged {
+			p.wonder()
+		}
 	}
 }
 
-// publisherLoss is one line of the report of tick.
-type publisherLoss struct {
-	topic, publisher string
-	missed           uint64 // since the last report
-	lost             int    // links, since the last report
-	without          time.Duration
+// publisherNews is what tick tells of one publisher.
+type publisherNews struct {
+	topic, publisher   string
+	missed, lost, back uint64 // since the last time
+	without            time.Duration
 }
 
-// newPublisherLosses returns what went wrong with publishers since the last call. mu is
-// held.
-func (p *pipeline) newPublisherLosses(now time.Time) []publisherLoss {
-	var all []publisherLoss
+// newOfPublishers returns what is to be told of them. mu is held.
+func (p *pipeline) newOfPublishers(now time.Time) []publisherNews {
+	var all []publisherNews
 	for _, t := range p.topics {
 		for _, u := range t.publishers {
-			u.look(now)
-			if u.missed == u.warned && u.lost == u.said {
-				continue
+			n := publisherNews{t.name, u.id, 0, u.saidLost.news(uint64(u.lost), now), u.saidBack.news(uint64(u.back), now), u.without(now)}
+			if u.judged {
+				n.missed = u.saidMissed.news(u.missed, now)
 			}
-			all = append(all, publisherLoss{t.name, u.id, u.missed - u.warned, u.lost - u.said, u.without(now)})
-			u.warned, u.said = u.missed, u.lost
+			if n.missed+n.lost+n.back > 0 {
+				all = append(all, n)
+			}
 		}
 	}
 	return all
 }
 
-// sayPublisherLosses logs them.
-func (p *pipeline) sayPublisherLosses(all []publisherLoss) {
-	for _, l := range all {
-		log := p.log.With(zap.String("topic", l.topic), zap.String("publisher", l.publisher))
-		if l.missed > 0 {
-			log.Warn("messages that were published have not reached us: the publisher's queue is too small, or the way to here too slow", zap.Uint64("messages", l.missed))
+// sayOfPublishers logs it.
+func (p *pipeline) sayOfPublishers(all []publisherNews) {
+	for _, n := range all {
+		log := p.log.With(zap.String("topic", n.topic), zap.String("publisher", n.publisher))
+		without := zap.Duration("without", n.without.Round(time.Millisecond))
+		if n.missed > 0 {
+			log.Warn("messages that were published have not reached us: the publisher's queue is too small, or the way to here too slow", zap.Uint64("messages", n.missed))
 		}
-		if l.lost > 0 {
-			log.Warn("link to a publisher lost", zap.Int("times", l.lost), zap.Duration("without", l.without.Round(time.Millisecond)))
+		if n.lost > 0 {
+			log.Warn("link to a publisher lost", zap.Uint64("times", n.lost), without)
+		}
+		if n.back > 0 {
+			log.Info("a publisher is back", zap.Uint64("times", n.back), without)
 		}
 	}
+}
+
+// said is what was told of a number that grows. A number that grows all the time is
+// told at once, and then now and then: the summary has it all.
+type said struct {
+	total uint64
+	at    time.Time
+}
+
+const sayEvery = 10 * time.Second
+
+// news returns how much is to be told now.
+func (s *said) news(total uint64, now time.Time) uint64 {
+	s.total = min(s.total, total)
+	if total == s.total || now.Sub(s.at) < sayEvery {
+		return 0
+	}
+	n := total - s.total
+	*s = said{total, now}
+	return n
 }

@@ -21,38 +21,40 @@ func TestLinksLost(t *testing.T) {
 	tests := map[string]struct {
 		events  []event
 		lost    int
+		back    int
 		without time.Duration // at 60 s
 	}{
-		"ended well":                   {[]event{{0, "end"}, {20 * ms, "leave"}}, 0, 0},
-		"ended well and came back":     {[]event{{0, "end"}, {20 * ms, "leave"}, {200 * ms, "open"}}, 0, 0},
-		"ended well, slow master":      {[]event{{0, "end"}, {time.Second, "leave"}, {9 * time.Second, "open"}}, 0, 0},
-		"ended for a moment":           {[]event{{0, "end"}, {100 * ms, "again"}}, 0, 0},
-		"ended for long":               {[]event{{0, "end"}, {5 * time.Second, "again"}}, 1, 5 * time.Second},
-		"cut for a moment":             {[]event{{0, "cut"}, {100 * ms, "again"}}, 1, 100 * ms},
-		"ended by us":                  {[]event{{0, "close"}}, 0, 0},
-		"killed":                       {[]event{{0, "end"}}, 1, time.Minute},
-		"killed, then forgotten":       {[]event{{0, "end"}, {5 * time.Second, "leave"}}, 1, time.Minute},
-		"back":                         {[]event{{0, "end"}, {100 * ms, "open"}}, 1, 100 * ms},
-		"back late":                    {[]event{{0, "end"}, {10 * time.Second, "open"}}, 1, 10 * time.Second},
-		"twice":                        {[]event{{0, "end"}, {time.Second, "open"}, {3 * time.Second, "end"}, {8 * time.Second, "open"}}, 2, 6 * time.Second},
-		"killed, another has its name": {[]event{{0, "end"}, {110 * ms, "leave"}, {120 * ms, "open"}}, 1, 120 * ms},
-		"the other is there first":     {[]event{{0, "end"}, {700 * ms, "open"}, {720 * ms, "leave"}}, 1, 700 * ms},
-		"the other while it lives":     {[]event{{0, "open"}, {20 * ms, "end"}, {20 * ms, "leave"}}, 0, 0},
+		"ended well":               {[]event{{0, "end"}, {20 * ms, "leave"}}, 0, 0, 0},
+		"ended well and came back": {[]event{{0, "end"}, {20 * ms, "leave"}, {200 * ms, "open"}}, 0, 1, 200 * ms},
+		"ended well, slowly":       {[]event{{0, "end"}, {4 * time.Second, "leave"}, {9 * time.Second, "open"}}, 0, 1, 9 * time.Second},
+		"ended well in a message":  {[]event{{0, "cut"}, {20 * ms, "leave"}}, 0, 0, 0},
+		"ended for a moment":       {[]event{{0, "end"}, {100 * ms, "again"}}, 0, 1, 100 * ms},
+		"ended for long":           {[]event{{0, "end"}, {9 * time.Second, "again"}}, 1, 0, 9 * time.Second},
+		"cut for a moment":         {[]event{{0, "cut"}, {100 * ms, "again"}}, 1, 0, 100 * ms},
+		"cut while paused":         {[]event{{0, "pause"}, {0, "cut"}, {100 * ms, "again"}}, 0, 1, 100 * ms},
+		"ended by us":              {[]event{{0, "close"}}, 0, 0, 0},
+		"killed":                   {[]event{{0, "end"}}, 1, 0, time.Minute},
+		"killed, then forgotten":   {[]event{{0, "end"}, {9 * time.Second, "leave"}}, 1, 0, time.Minute},
+		"killed, soon back":        {[]event{{0, "end"}, {time.Second, "open"}}, 0, 1, time.Second},
+		"killed, late back":        {[]event{{0, "end"}, {10 * time.Second, "open"}}, 1, 0, 10 * time.Second},
+		"twice":                    {[]event{{0, "end"}, {time.Second, "open"}, {3 * time.Second, "end"}, {9 * time.Second, "open"}}, 1, 1, 7 * time.Second},
+		"another while it lives":   {[]event{{0, "open"}, {20 * ms, "end"}, {20 * ms, "leave"}}, 0, 0, 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
 			u := &publisher{}
-			u.open(false, start)
+			u.open(false, true, start)
+			listed, wanted := true, true
 			events := tc.events
 			for at := time.Duration(0); at <= time.Minute; at += 10 * ms {
 				for len(events) > 0 && events[0].at <= at {
 					switch now := start.Add(events[0].at); events[0].what {
 					case "open":
-						u.open(false, now)
+						u.open(false, wanted, now)
 					case "again":
-						u.open(true, now)
+						u.open(true, wanted, now)
 					case "end":
 						u.end(io.EOF, now)
 					case "cut":
@@ -60,14 +62,18 @@ func TestLinksLost(t *testing.T) {
 					case "close":
 						u.end(nil, now)
 					case "leave":
-						u.leave(now)
+						listed = false
+					case "pause":
+						wanted = false
 					}
 					events = events[1:]
 				}
-				u.look(start.Add(at))
+				if u.overdue(start.Add(at)) {
+					u.explain(listed)
+				}
 			}
-			if got := u.without(start.Add(time.Minute)); u.lost != tc.lost || got != tc.without {
-				t.Errorf("%d lost, %v without, want %d, %v", u.lost, got, tc.lost, tc.without)
+			if got := u.without(start.Add(time.Minute)); u.lost != tc.lost || u.back != tc.back || got != tc.without {
+				t.Errorf("%d lost, %d back, %v without, want %d, %d, %v", u.lost, u.back, got, tc.lost, tc.back, tc.without)
 			}
 		})
 	}
@@ -189,5 +195,26 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSaid: a number that grows all the time is told at once and then now and then,
+// and nothing of it is told twice.
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	var s said
+	start := time.Now()
+	told, times := uint64(0), 0
+	for i := range 60 {
+		if n := s.news(uint64(10+i), start.Add(time.Duration(i)*time.Second)); n > 0 {
+			told += n
+			times++
+		}
+	}
+	if told != 10+50 || times != 6 {
+		t.Errorf("told %d in %d lines, want 60 in 6", told, times)
+	}
+	if s.news(20, start.Add(time.Hour)) != 0 || s.news(22, start.Add(time.Hour)) != 2 {
+		t.Error("what was taken back is told, or what came then is not")
 	}
 }

@@ -311,6 +311,8 @@ func (r *recording) run(ctx context.Context) error {
 		// owner: run; ends when ctx is done or both are stored.
 		wg.Go(func() { r.storeParams(ctx) })
 	}
+	// owner: run; ends when ctx is done.
+	wg.Go(func() { r.inquire(ctx) })
 	if r.late {
 		// owner: run; ends when ctx is done or the master has answered.
 		wg.Go(func() { r.lookLate(ctx) })

@@ -91,13 +91,6 @@ func (r *recording) receive(resolved string, s *subscription) error {
 			}
 			return r.trigger.watch(resolved, l), nil
 		},
-		Left: func(uri string) {
-			select {
-			case <-r.ready:
-				r.pipe.left(s.topic, uri)
-			default: // it had no link
-			}
-		},
 	})
 	if err == nil {
 		s.close = sub.Close

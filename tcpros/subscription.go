@@ -31,11 +31,6 @@ type SubscribeOptions struct {
 	// Open is called on the link's goroutine when a publisher has accepted the link.
 	// An error refuses the link; it is tried again later.
 	Open func(LinkInfo) (LinkSink, error)
-
-	// Left is called when the master does not list a publisher any more and the link
-	// to it has ended: it said goodbye, or another node took its name. Close tells of
-	// none. nil does not ask.
-	Left func(publisherURI string)
 }
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
@@ -198,8 +193,7 @@ func (s *Subscription) run(ctx context.Context) {
 		if s.list != nil {
 			last, s.list = *s.list, nil
 		}
-		ended := s.ended
-		for _, l := range ended {
+		for _, l := range s.ended {
 			if s.links[l.uri] == l {
 				delete(s.links, l.uri)
 			}
@@ -208,7 +202,6 @@ func (s *Subscription) run(ctx context.Context) {
 		started := s.adopt(ctx, last)
 		s.mu.Unlock()
 		last.fresh = false
-		s.tellLeft(ctx, ended)
 		for _, l := range started {
 			// owner: run; ends when its publisher is no longer wanted.
 			wg.Go(func() {
@@ -219,17 +212,6 @@ func (s *Subscription) run(ctx context.Context) {
 				s.poke()
 			})
 		}
-	}
-}
-
-// tellLeft tells the subscription's owner of publishers that are gone. Links end for
-// no other reason but the subscription's end.
-func (s *Subscription) tellLeft(ctx context.Context, ended []*inLink) {
-	if s.opts.Left == nil || ctx.Err() != nil {
-		return
-	}
-	for _, l := range ended {
-		s.opts.Left(l.uri)
 	}
 }
 

@@ -493,38 +493,6 @@ func TestOrphanIsNotCalledListed(t *testing.T) {
 	}
 }
 
-// TestLeft: who is not listed any more has left; who only lost the link has not.
-func TestLeft(t *testing.T) {
-	m := newMaster(t)
-	drop := make(chan struct{})
-	p := newFakePublisher(t, "/t", func(c net.Conn) {
-		if _, err := c.Write(tcpros.AppendHeader(nil, goodHeader("/t"))); err == nil {
-			<-drop
-		}
-	})
-	p.register(m.URI(), "/fake")
-	left := make(chan string, 1)
-	b := &inbox{}
-	n := newNode(t, nodeOptions("sub", m.URI()))
-	s, err := n.Subscribe(tcpros.SubscribeOptions{Topic: "/t", Open: b.open, Left: func(uri string) { left <- uri }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
-	drop <- struct{}{}
-	waitFor(t, "the link again", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.hello) == 2 })
-	select {
-	case uri := <-left:
-		t.Errorf("%s left, but is listed", uri)
-	default:
-	}
-	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
-	close(drop)
-	if uri := <-left; uri != p.uri {
-		t.Errorf("%s left, want %s", uri, p.uri)
-	}
-}
-
 func TestSystemState(t *testing.T) {
 	m := newMaster(t)
 	p := newFakePublisher(t, "/t", sends("/t"))

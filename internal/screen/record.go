@@ -21,8 +21,8 @@ func RecordSummary(s *recorder.Summary) string {
 		t := &s.Topics[i]
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n",
-		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s",
+		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s), reconnected(s))
 }
 
 // file names the last bag.
@@ -178,4 +178,30 @@ func linksLost(s *recorder.Summary) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// reconnected names the publishers that went away and came back without a loss that is
+// known, such as nodes that were started again: each once, with what was worst.
+func reconnected(s *recorder.Summary) string {
+	type node struct {
+		topics, times int
+		without       time.Duration
+	}
+	nodes := map[string]node{}
+	for i := range s.Topics {
+		for _, p := range s.Topics[i].Publishers {
+			if n := nodes[p.CallerID]; p.Reconnected > 0 {
+				nodes[p.CallerID] = node{n.topics + 1, max(n.times, p.Reconnected), max(n.without, p.Without)}
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(nodes)) {
+		n := nodes[name]
+		parts = append(parts, fmt.Sprintf("%s (%d on %d topics, %s without)", Plain(name), n.times, n.topics, n.without.Round(100*time.Millisecond)))
+	}
+	return "reconnected: " + strings.Join(parts, ", ") + "\n"
 }
