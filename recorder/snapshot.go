@@ -23,8 +23,8 @@ const (
 	SnapshotBeside              // beside an ordinary recording
 )
 
-// Snapshot says what the bag of a snapshot holds. No message is in two of them: one
-// that is taken soon after another begins where that ended.
+// Snapshot says what the bag of a snapshot holds. No message is in two of them, but for
+// latched ones: a snapshot that is taken soon after another begins where that ended.
 type Snapshot struct {
 	Mode     SnapshotMode
 	PreRoll  time.Duration // what came before the trigger; zero means as much as Bytes hold
@@ -143,10 +143,10 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 		*snapshot
 		err error
 	}
-	began := make(chan beginning, 1)
+	began, now := make(chan beginning, 1), time.Now()
 	// owner: Snapshot; if that gives up before the disk has answered, the end of Run waits for it.
 	go func() {
-		sn, err := r.pipe.snapshot(time.Now())
+		sn, err := r.pipe.snapshot(now)
 		began <- beginning{sn, err}
 	}()
 	var sn beginning

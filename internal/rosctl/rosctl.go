@@ -199,7 +199,7 @@ func (s *Server) pin(ctx context.Context) (string, error) {
 	case len(files) == 0:
 		return fmt.Sprintf("no file holds anything of the last %v", s.Pin), nil
 	}
-	return fmt.Sprintf("%d files of the last %v will not be deleted: %s", len(files), s.Pin, list(files)), nil
+	return fmt.Sprintf("of the last %v, will not be deleted: %s", s.Pin, list(files)), nil
 }
 
 // snapshot waits without a limit of its own: the post-roll takes as long as the user
