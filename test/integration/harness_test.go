@@ -8,12 +8,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,11 +38,15 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 		bin = dir
+		build := exec.Command("go", "build", "-o", dir, "github.com/gorosbag/gorosbag/cmd/...")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+			return 1
+		}
 		for name, pkg := range map[string]string{"gorecord": "record", "goplay": "play", "gobag": "bag", "gomaster": "master"} {
-			build := exec.Command("go", "build", "-o", filepath.Join(dir, name), "github.com/gorosbag/gorosbag/cmd/"+pkg)
-			build.Env = append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := build.CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "build %s: %v\n%s", name, err, out)
+			if err := os.Rename(filepath.Join(dir, pkg), filepath.Join(dir, name)); err != nil {
+				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
 		}
@@ -134,8 +141,8 @@ func (g *graph) killMaster() {
 	if !ok || pid <= 1 {
 		g.t.Fatalf("getPid answers %v", answer)
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		g.t.Fatal(err)
+	if p, err := os.FindProcess(pid); err != nil || p.Kill() != nil {
+		g.t.Fatalf("%v, %v", p, err)
 	}
 	g.core.wait()
 }
@@ -316,18 +323,23 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
+// nextPort is where freePort looks on. The ports of connections begin at 32768: one of
+// those could be taken again before a slow master listens.
+var nextPort atomic.Uint32
+
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, count = 12_000, 20_000
+	nextPort.CompareAndSwap(0, rand.Uint32N(count)) // other tests run beside these
+	for range count {
+		port := strconv.Itoa(first + int(nextPort.Add(1)%count))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	t.Fatal("no free port")
+	return ""
 }
 
 // demoBag is the bag that the repository ships.
