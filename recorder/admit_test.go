@@ -10,23 +10,28 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// slowDisk is a file that takes as many bytes as the test gives it. The pipeline's lock
-// guards it.
+// slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
 type slowDisk struct {
-	file
 	pipe    *pipeline
 	credit  int64
-	waiting bool // a write waits for credit
+	waiting bool // a write waits for credit since the last turn
 }
 
 // newSlowDisk returns a pipeline that writes to one.
 func newSlowDisk(t testing.TB, o Options) *slowDisk {
 	d := new(slowDisk)
-	d.pipe = testPipeline(t, o, func(f file) file { d.file = f; return d })
+	d.pipe = testPipeline(t, o, func(f file) file { return slowFile{f, d} })
 	return d
 }
 
-func (d *slowDisk) WriteAt(b []byte, off int64) (int, error) {
+// slowFile is a file on it.
+type slowFile struct {
+	file
+	disk *slowDisk
+}
+
+func (f slowFile) WriteAt(b []byte, off int64) (int, error) {
+	d := f.disk
 	p := d.pipe
 	p.mu.Lock()
 	for d.credit < int64(len(b)) {
@@ -34,10 +39,9 @@ func (d *slowDisk) WriteAt(b []byte, off int64) (int, error) {
 		p.room.Broadcast()
 		p.room.Wait()
 	}
-	d.waiting = false
 	d.credit -= int64(len(b))
 	p.mu.Unlock()
-	return d.file.WriteAt(b, off)
+	return f.file.WriteAt(b, off)
 }
 
 // turn lets the disk take n bytes and waits until it has. A disk that had nothing to do
@@ -223,8 +227,8 @@ func checkLoss(t *testing.T, s *source, written float64) {
 	}
 }
 
-// FuzzOverload plays any sequence of small, large and cut-off messages, flushes and turns
-// of the disk: what was received is recorded or counted as dropped, no more memory is used
+// FuzzOverload plays any sequence of small, large, latched and cut-off messages, pauses,
+// splits, flushes and turns of the disk: what was received is recorded or counted as dropped, no more memory is used
 // than was given, and all of it comes back.
 func FuzzOverload(f *testing.F) {
 	noise := rand.New(rand.NewPCG(3, 4))
@@ -237,7 +241,7 @@ func FuzzOverload(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, setup byte, script []byte) {
 		const topics, chunkBytes = 4, 20_000
-		o := Options{ChunkBytes: chunkBytes, BufferBytes: int64(setup) * chunkBytes / 8, Sync: SyncNone}
+		o := Options{ChunkBytes: chunkBytes, BufferBytes: int64(setup) * chunkBytes / 8, Sync: SyncNone, Split: true}
 		if setup%4 == 0 {
 			o.Compression = bagfmt.CompressionLZ4
 		}
@@ -247,6 +251,9 @@ func FuzzOverload(f *testing.F) {
 		var sent [topics]uint64
 		for i := range links {
 			links[i] = open(t, p, "/"+string(rune('a'+i)), "/p")
+		}
+		if setup%8 < 4 {
+			links[0] = latching(t, p, "/latched", "/p")
 		}
 		for len(script) >= 2 {
 			op, l, size := script[0], int(script[0]>>6), int(script[1])
@@ -265,7 +272,7 @@ func FuzzOverload(f *testing.F) {
 			case 6:
 				cutOff(links[l], 600*size, &sent[l])
 			case 7:
-				p.tick(time.Now().Add(time.Minute))
+				control(t, p, size)
 				d.turn(int64(300 * size))
 			}
 			p.mu.Lock()
@@ -280,7 +287,7 @@ func FuzzOverload(f *testing.F) {
 		}
 		for i, l := range links {
 			topic := l.connection.topic
-			got := topic.messages
+			got := topic.messages + topic.passed
 			for _, n := range topic.dropped {
 				got += n
 			}
@@ -288,10 +295,30 @@ func FuzzOverload(f *testing.F) {
 				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.waiting)
 			}
 		}
-		if p.pool.waiting != 0 || p.pool.waiters != 0 || p.pool.held < p.pool.idle || p.open == nil && p.pool.held != p.pool.idle {
+		left := p.pool.held - p.pool.idle - p.latched.held
+		if p.pool.waiting != 0 || p.pool.waiters != 0 || left < 0 || p.open == nil && left != 0 {
 			t.Errorf("at the end: %+v", p.pool)
 		}
 	})
+}
+
+// control does what somebody may do who looks after a recording.
+func control(t *testing.T, p *pipeline, what int) {
+	t.Helper()
+	var err error
+	switch what % 8 {
+	case 0:
+		err = p.pause()
+	case 1:
+		err = p.resume(time.Now())
+	case 2:
+		_, err = p.cut(time.Now())
+	default:
+		p.tick(time.Now().Add(time.Minute))
+	}
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // cutOff begins a large message whose link ends within it. One that is given up before
