@@ -13,7 +13,7 @@ import (
 func TestParams(t *testing.T) {
 	t.Parallel()
 	eachMaster(t, func(t *testing.T, g *graph) {
-		needROS(t) // rosparam
+		needROS(t)                                                      // rosparam
 		long := strings.TrimSpace(strings.Repeat("<robot> & ", 10_000)) // twice, to be more than fits a link's buffer
 		g.run("rosparam", "set", "/robot/name", "arm \"7\"")
 		g.run("rosparam", "set", "/robot/gains", "[1, 2.5, true, .inf]")
