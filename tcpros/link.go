@@ -171,7 +171,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 	if err != nil {
 		return 0, err
 	}
-	r := newFrameReader(conn, sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
+	r := newFrameReader(quickReads(conn), sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
 	return l.carry(ctx, linkTitle{"TCPROS", linkName(conn)}, peer, sink, r.run)
 }
 
