@@ -289,31 +289,6 @@ func TestStockNoMaster(t *testing.T) {
 	endBoth(t, all, &recordRow{})
 }
 
-// TestStockHungMaster: 38, a master that hangs keeps stock from closing its bag.
-func TestStockHungMaster(t *testing.T) {
-	t.Parallel()
-	g := newGraph(t, "gomaster")
-	g.talk("one", "/chatter")
-	all := g.both("/chatter -O x", want{files: "x.bag", topics: "/chatter"})
-	waitRecorded(t, all)
-	g.core.signal(syscall.SIGSTOP)
-	t.Cleanup(func() { g.core.signal(syscall.SIGCONT) })
-	asked := time.Now()
-	for _, o := range all {
-		o.p.signal(syscall.SIGTERM)
-	}
-	all[0].finish(t, &recordRow{})
-	if took := time.Since(asked); took > 2*time.Second {
-		t.Errorf("ours ends after %v", took)
-	}
-	if len(all) == 2 {
-		if left := all[1].names(".bag.active"); len(left) != 1 {
-			t.Errorf("stock has closed its bag: not the difference that we know")
-		}
-		all[1].p.signal(syscall.SIGKILL)
-	}
-}
-
 // TestStockIsToldToEnd: 40 and 41, by a node that takes the name, and by rosnode kill.
 func TestStockIsToldToEnd(t *testing.T) {
 	t.Parallel()
