@@ -93,13 +93,14 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if err := p.close(); !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
 			}
-			for _, e := range logs.All() { // once when it goes on elsewhere, once when the file is closed
+			said := logs.Filter(func(e observer.LoggedEntry) bool { return e.Message != "slow disk" }).All() // that may be
+			for _, e := range said {                                                                         // once when it goes on elsewhere, once when the file is closed
 				if text := fmt.Sprint(e.ContextMap()); !strings.Contains(text, tc.said) || (e.Level == zap.ErrorLevel) != (tc.want != nil) {
 					t.Errorf("said %v: %s", e.Entry, text)
 				}
 			}
-			if logs.Len() != 2 {
-				t.Errorf("said %v", logs.All())
+			if len(said) != 2 {
+				t.Errorf("said %v", said)
 			}
 			byTime, _ := numbers(t, p.out.target)
 			inSecond := uint64(len(byTime[1]))
