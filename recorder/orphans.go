@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -65,13 +64,21 @@ func (r *recording) repairOrphans(ctx context.Context, found []string) (end func
 		return func(error) {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
+	done := make(chan struct{})
 	// owner: the function returned; ends when ctx is done or all are repaired.
-	wg.Go(func() { newRepair(r).all(ctx, found) })
+	go func() {
+		defer close(done)
+		newRepair(r).all(ctx, found)
+	}()
 	return func(err error) {
 		cancel()
-		if !errors.Is(err, ErrDiskHangs) { // this would hang, too
-			wg.Wait()
+		if errors.Is(err, ErrDiskHangs) { // this would hang, too
+			return
+		}
+		select {
+		case <-done:
+		case <-time.After(r.pipe.outputs.stall.limit): // a disk may try for minutes to read a bad place
+			r.Log.Warn("a recovery waits for the disk and is left behind: what it works on is as it was", zap.Strings("files", found))
 		}
 	}
 }

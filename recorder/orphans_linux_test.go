@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -285,6 +286,30 @@ func TestRepairEndsWithTheRecording(t *testing.T) {
 	if logs.FilterMessageSnippet("before the recording ended").Len() != 1 {
 		t.Errorf("logged %v", logs.All())
 	}
+}
+
+// TestRepairThatHangs does not hold up the end.
+func TestRepairThatHangs(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zap.InfoLevel)
+	p := testPipeline(t, Options{}, nil)
+	t.Cleanup(func() { p.close() })
+	p.outputs.stall.limit = 100 * time.Millisecond
+	pipe := p.outputs.dir.Name() + "/a.bag.active" // to open it takes until somebody writes
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{Options: Options{Recover: true, Log: zap.New(core)}, pipe: p}
+	r.repairOrphans(t.Context(), []string{"a.bag.active"})(nil)
+	if logs.FilterMessageSnippet("left behind").Len() != 1 {
+		t.Errorf("logged %v", logs.All())
+	}
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	waitFor(t, func() bool { return logs.FilterMessageSnippet("not recovered").Len() == 1 })
 }
 
 // TestWritersOf: another process that has the file open is seen, one that reads is not.

@@ -182,7 +182,7 @@ func (o Options) MemoryBytes() int64 {
 
 // Run records until ctx is done, the duration is over, every topic has reached the
 // limit, or the file cannot be written. It returns when the bag is closed and
-// everything it started has ended, but for ErrDiskHangs. The summary is valid also with
+// everything it started has ended, but for ErrDiskHangs and a recovery that hangs. The summary is valid also with
 // an error.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	o, err := o.withDefaults()
