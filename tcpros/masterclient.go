@@ -47,7 +47,7 @@ func newMaster(uri, hostport, callerID string, d *dialer) *Master {
 		// No Proxy: the graph is local, and a proxy would see every parameter.
 		DialContext:         d.DialContext,
 		DisableCompression:  true,
-		MaxIdleConnsPerHost: 2,
+		MaxIdleConnsPerHost: farewellCalls, // with fewer most calls of a farewell would connect anew
 		MaxIdleConns:        64,
 		IdleConnTimeout:     10 * time.Second,
 		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
