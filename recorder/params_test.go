@@ -5,28 +5,17 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 // stored returns what stands on a topic in a bag.
 func stored(t *testing.T, path, topic string) (texts []string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	s, err := bagfmt.NewScanner(f, bagfmt.ScannerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {

@@ -78,23 +78,47 @@ func open(t testing.TB, p *pipeline, topic, publisher string) *link {
 	return l
 }
 
+// openFile opens a file; it is closed with the test.
+func openFile(tb testing.TB, path string) *os.File {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { f.Close() }) //nolint:errcheck // nothing was written
+	return f
+}
+
+// openBag opens a bag by its index.
+func openBag(tb testing.TB, path string) *bagfmt.Reader {
+	tb.Helper()
+	f := openFile(tb, path)
+	st, err := f.Stat()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// scanBag reads a bag from front to back.
+func scanBag(tb testing.TB, path string) *bagfmt.Scanner {
+	tb.Helper()
+	s, err := bagfmt.NewScanner(openFile(tb, path), bagfmt.ScannerOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 // numbers reads a bag and returns the message numbers of each publisher in time
 // order, and in file order.
 func numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openBag(t, path)
 	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
 	for m, err := range r.All(bagfmt.Query{}) {
 		if err != nil {
@@ -102,10 +126,7 @@ func numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 		}
 		add(byTime, m)
 	}
-	s, err := bagfmt.NewScanner(f, bagfmt.ScannerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"bytes"
-	"os"
 	"testing"
 	"time"
 
@@ -12,19 +11,7 @@ import (
 // reportIn returns the account that stands in a bag, and when the bag ends.
 func reportIn(t *testing.T, path string) (reports []*bagfmt.Message, end bagfmt.Time) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openBag(t, path)
 	for m, err := range r.All(bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)

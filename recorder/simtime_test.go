@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"encoding/binary"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -29,15 +28,7 @@ func ticks(seconds ...uint32) []byte {
 // stamps returns those of a topic in the order of the file.
 func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	s, err := bagfmt.NewScanner(f, bagfmt.ScannerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := scanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {

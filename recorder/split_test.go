@@ -252,19 +252,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
 
 func checkLatchedConnections(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := openBag(t, path)
 	var ids []string
 	for _, c := range r.Connections() {
 		if c.Header.Latching() {

@@ -242,9 +242,9 @@ func TestUDPBombs(t *testing.T) {
 	head := func(op, id byte, block uint16) []byte {
 		return binary.LittleEndian.AppendUint16([]byte{7, 0, 0, 0, op, id}, block)
 	}
-	claim := func(payload, body int, blocks uint16) []byte {
+	claim := func(payload uint32, body int, blocks uint16) []byte {
 		d := append(head(udpData0, 1, blocks), make([]byte, body)...)
-		binary.LittleEndian.PutUint32(d[udpHeaderBytes:], uint32(payload))
+		binary.LittleEndian.PutUint32(d[udpHeaderBytes:], payload)
 		return d
 	}
 	blocksOf := func(payload, body int) uint16 { return uint16((payload + 4 + body - 1) / body) }
