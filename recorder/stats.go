@@ -87,7 +87,7 @@ type Summary struct {
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
-	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed
+	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
 // FileSummary is one file of a recording.
@@ -193,7 +193,10 @@ func (s *Summary) Losses() string {
 func (r *recording) summary(d time.Duration) Summary {
 	r.pipe.mu.Lock()
 	defer r.pipe.mu.Unlock()
-	s := Summary{Duration: d, Chunks: maps.Clone(r.pipe.ladder.stored)}
+	s := Summary{Duration: d}
+	if r.Adaptive {
+		s.Chunks = maps.Clone(r.pipe.ladder.stored)
+	}
 	for _, b := range r.pipe.done {
 		if !b.snapshot || r.pipe.snaps.only() {
 			s.File = b.sealed

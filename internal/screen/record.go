@@ -48,9 +48,9 @@ func snapshots(s *recorder.Summary) string {
 	return fmt.Sprintf("snapshots: %d, %s\n", n, humanize.IBytes(uint64(bytes)))
 }
 
-// chunks tells how many were compressed how, where that was not the same for all.
+// chunks tells how many were compressed how, where --adaptive decided that.
 func chunks(s *recorder.Summary) string {
-	if len(s.Chunks) < 2 {
+	if len(s.Chunks) == 0 {
 		return ""
 	}
 	var parts []string

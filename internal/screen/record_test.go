@@ -41,7 +41,11 @@ func TestRecordSummaryOfChunks(t *testing.T) {
 		t.Errorf("want %q in\n%s", want, got)
 	}
 	delete(s.Chunks, bagfmt.CompressionNone)
+	if got, want := screen.RecordSummary(&s), "\nchunks: 3 bz2\n"; !strings.Contains(got, want) {
+		t.Errorf("want %q in\n%s", want, got)
+	}
+	s.Chunks = nil
 	if got := screen.RecordSummary(&s); strings.Contains(got, "chunks") {
-		t.Errorf("all chunks are alike, but:\n%s", got)
+		t.Errorf("nothing was adaptive, but:\n%s", got)
 	}
 }
