@@ -15,7 +15,7 @@ import (
 func TestAdaptive(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t, "gomaster")
-	rec := g.record("/load", "-O", "out", "--bz2", "--adaptive", "-b", "1", "--overflow", "block")
+	rec := g.record("/load", "-O", "out", "--bz2", "--adaptive", "-b", "16", "--overflow", "block")
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	const messages = 30
