@@ -77,19 +77,27 @@ func (p *pipeline) begunAt() time.Time {
 	return p.begun
 }
 
-// pause makes what arrives from now on pass.
-func (p *pipeline) pause() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// hasBag says why nothing can be done to the bag: the recording ends, or is stopped.
+// mu is held.
+func (p *pipeline) hasBag() error {
 	switch {
 	case p.ended || p.full:
 		return ErrNotRecording
 	case p.state == StateStopped:
 		return ErrStopped
-	case p.state == StateRecording:
-		p.enter(StatePaused)
 	}
 	return nil
+}
+
+// pause makes what arrives from now on pass.
+func (p *pipeline) pause() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	err := p.hasBag()
+	if err == nil && p.state == StateRecording {
+		p.enter(StatePaused)
+	}
+	return err
 }
 
 // resume records again. Latched messages that came meanwhile are as good as new: they
@@ -97,13 +105,8 @@ func (p *pipeline) pause() error {
 func (p *pipeline) resume(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.ended || p.full:
-		return ErrNotRecording
-	case p.state == StateStopped:
-		return ErrStopped
-	case p.state == StateRecording:
-		return nil
+	if err := p.hasBag(); err != nil || p.state == StateRecording {
+		return err
 	}
 	p.enter(StateRecording)
 	if p.snaps.only() { // each snapshot has them anyway
@@ -124,12 +127,10 @@ func (p *pipeline) resume(now time.Time) error {
 func (p *pipeline) cut(now time.Time) (*errand, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.ended || p.full:
-		return nil, ErrNotRecording
-	case p.state == StateStopped:
-		return nil, ErrStopped
-	case p.snaps.only():
+	if err := p.hasBag(); err != nil {
+		return nil, err
+	}
+	if p.snaps.only() {
 		return nil, ErrOnlySnapshots
 	}
 	return p.split(now), nil
