@@ -18,7 +18,9 @@ type Query struct {
 	// same. Cursor.Close waits for the goroutines. The underlying io.ReaderAt has to
 	// allow parallel calls.
 	Workers int
-	Reuse   bool // a Frame is valid until the next call only, so that memory of chunks is used again
+	// When Cancel is closed, Next waits for none of them any more, but returns ErrCanceled.
+	Cancel Canceled
+	Reuse  bool // a Frame is valid until the next call only, so that memory of chunks is used again
 }
 
 // Cursor walks over the messages of a Query in time order, messages of the same
@@ -76,6 +78,7 @@ func (x *cursorChunk) blind() bool { return x.derive || x.damaged != nil }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func (r *Reader) Cursor(q Query) *Cursor {
+	q.Reuse = q.Reuse && r.cache.Load() == nil
 	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), most: r.o.CacheBytes}
 	kept := make(map[*Connection]bool)
 	for i, conn := range r.conns {
@@ -151,10 +154,7 @@ func (c *Cursor) advance() error {
 	if c.closed {
 		return errCursorClosed
 	}
-	if c.q.Workers > 0 && c.ahead == nil {
-		c.ahead = newLoadAhead(c.r, c.q, c.keep)
-		c.most /= 2
-	}
+	c.prepare()
 	if len(c.heap) > 0 {
 		c.settle()
 	}
@@ -175,6 +175,24 @@ func (c *Cursor) advance() error {
 		if err := c.fill(x); err != nil {
 			return err
 		}
+	}
+}
+
+// Begin makes a worker load what the first Next needs, if there are workers.
+func (c *Cursor) Begin() {
+	if c.closed || c.ahead != nil {
+		return
+	}
+	if c.prepare(); c.ahead != nil {
+		c.ahead.start(c.pending[:min(1, len(c.pending))], &c.buffers)
+	}
+}
+
+// prepare makes the workers.
+func (c *Cursor) prepare() {
+	if c.q.Workers > 0 && c.ahead == nil {
+		c.ahead = newLoadAhead(c.r, c.q, c.keep)
+		c.most /= 2
 	}
 }
 
@@ -207,6 +225,10 @@ func (c *Cursor) openDue() error {
 		good := false
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
+			if !c.ahead.await() {
+				c.drop(x)
+				return ErrCanceled
+			}
 			good = c.ahead.take(x, &c.buffers)
 		}
 		c.pending = c.pending[1:]

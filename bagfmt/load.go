@@ -177,11 +177,19 @@ func (l *chunkLoader) data(r *Reader, i int) ([]byte, chunkPlace, error) {
 	return data, p, err
 }
 
-// read reads and unpacks the segment at p, into l.memory or fresh memory.
+// read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
+// has it.
 func (l *chunkLoader) read(r *Reader, p *chunkPlace) ([]byte, error) {
 	if err := checkChunkSize(p.pos, p.compression, p.stored, p.size, r.o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
+	if p.compression != CompressionBZ2 {
+		return l.readNew(r, p)
+	}
+	return r.cache.Load().chunk(cacheKey{r: r, pos: p.pos}, func() ([]byte, error) { return l.readNew(r, p) })
+}
+
+func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.compression == CompressionNone {
 		if int64(cap(l.memory)) < p.stored {

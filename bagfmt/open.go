@@ -22,7 +22,7 @@ func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	br := &Reader{r: r, size: size, o: o}
+	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(usedCache), r: r, size: size, o: o}
 	s := newFileStream(r, size, smallBufferBytes)
 	v, err := s.version(o.FutureVersion)
 	if err != nil {

@@ -79,8 +79,21 @@ func (l *chunkLoader) ahead(a *loadAhead, x *cursorChunk) (good bool) {
 	return l.load(a.r, x, a.keep, a.q) == nil
 }
 
-// take waits for the first chunk of the queue, which is the first of pending, and
-// moves it to x. It reports false if the Cursor has to load it itself.
+// await waits for the first chunk of the queue, which is the first of pending. It reports
+// false if it was canceled.
+func (a *loadAhead) await() bool {
+	j := a.queue[0]
+	select {
+	case <-j.done:
+		j.done <- struct{}{} // for take
+		return true
+	case <-a.q.Cancel:
+		return false
+	}
+}
+
+// take moves the first chunk of the queue to x. It reports false if the Cursor has to
+// load it itself.
 func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
 	j := a.queue[0]
 	a.queue = a.queue[:copy(a.queue, a.queue[1:])]
@@ -98,6 +111,12 @@ func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
 }
 
 var errCursorClosed = errors.New("bagfmt: cursor closed")
+
+// Canceled is closed by who is not interested any more.
+type Canceled <-chan struct{}
+
+// ErrCanceled is what Cursor.Next returns when Query.Cancel was closed.
+var ErrCanceled = errors.New("bagfmt: canceled")
 
 // Close ends what Query.Workers began: when it returns no goroutine of the Cursor
 // is left. Next then returns an error. Close is harmless without Workers, and twice.

@@ -62,6 +62,9 @@ type Reader struct {
 	start    Time
 	end      Time
 	messages uint64
+
+	lists *chunkLists
+	cache *usedCache
 }
 
 // ChunkInfo says where a segment of a bag is and what is in it. In a 2.0 bag that is a
@@ -299,97 +302,4 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 		return ChunkHeader{}, err
 	}
 	return ChunkHeader{p.compression, p.stored, p.size}, nil
-}
-
-// LastBefore returns the latest message of a connection with a time of at most t,
-// the last one in the file if several have that time, nil if there is none. It
-// reads no more than it needs, newest chunk first.
-//
-// An error says that a chunk which may hold a later message could not be read, the
-// first one if there are several; the message is then the latest of the others, nil
-// if they have none. A damaged index of which nothing was lost is no error.
-func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
-	at, ok := r.byID[conn]
-	if !ok {
-		return nil, nil //nolint:nilnil // no such message is no error
-	}
-	s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns))}
-	s.keep[at] = true
-	var failed error
-	for _, i := range r.chunksOf(r.conns[at], t) {
-		if s.best != nil && r.chunks[i].End.Before(s.best.Time) {
-			break
-		}
-		if err := s.chunk(i); err != nil && failed == nil {
-			failed = err
-		}
-	}
-	return s.best, failed
-}
-
-// lastSearch is the state of LastBefore.
-type lastSearch struct {
-	r    *Reader
-	t    Time
-	keep []bool
-	load chunkLoader
-	best *Message
-	from int // the chunk of best
-}
-
-// later reports whether e of chunk i comes after best.
-func (s *lastSearch) later(e indexEntry, i int) bool {
-	return s.best == nil || cmp.Or(e.time().Compare(s.best.Time), cmp.Compare(i, s.from)) > 0
-}
-
-// chunk looks for a later message than best in chunk i. It loads the chunk only if
-// the index promises one or cannot be read.
-func (s *lastSearch) chunk(i int) error {
-	x := &cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}
-	if !x.derive {
-		entries, err := s.load.entries(s.r, i, s.keep, nil)
-		x.entries, x.damaged = entries, asCorrupt(err)
-		if err != nil && x.damaged == nil {
-			return err
-		}
-	}
-	if !x.blind() {
-		if n := lastAt(x.entries, s.t); n < 0 || !s.later(x.entries[n], i) {
-			return nil
-		}
-	}
-	err := s.load.load(s.r, x, s.keep, Query{})
-	if x.data == nil {
-		return err
-	}
-	if bad := asCorrupt(err); bad != nil && bad.Recovered {
-		err = nil
-	}
-	// If the index was bad the entries come from the chunk itself now.
-	n := lastAt(x.entries, s.t)
-	if n < 0 || !s.later(x.entries[n], i) {
-		return err
-	}
-	e := x.entries[n]
-	s.best = &Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: len(x.data)}
-	s.from = i
-	return err
-}
-
-// chunksOf lists the chunks that hold messages of c and begin at t or before, the
-// one with the latest end first, of equal ones the last in the file.
-func (r *Reader) chunksOf(c *Connection, t Time) []int {
-	var list []int
-	for i := range r.chunks {
-		if t.Before(r.chunks[i].Start) {
-			continue
-		}
-		if slices.ContainsFunc(r.chunks[i].Counts, func(n ConnCount) bool { return n.Conn == c && n.Count > 0 }) {
-			list = append(list, i)
-		}
-	}
-	slices.SortFunc(list, func(a, b int) int {
-		return cmp.Or(r.chunks[b].End.Compare(r.chunks[a].End), cmp.Compare(b, a))
-	})
-	return list
 }

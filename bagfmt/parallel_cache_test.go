@@ -1,0 +1,228 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// chunkReads notes which chunks are read.
+type chunkReads struct {
+	*bytes.Reader
+	chunks []bagfmt.ChunkInfo
+	stored []int64
+
+	mu   sync.Mutex
+	read []int
+}
+
+func (c *chunkReads) ReadAt(p []byte, off int64) (int, error) {
+	for i := range c.chunks {
+		if pos := c.chunks[i].Pos; int64(len(p)) == c.stored[i] && off > pos && off < pos+200 {
+			c.mu.Lock()
+			c.read = append(c.read, i)
+			c.mu.Unlock()
+		}
+	}
+	return c.Reader.ReadAt(p, off)
+}
+
+// since returns what was read since the last call, sorted.
+func (c *chunkReads) since() []int {
+	list := slices.Sorted(slices.Values(c.read))
+	c.read = nil
+	return list
+}
+
+// cachedBag opens a bag with a chunk for each of n messages, which are of several
+// connections in turn.
+func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache) (*bagfmt.Reader, *chunkReads) {
+	t.Helper()
+	conns, msgs := sample(n)
+	for i := range msgs {
+		msgs[i].Time = bagfmt.Time{Sec: uint32(i + 1)}
+		msgs[i].Data = fmt.Sprint("message ", i)
+	}
+	b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
+	file := &chunkReads{Reader: bytes.NewReader(b)}
+	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h, err := range r.ChunkHeaders() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		file.stored = append(file.stored, h.StoredBytes)
+	}
+	file.chunks = r.Chunks()
+	r.Use(cache)
+	return r, file
+}
+
+// What was unpacked lately is not unpacked again, and what was looked up is not looked up
+// again; only chunks that are slow to unpack are kept.
+func TestCache(t *testing.T) {
+	t.Parallel()
+	for comp, want := range map[bagfmt.Compression][][]int{
+		bagfmt.CompressionBZ2: {{4, 5, 6, 7}, nil, {8}, {0, 1, 2}, nil},
+		bagfmt.CompressionLZ4: {{4, 5, 6, 7}, {4, 5, 6, 7}, {5, 6, 7, 8}, {0, 1, 2}, nil},
+	} {
+		t.Run(string(comp), func(t *testing.T) {
+			t.Parallel()
+			r, file := cachedBag(t, comp, 20, bagfmt.NewCache(1<<20, 1<<20))
+			walk := func(from, to uint32) {
+				for _, err := range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: from}, End: bagfmt.Time{Sec: to}, Workers: 2}) {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			last := func() {
+				var ids []bagfmt.ConnID
+				for _, c := range r.Connections() {
+					ids = append(ids, c.ID)
+				}
+				for _, l := range r.LastOfEach(ids, bagfmt.Time{Sec: 3, Nsec: 5}) {
+					if l.Err != nil || l.Message != nil && l.Message.Time.Sec > 3 {
+						t.Errorf("got %v", l)
+					}
+				}
+			}
+			var got [][]int
+			for _, do := range []func(){func() { walk(5, 8) }, func() { walk(5, 8) }, func() { walk(6, 9) }, last, last} {
+				do()
+				got = append(got, file.since())
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("chunks read (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A cache forgets what was not used for longest.
+func TestCacheBounds(t *testing.T) {
+	t.Parallel()
+	r, file := cachedBag(t, bagfmt.CompressionBZ2, 100, bagfmt.NewCache(4000, 0))
+	for range r.All(bagfmt.Query{}) {
+	}
+	file.since()
+	for range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: 99}}) {
+	}
+	if got := file.since(); len(got) != 0 {
+		t.Errorf("the last chunks are read again: %v", got)
+	}
+	for range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: 1}, End: bagfmt.Time{Sec: 3}}) {
+	}
+	if d := cmp.Diff([]int{0, 1, 2}, file.since()); d != "" {
+		t.Error(d)
+	}
+}
+
+// With a cache a Reader says the same, and several goroutines may use it.
+func TestCacheIsTransparent(t *testing.T) {
+	t.Parallel()
+	for name, b := range sequences(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain, err := openAny(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cached, err := openAny(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cached.Use(bagfmt.NewCache(8000, 2000))
+			c := plain.Cursor(bagfmt.Query{})
+			want, wantLast := events(t, c.Next), lasts(plain)
+			var wg sync.WaitGroup
+			defer wg.Wait()
+			for range 3 {
+				wg.Go(func() {
+					c := cached.Cursor(bagfmt.Query{Workers: 2, Reuse: true})
+					defer c.Close()
+					c.Begin()
+					if d := cmp.Diff(want, events(t, c.Next)); d != "" {
+						t.Error(d)
+					}
+					if d := cmp.Diff(wantLast, lasts(cached)); d != "" {
+						t.Error(d)
+					}
+				})
+			}
+		})
+	}
+}
+
+// lasts tells what LastOfEach finds at the time of every chunk.
+func lasts(r *bagfmt.Reader) (list []string) {
+	var ids []bagfmt.ConnID
+	for _, c := range r.Connections() {
+		ids = append(ids, c.ID)
+	}
+	for i := range r.Chunks() {
+		for n, l := range r.LastOfEach(ids, r.Chunks()[i].End) {
+			text := fmt.Sprint(n, l.Err)
+			if l.Message != nil {
+				text += fmt.Sprintf(" %d %s %x", l.Message.Conn.ID, l.Message.Time, l.Message.Frame)
+			}
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// stalled is a file whose reads do not return until they may.
+type stalled struct {
+	*bytes.Reader
+	from int64 // reads behind this
+	wait chan struct{}
+}
+
+func (s *stalled) ReadAt(p []byte, off int64) (int, error) {
+	if off >= s.from {
+		<-s.wait
+	}
+	return s.Reader.ReadAt(p, off)
+}
+
+// Who is not interested any more does not wait for what is under way.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	b := sampleBag(t, bagfmt.CompressionBZ2)
+	file := &stalled{Reader: bytes.NewReader(b), from: int64(len(b)), wait: make(chan struct{})}
+	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel := make(chan struct{})
+	c := r.Cursor(bagfmt.Query{Workers: 2, Cancel: cancel})
+	if _, err := c.Next(); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	file.from = 0
+	c = r.Cursor(bagfmt.Query{Workers: 2, Cancel: cancel})
+	c.Begin()
+	close(cancel)
+	for range 2 {
+		if _, err := c.Next(); !errors.Is(err, bagfmt.ErrCanceled) {
+			t.Errorf("got %v, want ErrCanceled", err)
+		}
+	}
+	close(file.wait)
+	c.Close()
+	if _, err := c.Next(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("got %v after Close", err)
+	}
+}
