@@ -14,7 +14,7 @@ const (
 // Drain ends publishing: new subscribers are refused, every queue is sent, every
 // link is closed for writing, and Drain waits until each subscriber has read to the
 // end and closed. It gives up on one that takes nothing for 5 s, and on all when
-// ctx is done. The error is a *DrainError.
+// ctx is done. The error is a *DrainError. Transient topics go on until Close.
 //
 // Unregister (Close) only afterwards: roscpp and rospy drop a link with all that is
 // unread in it when the master tells them that the publisher is gone.
@@ -24,6 +24,9 @@ func (n *Node) Drain(ctx context.Context) error {
 	var mu sync.Mutex
 	var left []Undrained
 	for _, p := range n.allPublications() {
+		if p.opts.Transient {
+			continue
+		}
 		for _, l := range p.shut() {
 			// owner: Drain; ends when the subscriber is done or given up.
 			wg.Go(func() {

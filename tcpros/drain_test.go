@@ -69,6 +69,28 @@ func TestDrainWaitsForSlowReader(t *testing.T) {
 	}
 }
 
+// A transient topic neither holds Drain up nor ends with it.
+func TestDrainLeavesTransientTopics(t *testing.T) {
+	n, _, address := publisher(t, 0)
+	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/status", Type: stringType, MD5Sum: stringMD5, Transient: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := dial(t, address, subscriberHeader("/idle", "/status"))
+	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it would give up after 5 s
+	defer cancel()
+	if err := n.Drain(ctx); err != nil {
+		t.Error(err)
+	}
+	want := frame("still here")
+	p.Source(false).Publish(want)
+	got := make([]byte, len(want))
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != string(want) {
+		t.Errorf("after Drain: %q, %v", got, err)
+	}
+}
+
 func TestDrainGivesUp(t *testing.T) {
 	tests := map[string]struct {
 		budget time.Duration

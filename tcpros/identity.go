@@ -117,6 +117,19 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		}
 		return nil // an answer beyond us: each registration stands as it was confirmed
 	}
+	if topic := r.compare(nodes); topic != "" && r.said.due("unheard") {
+		r.log.Warn("the master does not get through to this node, so new publishers are noticed late: "+
+			"set ROS_IP or ROS_HOSTNAME here to an address or name that the master's machine knows, or open the way",
+			zap.String("advertised", r.uri), zap.Stringer("toward the master", r.toward(ctx)), zap.String("topic", topic))
+	}
+	return nil
+}
+
+// compare notes which registrations the master has lost and which topics have other
+// publishers than before. It returns a topic of whose publishers the master did not tell
+// us, although it should have, or nothing.
+func (r *registrar) compare(nodes map[regKey][]string) (unheard string) {
+	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for k, e := range r.entries {
@@ -140,9 +153,11 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		slices.Sort(pubs)
 		names := strings.Join(pubs, " ")
 		e.ask = e.ask || names != e.names || !e.sub.allUp()
-		e.names = names
+		if e.unheard(names, now) {
+			unheard = k.name
+		}
 	}
-	return nil
+	return unheard
 }
 
 // registerService registers a service, at first in place of any other provider, as
@@ -193,6 +208,6 @@ func (r *registrar) registerAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
-		e.registered, e.fresh, e.due = false, true, time.Time{}
+		e.registered, e.fresh, e.due, e.compared = false, true, time.Time{}, false
 	}
 }

@@ -145,6 +145,7 @@ func (n *Node) serve(ctx context.Context, at place, a Args) error {
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
 		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name, hidden: at.hidden,
+		toward:  func(ctx context.Context) netip.Addr { return n.dialer.sourceAddr(ctx, n.master.hostport) },
 		rosrpc:  "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
 		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
 	}
@@ -244,7 +245,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	if old := n.pubs[topic]; old != nil {
 		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
 	}
-	p := &Publication{node: n, opts: o, topic: topic}
+	p := &Publication{node: n, opts: o, topic: topic, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
 	n.pubs[topic] = p
 	n.reg.want(regKey{regPublisher, topic}, o.Type, nil)
 	return p, nil

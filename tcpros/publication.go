@@ -17,6 +17,12 @@ type AdvertiseOptions struct {
 	MessageDefinition string
 	Latching          bool // told to subscribers; each Source says for itself whether it latches
 	QueueFrames       int  // frames held for each subscriber; zero means unlimited
+	Overflow          Overflow
+	Transient         bool // nobody has to read to the end: Drain leaves it out
+
+	// Freed, if it is not nil, is called when Room has become true again, from any
+	// goroutine and with locks held: it must neither block nor use the Publication.
+	Freed func()
 }
 
 func (o AdvertiseOptions) check() error {
@@ -27,6 +33,8 @@ func (o AdvertiseOptions) check() error {
 		return fmt.Errorf("tcpros: advertise %q without a type", o.Topic)
 	case o.QueueFrames < 0:
 		return fmt.Errorf("tcpros: advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
+	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
+		return fmt.Errorf("tcpros: advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
 	return checkType(o.Type)
 }
@@ -52,6 +60,7 @@ type Publication struct {
 	node  *Node
 	opts  AdvertiseOptions
 	topic string
+	room  room
 
 	gone   atomic.Uint64 // frames dropped on links that have ended
 	unsent atomic.Uint64 // frames published when nothing could be sent any more
@@ -84,9 +93,17 @@ func (p *Publication) Source(latching bool) *Source {
 }
 
 // Publish sends a frame, <u32 length><payload>, to every subscriber. The frame is
-// shared and must not be modified afterwards. It never blocks: a full queue drops
-// its oldest frame and counts it.
-func (s *Source) Publish(frame []byte) {
+// shared and must not be modified afterwards. It never blocks: what happens at a full
+// queue is AdvertiseOptions.Overflow.
+func (s *Source) Publish(frame []byte) { s.publish(frame, false) }
+
+// PublishNow is Publish for a frame that is due now, with time until the next one: it
+// goes straight to the sockets that have nothing queued. For a flood of frames that
+// costs more, as each is a system call, but it spares a frame that comes alone the
+// wake-up of the goroutines that Publish leaves it to.
+func (s *Source) PublishNow(frame []byte) { s.publish(frame, true) }
+
+func (s *Source) publish(frame []byte, now bool) {
 	p := s.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,8 +116,16 @@ func (s *Source) Publish(frame []byte) {
 		s.last, s.at = frame, p.latched
 	}
 	for _, l := range p.links {
-		l.push(frame)
+		l.push(frame, now)
 	}
+}
+
+// Unlatch forgets the last frame, as if nothing had been published: a new subscriber
+// gets none from this source until the next Publish.
+func (s *Source) Unlatch() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.last = nil
 }
 
 // Topic returns the resolved name.
@@ -142,6 +167,7 @@ type SubscriberStats struct {
 	Frames   uint64 // frames written to the socket
 	Bytes    uint64
 	Dropped  uint64 // frames dropped from the full queue
+	Full     bool   // with OverflowBlock: this one makes Room say no
 }
 
 // Close ends every link at once, without flushing. Unregistering is left to the node.

@@ -280,9 +280,13 @@ func TestPublishAllocatesNothing(t *testing.T) {
 	f := frame("some text")
 	for range 1000 {
 		src.Publish(f)
+		src.PublishNow(f)
 	}
 	if n := testing.AllocsPerRun(5000, func() { src.Publish(f) }); n != 0 {
 		t.Errorf("%v allocations for each Publish to 3 subscribers", n)
+	}
+	if n := testing.AllocsPerRun(5000, func() { src.PublishNow(f) }); n != 0 {
+		t.Errorf("%v allocations for each PublishNow to 3 subscribers", n)
 	}
 }
 
@@ -317,6 +321,7 @@ func TestAdvertiseRefuses(t *testing.T) {
 		"XML as type":   func(o *tcpros.AdvertiseOptions) { o.Type = "a</value>" },
 		"invalid topic": func(o *tcpros.AdvertiseOptions) { o.Topic = "a b" },
 		"queue":         func(o *tcpros.AdvertiseOptions) { o.QueueFrames = -1 },
+		"overflow":      func(o *tcpros.AdvertiseOptions) { o.Overflow = 7 },
 	} {
 		o := good
 		change(&o)

@@ -7,9 +7,16 @@ import (
 )
 
 const (
-	batchFrames = 128       // frames in one writev
+	batchFrames = 1024      // frames in one writev: the kernel's limit
 	batchBytes  = 256 << 10 // a batch ends above this: what it holds can no longer be dropped
 	ringFirst   = 16
+
+	// Frames of a batch that are shorter than this on average are copied together: the
+	// kernel's handling of a piece costs as much as copying some hundred bytes.
+	shortFrame = 1 << 10
+	joinBytes  = 64 << 10
+
+	quickBytes = 32 << 10 // frames up to this are written at once: a longer copy would delay others
 )
 
 // outLink is the link to one subscriber: a ring of shared frames that Publish fills
@@ -20,6 +27,7 @@ type outLink struct {
 	id       int
 	name     string // for getBusInfo
 	limit    int    // frames in the ring; zero means unlimited
+	room     *room  // of the publication
 	first    [][]byte
 	done     chan struct{} // closed when the link has ended
 	wake     chan struct{}
@@ -27,8 +35,11 @@ type outLink struct {
 	mu      sync.Mutex
 	ring    [][]byte
 	head, n int
-	idle    bool // the writer waits on wake
-	ending  bool // Drain: nothing is added, the writer ends when the ring is empty
+	held    int    // bytes of memory that the ring keeps
+	full    bool   // counted in room
+	idle    bool   // the writer waits on wake, and has written all
+	rest    []byte // of a frame whose first part was written at once
+	ending  bool   // Drain: nothing is added, the writer ends when the ring is empty
 	closed  bool
 	flushed bool // everything was written
 	orderly bool // the subscriber closed its side without an error
@@ -36,22 +47,32 @@ type outLink struct {
 	bytes   uint64
 	dropped uint64
 
+	quick *quickWriter // may be nil
+
 	batch [][]byte    // the writer's
 	bufs  net.Buffers // the writer's view of batch
+	join  []byte      // the writer's; nil before it was needed
 }
 
-func newOutLink(conn net.Conn, callerID string, id, limit int) *outLink {
+func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink {
+	if r.block {
+		limit = 0
+	}
 	return &outLink{
-		callerID: callerID, conn: conn, id: id, name: linkName(conn), limit: limit,
+		callerID: callerID, conn: conn, id: id, name: linkName(conn), limit: limit, room: r,
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
-		batch: make([][]byte, 0, batchFrames),
+		quick: newQuickWriter(conn),
 	}
 }
 
-// push queues a frame; a full ring drops its oldest. A subscriber that has left
-// misses nothing.
-func (l *outLink) push(frame []byte) {
+// push queues a frame, or writes it if that is to be now; a full ring drops its oldest.
+// A subscriber that has left misses nothing.
+func (l *outLink) push(frame []byte, now bool) {
 	l.mu.Lock()
+	if now && l.idle && len(frame) <= quickBytes && l.writeNow(frame) {
+		l.mu.Unlock()
+		return
+	}
 	switch {
 	case l.closed:
 		l.mu.Unlock()
@@ -61,21 +82,59 @@ func (l *outLink) push(frame []byte) {
 		l.mu.Unlock()
 		return
 	case l.limit > 0 && l.n == l.limit:
-		l.ring[l.head] = nil
-		l.head = (l.head + 1) % len(l.ring)
-		l.n--
+		l.shift()
 		l.dropped++
 	case l.n == len(l.ring):
 		l.grow()
 	}
-	l.ring[(l.head+l.n)%len(l.ring)] = frame
+	at := l.head + l.n
+	if at >= len(l.ring) {
+		at -= len(l.ring)
+	}
+	l.ring[at] = frame
 	l.n++
+	l.held += len(frame) + frameCost
+	if !l.full && l.room.isFull(false, l.n, l.held) {
+		l.full = true
+		l.room.filled()
+	}
 	wake := l.idle
 	l.idle = false
 	l.mu.Unlock()
 	if wake {
 		l.poke()
 	}
+}
+
+// writeNow writes a frame to the socket, while the writer has nothing to do. It reports
+// false if the kernel takes nothing now; the writer completes what it took in part.
+// Called with mu held, which keeps the writer and end off.
+func (l *outLink) writeNow(frame []byte) bool {
+	n := l.quick.write(frame)
+	if n == 0 {
+		return false
+	}
+	l.bytes += uint64(n)
+	if n == len(frame) {
+		l.frames++
+		return true
+	}
+	l.rest = frame[n:]
+	l.idle = false
+	l.poke()
+	return true
+}
+
+// shift takes the oldest frame out of the ring.
+func (l *outLink) shift() []byte {
+	f := l.ring[l.head]
+	l.ring[l.head] = nil
+	if l.head++; l.head == len(l.ring) {
+		l.head = 0
+	}
+	l.n--
+	l.held -= len(f) + frameCost
+	return f
 }
 
 func (l *outLink) grow() {
@@ -101,16 +160,23 @@ func (l *outLink) take() (more bool) {
 	l.batch = l.batch[:0]
 	for {
 		l.mu.Lock()
-		for size := 0; l.n > 0 && len(l.batch) < batchFrames && size < batchBytes; l.n-- {
-			f := l.ring[l.head]
-			l.ring[l.head] = nil
-			l.head = (l.head + 1) % len(l.ring)
+		if l.rest != nil {
+			l.batch = append(l.batch, l.rest)
+			l.rest = nil
+		}
+		for size := 0; l.n > 0 && len(l.batch) < batchFrames && size < batchBytes; {
+			f := l.shift()
 			l.batch = append(l.batch, f)
 			size += len(f)
 		}
+		freed := l.full && !l.room.isFull(true, l.n, l.held)
+		l.full = l.full && !freed
 		over := l.closed || l.ending && len(l.batch) == 0
 		l.idle = !over && len(l.batch) == 0
 		l.mu.Unlock()
+		if freed {
+			l.room.release()
+		}
 		if over || len(l.batch) > 0 {
 			return !over
 		}
@@ -132,16 +198,7 @@ func (l *outLink) write() {
 	}
 	l.first = nil
 	for l.take() {
-		var n int64
-		var err error
-		if len(l.batch) == 1 {
-			var m int
-			m, err = l.conn.Write(l.batch[0])
-			n = int64(m)
-		} else {
-			l.bufs = net.Buffers(l.batch)
-			n, err = l.bufs.WriteTo(l.conn)
-		}
+		n, err := l.writeBatch()
 		count := len(l.batch)
 		clear(l.batch) // the frames belong to others
 		if err != nil {
@@ -157,6 +214,40 @@ func (l *outLink) write() {
 	if tc, ok := l.conn.(*net.TCPConn); ok && flushed {
 		_ = tc.CloseWrite() // the reader sees the peer's answer to it
 	}
+}
+
+// writeBatch sends what take has taken.
+func (l *outLink) writeBatch() (n int64, err error) {
+	if len(l.batch) == 1 {
+		m, err := l.conn.Write(l.batch[0])
+		return int64(m), err
+	}
+	size := 0
+	for _, f := range l.batch {
+		size += len(f)
+	}
+	if size/len(l.batch) >= shortFrame {
+		l.bufs = net.Buffers(l.batch)
+		return l.bufs.WriteTo(l.conn)
+	}
+	for _, f := range l.batch {
+		if len(l.join)+len(f) > joinBytes {
+			m, err := l.flush()
+			if n += m; err != nil {
+				return n, err
+			}
+		}
+		l.join = append(l.join, f...)
+	}
+	m, err := l.flush()
+	return n + m, err
+}
+
+// flush sends what is joined.
+func (l *outLink) flush() (int64, error) {
+	n, err := l.conn.Write(l.join)
+	l.join = l.join[:0]
+	return int64(n), err
 }
 
 func (l *outLink) sent(frames int, n int64) {
@@ -206,7 +297,12 @@ func (l *outLink) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.idle = false
+	full := l.full
+	l.full = false
 	l.mu.Unlock()
+	if full {
+		l.room.release()
+	}
 	l.poke()
 	_ = l.conn.Close() // wakes reader and writer
 }
@@ -216,6 +312,6 @@ func (l *outLink) snapshot() SubscriberStats {
 	defer l.mu.Unlock()
 	return SubscriberStats{
 		CallerID: l.callerID, Peer: l.conn.RemoteAddr().String(), Queued: l.n,
-		Frames: l.frames, Bytes: l.bytes, Dropped: l.dropped,
+		Frames: l.frames, Bytes: l.bytes, Dropped: l.dropped, Full: l.full,
 	}
 }

@@ -20,10 +20,10 @@ func TestLeavingIsNoDrop(t *testing.T) {
 		a, b := net.Pipe()
 		defer a.Close()
 		defer b.Close()
-		l := newOutLink(a, "/s", 1, 2)
+		l := newOutLink(a, "/s", 1, 2, &room{})
 		tt.end(l)
 		for range 4 {
-			l.push([]byte("frame"))
+			l.push([]byte("frame"), false)
 		}
 		if got := l.snapshot().Dropped; got != tt.want {
 			t.Errorf("%s: %d dropped, want %d", name, got, tt.want)

@@ -3,8 +3,10 @@ package tcpros
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -61,6 +63,23 @@ type regEntry struct {
 
 	ask   bool   // ask the master for the list
 	names string // publishers' nodes when it was last compared
+
+	compared bool      // names is what the master said, once
+	missed   time.Time // when the list had changed without a word to us
+	heard    time.Time // last publisherUpdate
+}
+
+// unheard compares the publishers' nodes with those of the comparison before and reports
+// whether the master does not get through to us: a change came to light here, and up to the
+// next comparison no publisherUpdate has told of it.
+func (e *regEntry) unheard(names string, now time.Time) bool {
+	unheard := !e.missed.IsZero() && e.heard.Before(e.missed)
+	e.missed = time.Time{}
+	if e.compared && names != e.names && now.Sub(e.heard) > reconcileEvery {
+		e.missed = now
+	}
+	e.names, e.compared = names, true
+	return unheard
 }
 
 // listener takes the master's list of publishers for a topic.
@@ -81,11 +100,12 @@ type publishers struct {
 type registrar struct {
 	log    *zap.Logger
 	master *Master
-	uri    string  // our slave API
-	rosrpc string  // where our services answer
-	params []Param // private parameters to set at each new master
-	ns     string  // their namespace: the node's name
-	hidden bool    // our URI is on loopback by default: worth a word
+	uri    string                           // our slave API
+	rosrpc string                           // where our services answer
+	params []Param                          // private parameters to set at each new master
+	ns     string                           // their namespace: the node's name
+	hidden bool                             // our URI is on loopback by default: worth a word
+	toward func(context.Context) netip.Addr // our address as the master sees it; zero if unknown
 
 	mu      sync.Mutex
 	entries map[regKey]*regEntry
@@ -97,8 +117,9 @@ type registrar struct {
 	pid        int
 	runID      string
 	identified bool
-	lost       bool // said that the master is away
-	failures   int  // in a row
+	lost       bool        // said that the master is away
+	failures   int         // in a row
+	up         atomic.Bool // the last call was answered; read by anybody
 	epoch      int
 	stolen     bool // another node has our name: to register would end that node
 	said       said
@@ -153,7 +174,7 @@ func (r *registrar) hinted(topic string, uris []string) bool {
 	if uris == nil {
 		uris = []string{}
 	}
-	e.hint = uris
+	e.hint, e.heard = uris, time.Now()
 	r.mu.Unlock()
 	r.poke()
 	return true
@@ -358,6 +379,7 @@ func unreachable(ctx context.Context, err error) bool {
 
 func (r *registrar) failed(ctx context.Context, err error) {
 	r.failures++
+	r.up.Store(false)
 	if r.lost || ctx.Err() != nil {
 		return
 	}
@@ -371,7 +393,12 @@ func (r *registrar) succeeded() {
 		r.log.Info("Connected to master at [" + r.master.hostport + "]")
 	}
 	r.lost, r.failures = false, 0
+	r.up.Store(true)
 }
+
+// MasterUp reports whether the master has answered when it was last asked, which is done
+// every few seconds.
+func (n *Node) MasterUp() bool { return n.reg.up.Load() }
 
 // farewell unregisters everything that the master may know, while ctx lasts. run
 // must have ended.

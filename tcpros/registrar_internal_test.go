@@ -24,3 +24,39 @@ func TestServicesRegisterLast(t *testing.T) {
 		e.registered = true
 	}
 }
+
+// TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
+func TestUnheard(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	at := func(round int) time.Time { return start.Add(time.Duration(round) * reconcileEvery) }
+	for name, tc := range map[string]struct {
+		lists []string // of the comparisons
+		heard float64  // in rounds; negative means never
+		want  int      // the comparison that tells, negative if none does
+	}{
+		"no change":             {[]string{"", "", "", ""}, -1, -1},
+		"publishers from start": {[]string{"/a", "/a", "/a"}, -1, -1},
+		"never told":            {[]string{"/a", "/a /b", "/a /b"}, -1, 2},
+		"told before":           {[]string{"/a", "/a /b", "/a /b"}, 0.5, -1},
+		"told a moment after":   {[]string{"/a", "/a /b", "/a /b"}, 1.001, -1},
+		"once":                  {[]string{"", "/b", "/b", "/b"}, -1, 2},
+	} {
+		e := &regEntry{}
+		told := -1
+		for i, list := range tc.lists {
+			if tc.heard >= 0 && float64(i) >= tc.heard && e.heard.IsZero() {
+				e.heard = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
+			}
+			if e.unheard(list, at(i)) {
+				if told >= 0 {
+					t.Errorf("%s: told twice", name)
+				}
+				told = i
+			}
+		}
+		if told != tc.want {
+			t.Errorf("%s: told at %d, want %d", name, told, tc.want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	}
 	// Go sets TCP_NODELAY on every connection. It is left on even for tcp_nodelay=0:
 	// frames are written in batches, and Nagle's wait would spoil their timing.
-	l := newOutLink(conn, h.get("callerid"), n.nextLink(), p.opts.QueueFrames)
+	l := newOutLink(conn, h.get("callerid"), n.nextLink(), p.opts.QueueFrames, &p.room)
 	if !p.add(l) {
 		return
 	}

@@ -1,0 +1,107 @@
+package tcpros_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// numbered returns the numbers of the frames that come until the end.
+func numbered(c net.Conn, pause time.Duration) (list []uint32, err error) {
+	var head [8]byte
+	for {
+		if _, err := io.ReadFull(c, head[:]); err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return list, err
+		}
+		list = append(list, binary.LittleEndian.Uint32(head[4:]))
+		if _, err := io.CopyN(io.Discard, c, int64(binary.LittleEndian.Uint32(head[:]))-4); err != nil {
+			return list, err
+		}
+		time.Sleep(pause) // it is slow, so that sockets and queues are full
+	}
+}
+
+// Subscribers that join while frames go straight to the sockets get the latched one and
+// then each that follows, in order, or it is counted as dropped; also those that were on
+// the way when the end came. One that leaves holds nobody up.
+func TestPublishNowJoinAndDrain(t *testing.T) {
+	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
+	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: stringType, MD5Sum: stringMD5, QueueFrames: 3, Latching: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := tcprosAddress(t, n, "/t")
+	src := p.Source(true)
+	const frames, size = 4000, 20_000
+	var longest time.Duration
+	published := make(chan struct{})
+	next := make(chan struct{}, 1) // somebody may join
+	go func() {
+		defer close(published)
+		for i := range uint32(frames) {
+			f := frame(strings.Repeat("x", size))
+			binary.LittleEndian.PutUint32(f[4:], i)
+			began := time.Now()
+			src.PublishNow(f)
+			longest = max(longest, time.Since(began))
+			if i%400 == 399 {
+				next <- struct{}{}
+			}
+		}
+	}()
+	var wg sync.WaitGroup
+	missing := make([]int, 6)
+	for k := range missing {
+		<-next
+		c, _ := dial(t, address, subscriberHeader(fmt.Sprint("/s", k), "/t"))
+		wg.Go(func() {
+			list, err := numbered(c, time.Duration(k)*20*time.Microsecond)
+			if err != nil || len(list) == 0 || list[len(list)-1] != frames-1 {
+				t.Errorf("subscriber %d: %d frames, %v", k, len(list), err)
+				return
+			}
+			for i := 1; i < len(list); i++ {
+				if list[i] <= list[i-1] {
+					t.Errorf("subscriber %d: frame %d comes after %d", k, list[i], list[i-1])
+				}
+			}
+			missing[k] = int(frames-list[0]) - len(list)
+			_ = c.Close()
+		})
+	}
+	leaver, _ := dial(t, address, subscriberHeader("/leaver", "/t"))
+	_ = leaver.Close()
+	for open := true; open; {
+		select {
+		case <-next:
+		case <-published:
+			open = false
+		}
+	}
+	waitFor(t, "the leaver", func() bool { return p.Subscribers() == len(missing) })
+	left := p.Dropped() // with what the leaver did not get
+	if err := n.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	sum := 0
+	for _, m := range missing {
+		sum += m
+	}
+	if got := p.Dropped(); got != left || uint64(sum) > got || got-uint64(sum) > frames {
+		t.Errorf("%d dropped, then %d; %d are missing: %v", left, got, sum, missing)
+	}
+	if longest > time.Second {
+		t.Errorf("publishing took %v: it waits for somebody", longest)
+	}
+}
