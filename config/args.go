@@ -90,7 +90,8 @@ func (e *expander) longOption(arg string) error {
 // addressFollows reports whether f may have an address and the next word is one: no
 // topic and no bag has such a name.
 func (e *expander) addressFollows(f *kong.Flag) bool {
-	return f.Target.Type() == reflect.TypeFor[Address]() && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
+	t := f.Target.Type()
+	return (t == reflect.TypeFor[Address]() || t == reflect.TypeFor[HTTPAddress]()) && len(e.rest) > 0 && hostPort.MatchString(e.rest[0])
 }
 
 // hostPort matches host:port, also with an address of IPv6 or without a host.

@@ -106,31 +106,6 @@ func TestExpandedFormIsReadByKong(t *testing.T) {
 	}
 }
 
-// The help says how the variable of an option is called, not each time anew. With so
-// many options they stand in groups.
-func TestVariablesAndGroups(t *testing.T) {
-	t.Parallel()
-	for prefix, model := range map[string]any{"GORECORD_": new(config.Record), "GOPLAY_": new(config.Play)} {
-		k, err := kong.New(model, kong.Vars{"version": "", "master": ""})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range k.Model.Flags {
-			switch f.Name {
-			case "help", "version", "bags":
-				continue
-			}
-			want := []string{prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))}
-			if d := cmp.Diff(want, f.Envs); d != "" {
-				t.Errorf("--%s (-want +got):\n%s", f.Name, d)
-			}
-			if prefix == "GORECORD_" && f.Group == nil {
-				t.Errorf("--%s is in no group", f.Name)
-			}
-		}
-	}
-}
-
 func TestDuration(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

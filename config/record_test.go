@@ -31,7 +31,7 @@ func TestRecord(t *testing.T) {
 		{"-a --no-repeat-latched", ""},
 		{"-a --size 0", "Split size must be 0 or positive"},
 		{"-a --split=-5", "Split size must be 0 or positive"},
-		{"-a --split=x", "want a number of MB"},
+		{"-a --split=x", "want true, false or a number of MB"},
 		{"-a --min-space lots", "want a number of bytes"},
 		{"-a --min-space 99999999999G", "too large"},
 		{"-a --max-age 1h", "they need --split"},

@@ -75,6 +75,12 @@ func (a *Address) Decode(ctx *kong.DecodeContext) error {
 	if !ok || v == "" {
 		return errors.New("want HOST:PORT")
 	}
+	if on, ok := truth(v); ok {
+		if !on {
+			*a = ""
+		}
+		return nil
+	}
 	if !strings.Contains(v, ":") {
 		v += ":11311"
 	}
@@ -144,13 +150,26 @@ func (s *Split) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	text := fmt.Sprint(ctx.Scan.Pop().Value)
-	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before ParseBool, which takes 0 and 1
+	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before truth, which takes 0 and 1
 		s.MB = n
 		return nil
 	}
-	if on, err := strconv.ParseBool(text); err == nil { // from the environment
-		s.On = on
-		return nil
+	on, ok := truth(text)
+	if !ok {
+		return fmt.Errorf("%q: want true, false or a number of MB", text)
 	}
-	return fmt.Errorf("%q: want a number of MB", text)
+	s.On = on
+	return nil
+}
+
+// truth reads the value of a switch that comes from a file or from the environment, in
+// the words that kong takes for plain switches.
+func truth(s string) (on, ok bool) {
+	switch strings.ToLower(s) {
+	case "true", "yes", "1":
+		return true, true
+	case "false", "no", "0":
+		return false, true
+	}
+	return false, false
 }

@@ -1,0 +1,89 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Web holds the options of the page, the metrics and the JSON interface.
+type Web struct {
+	Listen    HTTPAddress `group:"Web page and metrics:" name:"http" placeholder:"HOST:PORT" help:"Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ${http}); off without this option. Other addresses than those of this machine's loopback need a token."`
+	Token     string      `group:"Web page and metrics:" name:"http-token" placeholder:"TEXT" secret:"" help:"Let in only those who have this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file."`
+	TokenFile string      `group:"Web page and metrics:" name:"http-token-file" placeholder:"FILE" help:"Read the token from this file."`
+	Hosts     []string    `group:"Web page and metrics:" name:"http-host" sep:"none" placeholder:"NAME" help:"Answer also to those who call this machine by NAME: beside localhost, addresses, the name of this machine and the one in the ROS graph. May be given several times."`
+}
+
+// maxToken bounds the file of a token.
+const maxToken = 4 << 10
+
+// Secret returns the token; empty if there is none.
+func (w *Web) Secret() (string, error) {
+	switch {
+	case w.TokenFile == "":
+		return w.Token, nil
+	case w.Token != "":
+		return "", errors.New("--http-token and --http-token-file exclude each other")
+	}
+	f, err := os.Open(w.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the file of --http-token-file: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	b, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	token := strings.TrimSpace(string(b))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the file of --http-token-file: %w", err)
+	case len(b) > maxToken:
+		return "", fmt.Errorf("%s is longer than %d bytes: is it a file with a token?", w.TokenFile, maxToken)
+	case token == "":
+		return "", fmt.Errorf("%s is empty: want a token", w.TokenFile)
+	}
+	return token, nil
+}
+
+// HTTPAddress is a host:port to serve on. The bare option means the default; empty means
+// not to serve.
+type HTTPAddress string
+
+// DefaultHTTPAddress is where the bare option serves. defaultHTTPPort is its port.
+const (
+	DefaultHTTPAddress = "127.0.0.1:" + defaultHTTPPort
+	defaultHTTPPort    = "8765"
+)
+
+// IsBool tells kong that the option may stand without a value.
+func (*HTTPAddress) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (a *HTTPAddress) Decode(ctx *kong.DecodeContext) error {
+	*a = DefaultHTTPAddress
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	v := fmt.Sprint(ctx.Scan.Pop().Value)
+	if _, err := strconv.ParseUint(v, 10, 16); err == nil { // before truth, which takes 0 and 1
+		*a = HTTPAddress("127.0.0.1:" + v)
+		return nil
+	}
+	if on, ok := truth(v); ok {
+		if !on {
+			*a = ""
+		}
+		return nil
+	}
+	if v == "" {
+		return errors.New("want HOST:PORT")
+	}
+	if !strings.Contains(v, ":") {
+		v += ":" + defaultHTTPPort
+	}
+	*a = HTTPAddress(v)
+	return nil
+}

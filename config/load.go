@@ -1,0 +1,281 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// maxFile bounds a configuration file. One with every option is a tenth of it.
+const maxFile = 256 << 10
+
+// readFile gives the options the values that the YAML file at path has for them.
+func readFile(path string, all []*option) error {
+	f, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // only read from
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxFile:
+		return fmt.Errorf("%s is longer than %d KiB: is it a file of options?", path, maxFile>>10)
+	}
+	return readYAML(path, text, all)
+}
+
+// readYAML is readFile for the text of a file. What it accepts is flat: one mapping of
+// options to values, lists of values or mappings of values. Nothing else is followed,
+// so that no text costs more than its length.
+func readYAML(path string, text []byte, all []*option) error {
+	loader, err := yaml.NewLoader(strings.NewReader(string(text)))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r := fileReader{path: path, options: all, seen: map[*option]int{}}
+	r.secret = r.holdsSecret(string(text))
+	var document, next yaml.Node
+	switch err := loader.Load(&document); {
+	case errors.Is(err, io.EOF):
+		return nil // empty, or comments only
+	case err != nil:
+		return r.syntaxError(text, err)
+	}
+	switch err := loader.Load(&next); {
+	case err == nil:
+		return fmt.Errorf("%s:%d: a second YAML document begins; remove the line with ---", path, next.Line)
+	case !errors.Is(err, io.EOF):
+		return r.syntaxError(text, err)
+	}
+	return r.root(document.Content[0])
+}
+
+// syntaxError puts what is wrong with the YAML in our words and place.
+func (r *fileReader) syntaxError(text []byte, err error) error {
+	var where *yaml.LoadError
+	if !errors.As(err, &where) {
+		return fmt.Errorf("%s: %w", r.path, err)
+	}
+	at := where.Mark.Line
+	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // where the thing begins that has no end
+		at = where.ContextMark.Line
+	}
+	lines := strings.Split(string(text), "\n")
+	if at < 1 || at > len(lines) {
+		return fmt.Errorf("%s: no YAML: %s", r.path, where.Message)
+	}
+	hint := "want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes'"
+	if strings.HasPrefix(strings.TrimLeft(lines[at-1], " "), "\t") {
+		hint = "indent with blanks, not with tabs"
+	}
+	if r.secret {
+		return fmt.Errorf("%s:%d: no YAML (%s)", r.path, at, hint)
+	}
+	return fmt.Errorf("%s:%d: no YAML: %s in %q (%s)", r.path, at, where.Message, short(lines[at-1]), hint)
+}
+
+// short returns the start of a text that may be anything.
+func short(s string) string {
+	const most = 60
+	if s = strings.TrimSpace(s); len(s) > most {
+		s = s[:most]
+	}
+	return s
+}
+
+// fileReader gives the values of one file to the options.
+type fileReader struct {
+	path    string
+	options []*option
+	seen    map[*option]int // line
+	secret  bool            // errors must not quote what cannot be told apart from a secret
+}
+
+func (r *fileReader) holdsSecret(text string) bool {
+	return slices.ContainsFunc(r.options, func(o *option) bool {
+		return o.flag.Tag.Has("secret") && strings.Contains(snake(strings.ToLower(text)), o.key)
+	})
+}
+
+// wrong is an error about a key.
+func (r *fileReader) wrong(n *yaml.Node, key, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s: %w", r.path, n.Line, key, fmt.Errorf(format, args...))
+}
+
+func (r *fileReader) root(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		found := ""
+		if !r.secret {
+			found = fmt.Sprintf(", not %q", short(describe(n)))
+		}
+		return fmt.Errorf("%s:%d: want KEY: VALUE on each line, with a blank after the colon%s", r.path, n.Line, found)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if err := r.entry(n.Content[i], n.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func describe(n *yaml.Node) string {
+	if n.Kind == yaml.SequenceNode {
+		return "a list"
+	}
+	if n.Kind == yaml.MappingNode {
+		return "keys and values"
+	}
+	return n.Value
+}
+
+// entry reads one key with its value.
+func (r *fileReader) entry(key, value *yaml.Node) error {
+	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+		return fmt.Errorf("%s:%d: want the name of an option before the colon", r.path, key.Line)
+	}
+	name := short(key.Value)
+	o := r.find(key.Value)
+	switch {
+	case o == nil:
+		return r.wrong(key, quoted(name), "there is no such option%s", r.suggest(key.Value))
+	case o.key == "" || o.key == "config":
+		return r.wrong(key, name, "this is for the command line only; remove the line")
+	case r.seen[o] > 0:
+		return r.wrong(key, name, "set twice, first in line %d; remove one", r.seen[o])
+	}
+	r.seen[o] = key.Line
+	values, err := r.values(o, name, value)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		if err := o.try(v); err != nil {
+			return r.wrong(value, name, "%w", err)
+		}
+	}
+	o.values, o.origin = values, origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), file: true}
+	return nil
+}
+
+// quoted quotes what is no plain name.
+func quoted(name string) string {
+	if strings.ContainsFunc(name, func(c rune) bool { return c != '_' && c != '-' && (c < '0' || c > 'z') }) || name == "" {
+		return fmt.Sprintf("%q", name)
+	}
+	return name
+}
+
+func (r *fileReader) find(key string) *option {
+	for _, o := range r.options {
+		if key = snake(key); key == o.key || key == snake(o.flag.Name) {
+			return o
+		}
+	}
+	return nil
+}
+
+// suggest says what may have been meant by a key.
+func (r *fileReader) suggest(key string) string {
+	key = strings.TrimLeft(snake(strings.ToLower(key)), "_")
+	var keys []string
+	for _, o := range r.options {
+		switch key {
+		case strings.ToLower(o.env), string(o.flag.Short), o.key, strings.ReplaceAll(o.key, "_", ""):
+			return "; did you mean " + o.key + "?"
+		}
+		keys = append(keys, o.key)
+	}
+	if like := nearest(key, keys); like != "" {
+		return "; did you mean " + like + "?"
+	}
+	return "; the keys are the long options of --help, with _ for -"
+}
+
+// values returns the values of an option as they would stand on the command line.
+func (r *fileReader) values(o *option, name string, n *yaml.Node) ([]string, error) {
+	switch {
+	case n.Kind == yaml.SequenceNode && o.list():
+		return r.items(name, n)
+	case n.Kind == yaml.SequenceNode:
+		return nil, r.wrong(n, name, "a list, but the option has one value (%s)", o.wanted())
+	case n.Kind == yaml.MappingNode && o.pairs():
+		return r.pairs(name, n)
+	case n.Kind == yaml.MappingNode:
+		return nil, r.wrong(n, name, "keys and values, but the option has none (%s)", o.wanted())
+	}
+	v, err := r.scalar(name, n)
+	if err != nil {
+		return nil, err
+	}
+	return []string{v}, nil
+}
+
+func (r *fileReader) items(name string, n *yaml.Node) ([]string, error) {
+	if err := r.plain(name, n); err != nil {
+		return nil, err
+	}
+	values := []string{} // an empty list is one, too
+	for _, item := range n.Content {
+		v, err := r.scalar(name, item)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// pairs reads a mapping as KEY=VALUE.
+func (r *fileReader) pairs(name string, n *yaml.Node) ([]string, error) {
+	if err := r.plain(name, n); err != nil {
+		return nil, err
+	}
+	values, lines := []string{}, map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, err := r.scalar(name, n.Content[i])
+		if err != nil {
+			return nil, err
+		}
+		if lines[k] > 0 {
+			return nil, r.wrong(n.Content[i], name, "%s is set twice, first in line %d; remove one", short(k), lines[k])
+		}
+		lines[k] = n.Content[i].Line
+		v, err := r.scalar(name+": "+short(k), n.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, k+"="+v)
+	}
+	return values, nil
+}
+
+func (r *fileReader) scalar(name string, n *yaml.Node) (string, error) {
+	if err := r.plain(name, n); err != nil {
+		return "", err
+	}
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return "", r.wrong(n, name, "want one value here, not %s", describe(n))
+	case n.Tag == "!!null":
+		return "", r.wrong(n, name, "there is no value; give one, or remove the line")
+	}
+	return n.Value, nil
+}
+
+// plain refuses what would make a file more than what is written in it.
+func (r *fileReader) plain(name string, n *yaml.Node) error {
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return r.wrong(n, name, "&names and *references are not supported; write the value, in 'quotes' if it is a text")
+	}
+	if !strings.HasPrefix(n.Tag, "!!") {
+		return r.wrong(n, name, "tags are not supported; put text that begins with ! in 'quotes'")
+	}
+	return nil
+}

@@ -1,0 +1,388 @@
+package config_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/gorosbag/gorosbag/config"
+)
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "robot.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func parseRecord(args ...string) (*config.Record, error) {
+	var r config.Record
+	return &r, config.Parse("gorecord", config.RecordHelp, "test", args, &r)
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, `# the robot
+topics: [/imu, /tf]
+exclude:
+  - /camera/.*,x
+  - '*?'
+max-rate: {/imu: 10, "/a b": 2.5}
+every:
+  /scan: 3
+count: /scan=9
+buffsize: 010
+split: true
+size: 100
+duration: 1.5m
+max_bytes: 5G
+lz4: yes
+flush_interval: 2s
+embedded_master: true
+allow_remote_shutdown: false
+ros_master_uri: http://robot:11311
+`)
+	r, err := parseRecord("--config", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := int64(100)
+	want := config.Record{
+		Topics: []string{"/imu", "/tf"}, Exclude: []string{"/camera/.*,x", "*?"}, MaxRate: map[string]float64{"/imu": 10, "/a b": 2.5},
+		Every: map[string]int{"/scan": 3}, Count: map[string]int{"/scan": 9}, Buffsize: 10, Split: config.Split{On: true}, Size: &size,
+		Duration: config.Duration(90 * time.Second), MaxBytes: 5 << 30, LZ4: true, FlushInterval: 2 * time.Second,
+		EmbeddedMaster: config.DefaultMasterAddress,
+	}
+	got := config.Record{
+		Topics: r.Topics, Exclude: r.Exclude, MaxRate: r.MaxRate, Every: r.Every, Count: r.Count, Buffsize: r.Buffsize, Split: r.Split, Size: r.Size,
+		Duration: r.Duration, MaxBytes: r.MaxBytes, LZ4: r.LZ4, FlushInterval: r.FlushInterval, EmbeddedMaster: r.EmbeddedMaster,
+	}
+	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if r.AllowRemoteShutdown || r.Getenv("ROS_MASTER_URI") != "http://robot:11311" {
+		t.Errorf("shutdown %v, master %q", r.AllowRemoteShutdown, r.Getenv("ROS_MASTER_URI"))
+	}
+}
+
+// TestPrecedence: flag, environment, file, default. A list is replaced, not added to.
+func TestPrecedence(t *testing.T) {
+	path := writeConfig(t, "topics: [/file]\nbuffsize: 1\nchunksize: 1\nlimit: 1\noutput_name: file\nexclude: [/x]\nlz4: true\nevery: {/a: 5, /b: 6}\nmax_rate: {/a: 1}\n")
+	t.Setenv("GORECORD_CONFIG", path)
+	t.Setenv("GORECORD_CHUNKSIZE", "2")
+	t.Setenv("GORECORD_LIMIT", "2")
+	t.Setenv("GORECORD_OUTPUT_NAME", "")
+	t.Setenv("GORECORD_EXCLUDE", "/y,z\n/v")
+	t.Setenv("GORECORD_LIMITS", "3")
+	t.Setenv("GORECORD_PORT_11311_TCP", "tcp://10.0.0.1:11311")
+	t.Setenv("ROS_IP", "10.1.1.1")
+	r, err := parseRecord("/flag", "-l", "3", "--ros-hostname=robot", "--every", "/a=2", "--lz4=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range r.Settings() {
+		got[s.Key] = strings.Join(s.Values, "|") + " " + strings.ReplaceAll(s.Origin, path, "FILE")
+	}
+	for key, want := range map[string]string{
+		"topics": "/flag flag", "limit": "3 flag", "chunksize": "2 environment GORECORD_CHUNKSIZE", "buffsize": "1 FILE:2",
+		"output_name": "file FILE:5", "exclude": "/y,z|/v environment GORECORD_EXCLUDE", "min_space": "1G default", "max_age": " default",
+		"every": "/a=2 flag", "max_rate": "/a=1 FILE:9", "lz4": "false flag", "ros_ip": "10.1.1.1 environment ROS_IP", "ros_hostname": "robot flag", "all": "false default",
+	} {
+		if got[key] != want {
+			t.Errorf("%s: %q, want %q", key, got[key], want)
+		}
+	}
+	if d := cmp.Diff([]string{"/flag"}, r.Topics); d != "" || r.Limit != 3 || r.Chunksize != 2 || r.Buffsize != 1 || r.OutputName != "file" || r.LZ4 || len(r.Every) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if d := cmp.Diff([]string{"the variable GORECORD_LIMITS is not known; did you mean GORECORD_LIMIT?"}, r.Unknown()); d != "" {
+		t.Error(d)
+	}
+	r, err = parseRecord("--topic", "/flag")
+	if err != nil || cmp.Diff([]string{"/flag"}, r.Topics) != "" {
+		t.Errorf("%v, %v", r.Topics, err)
+	}
+}
+
+func TestPlayFile(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, "bags: [a.bag, b.bag]\nrate: 2\nclock: true\ntopics:\n- /tf\n")
+	var p config.Play
+	if err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + path}, &p, config.PlayMultitoken...); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a.bag", "b.bag"}, p.AllBags()); d != "" || p.Rate != 2 || !p.Clock || len(p.Topics) != 1 {
+		t.Errorf("%+v", p)
+	}
+	p = config.Play{}
+	if err := config.Parse("goplay", config.PlayHelp, "test", []string{"c.bag", "--config=" + path}, &p, config.PlayMultitoken...); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"c.bag"}, p.AllBags()); d != "" {
+		t.Error(d)
+	}
+	for line, want := range map[string]string{
+		"rate: 2x": `rate: expected a float but got "2x" (string) (want a number)`, "duration: 0": "duration: Invalid duration, must be > 0.0",
+		"deny: ['']": "deny: a topic must not be empty",
+	} {
+		err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")}, &config.Play{})
+		if err == nil || !strings.HasSuffix(err.Error(), "robot.yaml:2: "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestFileErrors is what a new user gets wrong. Each message names the file, the line,
+// the key, and what to do.
+func TestFileErrors(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ in, want string }{
+		"typo":                   {"all: true\nmax_rat: {/a: 1}\n", "robot.yaml:2: max_rat: there is no such option; did you mean max_rate?"},
+		"swapped letters":        {"al: true\n", "robot.yaml:1: al: there is no such option; did you mean all?"},
+		"short option":           {"a: true\n", "robot.yaml:1: a: there is no such option; did you mean all?"},
+		"with dashes":            {"--all: true\n", "robot.yaml:1: --all: there is no such option; did you mean all?"},
+		"variable":               {"GORECORD_MAX_BYTES: 5G\n", "did you mean max_bytes?"},
+		"without underscore":     {"maxbytes: 5G\n", "did you mean max_bytes?"},
+		"singular":               {"topic: /a\n", ""},
+		"nothing like it":        {"gorecord:\n  all: true\n", "robot.yaml:1: gorecord: there is no such option; the keys are the long options of --help, with _ for -"},
+		"strange key":            {"\"a\\tb\\e[2J\": 1\n", `robot.yaml:1: "a\tb\x1b[2J": there is no such option`},
+		"twice":                  {"all: true\n\nall: false\n", "robot.yaml:3: all: set twice, first in line 1; remove one"},
+		"twice in other words":   {"max-bytes: 5G\nmax_bytes: 6G\n", "robot.yaml:2: max_bytes: set twice, first in line 1; remove one"},
+		"twice in a mapping":     {"all: true\nmax_rate:\n  /a: 1\n  /a: 2\n", "robot.yaml:4: max_rate: /a is set twice, first in line 3; remove one"},
+		"no blank":               {"all:true\n", `robot.yaml:1: want KEY: VALUE on each line, with a blank after the colon, not "all:true"`},
+		"no blank further down":  {"lz4: true\nall:true\n", `robot.yaml:2: no YAML: could not find expected ':' in "all:true" (want KEY: VALUE, with a blank after the colon and`},
+		"a list":                 {"- /imu\n", "robot.yaml:1: want KEY: VALUE on each line"},
+		"tab":                    {"all: true\nmax_rate:\n\t/a: 1\n", `robot.yaml:3: no YAML: found character that cannot start any token in "/a: 1" (indent with blanks, not with tabs)`},
+		"open quote":             {"all: true\noutput_name: \"x\nlz4: true\n", `robot.yaml:2: no YAML:`},
+		"bad indentation":        {"all: true\nlz4: true\n  params: true\n", `robot.yaml:3: no YAML: `},
+		"indentation further on": {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: no YAML: `},
+		"open bracket":           {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: no YAML:`},
+		"unquoted star":          {"exclude: *image\n", "robot.yaml:1: no YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
+		"home":                   {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: only a shell knows what ~ is"},
+		"no number":              {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number (want MB)`},
+		"no truth":               {"all: maybe\n", `robot.yaml:1: all: bool value must be true, 1, yes, false, 0 or no but got "maybe" (want true or false)`},
+		"not one of":             {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait" is not allowed (want one of drop, block)`},
+		"bad unit":               {"all: true\nmax_age: 5x\n", `robot.yaml:2: max_age: "5x": Duration unit must be s, m, or h`},
+		"time without a unit":    {"all: true\nflush_interval: 5\n", `robot.yaml:2: flush_interval: expected duration but got "5": time: missing unit in duration "5" (want a time with its unit, such as 500ms or 5s)`},
+		"bad size":               {"all: true\nmin_space: lots\n", `robot.yaml:2: min_space: "lots": want a number of bytes`},
+		"bad pair":               {"all: true\nmax_rate:\n  /a: fast\n", "robot.yaml:3: max_rate: "},
+		"list instead of pairs":  {"all: true\nmax_rate: [/a]\n", "want TOPIC=HZ, in a file written as TOPIC: HZ"},
+		"list of one":            {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
+		"mapping of one":         {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
+		"no blank in a pair":     {"all: true\nmax_rate: {/imu:10}\n", "robot.yaml:2: max_rate: /imu:10: there is no value"},
+		"too deep":               {"topics: [[/a]]\n", "robot.yaml:1: topics: want one value here, not a list"},
+		"no value":               {"all: true\nexclude:\n#  - /a\n", "robot.yaml:2: exclude: there is no value; give one, or remove the line"},
+		"of the command line":    {"version: true\n", "robot.yaml:1: version: this is for the command line only"},
+		"of it, with _":          {"print_config: true\n", "robot.yaml:1: print_config: this is for the command line only"},
+		"a file in a file":       {"config: x.yaml\n", "robot.yaml:1: config: this is for the command line only"},
+		"two documents":          {"all: true\n---\nlz4: true\n", "robot.yaml:"},
+		"anchor":                 {"topics: &t [/a]\nexclude: *t\n", "robot.yaml:1: topics: &names and *references are not supported"},
+		"merge":                  {"<<: {all: true}\n", "robot.yaml:1: want the name of an option before the colon"},
+		"tag":                    {"output_name: !x y\n", "robot.yaml:1: output_name: tags are not supported; put text that begins with ! in 'quotes'"},
+		"bomb":                   {"topics: &a [x,x]\nexclude: &b [*a,*a]\ntype: [*b,*b]\n", "are not supported"},
+		"deep":                   {strings.Repeat("[", 100_000), "exceeded max depth"},
+		"huge":                   {strings.Repeat("# much\n", 100_000), "longer than 256 KiB"},
+		"contradiction":          {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: Can only use one type of compression (lz4: "},
+		"contradiction by name":  {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split or --stopped"},
+		"out of range":           {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: Buffer size must be 0 or positive"},
+		"nothing to record":      {"lz4: true\n", "robot.yaml: No topics specified. Name topics, or use -a for all"},
+		"empty":                  {"", "robot.yaml: No topics specified"},
+		"comments only":          {"# all: true\n", "robot.yaml: No topics specified"},
+		"latin 1":                {"output_name: \xe9\n", "robot.yaml:"},
+		"no positive number":     {"topics: [/a]\nmax_rate: {/a: 0}\n", "robot.yaml:2: max_rate: --max-rate, --every and --count need positive numbers"},
+		"snapshots and no split": {"all: true\nsnapshot: true\nsplit: true\n", "robot.yaml:3: split: --snapshot writes no bag that --split"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := writeConfig(t, tc.in)
+			_, err := parseRecord("--config", path)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Error(err)
+			case tc.want == "":
+			case err == nil:
+				t.Errorf("no error, want %q", tc.want)
+			default:
+				got := strings.ReplaceAll(err.Error(), filepath.Dir(path)+"/", "")
+				if !strings.Contains(got, tc.want) || strings.ContainsAny(got, "\n\x1b") {
+					t.Errorf("got %q, want %q in one line", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+func TestFileThatIsNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "missing.yaml")} {
+		if _, err := parseRecord("-a", "--config", path); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--config") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestNoFileName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.yaml")
+	if _, err := parseRecord("-a", "--config", ""); err == nil || !strings.Contains(err.Error(), "--config: want the name of a file") {
+		t.Errorf("got %v", err) // --config "$UNSET" must not record something else
+	}
+	t.Setenv("GORECORD_CONFIG", path)
+	if _, err := parseRecord("-a"); err == nil || !strings.Contains(err.Error(), "--config (environment GORECORD_CONFIG): open "+path) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSwitchWords: all switches know the same words, also those that may have another
+// value.
+func TestSwitchWords(t *testing.T) {
+	t.Parallel()
+	for word, on := range map[string]bool{"true": true, "yes": true, "Yes": true, "TRUE": true, "false": false, "no": false, "False": false} {
+		file := "all: true\nlz4: WORD\nsplit: WORD\nhttp: WORD\nembedded_master: WORD\n"
+		r, err := parseRecord("--config", writeConfig(t, strings.ReplaceAll(file, "WORD", word)))
+		if err != nil {
+			t.Errorf("%s: %v", word, err)
+			continue
+		}
+		want := config.Record{LZ4: on, Split: config.Split{On: on}}
+		if on {
+			want.EmbeddedMaster, want.Web.Listen = config.DefaultMasterAddress, config.DefaultHTTPAddress
+		}
+		got := config.Record{LZ4: r.LZ4, Split: r.Split, EmbeddedMaster: r.EmbeddedMaster, Web: r.Web}
+		if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", word, d)
+		}
+		var p config.Play
+		if err := config.Parse("goplay", config.PlayHelp, "test", []string{"x.bag", "--config", writeConfig(t, "loop: "+word+"\n")}, &p); err != nil || p.Loop.On != on {
+			t.Errorf("loop: %s: %v, %v", word, p.Loop, err)
+		}
+	}
+}
+
+func TestErrorsElsewhere(t *testing.T) {
+	path := writeConfig(t, "all: true\nlz4: true\n")
+	t.Setenv("GORECORD_BUFFSIZE", "many")
+	_, err := parseRecord("--config", path)
+	if err == nil || !strings.HasPrefix(err.Error(), `environment GORECORD_BUFFSIZE: "many": want a whole number`) {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("GORECORD_BUFFSIZE", "")
+	_, err = parseRecord("--config", path, "-j")
+	if want := path + ":2: lz4: Can only use one type of compression (bz2: flag)"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	_, err = parseRecord("--config", path, "--buffsize=x")
+	if err == nil || strings.Contains(err.Error(), path) {
+		t.Errorf("an error of the command line: %v", err)
+	}
+}
+
+// TestPrintedIsReadAgain: what --print-config prints means the same.
+func TestPrintedIsReadAgain(t *testing.T) {
+	t.Parallel()
+	in := strings.Fields(`/a /b* -x ^/c.*$ -x "#,: --max-rate /imu=10 --max-rate *=.5 -O true -b 010 --split --size 0100 --min-space 5G --overflow block ` +
+		`--embedded-master --node /tab` + "\tx")
+	first, err := parseRecord(in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text, again bytes.Buffer
+	if err := config.PrintSettings(&text, first.Settings(), []string{"a note\nall: true"}); err != nil {
+		t.Fatal(err)
+	}
+	second, err := parseRecord("--config", writeConfig(t, text.String()))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text.String())
+	}
+	settings := second.Settings()
+	for i, s := range settings {
+		if strings.Contains(s.Origin, "robot.yaml") {
+			settings[i].Origin = first.Settings()[i].Origin
+		}
+	}
+	if err := config.PrintSettings(&again, settings, []string{"a note\nall: true"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(text.String(), "\n"), strings.Split(again.String(), "\n")); d != "" {
+		t.Errorf("(-first +second):\n%s", d)
+	}
+	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "chunksize: 768 # default", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+}
+
+// TestSecret: the token of the web page is neither printed nor logged.
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	const token = "0123456789abcdef-xyz"
+	r, err := parseRecord("-a", "--http", "--config", writeConfig(t, "http_token: "+token+"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := config.PrintSettings(&b, r.Settings(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if r.Web.Token != token || strings.Contains(b.String(), token) || !strings.Contains(b.String(), "\n# http_token: (not shown) # ") {
+		t.Errorf("%q in\n%s", r.Web.Token, b.String())
+	}
+	for _, s := range r.Settings() {
+		if strings.Contains(strings.Join(s.Values, " "), token) {
+			t.Errorf("%s is %q", s.Key, s.Values)
+		}
+	}
+}
+
+// TestSecretInErrors: a token that is no YAML is not quoted for the log.
+func TestSecretInErrors(t *testing.T) {
+	t.Parallel()
+	const token = "0123456789abcdef-xyz"
+	for _, text := range []string{
+		"http_token:" + token + "\n", "http_token: @" + token + "\n", "http_token: *" + token + "\n", "http_token: !" + token + "\n", "http_token: !" + token + " x\n",
+		"http_token: \"" + token + "\n", "http-token: {" + token + "\n", "all: true\nhttp_token: [" + token + "]\n", "http_token: x: " + token + "\n", "http_token: %" + token + "\n",
+		"HTTP_TOKEN:\n  @" + token + "\n", "http_token: &" + token + " x\n",
+	} {
+		_, err := parseRecord("-a", "--config", writeConfig(t, text))
+		if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "robot.yaml:") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// FuzzConfig: no text of a file makes the program panic, and what is accepted is
+// printed so that it is accepted again.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{
+		"all: true\n", "topics: [/a, '*']\nmax_rate: {/a: 1, b=c: 2}\n", "x: &a [*a]\n", "all:\n- {}\n", "? [a]\n: b\n", "all: |\n  true\n", "<<: 1\n", "\"\\0\": \t\n", "embedded_master: x\nsplit: 3\nall: 1\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := parseRecord("--config", writeConfig(t, text))
+		if err != nil {
+			if s := err.Error(); strings.ContainsAny(s, "\n\x1b") {
+				t.Errorf("%q is not one line", s)
+			}
+			return
+		}
+		var b bytes.Buffer
+		if err := config.PrintSettings(&b, r.Settings(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseRecord("--config", writeConfig(t, b.String())); err != nil {
+			t.Errorf("%v in\n%s", err, b.String())
+		}
+	})
+}

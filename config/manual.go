@@ -1,0 +1,257 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"runtime/debug"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// ManFlag is an option that prints the manual page of the program and ends it.
+type ManFlag bool
+
+// BeforeReset is called by kong when the option is there.
+func (ManFlag) BeforeReset(app *kong.Kong) error {
+	if err := writeMan(app.Stdout, app.Model); err != nil {
+		return err
+	}
+	app.Exit(0)
+	return nil
+}
+
+// writeMan writes a manual page in the language of man(7).
+func writeMan(w io.Writer, app *kong.Application) error {
+	b := &roff{}
+	b.request("TH", strings.ToUpper(app.Name), "1", builtFrom(), "gorosbag", "")
+	summary, rest, _ := strings.Cut(app.Help, "\n")
+	b.request("SH", "NAME")
+	b.text(app.Name + " - " + strings.TrimSuffix(lowerFirst(summary), "."))
+	b.request("SH", "SYNOPSIS")
+	b.synopsis(app.Node)
+	b.request("SH", "DESCRIPTION")
+	b.text(summary)
+	b.paragraphs(rest)
+	b.request("SH", "OPTIONS")
+	b.arguments(app.Node)
+	b.flags(app.Node, "SS")
+	for _, c := range app.Children {
+		if c.Hidden {
+			continue
+		}
+		b.request("SH", strings.ToUpper(c.Name))
+		b.synopsis(c)
+		b.request("PP")
+		b.text(c.Help)
+		b.paragraphs(c.Detail)
+		b.arguments(c)
+		b.flags(c, "SS")
+	}
+	b.request("SH", "SEE ALSO")
+	b.text(seeAlso(app.Name))
+	_, err := io.WriteString(w, b.out.String())
+	return err
+}
+
+// builtFrom returns the date of what the program was built from, if that is known.
+func builtFrom() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if day, _, ok := strings.Cut(s.Value, "T"); ok && s.Key == "vcs.time" {
+				return day
+			}
+		}
+	}
+	return ""
+}
+
+func seeAlso(self string) string {
+	var others []string
+	for _, name := range []string{"gobag", "gomaster", "goplay", "gorecord"} {
+		if name != self {
+			others = append(others, name+"(1)")
+		}
+	}
+	return strings.Join(others, ", ")
+}
+
+// group is what stands under one heading.
+type group struct {
+	title string
+	flags []*kong.Flag
+}
+
+// groupsOf returns the flags as the help has them: those without a group first.
+func groupsOf(flags []*kong.Flag) []group {
+	groups := []group{{}}
+	at := map[string]int{"": 0}
+	for _, f := range flags {
+		if f.Hidden {
+			continue
+		}
+		title := ""
+		if f.Group != nil {
+			title = strings.TrimSuffix(f.Group.Title, ":")
+		}
+		i, ok := at[title]
+		if !ok {
+			i = len(groups)
+			at[title] = i
+			groups = append(groups, group{title: title})
+		}
+		groups[i].flags = append(groups[i].flags, f)
+	}
+	if len(groups[0].flags) == 0 {
+		return groups[1:]
+	}
+	return groups
+}
+
+// usage returns an option as it is written, such as "-x, --exclude=REGEX".
+func usage(f *kong.Flag) string {
+	s := "--" + f.Name
+	if f.Short != 0 {
+		s = "-" + string(f.Short) + ", " + s
+	}
+	switch {
+	case f.IsBool() && f.PlaceHolder != "":
+		s += "[=" + f.PlaceHolder + "]"
+	case !f.IsBool():
+		s += "=" + f.FormatPlaceHolder()
+	}
+	return s
+}
+
+// roff builds a manual page.
+type roff struct{ out strings.Builder }
+
+// request writes a line that begins with a dot.
+func (b *roff) request(name string, args ...string) {
+	b.out.WriteString("." + name)
+	for _, a := range args {
+		b.out.WriteString(` "` + strings.ReplaceAll(escape(a), `"`, `\(dq`) + `"`)
+	}
+	b.out.WriteByte('\n')
+}
+
+// text writes a line of text. What begins with a dot or a quote would be a request.
+func (b *roff) text(s string) {
+	s = escape(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	b.out.WriteString(s + "\n")
+}
+
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+}
+
+// indented matches a line of an example.
+var indented = regexp.MustCompile(`^\s`)
+
+// paragraphs writes text with empty lines between its paragraphs, and with examples
+// that are indented.
+func (b *roff) paragraphs(s string) {
+	for part := range strings.SplitSeq(s, "\n\n") {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		b.request("PP")
+		example := indented.MatchString(strings.TrimLeft(part, "\n"))
+		if example {
+			b.request("nf")
+		}
+		for line := range strings.SplitSeq(strings.Trim(part, "\n"), "\n") {
+			b.text(strings.TrimRight(line, " "))
+		}
+		if example {
+			b.request("fi")
+		}
+	}
+}
+
+func (b *roff) synopsis(n *kong.Node) {
+	words := n.FullPath()
+	if len(n.Flags) > 0 {
+		words += " [OPTIONS]"
+	}
+	for _, p := range n.Positional {
+		words += " " + p.Summary()
+	}
+	if len(n.Children) > 0 {
+		words += " COMMAND [ARGUMENTS]"
+	}
+	b.text(words)
+}
+
+func (b *roff) arguments(n *kong.Node) {
+	for _, p := range n.Positional {
+		if p.Help != "" {
+			b.request("TP")
+			b.request("B", p.Summary())
+			b.text(p.Help)
+		}
+	}
+}
+
+func (b *roff) flags(n *kong.Node, heading string) {
+	for _, g := range groupsOf(n.Flags) {
+		if g.title != "" {
+			b.request(heading, g.title)
+		}
+		for _, f := range g.flags {
+			b.request("TP")
+			b.request("B", usage(f))
+			b.text(f.Help)
+		}
+	}
+}
+
+func lowerFirst(s string) string {
+	if len(s) < 2 || s[1] < 'a' {
+		return s // such as ROS
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// WriteReference writes the options of a program as Markdown: under which names, with
+// which default, and what they mean. The model is one that Parse fills.
+func WriteReference(w io.Writer, program, help string, model any) error {
+	k, err := newKong(program, help, "", model)
+	if err != nil {
+		return err
+	}
+	byFlag := map[*kong.Flag]*option{}
+	for _, o := range optionsOf(k) {
+		byFlag[o.flag] = o
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n", program)
+	for _, g := range groupsOf(k.Model.Flags) {
+		if g.title == "" {
+			g.title = "About the program"
+		}
+		fmt.Fprintf(&b, "\n### %s: %s\n\n| Option | In a file | Variable | Default | |\n|---|---|---|---|---|\n", program, lowerFirst(g.title))
+		for _, f := range g.flags {
+			o := byFlag[f]
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code(usage(f)), code(o.key), code(o.env), code(f.Default), cell(f.Help))
+		}
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(s, "|", `\|`) + "`"
+}
+
+// cell writes text into a table.
+func cell(s string) string {
+	return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;", "*", `\*`, "_", `\_`).Replace(s)
+}

@@ -1,0 +1,103 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/config"
+)
+
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	const start, end = 1000 * time.Second, 1060 * time.Second
+	local := func(s string) time.Duration {
+		at, err := time.ParseInLocation("2006-01-02T15:04:05", s, time.Local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Duration(at.Unix()) * time.Second
+	}
+	tests := []struct {
+		in   string
+		base config.Base
+		want time.Duration // with plain numbers after the start
+	}{
+		{"0", config.Plain, start},
+		{"1.5", config.Plain, start + 1500*time.Millisecond},
+		{".25", config.Plain, start + 250*time.Millisecond},
+		{" 7 ", config.Plain, start + 7*time.Second},
+		{"100000.000000001", config.Plain, start + 100000*time.Second + 1},
+		{"1e3", config.Plain, start + 1000*time.Second},
+		{"+10", config.AfterStart, start + 10*time.Second},
+		{"+1m30s", config.AfterStart, start + 90*time.Second},
+		{"1m30s", config.AfterStart, start + 90*time.Second},
+		{"250ms", config.AfterStart, start + 250*time.Millisecond},
+		{"-10s", config.BeforeEnd, end - 10*time.Second},
+		{"-10", config.BeforeEnd, end - 10*time.Second},
+		{"-0", config.BeforeEnd, end},
+		{"@12.5", config.Since1970, 12500 * time.Millisecond},
+		{"@1396293889.123456789", config.Since1970, 1396293889*time.Second + 123456789},
+		{"2014-03-31T19:11:29.5Z", config.Since1970, 1396293089*time.Second + 500*time.Millisecond},
+		{"2014-03-31T21:11:29+02:00", config.Since1970, 1396293089 * time.Second},
+		{"2014-03-31T19:11:29", config.Since1970, local("2014-03-31T19:11:29")},
+		{"2014-03-31 19:11:29.25", config.Since1970, local("2014-03-31T19:11:29") + 250*time.Millisecond},
+		{"2014-03-31 19:11", config.Since1970, local("2014-03-31T19:11:00")},
+	}
+	for _, tc := range tests {
+		var m config.Moment
+		if err := m.UnmarshalText([]byte(tc.in)); err != nil || m.Base != tc.base {
+			t.Errorf("%q: %+v, %v; want base %d", tc.in, m, err, tc.base)
+			continue
+		}
+		if got := m.In(start, end, config.AfterStart); got != tc.want {
+			t.Errorf("%q is %v, want %v", tc.in, got, tc.want)
+		}
+		if got, want := m.Relative(config.AfterStart), tc.base != config.Since1970; got != want {
+			t.Errorf("%q: relative %v, want %v", tc.in, got, want)
+		}
+	}
+	plain := config.Moment{At: time.Second}
+	if got := plain.In(start, end, config.Since1970); got != time.Second || plain.Relative(config.Since1970) {
+		t.Errorf("a plain number is %v", got)
+	}
+}
+
+func TestMomentErrors(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"": "is not a time", "+": "is not a time", "--1s": "is not a time", "+-1": "is not a time", "+1 day": "is not a time",
+		"now": "is not a time", "inf": "is not a time", "nan": "is not a time", "0x10": "is not a time", "1/2": "is not a time",
+		"@1m": "is not a time", "2014-13-01T00:00:00Z": "is not a time", "1e300": "is not a time", "1_0": "is not a time",
+		"4294967296": "from 1970 to 2106", "1969-12-31T00:00:00Z": "from 1970 to 2106", "2200-01-01T00:00:00Z": "from 1970 to 2106",
+		"9999-01-01T00:00:00Z": "from 1970 to 2106",
+	} {
+		var m config.Moment
+		if err := m.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %+v, %v; want an error with %q", in, m, err, want)
+		}
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]time.Duration{
+		"0": 0, "0.2": 200 * time.Millisecond, "-1": -time.Second, "1e-9": 1, "1m30s": 90 * time.Second, "-5ms": -5 * time.Millisecond,
+		// float32, which stock uses, gives 100000.1015625.
+		"100000.1": 100000*time.Second + 100*time.Millisecond,
+	} {
+		var s config.Seconds
+		if err := s.UnmarshalText([]byte(in)); err != nil || time.Duration(s) != want {
+			t.Errorf("%q: got %v, %v; want %v", in, time.Duration(s), err, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"nan": "is not a number of seconds", "inf": "is not a number of seconds", "": "is not a number of seconds",
+		"5 minutes": "is not a number of seconds", "1e300": "is longer than 292 years", "1e999": "is longer than 292 years",
+	} {
+		var s config.Seconds
+		if err := s.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, %v; want an error with %q", in, s, err, want)
+		}
+	}
+}

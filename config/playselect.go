@@ -1,0 +1,94 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// PlaySelect says what of the bags goplay publishes, under which name, in which order
+// and to whom.
+type PlaySelect struct {
+	Bags    []string `group:"What to play:" sep:"none" placeholder:"BAG" stock:"" help:"Further bags to play. Takes several words: ends a list of --topics."`
+	Topics  []string `group:"What to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Play only these topics, by their names in the bag: names, or globs in which * stands for any text without a slash and ** for any text; the leading / may be left out. With --regex these are regular expressions. Takes several words: give the bags before it, or after it with --bags."`
+	Type    []string `group:"What to play:" sep:"none" placeholder:"TYPE" help:"Play all topics of this type, such as sensor_msgs/Image or sensor_msgs/*, beside those of --topics. May be given several times."`
+	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Leave out this topic: read as those of --topics, and stronger than they. May be given several times."`
+	Regex   bool     `group:"What to play:" short:"e" help:"Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name)."`
+
+	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z. Latched topics get the message that was valid then."`
+	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to there, written as for --start. Of --until and --duration the earlier counts."`
+	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this many seconds of the bags, or 1m30s."`
+	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). What has no header keeps the time at which it was received, and so does a stamp further from that than --order-reach."`
+
+	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
+
+	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. The wildcards of a glob stand in TO for what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first that matches counts. Not /a:=/b, which remaps a name of the node. Then --prefix goes in front, then names are resolved and remapped. May be given several times."`
+	Prefix string   `group:"Names:" short:"p" placeholder:"PREFIX" stock:"" help:"Put PREFIX in front of each topic name as it is, before names are resolved."`
+
+	RespectPublishers bool `group:"Names:" help:"Publish each topic from nodes with the names of the nodes that published it when it was recorded. A name that is in use gets _play behind."`
+
+	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics at present, and exit. Nothing is published or advertised."`
+	Deny   []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times."`
+
+	WaitForSubscribers bool     `group:"Before the first message:" stock:"" help:"Wait until each topic has a subscriber."`
+	WaitFor            []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times."`
+	WaitTimeout        Seconds  `group:"Before the first message:" placeholder:"TIME" help:"Wait no longer than this for subscribers, then exit with 1 and say which topics have none."`
+}
+
+// checkSelect checks what the tags cannot say.
+func (p *PlaySelect) checkSelect(files []string) error {
+	switch {
+	case slices.Contains(slices.Concat(p.Topics, p.Exclude, p.Deny, p.WaitFor), ""):
+		return about("a topic must not be empty", "topics", "exclude", "deny", "wait-for")
+	case len(files)+len(p.Bags) == 0 && len(p.Topics) > 0:
+		return errors.New("When using --topics, --bags should be specified to list bags.") //nolint:staticcheck,revive // stock's text
+	case len(files)+len(p.Bags) == 0:
+		return errors.New("You must specify at least one bag to play back.") //nolint:staticcheck,revive // stock's text
+	case p.Duration != nil && *p.Duration <= 0:
+		return about("Invalid duration, must be > 0.0", "duration") // stock's text
+	case p.OrderReach <= 0:
+		return errors.New("--order-reach must be positive")
+	case p.WaitTimeout < 0:
+		return errors.New("--wait-timeout must be positive")
+	case p.WaitTimeout > 0 && !p.WaitForSubscribers && len(p.WaitFor) == 0:
+		return errors.New("--wait-timeout needs --wait-for or --wait-for-subscribers")
+	}
+	return nil
+}
+
+// leastStamp is where plain numbers begin to be times since 1970: no bag is three years
+// long, and outside of simulations none is from before 1973.
+const leastStamp = 100_000_000 * time.Second
+
+// Window returns where play starts, in time since the earliest message of the bags, and
+// how long it plays; zero means to the end. first and last are the times of the earliest
+// and the latest message since 1970.
+func (p *PlaySelect) Window(first, last time.Duration) (start, length time.Duration, err error) {
+	start = max(p.Start.offset(first, last), 0)
+	if p.Duration != nil {
+		length = time.Duration(*p.Duration)
+	}
+	if p.Until == nil {
+		return start, length, nil
+	}
+	until := p.Until.offset(first, last)
+	switch {
+	case until <= 0:
+		return 0, 0, fmt.Errorf("--until is %v before the earliest message of the bags: there is nothing to play", -until)
+	case until <= start:
+		return 0, 0, fmt.Errorf("--until is %v before --start: there is nothing to play", start-until)
+	case length == 0 || until-start < length:
+		length = until - start
+	}
+	return start, length, nil
+}
+
+// offset returns the moment in time since first.
+func (m Moment) offset(first, last time.Duration) time.Duration {
+	plain := AfterStart
+	if m.At >= leastStamp {
+		plain = Since1970
+	}
+	return m.In(first, last, plain) - first
+}

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// PlaySteer says how goplay gets through the bags, beside stock's plain options.
+type PlaySteer struct {
+	Loop        Loop     `group:"How to play:" short:"l" placeholder:"shift" stock:"" help:"Play again and again. With --loop=shift time goes on: from pass to pass the times of messages, the stamps in their headers and in tf, and the clock move on by the length of a pass."`
+	SkipEmpty   Seconds  `group:"How to play:" placeholder:"SEC" stock:"" help:"Jump over gaps in the bags that are longer than this (0 = never)."`
+	PauseTopics []string `group:"How to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches that off and on. Takes several words: give the bags before it, or after it with --bags."`
+	Overflow    string   `group:"How to play:" default:"auto" placeholder:"drop|block" enum:"auto,drop,block" help:"When a subscriber does not take more: drop = drop the oldest of --queue messages, and count it; block = wait for it, so that every subscriber gets every message. Otherwise block with --immediate, else drop."`
+
+	ClockTopics     []string `group:"Clock:" sep:"none" placeholder:"TOPIC" help:"With --clock: besides --hz, publish the time before messages of these topics only, by their names in the bag, not before all. May be given several times."`
+	ClockPerMessage bool     `group:"Clock:" help:"With --clock: publish the time before each message, even if it is the same as before."`
+}
+
+// checkSteer checks what the tags cannot say.
+func (p *PlaySteer) checkSteer(bags bool) error {
+	switch {
+	case !bags && len(p.PauseTopics) > 0:
+		return errors.New("When using --pause-topics, --bags should be specified to list bags.") //nolint:staticcheck,revive // nearly stock's text
+	case p.SkipEmpty < 0:
+		return errors.New("--skip-empty must be 0 or positive")
+	case (len(p.ClockTopics) > 0) && p.ClockTopics[0] == "":
+		return errors.New("--clock-topics: a topic must not be empty")
+	}
+	return nil
+}
+
+// Loop is a switch that may have a value.
+type Loop struct {
+	On    bool
+	Shift bool // times go on from pass to pass
+}
+
+// IsBool tells kong that the option may stand without a value.
+func (*Loop) IsBool() bool { return true }
+
+// Decode implements kong.MapperValue.
+func (l *Loop) Decode(ctx *kong.DecodeContext) error {
+	*l = Loop{On: true}
+	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+		return nil
+	}
+	text := fmt.Sprint(ctx.Scan.Pop().Value)
+	if strings.EqualFold(text, "shift") {
+		l.Shift = true
+		return nil
+	}
+	on, ok := truth(text)
+	if !ok {
+		return fmt.Errorf("%q: want true, false or shift", text)
+	}
+	l.On = on
+	return nil
+}
