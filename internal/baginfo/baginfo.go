@@ -29,6 +29,7 @@ type Info struct {
 	Start, End  bagfmt.Time // of the earliest and the latest message
 	First, Last bagfmt.Time // start of the first and end of the last chunk: what rosbag info shows
 	Compression []Packed    // the most used first
+	glance      bool        // Compression is not known
 	Connections []Connection
 	Topics      []Topic // by name
 }
@@ -69,6 +70,9 @@ type Options struct {
 	// Silent keeps connections without messages, which rosbag info drops once it has
 	// read the index.
 	Silent bool
+	// Glance leaves out how the chunks are compressed: each says so itself, and in a store
+	// far away that is a request for each.
+	Glance bool
 	// Workers unpack chunks for the details.
 	Workers int
 	// Damaged is told what could not be read; an error that it returns ends the work.
@@ -96,6 +100,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 		if i.Indexed && i.Chunks > 0 {
 			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
 		}
+		i.glance = o.Glance
 		if err := i.addCompression(r, &o); err != nil {
 			return nil, err
 		}
@@ -128,6 +133,9 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
+	if o.Glance {
+		return nil
+	}
 	sums := make(map[bagfmt.Compression]*Packed)
 	for h, err := range r.ChunkHeaders() {
 		if err != nil {

@@ -96,6 +96,9 @@ func (i *Info) compressionRows() []row {
 	if i.Chunks == 0 {
 		return []row{{"compression", "none"}}
 	}
+	if i.glance {
+		return []row{{"compression", fmt.Sprintf("not looked at in %d chunks; --json does", i.Chunks)}}
+	}
 	var list []string
 	var stored, unpacked int64
 	packed := false

@@ -4,16 +4,16 @@
 //
 // A terminal is switched to give out each key at once and without echo; all else
 // stays: Ctrl-C still sends a signal and output is not changed. Input that is not
-// a terminal is read as it comes, a byte for a key. Keys that have no character are left
-// out.
+// a terminal is read as it comes. Keys that have no character, such as arrows, come as
+// sequences that begin with an escape.
 package keys
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -26,10 +26,6 @@ const (
 	wakeContinue = 'c'
 )
 
-// escape begins what a terminal sends for a key without a character, such as an arrow,
-// or for Alt and a key. Of that no byte is a key.
-const escape = 0x1b
-
 // backgroundPoll is how often, in ms, a program in the background looks whether it
 // has got the terminal: the fg of a shell sends no signal to a job that runs.
 const backgroundPoll = 500
@@ -37,7 +33,7 @@ const backgroundPoll = 500
 // Watch calls handle for each key until ctx or the input ends, and restores the
 // terminal. While the program is in the background it leaves the terminal to
 // others, as touching it would stop the process.
-func Watch(ctx context.Context, in *os.File, handle func(key byte)) error {
+func Watch(ctx context.Context, in *os.File, handle func(Key)) error {
 	wakeR, wakeW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -67,7 +63,7 @@ func Watch(ctx context.Context, in *os.File, handle func(key byte)) error {
 
 	t := terminal{fd: int(in.Fd())}
 	defer t.restore()
-	return t.loop(int(wakeR.Fd()), handle)
+	return t.loop(int(wakeR.Fd()), &decoder{typed: term.IsTerminal(t.fd)}, handle)
 }
 
 // terminal is the input, a terminal or not.
@@ -94,12 +90,18 @@ func (t *terminal) prepare() {
 	now.Cc[unix.VMIN], now.Cc[unix.VTIME] = 1, 0
 	if err := unix.IoctlSetTermios(t.fd, ioctlWriteTermios, now); err != nil {
 		t.saved = nil // the keys then come line by line
+		return
 	}
+	// A panic in any goroutine ends the program and nothing of it runs any more. It is to
+	// end by a signal then: a shell takes the terminal back from a job that a signal has
+	// killed, but not from one that exits.
+	debug.SetTraceback("crash")
 }
 
 func (t *terminal) restore() {
 	if t.saved != nil && !t.background() {
 		term.Restore(t.fd, t.saved) //nolint:errcheck,gosec // there is no better thing to do at the end
+		debug.SetTraceback("single")
 	}
 }
 
@@ -111,11 +113,14 @@ func (t *terminal) background() bool {
 }
 
 // loop hands out keys until the pipe says the end, or the input ends.
-func (t *terminal) loop(wake int, handle func(key byte)) error {
-	buf := make([]byte, 64)
+func (t *terminal) loop(wake int, d *decoder, handle func(Key)) error {
+	buf := make([]byte, 1024)
 	for wasAway := true; ; {
 		fds := []unix.PollFd{{Fd: int32(wake), Events: unix.POLLIN}, {Fd: int32(t.fd), Events: unix.POLLIN}}
 		timeout := -1
+		if p := d.patience(); p > 0 {
+			timeout = int(p.Milliseconds())
+		}
 		away := t.background()
 		switch {
 		case away:
@@ -124,11 +129,14 @@ func (t *terminal) loop(wake int, handle func(key byte)) error {
 			t.prepare()
 		}
 		wasAway = away
-		if _, err := unix.Poll(fds, timeout); err != nil {
-			if errors.Is(err, unix.EINTR) {
-				continue
-			}
+		switch n, err := unix.Poll(fds, timeout); {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
 			return err
+		case n == 0:
+			each(d.quiet(), handle)
+			continue
 		}
 		if fds[0].Revents != 0 {
 			n, err := unix.Read(wake, buf)
@@ -147,10 +155,13 @@ func (t *terminal) loop(wake int, handle func(key byte)) error {
 		case err != nil || n == 0:
 			return nil //nolint:nilerr // the terminal is gone, or the pipe has ended: no more keys
 		default:
-			typed, _, _ := bytes.Cut(buf[:n], []byte{escape})
-			for _, key := range typed {
-				handle(key)
-			}
+			each(d.read(buf[:n]), handle)
 		}
+	}
+}
+
+func each(all []Key, handle func(Key)) {
+	for _, k := range all {
+		handle(k)
 	}
 }

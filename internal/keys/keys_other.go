@@ -10,10 +10,16 @@ import (
 )
 
 // Watch returns at once.
-func Watch(context.Context, *os.File, func(key byte)) error { return nil }
+func Watch(context.Context, *os.File, func(Key)) error { return nil }
 
 // Foreground says that the terminal is ours.
 func Foreground(*os.File) bool { return true }
 
 // Stops returns at once: programs are not stopped here.
 func Stops(context.Context, func(), func()) {}
+
+// Resizes returns at once: there is no such signal here.
+func Resizes(context.Context, func()) {}
+
+// Quits returns at once: there is no such signal here.
+func Quits(context.Context, func()) {}

@@ -47,3 +47,34 @@ func stop() {
 	defer runtime.UnlockOSThread()
 	raise(unix.SIGTTIN)
 }
+
+// Resizes calls resized when the terminal has got another size, until ctx is done.
+func Resizes(ctx context.Context, resized func()) {
+	sizes := make(chan os.Signal, 1)
+	signal.Notify(sizes, unix.SIGWINCH)
+	defer signal.Stop(sizes)
+	for {
+		select {
+		case <-sizes:
+			resized()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Quits calls leave before SIGQUIT (Ctrl-\) ends the program with the stacks of its
+// goroutines, until ctx is done.
+func Quits(ctx context.Context, leave func()) {
+	quits := make(chan os.Signal, 1)
+	signal.Notify(quits, unix.SIGQUIT)
+	defer signal.Stop(quits)
+	select {
+	case <-quits:
+		leave()
+		signal.Reset(unix.SIGQUIT)
+		unix.Kill(unix.Getpid(), unix.SIGQUIT) //nolint:errcheck,gosec // we may always signal ourselves
+		<-ctx.Done()                           // the signal may take effect a moment later
+	case <-ctx.Done():
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
 	"runtime/debug"
 	"sync/atomic"
 	"syscall"
@@ -159,8 +160,9 @@ func (s *Signals) Close() {
 
 // Graph is a node and, if one was asked for, the master inside this process.
 type Graph struct {
-	Node   *tcpros.Node
-	master *master.Master
+	Node    *tcpros.Node
+	options tcpros.NodeOptions
+	master  *master.Master
 }
 
 // Join starts a node. embedded is the address of a master to start first; empty
@@ -180,8 +182,19 @@ func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, e
 	if err != nil {
 		return nil, errors.Join(err, g.closeMaster()) //nolint:contextcheck // closing is not to be interrupted
 	}
-	g.Node = n
+	g.Node, g.options = n, o
 	return g, nil
+}
+
+// Another starts a further node of this program, by its full name. What the command
+// line says about names and parameters is for the first one only.
+func (g *Graph) Another(ctx context.Context, name string) (*tcpros.Node, error) {
+	o := g.options
+	namespace, base := path.Split(name)
+	o.BaseName, o.Anonymous, o.MasterURI = base, false, g.Node.MasterURI()
+	o.Args = tcpros.Args{Namespace: namespace, Hostname: o.Args.Hostname, IP: o.Args.IP}
+	o.Log = o.Log.With(zap.String("node", name))
+	return tcpros.NewNode(ctx, o)
 }
 
 // Leave takes the node out of the graph, within a second.

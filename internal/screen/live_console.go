@@ -14,6 +14,7 @@ import (
 
 const (
 	mostWaiting = 256 << 10       // bytes of lines that wait for a slow terminal
+	mostKept    = 64 << 10        // bytes of lines that are kept: more than a screen of them
 	patience    = 2 * time.Second // how long the end waits for a terminal that takes nothing
 )
 
@@ -25,6 +26,12 @@ const (
 // whatever a terminal does with long lines when its size changes, and a program that
 // is killed leaves a cursor from where the shell goes on. No mode of the terminal is
 // changed for longer than one write.
+//
+// Many terminals wrap all lines anew when they get narrower, before we know it: the
+// frame takes more rows then, and the upper ones may go into the scrollback, where
+// nobody can take them away. From there they come back when the terminal grows.
+// All that is on the screen then goes into the scrollback, as nobody knows what of it is
+// the user's, and the last lines of ours are written once more above the frame.
 type Console struct {
 	w        io.Writer
 	terminal bool
@@ -35,7 +42,11 @@ type Console struct {
 	leftOut int       // lines that did not fit
 	frame   []string  // what the screen shall show below the lines
 	drawn   []string  // what it shows
-	resized bool      // the frame is to be drawn even if it is what the screen shows
+	again   bool      // the frame is to be drawn even if it is what the screen shows
+	anew    bool      // and so is all that is above it
+	torn    bool      // rows of a frame may be in the scrollback
+	width   int       // of the terminal; zero until it is known
+	height  int
 	waiters []chan struct{}
 	closed  bool
 	err     error         // of the last write
@@ -52,17 +63,18 @@ func NewConsole(w io.Writer, terminal bool) *Console {
 }
 
 // Write takes one or more lines. It does not wait for the terminal and always
-// succeeds: there is nobody to tell that nobody listens.
+// succeeds: there is nobody to tell that nobody listens. A line without its end gets
+// one while there is a frame.
 func (c *Console) Write(lines []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case len(lines) == 0:
-	case c.leftOut > 0 || len(c.lines)+len(lines) > mostWaiting:
+	case c.leftOut > 0 || len(c.lines) > 0 && len(c.lines)+len(lines) > mostWaiting:
 		c.leftOut += max(1, bytes.Count(lines, []byte("\n")))
 	default:
 		c.lines = append(c.lines, c.clean(lines)...)
-		if lines[len(lines)-1] != '\n' {
+		if lines[len(lines)-1] != '\n' && len(c.frame)+len(c.drawn) > 0 {
 			c.lines = append(c.lines, '\n')
 		}
 	}
@@ -71,10 +83,11 @@ func (c *Console) Write(lines []byte) (int, error) {
 }
 
 // clean spells out the characters beyond ASCII that could drive a terminal. Those of
-// ASCII are the log's own: it escapes those of others.
+// ASCII are the log's own: it escapes those of others. What goes to a file is read on a
+// terminal later, as docker logs does.
 func (c *Console) clean(lines []byte) []byte {
 	odd := func(r rune) bool { return r >= utf8.RuneSelf && !strconv.IsPrint(r) || r == 0x7f }
-	if !c.terminal || bytes.IndexFunc(lines, odd) < 0 {
+	if bytes.IndexFunc(lines, odd) < 0 {
 		return lines
 	}
 	var b []byte
@@ -97,12 +110,26 @@ func (c *Console) Draw(frame []string) {
 	c.work.Signal()
 }
 
-// Redraw draws the frame anew although it is the same: the terminal may have changed.
+// Redraw draws the frame anew although it is the same: others may have written.
 func (c *Console) Redraw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.resized = true
+	c.again = true
 	c.work.Signal()
+}
+
+// Resize says that the terminal has got a size. If that is the one before, it has had
+// another one in between. It is for the next frame.
+func (c *Console) Resize(width, height int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.width > 0; known && len(c.drawn) > 0 {
+		same := width == c.width && height == c.height
+		c.torn = c.torn || same || width < c.width
+		c.anew = c.anew || c.torn && (same || width > c.width || height > c.height)
+	}
+	c.width, c.height, c.again = width, height, true
+	c.frame = c.frame[:min(len(c.frame), max(0, height-1))] // lines may come before the next one
 }
 
 // Hide removes the frame and reports whether it is gone within the time given.
@@ -115,6 +142,9 @@ func (c *Console) Hide(within time.Duration) bool {
 	c.mu.Unlock()
 	return closes(done, within)
 }
+
+// Flush removes the frame and waits a moment until all is written.
+func (c *Console) Flush() { c.Hide(atOnce) }
 
 // Close removes the frame and writes what waits, but gives up on a terminal that
 // takes nothing for two seconds. It returns the error of the last write.
@@ -144,7 +174,7 @@ func closes(c <-chan struct{}, within time.Duration) bool {
 // paint writes until Close.
 func (c *Console) paint() {
 	defer close(c.ended)
-	var lines, out []byte
+	var lines, out, kept []byte
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -162,12 +192,24 @@ func (c *Console) paint() {
 		if c.leftOut > 0 {
 			lines = fmt.Appendf(lines, "(%d lines left out: they were not taken in time)\n", c.leftOut)
 		}
-		if c.resized && len(c.drawn) > 0 {
+		before := ""
+		switch {
+		case len(c.drawn) == 0:
+		case c.anew:
+			before = eraseFrame + scrollUp(c.height) + string(lastRows(kept, c.width, c.height-len(c.frame)))
+			c.drawn = nil
+		case c.again:
+			before = eraseFrame
 			c.drawn = nil // there may be less room for it than there was
-			lines = append([]byte(eraseFrame), lines...)
+		}
+		if c.terminal {
+			kept = keep(kept, lines)
+		}
+		if before != "" {
+			lines = append([]byte(before), lines...)
 		}
 		out = compose(out[:0], lines, c.drawn, c.frame)
-		c.leftOut, c.drawn, c.resized = 0, c.frame, false
+		c.leftOut, c.drawn, c.again, c.anew = 0, c.frame, false, false
 		c.mu.Unlock()
 		var err error
 		if len(out) > 0 {
@@ -180,7 +222,41 @@ func (c *Console) paint() {
 
 // idle reports whether the screen shows what it shall. mu is held.
 func (c *Console) idle() bool {
-	return len(c.lines) == 0 && c.leftOut == 0 && !c.resized && slices.Equal(c.drawn, c.frame)
+	return len(c.lines) == 0 && c.leftOut == 0 && !c.again && slices.Equal(c.drawn, c.frame)
+}
+
+// keep appends lines to those that are kept.
+func keep(kept, lines []byte) []byte {
+	kept = append(kept, lines...)
+	if len(kept) < 2*mostKept {
+		return kept
+	}
+	rest := kept[len(kept)-mostKept:]
+	return append(kept[:0], rest[bytes.IndexByte(rest, '\n')+1:]...)
+}
+
+// lastRows returns the last lines, as many as take so many rows.
+func lastRows(lines []byte, w, most int) []byte {
+	at := len(lines)
+	for rows := 0; at > 0 && rows < most; {
+		begin := bytes.LastIndexByte(lines[:at-1], '\n') + 1
+		rows += max(1, (width(string(uncolored(lines[begin:at])))+w-1)/w)
+		at = begin
+	}
+	return lines[at:]
+}
+
+// uncolored returns a line of a log without the control sequences of its colors.
+func uncolored(line []byte) []byte {
+	var text []byte
+	for {
+		before, rest, colored := bytes.Cut(line, []byte("\x1b["))
+		text = append(text, before...)
+		if !colored {
+			return text
+		}
+		_, line, _ = bytes.Cut(rest, []byte("m"))
+	}
 }
 
 // Of the control sequences of ECMA-48 and DEC only those that every terminal has.
@@ -188,6 +264,7 @@ const (
 	eraseBelow = "\x1b[J"
 	eraseRight = "\x1b[K"
 	nextLine   = "\r\x1b[B" // if there is one: unlike a newline it never scrolls
+	home       = "\x1b[H"
 	saveCursor = "\x1b7"
 	backToIt   = "\x1b8"
 	wrapOff    = "\x1b[?7l" // a line that is wider than we think stays one line
@@ -197,6 +274,10 @@ const (
 	// screen on for worth keeping, and puts it into the scrollback.
 	eraseFrame = "\r" + eraseRight + "\x1b[C" + eraseBelow + "\r"
 )
+
+// scrollUp moves all that is above the cursor into the scrollback, and the cursor to the
+// first row.
+func scrollUp(height int) string { return strings.Repeat("\n", max(0, height-1)) + home }
 
 // compose appends what writes the lines over the frame that is drawn, and the next one
 // below them. The cursor is, before and after, at the start of the frame.

@@ -1,44 +1,58 @@
 package screen
 
-import (
-	"time"
-
-	"github.com/gorosbag/gorosbag/recorder"
-)
+import "time"
 
 // window is how many accounts a rate is made of: those of about four seconds, so that
 // it is steady for a topic of a few Hz and follows a change at once.
 const window = 16
 
-// rates makes rates of the differences of accounts.
+// apart is how far two accounts are apart at least. Those of a frame for each key would
+// else make the window short.
+const apart = refresh * 3 / 4
+
+// rates makes rates of the differences of accounts. Their time is the wall's or that of
+// the bags, and does not go back.
 type rates struct {
-	taken  [window]time.Time
+	at     [window]time.Duration
 	n      int // accounts so far; the next one goes to n%window
 	topics map[string]*[window]amount
 }
 
-// amount counts all messages that have come, also those that are lost or that pass in
-// a pause: it shows that the sensors live. It never falls, while messages that are lost
-// later move from one count to another. Bytes are only those taken in.
+// amount counts what has come or gone so far. It never falls.
 type amount struct{ messages, bytes uint64 }
 
-// add takes the next account.
-func (r *rates) add(s *recorder.Stats) {
-	if r.topics == nil {
-		r.topics = map[string]*[window]amount{}
+// next begins the next account. It takes the place of one that is near the one before.
+func (r *rates) next(at time.Duration) {
+	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < apart {
+		r.n--
 	}
-	at := r.n % window
-	r.taken[at] = s.Taken
-	for i := range s.Topics {
-		t := &s.Topics[i]
-		past := r.topics[t.Topic]
-		if past == nil { // earlier accounts have nothing of it, which is so
-			past = new([window]amount)
-			r.topics[t.Topic] = past
-		}
-		past[at] = amount{t.Messages + t.Dropped + t.Passed, t.Bytes}
-	}
+	r.at[r.n%window] = at
 	r.n++
+}
+
+// set puts a topic into the account.
+func (r *rates) set(topic string, a amount) { r.past(topic)[(r.n-1)%window] = a }
+
+// skip makes all that a topic has had since the last account count for nothing.
+func (r *rates) skip(topic string, a amount) {
+	past := r.past(topic)
+	last := past[(r.n-1)%window]
+	for i := range past {
+		past[i].messages += a.messages - last.messages
+		past[i].bytes += a.bytes - last.bytes
+	}
+}
+
+func (r *rates) past(topic string) *[window]amount {
+	past := r.topics[topic]
+	if past == nil { // earlier accounts have nothing of it, which is so
+		past = new([window]amount)
+		if r.topics == nil {
+			r.topics = map[string]*[window]amount{}
+		}
+		r.topics[topic] = past
+	}
+	return past
 }
 
 // of returns the messages and bytes of a topic a second.
@@ -51,7 +65,7 @@ func (r *rates) of(topic string) (hz, bytes float64) {
 	if r.n > window {
 		oldest = r.n % window
 	}
-	d := r.taken[newest].Sub(r.taken[oldest]).Seconds()
+	d := (r.at[newest] - r.at[oldest]).Seconds()
 	if d <= 0 {
 		return 0, 0
 	}

@@ -94,6 +94,8 @@ func (t *fakeTerminal) control(s string) (rest string, ok bool) {
 			t.row = min(t.height-1, t.row+n)
 		case 'C':
 			t.column = min(t.width-1, t.column+n)
+		case 'H':
+			t.row, t.column = 0, 0
 		case 'm':
 		default:
 			t.odd = append(t.odd, s[:end+1])
@@ -149,6 +151,14 @@ func (t *fakeTerminal) shrink(height int) {
 		t.cells = t.cells[1:]
 		t.row--
 	}
+}
+
+// shown returns the screen without the scrollback.
+func (t *fakeTerminal) shown() string {
+	t.mu.Lock()
+	above := len(t.above)
+	t.mu.Unlock()
+	return strings.Join(strings.Split(t.all(), "\n")[above:], "\n")
 }
 
 // all returns the scrollback and the screen, without the blank lines below.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -60,6 +62,7 @@ type shown struct {
 	term    *fakeTerminal
 	console *screen.Console
 	live    *screen.Live
+	view    *screen.RecordView
 	begun   time.Time
 	begin   time.Duration // the age of the recording at first
 	change  func(*recorder.Stats)
@@ -78,21 +81,22 @@ func showIn(t *testing.T, width, height int, setup, test func(*shown)) {
 	is := func(name string) func(*recorder.Stats) string {
 		return func(*recorder.Stats) string { return name }
 	}
-	s.live = &screen.Live{
-		Console: s.console, Size: func() (int, int) { return term.width, term.height },
+	s.view = &screen.RecordView{
 		Stats: func() (recorder.Stats, error) {
 			st := robot(s.begin + time.Since(s.begun))
 			s.change(&st)
 			return st, nil
 		},
-		Keys: []screen.Key{
-			{Press: " p", Name: is("pause"), Do: func() { s.console.Write([]byte("pause pressed\n")) }},
-			{Press: "s", Name: is("split"), Do: func() { s.console.Write([]byte("split pressed\n")) }},
-			{Press: "n", Name: is("snapshot")},
-			{Press: "q", Name: is("quit")},
+		Keys: []screen.Key[recorder.Stats]{
+			{Press: []keys.Key{' ', 'p'}, Name: is("pause"), Do: func() { s.console.Write([]byte("pause pressed\n")) }},
+			{Press: []keys.Key{'s'}, Name: is("split"), Do: func() { s.console.Write([]byte("split pressed\n")) }},
+			{Press: []keys.Key{'n'}, Name: is("snapshot")},
+			{Press: []keys.Key{'q'}, Name: is("quit")},
+			{Press: []keys.Key{'?'}, Name: is("help")},
 		},
 		Split: true, FileBytes: 1 << 30, FileTime: 2 * time.Hour,
 	}
+	s.live = &screen.Live{Console: s.console, Size: func() (int, int) { return term.width, term.height }, View: s.view}
 	if setup != nil {
 		setup(s)
 	}
@@ -179,7 +183,7 @@ func TestLiveColors(t *testing.T) {
 	t.Parallel()
 	screens := map[bool]string{}
 	for _, color := range []bool{false, true} {
-		show(t, 80, 24, func(s *shown) { s.live.Color = color }, func(s *shown) {
+		show(t, 80, 24, func(s *shown) { s.view.Color = color }, func(s *shown) {
 			after(time.Second)
 			screens[color] = s.term.all()
 			for _, want := range []string{"\x1b[31m17 lost\x1b[m", "\x1b[31m      17\x1b[m", "\x1b[2m  /never\x1b[m", "\x1b[1mRECORDING\x1b[m"} {
@@ -251,7 +255,7 @@ func TestLiveEnd(t *testing.T) {
 	}
 }
 
-// A screen where nothing changes is not written, and one of another size is drawn
+// A screen where nothing changes is hardly written, and one of another size is drawn
 // anew.
 func TestLiveIdle(t *testing.T) {
 	t.Parallel()
@@ -266,9 +270,9 @@ func TestLiveIdle(t *testing.T) {
 			return 60, 16
 		}
 	}, func(s *shown) {
-		after(10 * time.Second)
+		after(11 * time.Second) // each 5 s it is drawn anew
 		before := s.term.count()
-		after(10 * time.Second)
+		after(3 * time.Second)
 		if n := s.term.count() - before; n != 0 {
 			t.Errorf("%d writes of the same", n)
 		}
@@ -302,6 +306,92 @@ func TestLiveGrows(t *testing.T) {
 	})
 }
 
+// A terminal that has been narrower, if only for a moment, may show rows of an old frame
+// when it grows. They go, and no line of the log does.
+func TestLiveTorn(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(*shown, func(width, height int)){
+		"narrow, then wide": func(_ *shown, resize func(width, height int)) {
+			resize(40, 24)
+			after(time.Second)
+			resize(80, 24)
+		},
+		"narrow, then high": func(_ *shown, resize func(width, height int)) {
+			resize(40, 12)
+			after(time.Second)
+			resize(40, 24)
+		},
+		"narrow for a moment": func(s *shown, _ func(width, height int)) { s.live.Resized() },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			width, height := 80, 24
+			show(t, 80, 24, func(s *shown) {
+				s.live.Size = func() (int, int) {
+					mu.Lock()
+					defer mu.Unlock()
+					return width, height
+				}
+				s.change = func(st *recorder.Stats) { st.Topics = st.Topics[:3] }
+			}, func(s *shown) {
+				for i := range 40 {
+					fmt.Fprintf(s.console, "\x1b[34mline %02d\x1b[0m %s\n", i, strings.Repeat("x", 30))
+				}
+				after(time.Second)
+				change(s, func(w, h int) {
+					mu.Lock()
+					defer mu.Unlock()
+					width, height = w, h
+				})
+				// The cursor is where the terminal has put it, somewhere in the frame.
+				s.term.Write([]byte("RECORDING of old\nand its rows\n"))
+				burst := ""
+				for i := range 50 {
+					burst += fmt.Sprintf("line %02d xxx\n", 40+i)
+				}
+				s.console.Write([]byte(burst))
+				after(time.Second)
+				got := s.term.shown()
+				if strings.Count(got, "RECORDING") != 1 || strings.Contains(got, "its rows") || !strings.Contains(got, "\nRECORDING") {
+					t.Errorf("the screen shows:\n%s", got)
+				}
+				if !strings.Contains(got, "line 88 xxx\nline 89 xxx\nRECORDING") {
+					t.Errorf("the last lines are not there:\n%s", got)
+				}
+				for i := range 90 {
+					if line := fmt.Sprintf("line %02d x", i); !strings.Contains(s.term.all(), line) {
+						t.Errorf("%q is lost:\n%s", line, s.term.all())
+					}
+				}
+			})
+		})
+	}
+}
+
+// Lines that are kept for that do not grow without end.
+func TestLiveTornLate(t *testing.T) {
+	t.Parallel()
+	show(t, 80, 24, nil, func(s *shown) {
+		for i := range 20_000 {
+			fmt.Fprintf(s.console, "line %d\n", i)
+			if i%100 == 0 {
+				after(0)
+			}
+		}
+		after(time.Second)
+		s.live.Resized()
+		after(time.Second)
+		if got := s.term.shown(); !strings.Contains(got, "line 19998\nline 19999\nRECORDING") {
+			t.Errorf("the screen shows:\n%s", got)
+		}
+		if got := s.term.all(); strings.Count(got, "\nline 19993\n") != 2 || strings.Count(got, "\nline 19992\n") != 1 {
+			t.Errorf("more or less than a screen was written again:\n%s", got[max(0, len(got)-2000):])
+		}
+	})
+}
+
 // A frame whose place others have taken is whole again soon.
 func TestLiveMends(t *testing.T) {
 	t.Parallel()
@@ -312,6 +402,29 @@ func TestLiveMends(t *testing.T) {
 		_, rest, _ := strings.Cut(s.term.all(), "Broadcast message\n")
 		if lines := strings.Split(rest, "\n"); len(lines) < 15 || !strings.HasPrefix(lines[0], "RECORDING") || !strings.Contains(rest, "/never") {
 			t.Errorf("after the message:\n%s", rest)
+		}
+	})
+}
+
+// Topics that are about as heavy do not change places all the time.
+func TestLiveSteady(t *testing.T) {
+	t.Parallel()
+	frames := uint64(0)
+	show(t, 80, 24, func(s *shown) {
+		s.change = func(st *recorder.Stats) {
+			frames++
+			st.Topics = []recorder.TopicStats{
+				{Topic: "/a", Bytes: 1<<20 + 1000*frames},
+				{Topic: "/b", Bytes: 1<<20 + 1000*frames + 2000*(frames%2) - 1000},
+				{Topic: "/heavy", Bytes: 4 << 20},
+			}
+		}
+	}, func(s *shown) {
+		for range 10 {
+			after(refresh)
+			if got := s.term.all(); strings.Index(got, "/heavy") > strings.Index(got, "/a") || strings.Index(got, "/a") > strings.Index(got, "/b") {
+				t.Fatalf("the order of the topics:\n%s", got)
+			}
 		}
 	})
 }
@@ -411,13 +524,14 @@ func TestConsoleBlocked(t *testing.T) {
 	})
 }
 
-// Where there is no terminal the lines come out as they went in.
+// Where there is no terminal there are no frames; what could drive the one on which a log
+// is read is spelled out there, too.
 func TestConsolePlain(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer
 	c := screen.NewConsole(&got, false)
-	want := "one\n\x1b[31mtwo\x1b[m \u009b\xff\nthree\n"
-	c.Write([]byte("one\n\x1b[31mtwo\x1b[m \u009b\xff\n"))
+	want := "one\n\x1b[31mtwo\x1b[m \\u009b\\u202e\nthree\n"
+	c.Write([]byte("one\n\x1b[31mtwo\x1b[m \u009b\u202e\n"))
 	c.Write([]byte("three\n"))
 	c.Close()
 	if d := cmp.Diff(want, got.String()); d != "" {
@@ -435,10 +549,11 @@ func BenchmarkLive500(b *testing.B) {
 	}
 	c := screen.NewConsole(io.Discard, true)
 	defer c.Close()
-	l := &screen.Live{Console: c, Size: func() (int, int) { return 200, 50 }, Stats: func() (recorder.Stats, error) {
-		s.Taken = s.Taken.Add(250 * time.Millisecond)
+	l := &screen.Live{Console: c, Size: func() (int, int) { return 200, 50 }, View: &screen.RecordView{Stats: func() (recorder.Stats, error) {
+		s.Taken = s.Taken.Add(refresh)
+		s.Elapsed += refresh
 		return s, nil
-	}}
+	}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		l.Show() // draws

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,8 +27,9 @@ func head(s string, w int) string {
 
 // tail returns the longest end of s that is at most w columns wide.
 func tail(s string, w int) string {
-	for width(s) > w {
-		_, s, _, _ = uniseg.FirstGraphemeClusterInString(s, -1)
+	for left := width(s); left > w; {
+		_, rest, wide, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+		s, left = rest, left-wide
 	}
 	return s
 }
@@ -63,6 +65,7 @@ const (
 	dim    style = "2"
 	red    style = "31"
 	yellow style = "33"
+	cyan   style = "36"
 )
 
 // pen writes text in colors, if it has any.
@@ -103,6 +106,26 @@ func (colors pen) flow(parts []part, w, lines int) []string {
 	return all
 }
 
+// rule is the line between the log and the frame: the state, the first of the times that
+// has room, and a name.
+func (colors pen) rule(w int, state string, as style, name string, times ...string) string {
+	state = head(state, w)
+	left, line := w-width(state), colors.write(state, as)
+	for _, t := range times {
+		if n := width(t) + 2; n <= left {
+			line += " " + t + " "
+			left -= n
+			break
+		}
+	}
+	const frame = len("-  ")
+	if name := clip(name, left-frame-1); width(name) > 4 {
+		line += "- " + name + " "
+		left -= width(name) + frame
+	}
+	return line + strings.Repeat("-", left)
+}
+
 // short writes a number that is not negative in at most five columns.
 func short(x float64) string {
 	switch {
@@ -124,6 +147,22 @@ func short(x float64) string {
 	return fmt.Sprintf("%.3gG", x/1e9)
 }
 
+// rate leaves no doubt that nothing comes.
+func rate(x float64) string {
+	if x == 0 {
+		return "-"
+	}
+	return short(x)
+}
+
+// count writes a number in at most seven columns.
+func count(n uint64) string {
+	if n < 1e7 {
+		return strconv.FormatUint(n, 10)
+	}
+	return short(float64(n))
+}
+
 // clock writes a duration as a clock does: 3:21, 1:02:03.
 func clock(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
@@ -131,6 +170,16 @@ func clock(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// exact writes a duration as a clock does, with so many digits after the point.
+func exact(d time.Duration, digits int) string {
+	d = max(0, d)
+	tenths := d % time.Second
+	for range 9 - digits {
+		tenths /= 10
+	}
+	return fmt.Sprintf("%s.%0*d", clock(d), digits, tenths)
 }
 
 // about writes a duration by its largest unit.

@@ -11,35 +11,28 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// Play prints the progress of goplay in the words of stock rosbag play.
+// Play prints the course of goplay in the words of stock rosbag play.
 type Play struct {
 	W     io.Writer
-	Live  bool          // W is a terminal: draw the status line
-	Quiet bool          // no status line and no blank lines
+	Lines bool          // only whole lines: others come between
+	Quiet bool          // no blank lines
 	Delay time.Duration // what PhaseDelay waits for
 
 	phase player.Phase
 	begun bool
-	drawn time.Time
+	text  string // of a line that is to be whole
 }
-
-// redraw is the shortest time between two status lines.
-const redraw = 95 * time.Millisecond // a little under the 10 Hz of the calls
 
 // Update prints what is new in s. Calls come one at a time.
 func (p *Play) Update(s player.Status) {
-	if !p.begun || s.Phase != p.phase {
-		if p.begun {
-			p.leave(p.phase, s.Phase)
-		}
-		p.begun, p.phase = true, s.Phase
-		p.enter(s.Phase)
+	if p.begun && s.Phase == p.phase {
+		return
 	}
-	playing := s.Phase == player.PhasePlay || s.Phase == player.PhaseKeepAlive
-	if p.Live && !p.Quiet && (playing || s.Phase == player.PhaseDone) && (!playing || time.Since(p.drawn) >= redraw) {
-		p.drawn = time.Now()
-		fmt.Fprint(p.W, StatusLine(s)) //nolint:errcheck // a terminal that is gone must not end play
+	if p.begun {
+		p.leave(p.phase, s.Phase)
 	}
+	p.begun, p.phase = true, s.Phase
+	p.enter(s.Phase)
 }
 
 func (p *Play) enter(phase player.Phase) {
@@ -82,18 +75,19 @@ func (p *Play) blank() {
 }
 
 func (p *Play) print(text string) {
-	fmt.Fprint(p.W, text) //nolint:errcheck // a terminal that is gone must not end play
+	p.text += text
+	if p.Lines && !strings.HasSuffix(text, "\n") {
+		return
+	}
+	io.WriteString(p.W, p.text) //nolint:errcheck,gosec // a terminal that is gone must not end play
+	p.text = ""
 }
 
-// StatusLine is stock's, byte for byte; the blanks wipe what was longer before.
-func StatusLine(s player.Status) string {
-	state := "RUNNING"
-	if s.Paused {
-		state = "PAUSED "
-	}
-	bagTime := float64(s.BagTime.Sec) + float64(s.BagTime.Nsec)/1e9
-	return fmt.Sprintf("\r [%s]  Bag Time: %13.6f   Duration: %.6f / %.6f%15s\r",
-		state, bagTime, s.Position.Seconds(), s.Length.Seconds(), "")
+// Progress is stock's status line.
+func Progress(s *player.Status) string {
+	state, _ := playState(s)
+	return fmt.Sprintf("[%-7s]  Bag Time: %d.%06d   Duration: %.6f / %.6f",
+		state, s.BagTime.Sec, s.BagTime.Nsec/1000, s.Position.Seconds(), s.Length.Seconds())
 }
 
 // PlaySummary returns the closing table of goplay.
@@ -118,6 +112,26 @@ func PlaySummary(s *player.Summary) string {
 
 func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
+// damageLosses tells what was damaged from what may be sound, but was not to be had.
+func damageLosses(all []*player.DamageError) (parts []string) {
+	var messages [2]uint64
+	var places [2]int
+	for _, d := range all {
+		kind := 0
+		if d.Unread() {
+			kind = 1
+		}
+		messages[kind] += d.Messages
+		places[kind]++
+	}
+	for kind, what := range []string{"in damaged places of the bags", "in places of the bags that could not be read"} {
+		if places[kind] > 0 {
+			parts = append(parts, fmt.Sprintf("at most %d %s (%d)", messages[kind], what, places[kind]))
+		}
+	}
+	return parts
+}
+
 // PlayLosses lists what did not get from the bags to the subscribers, by cause, in
 // one line.
 func PlayLosses(s *player.Summary) string {
@@ -129,13 +143,7 @@ func PlayLosses(s *player.Summary) string {
 		u := &s.Unplayable[i]
 		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
 	}
-	if len(s.Damage) > 0 {
-		var n uint64
-		for _, d := range s.Damage {
-			n += d.Messages
-		}
-		parts = append(parts, fmt.Sprintf("at most %d in damaged places of the bags (%d)", n, len(s.Damage)))
-	}
+	parts = append(parts, damageLosses(s.Damage)...)
 	if s.Mended > 0 {
 		parts = append(parts, fmt.Sprintf("nothing by %d damaged chunk indexes, which were rebuilt", s.Mended))
 	}

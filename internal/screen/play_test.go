@@ -13,16 +13,14 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-func TestStatusLine(t *testing.T) {
+func TestProgress(t *testing.T) {
 	t.Parallel()
-	s := player.Status{BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
-	// As stock prints it: 15 blanks, then back to the start of the line.
-	want := "\r [RUNNING]  Bag Time: 1396293889.012345   Duration: 12.345678 / 60.000000               \r"
-	if d := cmp.Diff(want, screen.StatusLine(s)); d != "" {
+	s := player.Status{Phase: player.PhasePlay, BagTime: bagfmt.Time{Sec: 1396293889, Nsec: 12345000}, Position: 12345678 * time.Microsecond, Length: time.Minute}
+	if d := cmp.Diff("[RUNNING]  Bag Time: 1396293889.012345   Duration: 12.345678 / 60.000000", screen.Progress(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	s.Paused = true
-	if got := screen.StatusLine(s); !strings.HasPrefix(got, "\r [PAUSED ]  Bag Time: ") {
+	if got := screen.Progress(&s); !strings.HasPrefix(got, "[PAUSED ]  Bag Time: ") {
 		t.Errorf("paused: %q", got)
 	}
 }
@@ -33,24 +31,23 @@ func TestPlayConsole(t *testing.T) {
 		player.PhaseRegister, player.PhaseDelay, player.PhaseDelay, player.PhaseWait, player.PhasePlay, player.PhasePlay,
 		player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone,
 	}
-	status := "\r [RUNNING]  Bag Time:      0.000000   Duration: 0.000000 / 0.000000               \r"
 	lines := "Waiting 0.2 seconds after advertising topics... done.\n" +
 		"Waiting for subscribers.\nFinished waiting for subscribers.\n"
 	hint := "Hit space to toggle paused, or 's' to step.\n"
 	tests := map[string]struct {
-		live, quiet bool
-		want        string
+		whole, quiet bool
+		want         string
 	}{
-		"file":           {false, false, lines + "\n" + hint + "\nDone.\n"},
-		"quiet":          {true, true, lines + hint + "Done.\n"},
-		"terminal":       {true, false, lines + "\n" + hint + status + status + "\nDone.\n"}, // the first and the last
-		"quiet in files": {false, true, lines + hint + "Done.\n"},
+		"file":  {false, false, lines + "\n" + hint + "\nDone.\n"},
+		"quiet": {false, true, lines + hint + "Done.\n"},
+		"frame": {true, false, lines + "\n" + hint + "\nDone.\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
-			p := &screen.Play{W: &b, Live: tc.live, Quiet: tc.quiet, Delay: 200 * time.Millisecond}
+			w := writes{&b, t, tc.whole}
+			p := &screen.Play{W: w, Lines: tc.whole, Quiet: tc.quiet, Delay: 200 * time.Millisecond}
 			for _, phase := range phases {
 				p.Update(player.Status{Phase: phase})
 			}
@@ -60,6 +57,20 @@ func TestPlayConsole(t *testing.T) {
 			}
 		})
 	}
+}
+
+// writes checks that each write is whole lines, if that is wanted.
+type writes struct {
+	*strings.Builder
+	t     *testing.T
+	whole bool
+}
+
+func (w writes) WriteString(s string) (int, error) {
+	if w.whole && !strings.HasSuffix(s, "\n") {
+		w.t.Errorf("not a whole line: %q", s)
+	}
+	return w.Builder.WriteString(s)
 }
 
 func TestPlaySummary(t *testing.T) {

@@ -1,7 +1,6 @@
 package rosctl
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"time"
@@ -12,31 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// statusEvery is how often the status is published while it stays what it is.
-const statusEvery = time.Second
-
-// tell publishes the status every second, and when the state or the file changes.
-func (s *Server) tell(ctx context.Context, to *tcpros.Source) {
-	tick := time.NewTicker(statusEvery)
-	defer tick.Stop()
-	r := report{name: s.Node.Name()}
-	for {
-		changed := s.Control.Changed()
-		stats, err := s.Control.Stats()
-		to.Publish(r.status(stats, err))
-		select {
-		case <-tick.C:
-		case <-changed:
-		case <-ctx.Done():
-			stats, err := s.Control.Stats()
-			to.Publish(r.status(stats, err))
-			return
-		}
-	}
-}
-
-// report makes messages of accounts.
-type report struct {
+// recordReport makes messages of accounts of a recording.
+type recordReport struct {
 	name string
 	seq  uint32
 
@@ -46,7 +22,7 @@ type report struct {
 
 // status returns a frame with a diagnostic_msgs/DiagnosticArray: the recording, then
 // its topics. err is what keeps stats from being there.
-func (r *report) status(stats recorder.Stats, err error) []byte {
+func (r *recordReport) status(stats recorder.Stats, err error) []byte {
 	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: stats.Taken}
 	r.seq++
 	if err != nil {
@@ -67,7 +43,7 @@ func (r *report) status(stats recorder.Stats, err error) []byte {
 }
 
 // rate counts messages a second since about a second ago. Topics come, but never go.
-func (r *report) rate(stats *recorder.Stats) {
+func (r *recordReport) rate(stats *recorder.Stats) {
 	passed := stats.Taken.Sub(r.base.Taken)
 	if passed < statusEvery*9/10 {
 		return
@@ -83,7 +59,7 @@ func (r *report) rate(stats *recorder.Stats) {
 // becomes of it here.
 func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
-func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
+func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 	message := s.State.String()
 	switch {
 	case s.File != "":
@@ -117,6 +93,9 @@ func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 			tcpros.DiagnosticValue{Key: "snapshot file", Value: s.Snapshots.File},
 			tcpros.DiagnosticValue{Key: "seconds before a snapshot", Value: seconds(s.Snapshots.Held)})
 	}
+	if s.Handover != nil {
+		uploads(&d, s.Handover)
+	}
 	if dropped+missed > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += lost(dropped, missed)
@@ -126,6 +105,21 @@ func (r *report) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))
 	}
 	return d
+}
+
+// uploads tells what becomes of finished bags. A store that is away is no warning:
+// robots leave their network.
+func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
+	d.Values = append(d.Values,
+		tcpros.DiagnosticValue{Key: "uploads waiting", Value: strconv.Itoa(h.Waiting)},
+		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
+		tcpros.DiagnosticValue{Key: "uploaded", Value: strconv.Itoa(h.Done)},
+		tcpros.DiagnosticValue{Key: "failed tries of uploads", Value: strconv.Itoa(h.Failures)},
+		tcpros.DiagnosticValue{Key: "why the last upload failed", Value: h.Err})
+	if h.Refused+h.Lost > 0 {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; %d bags cannot be uploaded", h.Refused+h.Lost)
+	}
 }
 
 // soon is when a disk that fills up is worth a warning.
@@ -153,7 +147,7 @@ func known(n int64, otherwise string) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func (r *report) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
+func (r *recordReport) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
 	d := tcpros.DiagnosticStatus{
 		Name:    r.name + ": " + t.Topic,
 		Message: fmt.Sprintf("%.1f Hz, %s", hz, humanize.IBytes(t.Bytes)),

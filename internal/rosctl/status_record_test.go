@@ -48,9 +48,9 @@ func show(t *testing.T, frame []byte) *shown {
 	return s
 }
 
-func TestStatus(t *testing.T) {
+func TestRecordStatus(t *testing.T) {
 	t.Parallel()
-	r := report{name: "/rec"}
+	r := recordReport{name: "/rec"}
 	start := time.Now()
 	before := recorder.Stats{
 		Taken: start, File: "a.bag", DiskFree: -1, TimeLeft: -1, BufferMost: -1,
@@ -91,8 +91,16 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	ready := recorder.Stats{Taken: start, Snapshots: recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
-	if s := show(t, new(report).status(ready, nil)); s.Status[0].Message != "recording for snapshots" || s.value(0, "seconds before a snapshot") != "5.0" {
+	if s := show(t, new(recordReport).status(ready, nil)); s.Status[0].Message != "recording for snapshots" || s.value(0, "seconds before a snapshot") != "5.0" {
 		t.Errorf("for snapshots: %+v", s.Status)
+	}
+	uploading := recorder.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &recorder.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
+	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 0 || s.value(0, "uploads waiting") != "3" || s.value(0, "why the last upload failed") != "no network" {
+		t.Errorf("with uploads: %+v", s.Status)
+	}
+	uploading.Handover.Refused = 1
+	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || s.Status[0].Message != "recording: a.bag; 1 bags cannot be uploaded" {
+		t.Errorf("with a refused upload: %+v", s.Status)
 	}
 	// A change soon after does not make a rate of next to nothing.
 	now.Taken = now.Taken.Add(10 * time.Millisecond)

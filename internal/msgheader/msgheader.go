@@ -1,0 +1,38 @@
+// Package msgheader looks at the std_msgs/Header that many messages begin with, without
+// decoding the rest of them.
+package msgheader
+
+import (
+	"encoding/binary"
+	"strings"
+)
+
+// First returns the name of the first field of a message definition, and whether it is
+// a header.
+func First(definition string) (name string, ok bool) {
+	for line := range strings.Lines(definition) {
+		line, _, _ = strings.Cut(line, "#")
+		if strings.TrimSpace(line) == "" || strings.Contains(line, "=") { // a constant is no field
+			continue
+		}
+		f := strings.Fields(line)
+		if len(f) != 2 {
+			return "", false
+		}
+		switch f[0] {
+		case "Header", "std_msgs/Header", "roslib/Header": // the last before ROS 1.2
+			return f[1], true
+		}
+		return f[1], false
+	}
+	return "", false
+}
+
+// Stamp returns the stamp of a serialized message that begins with a header. It reports
+// false for one that is too short.
+func Stamp(payload []byte) (sec, nsec uint32, ok bool) {
+	if len(payload) < 12 { // seq, secs, nsecs
+		return 0, 0, false
+	}
+	return binary.LittleEndian.Uint32(payload[4:]), binary.LittleEndian.Uint32(payload[8:]), true
+}

@@ -1,0 +1,199 @@
+// Package rosctl puts the control of a recording, or of play, on the ROS graph: services
+// and command topics under the node's name, and the status on a latched topic.
+package rosctl
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Server answers for a recording or for play.
+type Server struct {
+	node    *tcpros.Node
+	log     *zap.Logger
+	subject subject
+	end     context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// subject is what is steered, and told of.
+type subject interface {
+	// offer advertises the commands.
+	offer(*Server) error
+	// changed returns a channel that is closed at the next change that is worth a
+	// status of its own.
+	changed() <-chan struct{}
+	// status returns a frame with a diagnostic_msgs/DiagnosticArray.
+	status() []byte
+}
+
+const (
+	// statusEvery is how often the status is published while it stays what it is.
+	statusEvery = time.Second
+	// statusPatience is how long the status waits for the services, and how often it
+	// looks for them: whoever sees the topic can tell by them whose it is.
+	statusPatience = 2 * time.Second
+	statusPoll     = 20 * time.Millisecond
+	// statusSettle is the least time between two: others decide how often there are changes.
+	statusSettle = 20 * time.Millisecond
+)
+
+// serve offers the commands of a subject, and its status as soon as the master knows
+// a service of it.
+func serve(node *tcpros.Node, log *zap.Logger, what subject, service string) (*Server, error) {
+	if log == nil {
+		log = zap.NewNop()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{node: node, log: log, subject: what, end: cancel}
+	if err := what.offer(s); err != nil {
+		cancel()
+		return nil, err
+	}
+	// owner: Close; ends with ctx.
+	s.done.Go(func() {
+		s.await(ctx, service)
+		s.tell(ctx)
+	})
+	return s, nil
+}
+
+// Close publishes the last status. Services and topics end with the node.
+func (s *Server) Close() {
+	s.end()
+	s.done.Wait()
+}
+
+// await returns when the master knows the service, or after a while.
+func (s *Server) await(ctx context.Context, service string) {
+	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	defer cancel()
+	again := time.NewTicker(statusPoll)
+	defer again.Stop()
+	for {
+		if _, err := s.node.Master().LookupService(ctx, s.node.Name()+"/"+service); err == nil {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell publishes the status every second, and at each change.
+func (s *Server) tell(ctx context.Context) {
+	topic, err := s.node.Advertise(tcpros.AdvertiseOptions{
+		Topic:             "~status",
+		Type:              tcpros.DiagnosticArrayType,
+		MD5Sum:            tcpros.DiagnosticArrayMD5Sum,
+		MessageDefinition: tcpros.DiagnosticArrayDefinition,
+		Latching:          true,
+		QueueFrames:       1, // whoever is slow wants the latest
+		Transient:         true,
+	})
+	switch {
+	case errors.Is(err, tcpros.ErrClosed):
+		return // it has ended already
+	case err != nil:
+		s.log.Warn("no status topic", zap.Error(err)) // a bag that is played may have one of that name
+		return
+	}
+	to := topic.Source(true)
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		changed := s.subject.changed()
+		to.Publish(s.subject.status())
+		select {
+		case <-tick.C:
+		case <-changed:
+			settled := time.NewTimer(statusSettle)
+			select {
+			case <-settled.C:
+			case <-ctx.Done():
+			}
+			settled.Stop()
+		case <-ctx.Done():
+			to.Publish(s.subject.status())
+			return
+		}
+	}
+}
+
+// command does something and says what was done.
+type command func(context.Context) (said string, err error)
+
+// triggers offers commands as services of std_srvs/Trigger.
+func (s *Server) triggers(commands map[string]command) error {
+	for name, do := range commands {
+		err := s.advertise(name, tcpros.TriggerService, func(ctx context.Context, _ []byte) (tcpros.Outcome, error) {
+			said, err := do(ctx)
+			if err != nil {
+				said = err.Error()
+			}
+			return tcpros.Outcome{Success: err == nil, Message: said}, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// switches offers commands as services of std_srvs/SetBool.
+func (s *Server) switches(commands map[string]func(on bool) tcpros.Outcome) error {
+	for name, do := range commands {
+		err := s.advertise(name, tcpros.SetBoolService, func(_ context.Context, request []byte) (tcpros.Outcome, error) {
+			on, err := tcpros.DecodeBool(request)
+			if err != nil {
+				return tcpros.Outcome{}, err
+			}
+			return do(on), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// advertise offers a service. Questions are not worth a line of the log.
+func (s *Server) advertise(name string, t tcpros.ServiceType, handle func(context.Context, []byte) (tcpros.Outcome, error)) error {
+	log := s.limited("service", name)
+	if strings.HasPrefix(name, "is_") {
+		log = zap.NewNop()
+	}
+	_, err := s.node.AdvertiseService(tcpros.ServiceOptions{
+		Name: "~" + name, Type: t,
+		Handle: func(ctx context.Context, request []byte) ([]byte, error) {
+			o, err := handle(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			log.Info("service call", zap.Bool("success", o.Success), zap.String("answer", o.Message))
+			return o.Encode(), nil
+		},
+	})
+	return err
+}
+
+// linesPerSecond is how many lines are logged about what comes on one topic or for one
+// service: anybody may call, as often as they like.
+const linesPerSecond = 5
+
+// limited returns a log for one command.
+func (s *Server) limited(kind, name string) *zap.Logger {
+	return s.log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Second, linesPerSecond, 0)
+	})).With(zap.String(kind, "~"+name))
+}

@@ -1,0 +1,131 @@
+package rosctl
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// phases are the words of the status for what Run is doing.
+var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
+	player.PhaseRegister:  "registering topics",
+	player.PhaseDelay:     "waiting after advertising",
+	player.PhaseWait:      "waiting for subscribers",
+	player.PhasePlay:      "playing",
+	player.PhaseKeepAlive: "all is published",
+	player.PhaseDrain:     "subscribers are still reading",
+	player.PhaseDone:      "done",
+}
+
+// playReport makes messages of accounts of play.
+type playReport struct {
+	name string
+	seq  uint32
+}
+
+// status returns a frame with a diagnostic_msgs/DiagnosticArray: play, then its topics.
+func (r *playReport) status(stats player.Stats, now time.Time) []byte {
+	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: now}
+	r.seq++
+	d.Status = append(d.Status, r.playing(&stats))
+	for i := range stats.Topics {
+		d.Status = append(d.Status, r.topic(&stats.Topics[i]))
+	}
+	return d.AppendFrame(nil)
+}
+
+func (r *playReport) playing(s *player.Stats) tcpros.DiagnosticStatus {
+	var dropped uint64
+	for i := range s.Topics {
+		dropped += s.Topics[i].Dropped
+	}
+	var bookmarks []string
+	for _, b := range s.Bookmarks {
+		bookmarks = append(bookmarks, precise(b))
+	}
+	d := tcpros.DiagnosticStatus{Name: r.name + ": playing", Message: state(s), Values: []tcpros.DiagnosticValue{
+		{Key: "phase", Value: phases[s.Phase]},
+		{Key: "paused", Value: strconv.FormatBool(s.Paused)},
+		{Key: "paused by topic", Value: s.PausedBy},
+		{Key: "position", Value: precise(s.Position)},
+		{Key: "length", Value: precise(s.Length)},
+		{Key: "bag time", Value: fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec)},
+		{Key: "rate", Value: factor(s.Rate)},
+		{Key: "rate achieved", Value: factor(s.Achieved)},
+		{Key: "pass", Value: strconv.Itoa(s.Pass)},
+		{Key: "seeks", Value: strconv.FormatUint(s.Seeks, 10)},
+		{Key: "messages", Value: strconv.FormatUint(s.Messages, 10)},
+		{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
+		{Key: "seconds late", Value: precise(s.Late)},
+		{Key: "seconds behind rate control", Value: precise(s.Delayed)},
+		{Key: "waits for the disk", Value: strconv.FormatUint(s.Starved, 10)},
+		{Key: "bytes read ahead", Value: strconv.Itoa(s.AheadBytes)},
+		{Key: "waiting for", Value: strings.Join(s.WaitingFor, " ")},
+		{Key: "loop", Value: strconv.FormatBool(s.Loop)},
+		{Key: "mark from", Value: precise(s.MarkFrom)},
+		{Key: "mark to", Value: precise(s.MarkTo)},
+		{Key: "bookmarks", Value: strings.Join(bookmarks, " ")},
+		{Key: "pauses on topics", Value: strconv.FormatBool(s.PauseOnTopics)},
+	}}
+	if dropped > 0 {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; %d dropped", dropped)
+	}
+	return d
+}
+
+// state is one line about play.
+func state(s *player.Stats) string {
+	text := phases[s.Phase]
+	switch {
+	case s.Phase != player.PhasePlay:
+	case s.Paused && s.PausedBy != "":
+		text = "paused before a message of " + s.PausedBy
+	case s.Paused:
+		text = "paused"
+	case s.Delayed > 0:
+		text = "delayed by rate control"
+	case len(s.WaitingFor) > 0:
+		text = "held up"
+	}
+	return fmt.Sprintf("%s at %s s of %s s", text, precise(s.Position), precise(s.Length))
+}
+
+func factor(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+
+func (r *playReport) topic(t *player.TopicStats) tcpros.DiagnosticStatus {
+	d := tcpros.DiagnosticStatus{
+		Name:    r.name + ": " + t.Name,
+		Message: fmt.Sprintf("%d messages, %s", t.Messages, humanize.IBytes(t.Bytes)),
+		Values: []tcpros.DiagnosticValue{
+			{Key: "type", Value: t.Type},
+			{Key: "latching", Value: strconv.FormatBool(t.Latching)},
+			{Key: "off", Value: strconv.FormatBool(t.Off)},
+			{Key: "pauses play", Value: strconv.FormatBool(t.Pauses)},
+			{Key: "subscribers", Value: strconv.Itoa(len(t.Subscribers))},
+			{Key: "messages", Value: strconv.FormatUint(t.Messages, 10)},
+			{Key: "bytes", Value: strconv.FormatUint(t.Bytes, 10)},
+			{Key: "dropped", Value: strconv.FormatUint(t.Dropped, 10)},
+		},
+	}
+	for i := range t.Subscribers {
+		sub := &t.Subscribers[i]
+		if sub.Dropped > 0 {
+			d.Values = append(d.Values, tcpros.DiagnosticValue{Key: "dropped for " + sub.CallerID, Value: strconv.FormatUint(sub.Dropped, 10)})
+		}
+	}
+	switch {
+	case t.Off:
+		d.Message = "off"
+	case t.Dropped > 0:
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; %d dropped", t.Dropped)
+	}
+	return d
+}

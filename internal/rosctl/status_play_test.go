@@ -1,0 +1,64 @@
+package rosctl
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+func TestPlayStatus(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1234, 0)
+	stats := player.Stats{
+		Status: player.Status{
+			Phase: player.PhasePlay, Rate: 5, Achieved: 3.0999, Position: 1500 * time.Millisecond, Length: time.Minute,
+			BagTime: bagfmt.Time{Sec: 1000, Nsec: 7}, Messages: 12, Pass: 2, Bookmarks: []time.Duration{time.Second, 2 * time.Second},
+		},
+		WaitingFor: []string{"/map"},
+		Topics: []player.TopicStats{
+			{Name: "/imu", Type: "sensor_msgs/Imu", Messages: 10, Bytes: 2048, Dropped: 3, Subscribers: []tcpros.SubscriberStats{{CallerID: "/slow", Dropped: 3}, {CallerID: "/fast"}}},
+			{Name: "/map", Latching: true, Off: true},
+		},
+	}
+	r := playReport{name: "/p"}
+	s := show(t, r.status(stats, now))
+	var got []string
+	for _, status := range s.Status {
+		got = append(got, string('0'+rune(status.Level))+" "+status.Name+" = "+status.Message)
+	}
+	want := []string{"1 /p: playing = held up at 1.500 s of 60.000 s; 3 dropped", "1 /p: /imu = 10 messages, 2.0 KiB; 3 dropped", "0 /p: /map = off"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for key, want := range map[string]string{
+		"phase": "playing", "paused": "false", "position": "1.500", "length": "60.000", "bag time": "1000.000000007", "rate": "5",
+		"rate achieved": "3.0999", "pass": "2", "messages": "12", "dropped": "3", "bookmarks": "1.000 2.000", "waiting for": "/map",
+	} {
+		if got := s.value(0, key); got != want {
+			t.Errorf("%s: %s, want %s", key, got, want)
+		}
+	}
+	if got := s.value(1, "subscribers") + " " + s.value(1, "dropped for /slow") + " " + s.value(1, "dropped for /fast"); got != "2 3 no dropped for /fast" {
+		t.Errorf("/imu: %s", got)
+	}
+	for _, tc := range []struct {
+		change func(*player.Stats)
+		want   string
+	}{
+		{func(s *player.Stats) { s.Paused = true }, "paused"},
+		{func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" }, "paused before a message of /imu"},
+		{func(s *player.Stats) { s.Delayed = time.Second }, "delayed by rate control"},
+		{func(s *player.Stats) { s.Phase, s.Paused = player.PhaseKeepAlive, true }, "all is published"},
+	} {
+		changed := stats
+		tc.change(&changed)
+		if got, want := show(t, r.status(changed, now)).Status[0].Message, tc.want+" at 1.500 s of 60.000 s; 3 dropped"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// column stands before the name of a row, on screens that have the width it needs.
+type column[R any] struct {
+	head  string
+	width int
+	needs int
+	cell  func(*R) string
+	alarm func(*R) bool // the cell is to be seen; nil means never
+}
+
+// grid is a table of topics.
+type grid[R any] struct {
+	columns []column[R]
+	name    func(r *R, left int) string // fits into so many columns
+	idle    func(*R) bool               // the row steps back
+	more    func(rest []R) []part       // sums up the rows that have no room
+}
+
+// lines returns at most so many lines of rows, the first rows if not all have room.
+func (g *grid[R]) lines(p pen, rows []R, w, most int) []string {
+	switch {
+	case len(rows) == 0 && most > 0:
+		return []string{p.write(clip("no topics yet", w), dim)}
+	case most < 2 || most < 3 && len(rows) > 1:
+		return nil
+	}
+	shown := rows
+	if len(rows) > most-1 {
+		shown = rows[:most-2]
+	}
+	lines := []string{g.heads(p, w)}
+	for i := range shown {
+		lines = append(lines, g.line(p, &shown[i], w))
+	}
+	if rest := rows[len(shown):]; len(rest) > 0 {
+		lines = append(lines, strings.Join(p.flow(g.more(rest), w, 1), ""))
+	}
+	return lines
+}
+
+func (g *grid[R]) heads(p pen, w int) string {
+	b := strings.Builder{}
+	for _, c := range g.columns {
+		if w >= c.needs {
+			b.WriteString(right(c.head, c.width))
+		}
+	}
+	return p.write(head(b.String()+"  topic", w), dim)
+}
+
+func (g *grid[R]) line(p pen, r *R, w int) string {
+	b := strings.Builder{}
+	left := w
+	as := plain
+	if g.idle(r) {
+		as = dim
+	}
+	for _, c := range g.columns {
+		if w < c.needs {
+			continue
+		}
+		text, look := right(c.cell(r), c.width), as
+		if c.alarm != nil && c.alarm(r) {
+			look = red
+		}
+		b.WriteString(p.write(text, look))
+		left -= width(text)
+	}
+	return b.String() + p.write(head("  "+g.name(r, left-2), left), as)
+}
+
+// heavier compares what two topics have had, to the power of two: those that are about
+// as heavy do not change places all the time.
+func heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a)) }
+
+// others sums up topics that have no room; lost is the word for what they have lost.
+func others(topics int, hz, bytes float64, n uint64, lost string) []part {
+	parts := []part{{fmt.Sprintf("and %d more", topics), plain}, {short(hz) + " Hz", plain}, {short(bytes/1e6) + " MB/s", plain}}
+	if n > 0 {
+		parts = slices.Insert(parts, 1, part{count(n) + " " + lost, red})
+	}
+	return parts
+}
+
+// topicName names a topic with its type, if both have room.
+func topicName(topic, kind string, left int) string {
+	name := Plain(topic)
+	if both := name + " : " + Plain(kind); kind != "" && width(both) <= left {
+		return both
+	}
+	return clip(name, left)
+}

@@ -1,0 +1,90 @@
+package screen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+const stampLayout = "2006-01-02 15:04:05.000 MST"
+
+// PlayPreview is what goplay --dry-run prints.
+func PlayPreview(p *player.Preview) string {
+	var b strings.Builder
+	rows := [][]string{{"messages", "hz", "latched", "topic", "type", "in the bag", "recorded from", "published by", "heard by"}}
+	var messages uint64
+	shared, heard := 0, 0
+	for i := range p.Topics {
+		x := &p.Topics[i]
+		messages += x.Messages
+		shared += min(len(x.Publishers), 1)
+		heard += min(len(x.Listeners), 1)
+		rows = append(rows, []string{
+			strconv.FormatUint(x.Messages, 10), fmt.Sprintf("%.1f", x.Rate), map[bool]string{true: "yes"}[x.Latching], Plain(x.Name), Plain(x.Type),
+			unless(x.Recorded, x.Name), nodes(x.CallerIDs), nodes(x.Publishers), nodes(x.Listeners),
+		})
+	}
+	b.WriteString(columns(rows, 3))
+	fmt.Fprintf(&b, "%d messages on %d topics, %.3f s, from %s to %s\n", messages, len(p.Topics), p.End.Sub(p.Start).Seconds(),
+		p.Start.Std().Local().Format(stampLayout), p.End.Std().Local().Format(stampLayout))
+	for _, u := range p.Unplayable {
+		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", Plain(u.Topic), Plain(u.Bag), Plain(u.Reason))
+	}
+	for _, d := range p.Damage {
+		fmt.Fprintf(&b, "damaged: %s\n", Plain(d.Error()))
+	}
+	if p.Graph != nil {
+		fmt.Fprintf(&b, "there is no answer from a master, so who publishes and hears these topics at present is not known: %s\n", Plain(p.Graph.Error()))
+	} else {
+		fmt.Fprintf(&b, "at present %d of these topics have subscribers, and %d have other publishers\n", heard, shared)
+	}
+	return b.String()
+}
+
+// nodes joins the names of nodes.
+func nodes(names []string) string {
+	plain := make([]string, len(names))
+	for i, n := range names {
+		plain[i] = Plain(n)
+	}
+	return strings.Join(plain, " ")
+}
+
+// unless is nodes, but empty if there is only the one name.
+func unless(names []string, name string) string {
+	if len(names) == 1 && names[0] == name {
+		return ""
+	}
+	return nodes(names)
+}
+
+// columns draws a table: the first columns right aligned, the others left. A column with
+// nothing but a head is left out.
+func columns(rows [][]string, numbers int) string {
+	widths := make([]int, len(rows[0]))
+	for i, row := range rows {
+		for j, cell := range row {
+			if i > 0 && cell != "" {
+				widths[j] = max(widths[j], width(cell), width(rows[0][j]))
+			}
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		for j, cell := range row {
+			switch {
+			case widths[j] == 0:
+				continue
+			case j < numbers:
+				line.WriteString(right(cell, widths[j]) + "  ")
+			default:
+				line.WriteString(cell + strings.Repeat(" ", widths[j]-width(cell)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,96 @@
+package screen
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// playRow is the account of a topic and its rates.
+type playRow struct {
+	*player.TopicStats
+	hz, bytes float64
+}
+
+// before puts the troubled rows first, the heavy ones next: where not all have room,
+// those are to be seen.
+func (r *playRow) before(o *playRow) int {
+	return cmp.Or(cmp.Compare(o.Dropped, r.Dropped), heavier(r.Bytes, o.Bytes), strings.Compare(r.Name, o.Name))
+}
+
+// playGrid is the table of the topics.
+var playGrid = grid[playRow]{
+	columns: []column[playRow]{
+		{"Hz", 6, 0, func(r *playRow) string { return rate(r.hz) }, nil},
+		{"MB/s", 7, 54, func(r *playRow) string { return rate(r.bytes / 1e6) }, nil},
+		{"messages", 11, 66, func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }, nil},
+		{"subs", 6, 30, func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) }, nil},
+		{"dropped", 9, 40, func(r *playRow) string { return count(r.Dropped) }, func(r *playRow) bool { return r.Dropped > 0 }},
+	},
+	name: (*playRow).name,
+	idle: func(r *playRow) bool { return r.hz == 0 || r.Off },
+	more: morePlayed,
+}
+
+// table returns at most so many lines.
+func (v *PlayView) table(s *player.Stats, w, most int) []string {
+	rows := make([]playRow, len(s.Topics))
+	for i := range s.Topics {
+		rows[i] = playRow{TopicStats: &s.Topics[i]}
+		rows[i].hz, rows[i].bytes = v.track.rates.of(s.Topics[i].Name)
+	}
+	slices.SortFunc(rows, func(a, b playRow) int { return a.before(&b) })
+	return playGrid.lines(v.pen(), rows, w, most)
+}
+
+// name names the topic and, as far as there is room, its type, what is special about it
+// and its subscribers.
+func (r *playRow) name(left int) string {
+	notes := ""
+	if r.Off {
+		notes += " (off)"
+	}
+	if r.Pauses {
+		notes += " (pauses)"
+	}
+	if r.Latching {
+		notes += " (latched)"
+	}
+	name := topicName(r.Name, r.Type, max(0, left-width(notes)))
+	if width(name+notes) <= left {
+		name += notes
+	} else {
+		name = topicName(r.Name, r.Type, left)
+	}
+	if len(r.Subscribers) == 0 {
+		return name
+	}
+	to := make([]string, len(r.Subscribers))
+	for i, l := range r.Subscribers {
+		to[i] = l.CallerID
+		if l.Dropped > 0 {
+			to[i] += " (" + count(l.Dropped) + " dropped)"
+		}
+	}
+	const arrow = " -> "
+	slices.Sort(to)
+	return name + named(left-width(name), 3, func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return arrow + some(to, n)
+	})
+}
+
+// morePlayed sums up the rows that have no room.
+func morePlayed(rest []playRow) []part {
+	var hz, bytes float64
+	var dropped uint64
+	for i := range rest {
+		hz, bytes, dropped = hz+rest[i].hz, bytes+rest[i].bytes, dropped+rest[i].Dropped
+	}
+	return others(len(rest), hz, bytes, dropped, "dropped")
+}

@@ -1,0 +1,314 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// PlayView shows play under way. Set the fields, then give it to a Live.
+type PlayView struct {
+	Control   player.Control
+	Keys      []Key[player.Stats] // the first are named in the last line, all in the help
+	Name      string              // of the bags
+	Immediate bool                // play does not wait for time
+	Color     bool                // the terminal has colors, and they are wanted
+	ASCII     bool                // the terminal has no other characters
+	Zone      *time.Location      // of the second time that is shown; nil means the local one
+
+	track   track
+	density []uint64  // one for each column
+	asked   time.Time // for density, when there was none
+}
+
+// Press implements View.
+func (v *PlayView) Press(key keys.Key) { press(v.Keys, key) }
+
+// Frame implements View.
+func (v *PlayView) Frame(width, height int, help bool) []string {
+	s := v.Control.Stats()
+	v.track.add(&s, time.Now())
+	w := width - 1
+	room := max(1, min(height-1, height*3/4)) // the rest is the log's
+	lines := []string{v.rule(&s, w)}
+	if room == 1 || w < 8 {
+		return lines
+	}
+	most := func(n int) int { return max(0, min(n, room-len(lines))) }
+	foot := footer(v.pen(), v.Keys, &s, w, most(1+room/12))
+	room -= len(foot)
+	if help {
+		foot = append(v.Help(w, most(max(6, room*2/3))), foot...)
+		room -= len(foot) - 1
+	}
+	lines = append(lines, v.bar(&s, w, most(min(2, 1+room/12)))...)
+	lines = append(lines, v.pen().flow(v.times(&s, w), w, most(min(1, room/7)))...)
+	lines = append(lines, v.pen().flow(v.status(&s, w), w, most(1+min(2, room/8)))...)
+	lines = append(lines, v.table(&s, w, most(room))...)
+	return append(lines, foot...)
+}
+
+// Help returns what explains the keys and the table, in at most so many lines.
+func (v *PlayView) Help(w, lines int) []string {
+	var parts []part
+	for _, k := range v.Keys {
+		if k.Help == "" {
+			continue
+		}
+		names := make([]string, len(k.Press))
+		for i := range k.Press {
+			names[i] = k.Press[i].String()
+		}
+		parts = append(parts, part{strings.Join(names, " ") + ": " + k.Help, plain})
+	}
+	return v.pen().flow(append(parts, playHelp...), w, lines)
+}
+
+// playHelp explains the table.
+var playHelp = []part{
+	{"Hz, MB/s: in the time of the bags", plain},
+	{"subs: subscribers now", plain},
+	{"dropped: subscribers were too slow", plain},
+	{"Ctrl-Z: stops play, too, until fg", plain},
+	{"--no-screen: log lines only", plain},
+}
+
+func (v *PlayView) pen() pen { return pen(v.Color) }
+
+// rule tells the state, the position and the bags.
+func (v *PlayView) rule(s *player.Stats, w int) string {
+	state, as := playState(&s.Status)
+	digits := 1
+	if s.Paused {
+		digits = 3 // a step may be short
+	}
+	at := exact(s.Position, digits)
+	return v.pen().rule(w, state, as, Plain(v.Name), at+" of "+exact(s.Length, 1), at)
+}
+
+// playState names what play is doing.
+func playState(s *player.Status) (string, style) {
+	switch s.Phase {
+	case player.PhaseRegister:
+		return "REGISTERING", yellow
+	case player.PhaseDelay:
+		return "STARTING", yellow
+	case player.PhaseWait:
+		return "WAITING", yellow
+	case player.PhaseKeepAlive:
+		return "FINISHED", bold
+	case player.PhaseDrain:
+		return "DRAINING", yellow
+	case player.PhaseDone:
+		return "DONE", bold
+	case player.PhasePlay:
+	}
+	switch {
+	case s.Paused:
+		return "PAUSED", yellow
+	case s.Delayed > 0:
+		return "DELAYED", yellow
+	}
+	return "RUNNING", bold
+}
+
+// times tells when what is played was recorded.
+func (v *PlayView) times(s *player.Stats, w int) []part {
+	const day, hour = "2006-01-02", "15:04:05.000"
+	const needs = len(day + " " + hour + " UTC")
+	zone := v.Zone
+	if zone == nil {
+		zone = time.Local
+	}
+	utc := time.Unix(int64(s.BagTime.Sec), int64(s.BagTime.Nsec)).UTC()
+	local := utc.In(zone)
+	if w < needs {
+		return []part{{utc.Format(hour + " UTC"), plain}}
+	}
+	parts := []part{{utc.Format(day + " " + hour + " UTC"), plain}}
+	switch name, offset := local.Zone(); {
+	case offset == 0 && name == "UTC":
+	case local.Format(day) == utc.Format(day):
+		parts = append(parts, part{local.Format(hour + " MST"), plain})
+	default:
+		parts = append(parts, part{local.Format(day + " " + hour + " MST"), plain})
+	}
+	return append(parts, part{fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec), plain})
+}
+
+// status tells of play as a whole, the most important first.
+func (v *PlayView) status(s *player.Stats, w int) []part {
+	var hz, bytes float64
+	for i := range s.Topics {
+		h, b := v.track.rates.of(s.Topics[i].Name)
+		hz, bytes = hz+h, bytes+b
+	}
+	parts := []part{v.rate(s), waiting(s, w), drops(s, w)}
+	if s.PausedBy != "" {
+		const before = "paused before "
+		parts = append(parts, part{before + clip(Plain(s.PausedBy), w-len(before)), yellow})
+	}
+	if s.Delayed > 0 {
+		parts = append(parts, part{fmt.Sprintf("a subscriber is %.1f s behind", s.Delayed.Seconds()), yellow})
+	}
+	parts = append(parts, loop(&s.Status), part{short(bytes/1e6) + " MB/s", plain}, part{short(hz) + " msg/s", plain})
+	if s.Phase == player.PhasePlay && !s.Paused && !v.Immediate {
+		parts = append(parts, late(s.Late))
+	}
+	if s.PauseOnTopics {
+		parts = append(parts, part{"pauses on topics", plain})
+	}
+	if n := len(s.Bookmarks); n > 0 {
+		parts = append(parts, part{fmt.Sprintf("bookmarks: %d", n), plain})
+	}
+	parts = append(parts, part{count(s.Messages) + " messages", plain})
+	if s.Starved > 0 {
+		parts = append(parts, part{fmt.Sprintf("waited %d times for the disk", s.Starved), plain})
+	}
+	return parts
+}
+
+// rate tells what is asked for and, if it is less, what comes.
+func (v *PlayView) rate(s *player.Stats) part {
+	const nearly = 0.98
+	pace := v.track.pace()
+	switch {
+	case v.Immediate && pace > 0:
+		return part{"at once, " + factor(pace), plain}
+	case v.Immediate:
+		return part{"at once", plain}
+	case pace > 0 && pace < nearly*s.Rate:
+		return part{"rate " + factor(pace) + " of " + factor(s.Rate), yellow}
+	}
+	return part{"rate " + factor(s.Rate), plain}
+}
+
+// factor writes how many times as fast something is.
+func factor(x float64) string {
+	switch {
+	case x >= 99.5:
+		return fmt.Sprintf("%.0fx", x)
+	case x >= 9.95:
+		return fmt.Sprintf("%.3gx", x)
+	}
+	return strconv.FormatFloat(math.Round(x*100)/100, 'g', -1, 64) + "x"
+}
+
+// waiting names whom play waits for.
+func waiting(s *player.Stats, w int) part {
+	if len(s.WaitingFor) == 0 {
+		return part{}
+	}
+	return part{named(w, 3, func(n int) string {
+		switch {
+		case n == 0 && s.Phase == player.PhaseWait:
+			return "waiting for subscribers"
+		case n == 0:
+			return "waiting for a subscriber"
+		case s.Phase == player.PhaseWait:
+			return "waiting for subscribers of " + some(s.WaitingFor, n)
+		}
+		return "waiting for " + some(s.WaitingFor, n)
+	}), yellow}
+}
+
+// named returns a text with as many names as there is room for in w columns.
+func named(w, most int, text func(names int) string) string {
+	for n := most; n > 0; n-- {
+		if t := text(n); width(t) <= w {
+			return t
+		}
+	}
+	return text(0)
+}
+
+// some names the first of many.
+func some(names []string, most int) string {
+	all := make([]string, 0, most)
+	for _, n := range names[:min(most, len(names))] {
+		all = append(all, Plain(n))
+	}
+	text := strings.Join(all, ", ")
+	if n := len(names) - len(all); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// drops names the subscribers that were too slow, the worst first.
+func drops(s *player.Stats, w int) part {
+	var sum uint64
+	by := map[string]uint64{}
+	for i := range s.Topics {
+		sum += s.Topics[i].Dropped
+		for _, l := range s.Topics[i].Subscribers {
+			if l.Dropped > 0 {
+				by[l.CallerID] += l.Dropped
+			}
+		}
+	}
+	if sum == 0 {
+		return part{"nothing dropped", plain}
+	}
+	var names []string
+	for name := range by {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[b], by[a]), strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = Plain(name) + " " + count(by[name])
+	}
+	text := count(sum) + " dropped"
+	return part{named(w, 2, func(n int) string {
+		if n == 0 || len(names) == 0 {
+			return text
+		}
+		return text + ": " + some(names, n)
+	}), red}
+}
+
+// loop tells of the marks.
+func loop(s *player.Status) part {
+	from, to, marked := marks(s)
+	between := exact(from, 1) + " to " + exact(to, 1)
+	switch {
+	case s.Loop && marked:
+		return part{"loop " + between, bold}
+	case s.Loop:
+		return part{"loop", bold}
+	case marked:
+		return part{"marks " + between, plain}
+	}
+	return part{}
+}
+
+// marks returns what SetLoop repeats, and whether that is less than all.
+func marks(s *player.Status) (from, to time.Duration, marked bool) {
+	to = s.MarkTo
+	if to == 0 {
+		to = s.Length
+	}
+	return s.MarkFrom, to, s.MarkFrom > 0 || to < s.Length
+}
+
+func late(d time.Duration) part {
+	const alarming = 10 * time.Millisecond
+	switch {
+	case d < time.Millisecond:
+		return part{"late <1 ms", plain}
+	case d < alarming:
+		return part{fmt.Sprintf("late %d ms", d.Milliseconds()), plain}
+	case d < time.Minute:
+		return part{fmt.Sprintf("late %.2f s", d.Seconds()), yellow}
+	}
+	return part{"late " + about(d), yellow}
+}

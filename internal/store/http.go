@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// httpTimeout bounds how long a server may take to begin an answer.
+const httpTimeout = 30 * time.Second
+
+// web is a file on a web server that answers ranges.
+type web struct {
+	at     location
+	client *http.Client
+	tag    string // of its present version
+}
+
+// openHTTP asks for the first byte: that tells the size, also where only GET is signed.
+func openHTTP(ctx context.Context, at location) (ranger, int64, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = httpTimeout
+	w := &web{at: at, client: &http.Client{Transport: transport}}
+	resp, err := w.get(ctx, 0, 1)
+	if err != nil {
+		return nil, 0, errors.Join(err, w.close())
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	_, total, _ := strings.Cut(resp.Header.Get("Content-Range"), "/")
+	size, err := strconv.ParseInt(total, 10, 64)
+	if err != nil || size < 0 {
+		return nil, 0, errors.Join(at.fail(nil, "the server does not tell the size"), w.close())
+	}
+	if tag := resp.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
+		w.tag = tag
+	}
+	return w, size, nil
+}
+
+func (w *web) close() error {
+	w.client.CloseIdleConnections()
+	return nil
+}
+
+func (w *web) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	resp, err := w.get(ctx, offset, length)
+	if err != nil {
+		return nil, err
+	}
+	return resp.Body, nil
+}
+
+func (w *web) get(ctx context.Context, offset, length int64) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.at.url.String(), nil)
+	if err != nil {
+		return nil, w.at.fail(nil, "not a URL")
+	}
+	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
+	req.Header.Set("Accept-Encoding", "identity")
+	if w.tag != "" {
+		req.Header.Set("If-Match", w.tag)
+	}
+	resp, err := w.client.Do(req)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // without the URL, in which there may be a signature
+		}
+		return nil, &Error{URL: w.at.String(), Reason: err.Error(), Err: err}
+	}
+	if err = w.judge(resp, length); err != nil {
+		resp.Body.Close() //nolint:errcheck,gosec // not wanted
+		return nil, err
+	}
+	return resp, nil
+}
+
+// judge turns a status into an error, unless it brings the range.
+func (w *web) judge(resp *http.Response, length int64) error {
+	switch resp.StatusCode {
+	case http.StatusPartialContent:
+		if resp.ContentLength >= 0 && resp.ContentLength != length {
+			return w.at.fail(nil, "the server sends %d bytes, %d were asked for", resp.ContentLength, length)
+		}
+		return nil
+	case http.StatusOK:
+		return w.at.fail(nil, "the server sends no ranges: download the bag and name the file")
+	case http.StatusPreconditionFailed:
+		return w.at.fail(ErrChanged, "%v", ErrChanged)
+	case http.StatusNotFound, http.StatusGone:
+		return w.at.fail(ErrNotFound, "%v", ErrNotFound)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return w.at.fail(ErrDenied, "%v (%s)", ErrDenied, resp.Status)
+	}
+	return w.at.fail(nil, "the server says %s", resp.Status)
+}

@@ -1,0 +1,69 @@
+package topicmatch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Rename gives other names to those that it matches.
+type Rename struct {
+	Text string // as the user wrote it
+
+	re       *regexp.Regexp
+	template string
+	used     bool
+}
+
+// CutRename splits FROM=TO, or FROM:=TO as ROS writes it.
+func CutRename(text string) (from, to string, err error) {
+	separator := "="
+	if strings.Contains(text, ":=") {
+		separator = ":="
+	}
+	from, to, _ = strings.Cut(text, separator)
+	if from == "" || to == "" {
+		return "", "", fmt.Errorf("%q: want FROM=TO, such as /a=/b", text)
+	}
+	return from, to, nil
+}
+
+// ParseRename reads what CutRename does. FROM is a name, or a glob whose wildcards stand in TO for
+// what they matched, in the same order. With isRegex FROM is a regular expression, and
+// $1 or ${1} in TO stand for what its groups matched. The leading slash of a name or a
+// glob may be left out.
+func ParseRename(text string, isRegex bool) (*Rename, error) {
+	from, to, err := CutRename(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Rename{Text: text}
+	if isRegex {
+		if r.re, err = compile("expression", from); err != nil {
+			return nil, err
+		}
+		r.template = to
+		return r, nil
+	}
+	expr, _ := translate(strings.TrimPrefix(from, "/"))
+	r.re = regexp.MustCompile(whole("/?" + expr))
+	var groups string
+	groups, r.template = translate(to)
+	if have, want := r.re.NumSubexp(), regexp.MustCompile(groups).NumSubexp(); want > have {
+		return nil, fmt.Errorf("%q: TO has %d wildcards, FROM has %d", text, want, have)
+	}
+	return r, nil
+}
+
+// Apply returns the new name, and whether the rule matches at all.
+func (r *Rename) Apply(name string) (string, bool) {
+	m := r.re.FindStringSubmatchIndex(name)
+	if m == nil {
+		return name, false
+	}
+	r.used = true
+	return string(r.re.ExpandString(nil, r.template, name, m)), true
+}
+
+// Used reports whether the rule has matched a name.
+func (r *Rename) Used() bool { return r.used }

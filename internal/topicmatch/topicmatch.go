@@ -1,0 +1,145 @@
+// Package topicmatch matches the names of topics and types with globs and with
+// regular expressions. A pattern always has to match the whole name.
+package topicmatch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Pattern matches names. It is not safe for concurrent use: it notes what it matched.
+type Pattern struct {
+	Text string // as the user wrote it
+
+	re   *regexp.Regexp
+	used bool
+}
+
+// Match reports whether the pattern matches name.
+func (p *Pattern) Match(name string) bool {
+	found := p.re.MatchString(name)
+	p.used = p.used || found
+	return found
+}
+
+// Set is a list of patterns.
+type Set []*Pattern
+
+// Match reports whether any of the patterns matches name. It asks all of them, so that
+// Unmatched knows.
+func (s Set) Match(name string) bool {
+	found := false
+	for _, p := range s {
+		if p.Match(name) {
+			found = true
+		}
+	}
+	return found
+}
+
+// Unmatched returns the texts of the patterns that have matched nothing yet.
+func (s Set) Unmatched() []string {
+	var all []string
+	for _, p := range s {
+		if !p.used {
+			all = append(all, p.Text)
+		}
+	}
+	return all
+}
+
+// IsGlob reports whether text is a glob, and not a name.
+func IsGlob(text string) bool { return strings.ContainsAny(text, "*?[") }
+
+// Glob returns a pattern in which * stands for any text without a slash, ** for any
+// text, ? for one character that is not a slash and [ab] for one of several.
+func Glob(text string) *Pattern {
+	expr, _ := translate(text)
+	return &Pattern{Text: text, re: regexp.MustCompile(whole(expr))}
+}
+
+// Globs is a Set of globs.
+func Globs(texts ...string) Set {
+	var all Set
+	for _, text := range texts {
+		all = append(all, Glob(text))
+	}
+	return all
+}
+
+// Regexes is a Set of regular expressions in the syntax of RE2. what says in an error
+// which of the user's expressions it is about.
+func Regexes(what string, exprs ...string) (Set, error) {
+	var all Set
+	for _, e := range exprs {
+		re, err := compile(what, e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &Pattern{Text: e, re: re})
+	}
+	return all, nil
+}
+
+// whole makes an expression match a whole name only. So does stock (boost::regex_match):
+// "chatter" is not "/chatter".
+func whole(expr string) string { return `^(?:` + expr + `)$` }
+
+func compile(what, expr string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(expr); err != nil { // alone, so that the error shows what the user wrote
+		hint := ""
+		if strings.Contains(expr, "(?!") || strings.Contains(expr, "(?<!") {
+			hint = "; to leave topics out use -x"
+		}
+		return nil, fmt.Errorf("%s %q: %w%s", what, expr, err, hint)
+	}
+	re, err := regexp.Compile(whole(expr))
+	if err != nil {
+		return nil, fmt.Errorf("%s %q: %w", what, expr, err) // such as an open \Q
+	}
+	return re, nil
+}
+
+// translate makes a regular expression of a glob, with a group for each wildcard, and
+// a template that puts the groups in the places of the wildcards.
+func translate(glob string) (expr, template string) {
+	var re, to strings.Builder
+	groups := 0
+	group := func(s string) {
+		groups++
+		re.WriteString("(" + s + ")")
+		fmt.Fprintf(&to, "${%d}", groups)
+	}
+	glob = string([]rune(glob)) // any bytes are text now
+	for i := 0; i < len(glob); i++ {
+		rest := glob[i:]
+		set := strings.IndexByte(rest, ']')
+		switch {
+		case strings.HasPrefix(rest, "**"):
+			group(".*")
+			i++
+		case rest[0] == '*':
+			group("[^/]*")
+		case rest[0] == '?':
+			group("[^/]")
+		case rest[0] == '[' && set > 1:
+			group(class(rest[1:set]))
+			i += set
+		default:
+			re.WriteString(regexp.QuoteMeta(rest[:1]))
+			to.WriteString(strings.ReplaceAll(rest[:1], "$", "$$"))
+		}
+	}
+	return re.String(), to.String()
+}
+
+// class makes a class of characters of what stands between brackets. What is no range,
+// such as 9-0, is three characters.
+func class(set string) string {
+	expr := "[" + regexp.QuoteMeta(set) + "]"
+	if _, err := regexp.Compile(expr); err != nil {
+		expr = "[" + strings.ReplaceAll(regexp.QuoteMeta(set), "-", `\-`) + "]"
+	}
+	return expr
+}

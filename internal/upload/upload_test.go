@@ -1,0 +1,369 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// rig is a directory of bags and a directory that stands for the store.
+type rig struct {
+	t       *testing.T
+	dir, to string
+	url     string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), to: t.TempDir()}
+	r.url = "file://" + r.to
+	return r
+}
+
+// start runs an uploader until the test ends, or stop is called.
+func (r *rig) start(change ...func(*Options)) (u *Uploader, stop func()) {
+	r.t.Helper()
+	bucket, err := store.OpenBucket(r.t.Context(), r.url, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o := Options{Bucket: bucket, Dir: r.dir, firstRetry: time.Millisecond, mostRetry: 20 * time.Millisecond}
+	for _, c := range change {
+		c(&o)
+	}
+	if u, err = New(o); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(r.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		u.Run(ctx)
+	}()
+	var stopped bool
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		<-done
+		if err := errors.Join(u.Close(), bucket.Close()); err != nil {
+			r.t.Error(err)
+		}
+	}
+	r.t.Cleanup(stop)
+	return u, stop
+}
+
+// record makes a finished bag of n random bytes.
+func (r *rig) record(u *Uploader, name string, n int) []byte {
+	r.t.Helper()
+	content := make([]byte, n)
+	rand.Read(content)
+	u.Begun(filepath.Join(r.dir, name))
+	r.put(name, content)
+	u.Finished(filepath.Join(r.dir, name), int64(n))
+	return content
+}
+
+func (r *rig) put(name string, content []byte) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// stored checks what the store has.
+func (r *rig) stored(name string, want []byte) {
+	r.t.Helper()
+	got, err := os.ReadFile(filepath.Join(r.to, name))
+	if err != nil || !bytes.Equal(got, want) {
+		r.t.Errorf("%s: the store has %d bytes of %d, %v", name, len(got), len(want), err)
+	}
+}
+
+// away makes the store fail until back is called.
+func (r *rig) away() (back func()) {
+	r.t.Helper()
+	aside := r.to + ".away"
+	if err := errors.Join(os.Rename(r.to, aside), os.WriteFile(r.to, nil, 0o600)); err != nil {
+		r.t.Fatal(err)
+	}
+	return func() {
+		if err := errors.Join(os.Remove(r.to), os.Rename(aside, r.to)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func (r *rig) exists(name string) bool {
+	_, err := os.Lstat(filepath.Join(r.dir, name))
+	return err == nil
+}
+
+func (r *rig) eventually(what string, ok func() bool) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			r.t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+func TestUploadsWhatIsFinished(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, stop := r.start()
+	a := r.record(u, "a_0.bag", 3<<20)
+	b := r.record(u, "a_1.bag", 0)
+	u.Begun(filepath.Join(r.dir, "a_2.bag"))
+	r.eventually("two files are uploaded", func() bool { return u.Stats().Uploaded == 2 })
+	r.stored("a_0.bag", a)
+	r.stored("a_1.bag", b)
+	if !u.Keeps("a_2.bag") || u.Keeps("a_1.bag") || u.Keeps("other.bag") {
+		t.Error("keeps the wrong files")
+	}
+	if !r.exists("a_0.bag") || r.exists(".a_0.bag.upload") || !r.exists(".a_2.bag.upload") {
+		t.Error("bag deleted unasked, or marks not kept")
+	}
+	if s := u.Stats(); s.Waiting != 0 || s.UploadedBytes != 3<<20 || s.Sent != 3<<20 {
+		t.Errorf("%+v", s)
+	}
+	stop()
+}
+
+// TestNextStart uploads what the recorder before did not, each file once, but neither
+// what is recorded yet nor what is nobody's.
+func TestNextStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, stop := r.start()
+	back := r.away()
+	a, b := r.record(u, "a.bag", 1000), r.record(u, "b.bag", 1000)
+	u.Begun("c.bag")
+	u.Begun("gone.bag")
+	r.put("c.bag.active", nil)
+	r.put("foreign.bag", nil)
+	r.eventually("a try has failed", func() bool { return u.Stats().Err != "" && r.exists(".gone.bag.upload") })
+	if s := u.Stats(); s.Waiting != 2 || s.WaitingBytes != 2000 {
+		t.Errorf("%+v", s)
+	}
+	stop()
+
+	back()
+	u, stop = r.start()
+	r.eventually("both are uploaded", func() bool { return u.Stats().Uploaded == 2 })
+	r.stored("a.bag", a)
+	r.stored("b.bag", b)
+	if r.exists(".gone.bag.upload") || !r.exists(".c.bag.upload") {
+		t.Error("marks are kept for what is gone, or lost")
+	}
+	c := []byte("recovered")
+	r.put("c.bag", c)
+	os.Remove(filepath.Join(r.dir, "c.bag.active"))
+	u.Finished("c.bag", 9)
+	u.Finished("foreign.bag", 0)
+	u.Finish()
+	r.eventually("the recovered one is uploaded", func() bool { return u.Stats().Uploaded == 3 })
+	stop()
+	r.stored("c.bag", c)
+	if entries, _ := os.ReadDir(r.to); len(entries) != 6 { // each with its attributes
+		t.Errorf("the store has %v", entries)
+	}
+}
+
+// TestDelete deletes only what the store has proven to have.
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, _ := r.start(func(o *Options) { o.Delete = true })
+	a := r.record(u, "a.bag", 1000)
+	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	r.stored("a.bag", a)
+	if r.exists("a.bag") || r.exists(".a.bag.upload") {
+		t.Error("the bag or its mark is still here")
+	}
+}
+
+// TestThereAlready finds the object of an upload whose end nobody knows of.
+func TestThereAlready(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, stop := r.start()
+	r.record(u, "a.bag", 1000)
+	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	stop()
+	if err := os.WriteFile(filepath.Join(r.dir, ".a.bag.upload"), []byte(`{"to":"`+r.url+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u, _ = r.start(func(o *Options) { o.Delete = true })
+	r.eventually("it is known to be there", func() bool { return u.Stats().Uploaded == 1 })
+	if s := u.Stats(); s.Sent != 0 {
+		t.Errorf("%d bytes were sent again", s.Sent)
+	}
+	if r.exists("a.bag") {
+		t.Error("not deleted")
+	}
+}
+
+// TestOtherObject never writes over what it did not write.
+func TestOtherObject(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	theirs := []byte("of another robot")
+	if err := os.WriteFile(filepath.Join(r.to, "a.bag"), theirs, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u, _ := r.start(func(o *Options) { o.Delete = true })
+	r.record(u, "a.bag", 1000)
+	b := r.record(u, "b.bag", 1000)
+	r.eventually("the other file is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	r.stored("a.bag", theirs)
+	r.stored("b.bag", b)
+	if s := u.Stats(); s.Refused != 1 || !r.exists("a.bag") || !strings.Contains(s.Text(), "1 file wait") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestDeletedBefore counts a file that somebody deleted.
+func TestDeletedBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, _ := r.start()
+	u.Begun("a.bag")
+	u.Finished("a.bag", 10)
+	r.eventually("the loss is known", func() bool { return u.Stats().Lost == 1 })
+	if u.Keeps("a.bag") || r.exists(".a.bag.upload") {
+		t.Error("it is waited for yet")
+	}
+}
+
+// TestDiedBetween: who deleted an uploaded file and died has lost nothing.
+func TestDiedBetween(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, _ := r.start()
+	u.Begun("a.bag")
+	r.eventually("the mark is there", func() bool { return r.exists(".a.bag.upload") })
+	r.put(".a.bag.upload", []byte(`{"to":"`+r.url+`","uploaded":true}`))
+	u.Finished("a.bag", 10)
+	r.eventually("it is done", func() bool { return !r.exists(".a.bag.upload") })
+	if s := u.Stats(); s.Lost != 0 || s.Waiting != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestOneThatFails: a file that the store does not take holds nobody up.
+func TestOneThatFails(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if err := os.Mkdir(filepath.Join(r.to, "a.bag.attrs"), 0o700); err != nil { // what the store keeps of it cannot be read
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.to, "a.bag"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u, _ := r.start()
+	r.record(u, "a.bag", 1000)
+	b := r.record(u, "b.bag", 1000)
+	r.eventually("the other file is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	r.stored("b.bag", b)
+	if s := u.Stats(); s.Waiting != 1 || !u.Keeps("a.bag") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestDeletedWhileAway: what is deleted while the store is away is known at the end.
+func TestDeletedWhileAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, stop := r.start(func(o *Options) { o.firstRetry, o.mostRetry = time.Hour, time.Hour })
+	r.away()
+	r.record(u, "a.bag", 10)
+	r.record(u, "b.bag", 10)
+	r.eventually("a try has failed, and both have marks", func() bool { return u.Stats().Failures == 1 && r.exists(".b.bag.upload") })
+	if err := os.Remove(filepath.Join(r.dir, "b.bag")); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if s := u.Stats(); s.Lost != 1 || s.Waiting != 1 || !r.exists(".a.bag.upload") || r.exists(".b.bag.upload") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestTwoRecorders share a directory and a place: no file is sent twice.
+func TestTwoRecorders(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	u, stop := r.start()
+	back := r.away()
+	for _, name := range []string{"a.bag", "b.bag", "c.bag", "d.bag"} {
+		r.record(u, name, 5<<20)
+	}
+	r.eventually("marks are there", func() bool { return u.Stats().Err != "" && r.exists(".d.bag.upload") })
+	stop()
+	back()
+	first, _ := r.start()
+	second, _ := r.start()
+	first.Finish()
+	second.Finish()
+	r.eventually("all is uploaded", func() bool {
+		a, b := first.Stats(), second.Stats()
+		return a.Waiting+b.Waiting == 0 && a.File == "" && b.File == ""
+	})
+	a, b := first.Stats(), second.Stats()
+	if a.Uploaded+b.Uploaded < 4 || a.Sent+b.Sent != 20<<20 {
+		t.Errorf("%+v, %+v", a, b)
+	}
+
+	logs, seen := observer.New(zap.InfoLevel)
+	r.put("e.bag", nil)
+	r.put(".e.bag.upload", []byte(`{"to":"s3://elsewhere"}`))
+	r.put(".f.bag.upload", []byte(`{`))
+	u, _ = r.start(func(o *Options) { o.Log = zap.New(logs) })
+	u.Finish()
+	if u.Keeps("e.bag") || !r.exists(".e.bag.upload") || !r.exists(".f.bag.upload") || seen.FilterMessageSnippet("another place").Len() != 1 || seen.FilterMessageSnippet("not a mark").Len() != 1 {
+		t.Errorf("marks of others: %v", seen.All())
+	}
+}
+
+// TestRate keeps to the limit.
+func TestRate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bucket, err := store.OpenBucket(t.Context(), r.url, 4<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { bucket.Close() })
+	u, _ := r.start(func(o *Options) { o.Bucket = bucket })
+	began := time.Now()
+	r.record(u, "a.bag", 2<<20)
+	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	if d := time.Since(began); d < 450*time.Millisecond {
+		t.Errorf("2 MiB at 4 MiB/s took %v", d)
+	}
+}

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Limits of the labels: names come from the graph, and a database keeps each for ever.
+const (
+	maxTopics     = 500
+	maxTopicBytes = 256
+	otherTopics   = "other" // the sum of those beyond maxTopics; no name of a topic
+)
+
+// exportMetrics serves what Prometheus asks for.
+func (s *Server) exportMetrics() {
+	s.metrics.MustRegister(
+		s.face,
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: s.face.program() + "_master_up", Help: "1 while the ROS master answers."},
+			func() float64 { return boolean(s.MasterUp()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: s.face.program() + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.Version, "node": s.Node},
+		}, func() float64 { return 1 }),
+	)
+	h := promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true, ErrorHandling: promhttp.ContinueOnError})
+	s.handle("GET /metrics", h.ServeHTTP)
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// descs are the metrics of a face, by name without the prefix.
+type descs struct {
+	order []*prometheus.Desc
+	names map[string]*prometheus.Desc
+}
+
+// metric adds a metric with the labels that come after its help.
+func (d *descs) metric(name, help string, labels ...string) {
+	if d.names == nil {
+		d.names = map[string]*prometheus.Desc{}
+	}
+	desc := prometheus.NewDesc(name, help, labels, nil)
+	d.names[name] = desc
+	d.order = append(d.order, desc)
+}
+
+func (d *descs) describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range d.order {
+		ch <- desc
+	}
+}
+
+// gauge sends the value of a metric that may fall.
+func (d *descs) gauge(ch chan<- prometheus.Metric, name string, value float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d.names[name], prometheus.GaugeValue, value, labels...)
+}
+
+// counter sends the value of one that only grows.
+func (d *descs) counter(ch chan<- prometheus.Metric, name string, value float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d.names[name], prometheus.CounterValue, value, labels...)
+}
+
+// histogram sends times in classes that do not overlap.
+func (d *descs) histogram(ch chan<- prometheus.Metric, name string, count uint64, sum time.Duration, bounds []time.Duration, classes []uint64) {
+	buckets, n := make(map[float64]uint64, len(bounds)), uint64(0)
+	for i, bound := range bounds {
+		n += classes[i]
+		buckets[bound.Seconds()] = n
+	}
+	ch <- prometheus.MustNewConstHistogram(d.names[name], count, sum.Seconds(), buckets)
+}
+
+// labeler gives topics their labels: not too many, not too long, and each sendable.
+type labeler struct{ seen map[string]bool }
+
+func (l *labeler) label(topic string) string {
+	name := strings.ToValidUTF8(topic, "\uFFFD")
+	if len(name) > maxTopicBytes {
+		name = strings.ToValidUTF8(name[:maxTopicBytes], "")
+	}
+	switch {
+	case l.seen[name]:
+	case len(l.seen) >= maxTopics:
+		return otherTopics
+	case l.seen == nil:
+		l.seen = map[string]bool{name: true}
+	default:
+		l.seen[name] = true
+	}
+	return name
+}

@@ -1,0 +1,101 @@
+package web_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// TestTopicLabels: whatever topics are called, the metrics can be read, and are not too
+// many.
+func TestTopicLabels(t *testing.T) {
+	t.Parallel()
+	hostile := []string{"/a\"b\\c\nd", "/\xff\xfe", "/" + strings.Repeat("x", 1000), "/" + strings.Repeat("x", 1001), "/<script>"}
+	for i := range 600 {
+		hostile = append(hostile, fmt.Sprintf("/t%d", i))
+	}
+	face, _ := playing(hostile...)
+	a := serve(t, face).get("/metrics")
+	if a.status != 200 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	topics := regexp.MustCompile(`(?m)^goplay_messages_total\{topic="((?:[^"\\]|\\.)*)"\} (\S+)$`).FindAllStringSubmatch(a.body, -1)
+	if len(topics) != 501 {
+		t.Errorf("%d topics", len(topics))
+	}
+	sum := 0.0
+	for _, m := range topics {
+		var n float64
+		fmt.Sscan(m[2], &n)
+		sum += n
+		if len(m[1]) > 300 {
+			t.Errorf("a label of %d bytes", len(m[1]))
+		}
+	}
+	if want := 1000.0 * 605 * 606 / 2; sum != want {
+		t.Errorf("together %v, want %v", sum, want)
+	}
+	for _, want := range []string{`topic="other"`, `topic="/a\"b\\c\nd"`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestMetricsAreDescribed: what is served stands in docs/http.md, and nothing else does.
+func TestMetricsAreDescribed(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var described []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `((?:gorecord|goplay)_[a-z_]+)").FindAllStringSubmatch(string(doc), -1) {
+		described = append(described, m[1])
+	}
+	var served []string
+	for program, face := range map[string]web.Face{"gorecord": idle(), "goplay": web.NewPlayer()} {
+		served = append(served, program+"_info", program+"_master_up")
+		descs := make(chan *prometheus.Desc, 100)
+		face.Describe(descs)
+		close(descs)
+		for d := range descs {
+			served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])
+		}
+	}
+	slices.Sort(described)
+	slices.Sort(served)
+	if !slices.Equal(described, served) {
+		t.Errorf("described\n%q\nserved\n%q", described, served)
+	}
+}
+
+// TestPlayMetrics: the numbers are those of the player.
+func TestPlayMetrics(t *testing.T) {
+	t.Parallel()
+	face, f := playing("/t")
+	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 7 })
+	const want = `
+# HELP goplay_messages_dropped_total Messages that subscribers did not get because their queues were full.
+# TYPE goplay_messages_dropped_total counter
+goplay_messages_dropped_total{topic="/t"} 7
+# HELP goplay_position_seconds Where play is, from the first message.
+# TYPE goplay_position_seconds gauge
+goplay_position_seconds 21.3
+# HELP goplay_rate_achieved Bag time per wall time so far; absent while not known.
+# TYPE goplay_rate_achieved gauge
+goplay_rate_achieved 0.9987
+`
+	if err := testutil.CollectAndCompare(face, strings.NewReader(want), "goplay_messages_dropped_total", "goplay_position_seconds", "goplay_rate_achieved"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// Player is the face of a playback.
+type Player struct {
+	control atomic.Pointer[attached]
+	begun   chan struct{} // closed when there is a control
+
+	dropped minute // belongs to look
+}
+
+// attached is what an atomic pointer can hold of an interface.
+type attached struct{ player.Control }
+
+// NewPlayer returns a face that has nothing to show before Attach.
+func NewPlayer() *Player { return &Player{begun: make(chan struct{})} }
+
+// Attach gives the face what it shows and steers. It is called once.
+func (f *Player) Attach(control player.Control) {
+	f.control.Store(&attached{control})
+	close(f.begun)
+}
+
+// reach returns the control, or why there is none.
+func (f *Player) reach() (player.Control, error) {
+	if a := f.control.Load(); a != nil {
+		return a.Control, nil
+	}
+	return nil, errNoPlayer
+}
+
+func (*Player) program() string { return "goplay" }
+
+func (f *Player) changed() <-chan struct{} {
+	if c, err := f.reach(); err == nil {
+		return c.Changed()
+	}
+	return f.begun
+}
+
+// playState is the state of a playback as JSON. Times are in seconds; positions count
+// from the first message that is played.
+type playState struct {
+	Phase         string      `json:"phase"` // none, register, delay, wait, play, keep_alive, drain or done
+	Paused        bool        `json:"paused"`
+	Rate          float64     `json:"rate"`
+	Achieved      float64     `json:"achieved"` // 0 while not known
+	Late          float64     `json:"late"`
+	BagTime       float64     `json:"bag_time"` // seconds since 1970
+	Position      float64     `json:"position"`
+	Length        float64     `json:"length"`
+	Pass          int         `json:"pass"`
+	Messages      uint64      `json:"messages"`
+	Dropped       uint64      `json:"dropped"`
+	Loop          bool        `json:"loop"`
+	MarkFrom      float64     `json:"mark_from"`
+	MarkTo        float64     `json:"mark_to"`
+	Bookmarks     []float64   `json:"bookmarks"`
+	PauseOnTopics bool        `json:"pause_on_topics"`
+	PausedBy      string      `json:"paused_by"` // a topic
+	Delayed       float64     `json:"delayed"`   // by rate control
+	Seeks         uint64      `json:"seeks"`
+	Starved       uint64      `json:"starved"`
+	Ahead         int         `json:"ahead_bytes"`
+	WaitingFor    []string    `json:"waiting_for"`
+	Topics        []playTopic `json:"topics"`
+}
+
+type playTopic struct {
+	Topic       string `json:"topic"`
+	Type        string `json:"type"`
+	Latching    bool   `json:"latching"`
+	On          bool   `json:"on"`
+	Pauses      bool   `json:"pauses"`
+	Messages    uint64 `json:"messages"`
+	Bytes       uint64 `json:"bytes"`
+	Dropped     uint64 `json:"dropped"`
+	Subscribers int    `json:"subscribers"`
+}
+
+// phases are the names of player.Phase.
+var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
+	player.PhaseRegister: "register", player.PhaseDelay: "delay", player.PhaseWait: "wait", player.PhasePlay: "play",
+	player.PhaseKeepAlive: "keep_alive", player.PhaseDrain: "drain", player.PhaseDone: "done",
+}
+
+// look implements Face.
+func (f *Player) look(now time.Time) view {
+	c, err := f.reach()
+	if err != nil {
+		h := health{}
+		h.require(false, err.Error())
+		return view{state: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, health: h, unripe: err.Error()}
+	}
+	stats := c.Stats()
+	s := playState{
+		Phase: phases[stats.Phase], Paused: stats.Paused, Rate: stats.Rate, Achieved: math.Round(stats.Achieved*1000) / 1000,
+		Late: stats.Late.Round(time.Microsecond).Seconds(), BagTime: float64(stats.BagTime.Std().UnixMilli()) / 1e3,
+		Position: seconds(stats.Position), Length: seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
+		Loop: stats.Loop, MarkFrom: seconds(stats.MarkFrom), MarkTo: seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
+		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: seconds(stats.Delayed), Seeks: stats.Seeks,
+		Starved: stats.Starved, Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
+		Topics: make([]playTopic, len(stats.Topics)),
+	}
+	for i, b := range stats.Bookmarks {
+		s.Bookmarks[i] = seconds(b)
+	}
+	for i := range stats.Topics {
+		t := &stats.Topics[i]
+		s.Dropped += t.Dropped
+		s.Topics[i] = playTopic{t.Name, t.Type, t.Latching, !t.Off, t.Pauses, t.Messages, t.Bytes, t.Dropped, len(t.Subscribers)}
+	}
+	v := view{state: s, health: f.health(now, &stats, s.Dropped)}
+	if stats.Phase < player.PhasePlay || stats.Phase > player.PhaseKeepAlive {
+		v.unripe = "not playing: " + s.Phase
+	}
+	return v
+}
+
+// playDetails are those of health.
+type playDetails struct {
+	Phase      string   `json:"phase"`
+	Lag        float64  `json:"lag"`
+	Dropped    uint64   `json:"messages_dropped_last_minute"`
+	WaitingFor []string `json:"waiting_for"`
+}
+
+// tooLate is how long after its time a message is worth a warning.
+const tooLate = time.Second
+
+func (f *Player) health(now time.Time, stats *player.Stats, dropped uint64) health {
+	d := playDetails{phases[stats.Phase], seconds(stats.Late), f.dropped.add(now, dropped), append([]string{}, stats.WaitingFor...)}
+	h := health{Details: d}
+	h.require(d.Dropped == 0, fmt.Sprintf("%d messages were dropped within the last minute: subscribers are too slow", d.Dropped))
+	h.require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages go out %v late", stats.Late.Round(time.Millisecond)))
+	h.require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
+	return h
+}
+
+// Describe implements prometheus.Collector.
+func (f *Player) Describe(ch chan<- *prometheus.Desc) { playMetrics.describe(ch) }

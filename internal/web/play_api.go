@@ -1,0 +1,172 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// moved is what a command that moves the playback answers with.
+type moved struct {
+	Done     bool    `json:"done"` // false if there was nothing to do
+	Paused   bool    `json:"paused"`
+	Rate     float64 `json:"rate"`
+	Position float64 `json:"position"`
+}
+
+// routes implements Face.
+func (f *Player) routes(s *Server) {
+	for name, do := range map[string]func(player.Control) bool{
+		"play": player.Control.Resume, "pause": player.Control.Pause, "step": player.Control.Step, "step_back": player.Control.StepBack,
+		"toggle":   func(c player.Control) bool { c.Toggle(); return true },
+		"bookmark": func(c player.Control) bool { c.Bookmark(); return true },
+		"stop":     func(c player.Control) bool { c.Stop(); return true },
+	} {
+		s.action(name, simple(func(context.Context) (any, error) {
+			return f.move(func(c player.Control) (bool, error) { return do(c), nil })
+		}))
+	}
+	s.action("burst", with(f.burst))
+	s.action("seek", with(f.seek))
+	s.action("rate", with(func(_ context.Context, p struct {
+		Rate float64 `json:"rate"`
+	},
+	) (any, error) {
+		return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetRate(p.Rate)) })
+	}))
+	s.action("loop", with(func(_ context.Context, p onOff) (any, error) { return f.turn(p, player.Control.SetLoop) }))
+	s.action("pause_topics", with(func(_ context.Context, p onOff) (any, error) { return f.turn(p, player.Control.PauseOnTopics) }))
+	s.action("marks", with(f.marks))
+	s.action("topic", with(f.topic))
+	s.handle("GET /api/v1/density", f.density)
+}
+
+// move does something to the playback, and tells where it is then.
+func (f *Player) move(do func(player.Control) (bool, error)) (any, error) {
+	c, err := f.reach()
+	if err != nil {
+		return nil, err
+	}
+	ok, err := do(c)
+	if err != nil {
+		return nil, err
+	}
+	at := c.Status()
+	return moved{ok, at.Paused, at.Rate, seconds(at.Position)}, nil
+}
+
+// refused makes an error of a parameter what HTTP calls one.
+func refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &statusError{http.StatusBadRequest, err.Error()}
+}
+
+// maxBurst bounds what one request may publish at once.
+const maxBurst = 1_000_000
+
+func (f *Player) burst(_ context.Context, p struct {
+	N int `json:"n"`
+},
+) (any, error) {
+	if p.N < 1 || p.N > maxBurst {
+		return nil, &statusError{http.StatusBadRequest, "n must be between 1 and " + strconv.Itoa(maxBurst)}
+	}
+	return f.move(func(c player.Control) (bool, error) { return c.Burst(p.N), nil })
+}
+
+// target is where to go: to a position, or by a distance from here.
+type target struct {
+	To *float64 `json:"to"`
+	By *float64 `json:"by"`
+}
+
+func (f *Player) seek(_ context.Context, p target) (any, error) {
+	if (p.To == nil) == (p.By == nil) {
+		return nil, &statusError{http.StatusBadRequest, "give to or by, in seconds"}
+	}
+	return f.move(func(c player.Control) (bool, error) {
+		if p.To != nil {
+			to, err := duration(*p.To)
+			if err != nil {
+				return false, err
+			}
+			c.Seek(to)
+			return true, nil
+		}
+		by, err := duration(*p.By)
+		if err != nil {
+			return false, err
+		}
+		c.Seek(max(c.Status().Position+by, 0))
+		return true, nil
+	})
+}
+
+func (f *Player) marks(_ context.Context, p struct {
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+},
+) (any, error) {
+	from, err := duration(p.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := duration(p.To)
+	if err != nil {
+		return nil, err
+	}
+	return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetMarks(from, to)) })
+}
+
+// onOff switches something. Nobody may leave out what.
+type onOff struct {
+	On *bool `json:"on"`
+}
+
+var errOnOff = &statusError{http.StatusBadRequest, "on must be true or false"} //nolint:gochecknoglobals // a constant, but for the language
+
+func (f *Player) turn(p onOff, do func(player.Control, bool)) (any, error) {
+	if p.On == nil {
+		return nil, errOnOff
+	}
+	return f.move(func(c player.Control) (bool, error) {
+		do(c, *p.On)
+		return true, nil
+	})
+}
+
+func (f *Player) topic(_ context.Context, p struct {
+	Topic string `json:"topic"`
+	On    *bool  `json:"on"`
+},
+) (any, error) {
+	if p.On == nil {
+		return nil, errOnOff
+	}
+	return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetTopic(p.Topic, *p.On)) })
+}
+
+// maxParts bounds the resolution of the density.
+const maxParts = 2000
+
+func (f *Player) density(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.URL.Query().Get("n"))
+	if err != nil || n < 1 || n > maxParts {
+		writeError(w, &statusError{http.StatusBadRequest, "n must be between 1 and " + strconv.Itoa(maxParts)})
+		return
+	}
+	c, err := f.reach()
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Length   float64  `json:"length"`
+		Messages []uint64 `json:"messages"` // null while not known
+	}{seconds(c.Status().Length.Round(time.Millisecond)), c.Density(n)})
+}

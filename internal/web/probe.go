@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+// probeTime bounds a probe as a whole: container engines wait three seconds by default.
+const probeTime = 2 * time.Second
+
+// Probe asks the server that listens there, on this machine, for one of livez, readyz and
+// healthz; for livez if nothing is named. No error means that all is well.
+func Probe(ctx context.Context, listen, token string, named ...string) error {
+	what := "livez"
+	switch len(named) {
+	case 0:
+	case 1:
+		what = named[0]
+	default:
+		return errors.New("healthcheck takes one of the words livez, readyz and healthz")
+	}
+	if !slices.Contains([]string{"livez", "readyz", "healthz"}, what) {
+		return fmt.Errorf("healthcheck %q: want livez, readyz or healthz", what)
+	}
+	if listen == "" {
+		return errors.New("healthcheck: nothing is served: give --http or set its variable, as for the program that is to be asked")
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("healthcheck: --http %s: want HOST:PORT", listen)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/"+what, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("healthcheck: %w", err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this machine
+	answer, err := client.Do(r)
+	if err != nil {
+		return fmt.Errorf("healthcheck: %w", err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // only read from
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	var h health
+	if json.NewDecoder(io.LimitReader(answer.Body, maxBodyBytes)).Decode(&h) != nil || len(h.Problems) == 0 {
+		return fmt.Errorf("healthcheck: %s: %s", what, answer.Status)
+	}
+	return fmt.Errorf("healthcheck: %s: %s", what, strings.Join(h.Problems, "; "))
+}

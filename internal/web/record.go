@@ -1,0 +1,235 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// Recorder is the face of a recording.
+type Recorder struct {
+	control *recorder.Control
+	pin     time.Duration // how far back a pin reaches by default
+
+	// The following belong to look.
+	base  recorder.Stats // what rates are counted from
+	rates []rate         // by topic, over the second before base was taken
+	lost  minute         // messages
+	links minute         // to publishers that were lost
+}
+
+// rate is what comes in on a topic each second.
+type rate struct{ messages, bytes float64 }
+
+// NewRecorder returns the face of what control steers.
+func NewRecorder(control *recorder.Control, pin time.Duration) *Recorder {
+	return &Recorder{control: control, pin: pin}
+}
+
+func (*Recorder) program() string { return "gorecord" }
+
+func (f *Recorder) changed() <-chan struct{} { return f.control.Changed() }
+
+// recordState is the state of a recording as JSON. Times are in seconds; null stands for
+// what is not known.
+type recordState struct {
+	State      string        `json:"state"` // none, recording, paused or stopped
+	Ending     bool          `json:"ending"`
+	Elapsed    float64       `json:"elapsed"`
+	File       string        `json:"file"` // without the directory
+	Part       int           `json:"part"`
+	FileBytes  int64         `json:"file_bytes"`
+	Bytes      int64         `json:"bytes"`
+	Messages   uint64        `json:"messages"`
+	Dropped    uint64        `json:"dropped"`
+	Missed     uint64        `json:"missed"`
+	LostMinute uint64        `json:"lost_last_minute"` // dropped and missed
+	Buffered   int64         `json:"buffered"`
+	BufferMost *int64        `json:"buffer_most"`
+	DiskFree   *int64        `json:"disk_free"`
+	TimeLeft   *float64      `json:"time_left"`
+	Finished   int           `json:"finished"` // bags
+	Pin        float64       `json:"pin"`      // how far back a pin reaches
+	Snapshots  *snapshots    `json:"snapshots"`
+	Uploads    *uploads      `json:"uploads"`
+	Topics     []recordTopic `json:"topics"`
+}
+
+type snapshots struct {
+	Only  bool    `json:"only"` // there is no other bag
+	Held  float64 `json:"held"`
+	Taken int     `json:"taken"`
+	File  string  `json:"file"` // that is being written
+}
+
+type uploads struct {
+	Waiting      int    `json:"waiting"` // bags
+	WaitingBytes int64  `json:"waiting_bytes"`
+	Done         int    `json:"done"` // bags
+	DoneBytes    int64  `json:"done_bytes"`
+	Sent         int64  `json:"sent"` // bytes, repetitions included
+	Failures     int    `json:"failures"`
+	Refused      int    `json:"refused"` // the store has other objects of these names
+	Lost         int    `json:"lost"`    // deleted before
+	Error        string `json:"error"`   // of the last try; empty since one did not fail
+}
+
+type recordTopic struct {
+	Topic          string            `json:"topic"`
+	Type           string            `json:"type"`
+	Publishers     int               `json:"publishers"`
+	Messages       uint64            `json:"messages"`
+	Bytes          uint64            `json:"bytes"`
+	Hz             float64           `json:"hz"`
+	BytesPerSecond float64           `json:"bytes_per_second"`
+	Dropped        uint64            `json:"dropped"`
+	Causes         map[string]uint64 `json:"causes,omitempty"`
+	Missed         uint64            `json:"missed"`
+	Passed         uint64            `json:"passed"`
+	Age            *float64          `json:"age"` // since the last message
+}
+
+// look implements Face.
+func (f *Recorder) look(now time.Time) view {
+	stats, err := f.control.Stats()
+	if err != nil {
+		return view{state: recordState{State: "none", Topics: []recordTopic{}}, unripe: err.Error()}
+	}
+	f.rate(&stats)
+	s := recordState{
+		State: stats.State.String(), Ending: stats.Ending, Elapsed: seconds(stats.Elapsed), Part: stats.Part,
+		File: base(stats.File), FileBytes: stats.FileBytes, Bytes: stats.Bytes,
+		Buffered: stats.Buffered, BufferMost: known(stats.BufferMost), DiskFree: known(stats.DiskFree),
+		Finished: stats.Finished, Pin: seconds(f.pin), Topics: make([]recordTopic, 0, len(stats.Topics)),
+	}
+	if stats.TimeLeft >= 0 {
+		left := seconds(stats.TimeLeft)
+		s.TimeLeft = &left
+	}
+	if sn := stats.Snapshots; sn.Mode != recorder.SnapshotOff {
+		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: seconds(sn.Held), Taken: sn.Taken, File: base(sn.File)}
+	}
+	if h := stats.Handover; h != nil {
+		s.Uploads = &uploads{h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err}
+	}
+	for i := range stats.Topics {
+		t := f.topic(&stats, i)
+		s.Messages += t.Messages
+		s.Dropped += t.Dropped
+		s.Missed += t.Missed
+		s.Topics = append(s.Topics, t)
+	}
+	s.LostMinute = f.lost.add(now, s.Dropped+s.Missed)
+	return view{state: s, health: f.health(now, &stats, &s), unripe: unripe(&stats)}
+}
+
+// rate counts what came within about a second. Topics come, but never go.
+func (f *Recorder) rate(stats *recorder.Stats) {
+	passed := stats.Taken.Sub(f.base.Taken)
+	if passed < time.Second*9/10 {
+		return
+	}
+	f.rates = f.rates[:0]
+	for i := range f.base.Topics {
+		now, before := &stats.Topics[i], &f.base.Topics[i]
+		f.rates = append(f.rates, rate{
+			messages: (float64(arrived(now)) - float64(arrived(before))) / passed.Seconds(),
+			bytes:    (float64(now.Bytes) - float64(before.Bytes)) / passed.Seconds(),
+		})
+	}
+	f.base = *stats
+}
+
+// arrived is what the rate of a topic is made of: what its publishers send, whatever
+// becomes of it here.
+func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
+
+func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
+	t := &stats.Topics[i]
+	r := recordTopic{
+		Topic: t.Topic, Type: t.Type, Publishers: t.Publishers, Messages: t.Messages, Bytes: t.Bytes,
+		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, Passed: t.Passed,
+	}
+	if i < len(f.rates) {
+		r.Hz, r.BytesPerSecond = math.Round(f.rates[i].messages*10)/10, math.Round(f.rates[i].bytes)
+	}
+	if !t.Last.IsZero() {
+		age := seconds(max(stats.Taken.Sub(t.Last), 0))
+		r.Age = &age
+	}
+	return r
+}
+
+// soon is when a disk that fills up is worth a warning.
+const soon = 10 * time.Minute
+
+// recordDetails are those of health.
+type recordDetails struct {
+	State      string   `json:"state"`
+	Topics     int      `json:"topics"`
+	Publishers int      `json:"publishers"` // linked now
+	Unlinked   int      `json:"topics_without_publisher"`
+	LinksLost  uint64   `json:"links_lost_last_minute"`
+	Lost       uint64   `json:"messages_lost_last_minute"`
+	DiskFree   *int64   `json:"disk_free"`
+	TimeLeft   *float64 `json:"time_left"`
+	Uploads    *uploads `json:"uploads,omitempty"`
+}
+
+func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) health {
+	d := recordDetails{State: s.State, Topics: len(s.Topics), Lost: s.LostMinute, DiskFree: s.DiskFree, TimeLeft: s.TimeLeft, Uploads: s.Uploads}
+	lost := uint64(0)
+	for i := range stats.Topics {
+		d.Publishers += stats.Topics[i].Publishers
+		lost += uint64(stats.Topics[i].LinksLost)
+		if stats.Topics[i].Publishers == 0 {
+			d.Unlinked++
+		}
+	}
+	d.LinksLost = f.links.add(now, lost)
+	h := health{Details: d}
+	h.require(d.Lost == 0, fmt.Sprintf("%d messages were lost within the last minute", d.Lost))
+	h.require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
+	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= soon, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
+	h.require(!stats.Ending, "the recording is ending")
+	if u := s.Uploads; u != nil { // a store that is away is none: robots leave their network
+		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
+		h.require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
+	}
+	return h
+}
+
+// unripe says why nothing could be recorded now.
+func unripe(stats *recorder.Stats) string {
+	switch {
+	case stats.Ending:
+		return "the recording is ending"
+	case stats.File == "" && (stats.Snapshots.Mode != recorder.SnapshotOnly || stats.State == recorder.StateStopped):
+		return "there is no bag: the recording is " + stats.State.String()
+	}
+	return ""
+}
+
+// base returns the name of a file without its directory, which is nobody's business.
+func base(file string) string {
+	if file == "" {
+		return ""
+	}
+	return filepath.Base(file)
+}
+
+// known returns a count, or nil for a negative one.
+func known(n int64) *int64 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// Describe implements prometheus.Collector.
+func (f *Recorder) Describe(ch chan<- *prometheus.Desc) { recordMetrics.describe(ch) }

@@ -1,0 +1,144 @@
+package web
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// recordMetrics are described in docs/http.md.
+var recordMetrics = describeRecording() //nolint:gochecknoglobals // a constant, but for the language
+
+func describeRecording() *descs {
+	d := new(descs)
+	d.metric("gorecord_messages_total", "Messages taken in, by topic.", "topic")
+	d.metric("gorecord_bytes_total", "Bytes of their payload.", "topic")
+	d.metric("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause.", "topic", "cause")
+	d.metric("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
+	d.metric("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
+	d.metric("gorecord_links_lost_total", "Links to publishers that ended without a goodbye.", "topic")
+	d.metric("gorecord_publishers", "Publishers that are linked.", "topic")
+	d.metric("gorecord_last_message_age_seconds", "Time since the last message.", "topic")
+	d.metric("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
+	d.metric("gorecord_elapsed_seconds", "Time since the beginning.")
+	d.metric("gorecord_file_bytes", "Bytes written to the present bag.")
+	d.metric("gorecord_written_bytes_total", "Bytes written to all bags.")
+	d.metric("gorecord_bags_finished_total", "Bags that were closed.")
+	d.metric("gorecord_snapshots_total", "Snapshots that were taken.")
+	d.metric("gorecord_buffer_bytes", "Memory of the buffers in use.")
+	d.metric("gorecord_buffer_limit_bytes", "Its bound; absent without one.")
+	d.metric("gorecord_disk_free_bytes", "Free space on the disk that is recorded to; absent while not known.")
+	d.metric("gorecord_disk_seconds_until_full", "Time until the recording ends for want of space; absent while not known.")
+	d.metric("gorecord_uploads_waiting", "Finished bags that are not uploaded yet; absent without --upload, as are the following.")
+	d.metric("gorecord_uploads_waiting_bytes", "Bytes of those.")
+	d.metric("gorecord_uploads_total", "Bags that were uploaded.")
+	d.metric("gorecord_uploads_sent_bytes_total", "Bytes sent to the store, repetitions included.")
+	d.metric("gorecord_uploads_failures_total", "Tries that failed.")
+	d.metric("gorecord_uploads_refused_total", "Bags that stay here because the store has other objects of their names.")
+	d.metric("gorecord_uploads_lost_total", "Bags that were deleted before they were uploaded.")
+	d.metric("gorecord_write_seconds", "Times of writing to the bag.")
+	d.metric("gorecord_fsync_seconds", "Times of waiting until the disk has it.")
+	d.metric("gorecord_split_stall_seconds", "Times for which nothing was written because the next bag was opened; what arrives is buffered meanwhile.")
+	return d
+}
+
+// recordSums are the counts of the topics with one label.
+type recordSums struct {
+	messages, bytes, missed, passed, links, publishers float64
+	causes                                             map[string]float64
+	last                                               time.Time
+}
+
+func (s *recordSums) add(t *recorder.TopicStats) {
+	s.messages += float64(t.Messages)
+	s.bytes += float64(t.Bytes)
+	s.missed += float64(t.Missed)
+	s.passed += float64(t.Passed)
+	s.links += float64(t.LinksLost)
+	s.publishers += float64(t.Publishers)
+	for cause, n := range t.Causes {
+		if s.causes == nil {
+			s.causes = map[string]float64{}
+		}
+		s.causes[cause] += float64(n)
+	}
+	if t.Last.After(s.last) {
+		s.last = t.Last
+	}
+}
+
+// Collect implements prometheus.Collector. Without a recording there is nothing to tell.
+func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
+	stats, err := f.control.Stats()
+	if err != nil {
+		return
+	}
+	d := recordMetrics
+	d.gauge(ch, "gorecord_recording", boolean(stats.State == recorder.StateRecording))
+	d.gauge(ch, "gorecord_elapsed_seconds", stats.Elapsed.Seconds())
+	d.gauge(ch, "gorecord_file_bytes", float64(stats.FileBytes))
+	d.counter(ch, "gorecord_written_bytes_total", float64(stats.Bytes))
+	d.counter(ch, "gorecord_bags_finished_total", float64(stats.Finished))
+	d.counter(ch, "gorecord_snapshots_total", float64(stats.Snapshots.Taken))
+	d.gauge(ch, "gorecord_buffer_bytes", float64(stats.Buffered))
+	if stats.BufferMost >= 0 {
+		d.gauge(ch, "gorecord_buffer_limit_bytes", float64(stats.BufferMost))
+	}
+	if stats.DiskFree >= 0 {
+		d.gauge(ch, "gorecord_disk_free_bytes", float64(stats.DiskFree))
+	}
+	if stats.TimeLeft >= 0 {
+		d.gauge(ch, "gorecord_disk_seconds_until_full", stats.TimeLeft.Seconds())
+	}
+	collectUploads(ch, stats.Handover)
+	bounds := recorder.TimeBounds()
+	for name, times := range map[string]*recorder.Times{
+		"gorecord_write_seconds": &stats.Disk.Writes, "gorecord_fsync_seconds": &stats.Disk.Syncs, "gorecord_split_stall_seconds": &stats.Disk.Splits,
+	} {
+		d.histogram(ch, name, times.Count, times.Sum, bounds, times.Classes[:])
+	}
+	collectTopics(ch, &stats)
+}
+
+func collectUploads(ch chan<- prometheus.Metric, h *recorder.HandoverStats) {
+	if h == nil {
+		return
+	}
+	d := recordMetrics
+	d.gauge(ch, "gorecord_uploads_waiting", float64(h.Waiting))
+	d.gauge(ch, "gorecord_uploads_waiting_bytes", float64(h.WaitingBytes))
+	d.counter(ch, "gorecord_uploads_total", float64(h.Done))
+	d.counter(ch, "gorecord_uploads_sent_bytes_total", float64(h.Sent))
+	d.counter(ch, "gorecord_uploads_failures_total", float64(h.Failures))
+	d.counter(ch, "gorecord_uploads_refused_total", float64(h.Refused))
+	d.counter(ch, "gorecord_uploads_lost_total", float64(h.Lost))
+}
+
+func collectTopics(ch chan<- prometheus.Metric, stats *recorder.Stats) {
+	d := recordMetrics
+	var labels labeler
+	sums := map[string]*recordSums{}
+	for i := range stats.Topics {
+		label := labels.label(stats.Topics[i].Topic)
+		if sums[label] == nil {
+			sums[label] = new(recordSums)
+		}
+		sums[label].add(&stats.Topics[i])
+	}
+	for topic, s := range sums {
+		d.counter(ch, "gorecord_messages_total", s.messages, topic)
+		d.counter(ch, "gorecord_bytes_total", s.bytes, topic)
+		d.counter(ch, "gorecord_messages_missed_total", s.missed, topic)
+		d.counter(ch, "gorecord_messages_passed_total", s.passed, topic)
+		d.counter(ch, "gorecord_links_lost_total", s.links, topic)
+		d.gauge(ch, "gorecord_publishers", s.publishers, topic)
+		if !s.last.IsZero() {
+			d.gauge(ch, "gorecord_last_message_age_seconds", max(stats.Taken.Sub(s.last), 0).Seconds(), topic)
+		}
+		for cause, n := range s.causes {
+			d.counter(ch, "gorecord_messages_dropped_total", n, topic, cause)
+		}
+	}
+}

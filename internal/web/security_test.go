@@ -1,0 +1,244 @@
+package web_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/web"
+)
+
+func withToken(o *web.Options) { o.Token = token }
+
+// TestWhoIsLetIn: without a token only those on this machine can ask, and never in the
+// name of another site.
+func TestWhoIsLetIn(t *testing.T) {
+	t.Parallel()
+	face, player := playing("/t")
+	c := serve(t, face, func(o *web.Options) { o.Hosts = []string{"Robot.local", "recorder"} })
+	port := c.address[strings.LastIndex(c.address, ":")+1:]
+	tests := map[string]struct {
+		method, path string
+		headers      []string
+		want         int
+	}{
+		"plain":                       {"GET", "/api/v1/state", nil, 200},
+		"localhost":                   {"GET", "/api/v1/state", []string{"Host: localhost:" + port}, 200},
+		"a name that is allowed":      {"GET", "/api/v1/state", []string{"Host: robot.LOCAL."}, 200},
+		"another one":                 {"GET", "/metrics", []string{"Host: recorder:" + port}, 200},
+		"an address of version 6":     {"GET", "/api/v1/state", []string{"Host: [::1]:" + port}, 200},
+		"a rebound name":              {"GET", "/api/v1/state", []string{"Host: evil.example"}, 421},
+		"a rebound name with port":    {"GET", "/", []string{"Host: evil.example:" + port}, 421},
+		"a name around ours":          {"GET", "/livez", []string{"Host: localhost.evil.example"}, 421},
+		"a command":                   {"POST", "/api/v1/pause", nil, 200},
+		"a command of our page":       {"POST", "/api/v1/pause", []string{"Sec-Fetch-Site: same-origin"}, 200},
+		"a command of another site":   {"POST", "/api/v1/pause", []string{"Sec-Fetch-Site: cross-site"}, 403},
+		"of a site beside ours":       {"POST", "/api/v1/pause", []string{"Sec-Fetch-Site: same-site"}, 403},
+		"of an old browser":           {"POST", "/api/v1/pause", []string{"Origin: http://evil.example"}, 403},
+		"of a page on another port":   {"POST", "/api/v1/pause", []string{"Origin: http://127.0.0.1:1"}, 403},
+		"a form":                      {"POST", "/api/v1/pause", []string{"Content-Type: text/plain"}, 200},
+		"a path that leads elsewhere": {"GET", "/static/../server.go", nil, 404},
+		"a path in a path":            {"GET", "/static/..%2fserver.go", nil, 404},
+		"no profile":                  {"GET", "/debug/pprof/", nil, 404},
+		"nothing":                     {"GET", "/api/v1/nothing", nil, 404},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := c.do(test.method, test.path, "", test.headers...)
+			if a.status != test.want && (test.want != 404 || a.status/100 != 3) {
+				t.Errorf("status %d, want %d: %s", a.status, test.want, a.body)
+			}
+			h := a.header
+			if !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'self'") || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") ||
+				h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("headers %v", h)
+			}
+		})
+	}
+	t.Run("form with a body", func(t *testing.T) {
+		t.Parallel()
+		if a := c.post("/api/v1/rate", `{"rate":7}`, "Content-Type: application/x-www-form-urlencoded"); a.status != http.StatusUnsupportedMediaType {
+			t.Errorf("status %d", a.status)
+		}
+	})
+	t.Cleanup(func() {
+		for _, call := range player.said() {
+			if call != "pause" {
+				t.Errorf("somebody got in: %q", player.said())
+			}
+		}
+	})
+}
+
+// TestReadingChangesNothing: whatever a GET asks for, nothing is done.
+func TestReadingChangesNothing(t *testing.T) {
+	t.Parallel()
+	face, player := playing("/t")
+	c := serve(t, face)
+	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "marks", "bookmark", "topic", "pause_topics", "stop"} {
+		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
+			if a := c.do(method, "/api/v1/"+name, ""); a.status < 400 {
+				t.Errorf("%s %s: %d", method, name, a.status)
+			}
+		}
+	}
+	if calls := player.said(); len(calls) > 0 {
+		t.Errorf("done: %q", calls)
+	}
+}
+
+// TestToken: only who has it gets in, as a program by a header, or as a browser by a cookie.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	face, player := playing("/t")
+	c := serve(t, face, withToken)
+	for _, path := range []string{"/api/v1/state", "/api/v1/events", "/metrics", "/api/v1/density?n=3"} {
+		for name, header := range map[string]string{"none": "", "wrong": "Authorization: Bearer 0123456789abcdeF", "empty": "Authorization: Bearer ", "basic": "Authorization: Basic " + token, "cookie": "Cookie: gorosbag=" + token} {
+			if a := c.get(path, header); a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%s, %s: status %d", path, name, a.status)
+			}
+		}
+	}
+	if a := c.post("/api/v1/pause", ""); a.status != http.StatusUnauthorized {
+		t.Errorf("a command: status %d", a.status)
+	}
+	for _, path := range []string{"/livez", "/readyz", "/healthz"} {
+		if a := c.get(path); a.status != http.StatusOK || a.body != `{"status":"ok"}`+"\n" {
+			t.Errorf("%s tells everybody %d %s", path, a.status, a.body)
+		}
+	}
+	if a := c.get("/api/v1/state", "Authorization: Bearer "+token); a.status != http.StatusOK {
+		t.Errorf("with the token: status %d", a.status)
+	}
+	if a := c.get("/"); a.status != http.StatusSeeOther || a.header.Get("Location") != "/login" {
+		t.Errorf("the page: %d", a.status)
+	}
+	if a := c.get("/login"); a.status != http.StatusOK || !strings.Contains(a.body, `type="password"`) {
+		t.Errorf("the login: %d %s", a.status, a.body)
+	}
+	const form = "Content-Type: application/x-www-form-urlencoded"
+	if a := c.post("/login", "token=wrong", form); a.status != http.StatusUnauthorized || a.header.Get("Set-Cookie") != "" || !strings.Contains(a.body, "not the token") {
+		t.Errorf("a wrong token: %d %v", a.status, a.header)
+	}
+	if a := c.post("/login", "token="+token, form, "Sec-Fetch-Site: cross-site"); a.status != http.StatusForbidden {
+		t.Errorf("a login by another site: %d", a.status)
+	}
+	a := c.post("/login", "token="+token, form)
+	cookie := a.header.Get("Set-Cookie")
+	if a.status != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, token) {
+		t.Errorf("the login: %d, %s", a.status, cookie)
+	}
+	cookie, _, _ = strings.Cut(cookie, ";")
+	if a := c.post("/api/v1/pause", "", "Cookie: "+cookie, "Sec-Fetch-Site: same-origin"); a.status != http.StatusOK {
+		t.Errorf("with the cookie: %d", a.status)
+	}
+	if a := c.get("/", "Cookie: "+cookie); a.status != http.StatusOK {
+		t.Errorf("the page with the cookie: %d", a.status)
+	}
+	other := serve(t, idle(), withToken)
+	if a := other.get("/api/v1/state", "Cookie: "+cookie); a.status != http.StatusUnauthorized {
+		t.Errorf("the cookie of another process: %d", a.status)
+	}
+	if calls := player.said(); len(calls) != 1 {
+		t.Errorf("done: %q", calls)
+	}
+}
+
+// TestProbesOfStrangers: who is not let in cannot make work by asking all the time.
+func TestProbesOfStrangers(t *testing.T) {
+	t.Parallel()
+	looks := func(headers ...string) int {
+		face, player := playing("/t")
+		c, began := serve(t, face, withToken), time.Now()
+		for range 30 {
+			for _, path := range []string{"/livez", "/readyz", "/healthz"} {
+				c.get(path, headers...)
+			}
+		}
+		player.mu.Lock()
+		defer player.mu.Unlock()
+		return player.looks - int(time.Since(began)/(200*time.Millisecond))
+	}
+	if n := looks(); n > 10 {
+		t.Errorf("%d looks for strangers", n)
+	}
+	if n := looks("Authorization: Bearer " + token); n < 30 { // they are told the truth
+		t.Errorf("%d looks for others", n)
+	}
+}
+
+// TestListen: what others could reach needs a token, and is refused at the start.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		listen, token string
+		want          string // of the error
+	}{
+		"loopback":              {"127.0.0.1:0", "", ""},
+		"all of loopback":       {"127.0.0.7:0", "", ""},
+		"by name":               {"localhost:0", "", ""},
+		"every address":         {"0.0.0.0:0", "", "could be reached by others: set --http-token"},
+		"every one of 6":        {"[::]:0", "", "could be reached by others"},
+		"no host":               {":0", "", "could be reached by others"},
+		"in disguise":           {"[::ffff:0.0.0.0]:0", "", "could be reached by others"},
+		"another address":       {"192.0.2.1:0", "", "could be reached by others"},
+		"with a token":          {"0.0.0.0:0", token, ""},
+		"with a short token":    {"0.0.0.0:0", "secret", "the token has 6 characters: give it at least 16"},
+		"a short one, loopback": {"127.0.0.1:0", "secret", "the token has 6 characters"},
+		"no port":               {"127.0.0.1", "", "want HOST:PORT"},
+		"no such host":          {"no-such-host.invalid:0", "", "--http no-such-host.invalid:0: "},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := web.Serve(t.Context(), web.Options{Listen: test.listen, Token: test.token, MasterUp: func() bool { return true }, Log: zap.NewNop()}, idle())
+			if err == nil {
+				s.Close()
+			}
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestHalfRequests: those who begin requests and do not end them do not keep others out
+// for long, and those that are too large are refused.
+func TestHalfRequests(t *testing.T) {
+	t.Parallel()
+	c := serve(t, idle())
+	long, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/livez", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Header.Set("X-Long", strings.Repeat("x", 32<<10))
+	if r, err := c.http.Do(long); err == nil { // else the server has hung up on the rest of it
+		r.Body.Close()
+		if r.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("long header: %d", r.StatusCode)
+		}
+	}
+	for range 64 {
+		conn, err := net.Dial("tcp", c.server.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: "); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	if a := c.get("/livez"); a.status != http.StatusOK {
+		t.Errorf("status %d", a.status)
+	}
+	if waited := time.Since(start); waited > 8*time.Second {
+		t.Errorf("waited %v", waited)
+	}
+}
