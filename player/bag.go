@@ -61,12 +61,11 @@ func OpenBag(ctx context.Context, path string) (*Bag, error) {
 		f.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
 	}
-	b.file = f
 	return b, nil
 }
 
 // NewBag is OpenBag for a bag of size bytes in r. name is for messages. The caller
-// keeps r usable until Run has returned.
+// keeps r usable until Run has returned; Close closes it if it is an io.Closer.
 func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64) (*Bag, error) {
 	placed := &placedReader{ReaderAt: r, stopped: ctx.Err}
 	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{})
@@ -74,13 +73,14 @@ func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64) (*Bag, 
 		return nil, &OpenError{Bag: name, Err: err}
 	}
 	placed.stopped = nil // from now on the caller of Run says when to stop
-	return &Bag{name: name, reader: reader}, nil
+	file, _ := r.(io.Closer)
+	return &Bag{name: name, reader: reader, file: file}, nil
 }
 
 // Name returns the name that the bag was opened by.
 func (b *Bag) Name() string { return b.name }
 
-// Close closes the file that OpenBag opened.
+// Close closes what the bag is read from.
 func (b *Bag) Close() error {
 	if b.file == nil {
 		return nil

@@ -13,7 +13,10 @@ import (
 // nowhere is a publisher without subscribers.
 type nowhere struct{}
 
-func (nowhere) Publish([]byte) {}
+func (nowhere) Publish([]byte)    {}
+func (nowhere) PublishNow([]byte) {}
+
+func (nowhere) Unlatch() {}
 
 // benchPlan is a plan over a bag of n messages on ten topics.
 func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
@@ -31,7 +34,7 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.source = &source{publisher: nowhere{}}
+			r.source = &source{publisher: nowhere{}, topic: r.topic}
 		}
 	}
 	return p
@@ -41,14 +44,15 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 func TestNoAllocationPerMessage(t *testing.T) {
 	g := &stage{queue: newQueue(1<<20, 1<<10)}
 	h := &playhead{sleeper: newTimerSleeper(), schedule: schedule{rate: 1}}
-	it := item{route: &route{bag: &bagPlan{}, topic: &topic{}, source: &source{publisher: nowhere{}}}, frame: make([]byte, 100)}
+	to := &topic{}
+	it := item{route: &route{bag: &bagPlan{}, topic: to, source: &source{publisher: nowhere{}, topic: to}}, frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.push(ctx, it)
-	g.queue.pop(ctx)
+	popOne(ctx, g.queue)
 	if n := testing.AllocsPerRun(1000, func() {
 		it.pos += time.Microsecond
 		g.queue.push(ctx, it)
-		next, ok := g.queue.pop(ctx)
+		next, ok := popOne(ctx, g.queue)
 		if !ok || !h.play(ctx, &next) {
 			t.Error("not played")
 		}
@@ -67,15 +71,15 @@ func BenchmarkImmediate(b *testing.B) {
 			b.SetBytes(n << 10)
 			b.ReportAllocs()
 			for b.Loop() {
-				h := &playhead{sleeper: newTimerSleeper(), schedule: schedule{rate: 1, immediate: true}}
 				q := newQueue(maxAheadBytes, maxAheadMessages)
+				h := &playhead{sleeper: newTimerSleeper(), queue: q, schedule: schedule{rate: 1, immediate: true}}
 				done := make(chan struct{})
 				// owner: this loop; ends when all is read.
 				go func() {
 					defer close(done)
-					(&reader{plan: p, queue: q}).run(b.Context())
+					newReader(p, q).read(b.Context(), order{})
 				}()
-				h.run(b.Context(), q)
+				h.run(b.Context())
 				<-done
 				if h.messages != n {
 					b.Fatalf("%d messages", h.messages)
@@ -92,17 +96,17 @@ func BenchmarkTiming(b *testing.B) {
 	var last Timing
 	for b.Loop() {
 		s := newSleeper(zap.NewNop())
-		h := &playhead{sleeper: s, schedule: schedule{rate: 1}}
 		q := newQueue(maxAheadBytes, maxAheadMessages)
+		h := &playhead{sleeper: s, queue: q, schedule: schedule{rate: 1}}
 		done := make(chan struct{}, 2)
 		// owner: this loop; ends when all is read.
 		go func() {
-			(&reader{plan: p, queue: q}).run(b.Context())
+			newReader(p, q).read(b.Context(), order{})
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.
 		go func() {
-			h.run(b.Context(), q)
+			h.run(b.Context())
 			done <- struct{}{}
 		}()
 		<-done

@@ -35,11 +35,15 @@ func (c clockPublisher) close() {
 
 func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
 
-// checkClock makes sure that the clock does not go out on a topic of another type.
+// checkClock makes sure that the clock does not go out on a topic of another type, nor
+// on one that must not be played.
 func checkClock(g graph, p *plan) error {
 	name, err := g.Resolve(clockTopic)
 	if err != nil {
 		return err
+	}
+	if p.selection.deny.match(name) {
+		return &DenyError{[]string{name}}
 	}
 	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
 	if err != nil {
@@ -60,7 +64,7 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 		return c, err
 	}
 	if t := p.topic(name); t != nil && t.publication != nil {
-		return clockPublisher{t.publication.Source(false), t.publication, false}, nil
+		return clockPublisher{t.publication.Source(sourceKey{}), t.publication, false}, nil
 	}
 	msg := rosgraph_msgs.Clock{}
 	typ, err := msgproc.Type(msg)
@@ -77,11 +81,11 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
 		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: definition, QueueFrames: clockQueue,
-	})
+	}, nil)
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(false), pub, true}, nil
+	return clockPublisher{pub.Source(sourceKey{}), pub, true}, nil
 }
 
 // clockFrames makes the frames of the clock. They may be as many as messages, so

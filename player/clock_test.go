@@ -18,6 +18,7 @@ func TestClock(t *testing.T) {
 	tests := map[string]struct {
 		schedule schedule
 		late     time.Duration
+		stays    bool // Options.KeepAlive
 		pos      []time.Duration
 		orders   func(c Control) map[time.Duration]func()
 		until    time.Duration
@@ -32,7 +33,14 @@ func TestClock(t *testing.T) {
 				"125ms clock 250ms", "125ms message 2",
 			},
 		},
-		"goes on after the last message": {
+		"ends with the last message": {
+			schedule: schedule{rate: 0.5},
+			pos:      []time.Duration{0, 10 * ms},
+			until:    110 * ms,
+			want:     []string{"0s clock 0s", "0s message 0", "20ms clock 10ms", "20ms message 1", "50ms clock 10ms", "100ms clock 10ms"},
+		},
+		"goes on after the last message of a player that stays": {
+			stays: true,
 			pos:   []time.Duration{0, 10 * ms},
 			until: 110 * ms,
 			want:  []string{"0s clock 0s", "0s message 0", "10ms clock 10ms", "10ms message 1", "50ms clock 50ms", "100ms clock 100ms"},
@@ -53,7 +61,7 @@ func TestClock(t *testing.T) {
 			until: 110 * ms,
 			want: []string{
 				"0s clock 0s", "0s message 0", "50ms clock 10ms", "90ms message 1", "90ms clock 20ms", "90ms message 2",
-				"100ms clock 100ms",
+				"100ms clock 20ms",
 			},
 		},
 		"stamps each step": {
@@ -79,7 +87,7 @@ func TestClock(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newStage(tc.schedule, tc.late).withClock()
-				g.load(t.Context(), 0, tc.pos...)
+				g.load(t.Context(), tc.pos...)
 				ctx, cancel := context.WithTimeout(t.Context(), tc.until)
 				defer cancel()
 				ended := make(chan struct{})
@@ -91,7 +99,11 @@ func TestClock(t *testing.T) {
 				if tc.orders != nil {
 					orders = tc.orders(g.head)
 				}
-				g.run(t.Context(), orders)
+				play := t.Context()
+				if g.head.keepAlive = tc.stays; tc.stays {
+					play = ctx
+				}
+				g.run(play, orders)
 				<-ended
 				if d := cmp.Diff(tc.want, g.events); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
@@ -117,17 +129,17 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.head.run(t.Context(), g.queue)
+			g.head.run(t.Context())
 		}()
-		g.load(t.Context(), 0, 0, 10*ms)
+		g.load(t.Context(), 0, 10*ms)
 		<-time.After(120 * ms)
-		g.load(t.Context(), 0, 125*ms)
-		g.queue.close()
+		g.load(t.Context(), 125*ms)
+		g.queue.close(0)
 		<-paced
 		<-done
 		want := []string{
 			"0s clock 0s", "0s message 0", "10ms clock 10ms", "10ms message 1", "50ms clock 10ms", "100ms clock 10ms",
-			"125ms clock 125ms", "125ms message 0", "150ms clock 150ms",
+			"125ms clock 125ms", "125ms message 0", "150ms clock 125ms",
 		}
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -143,7 +155,7 @@ func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(schedule{rate: 1.0 / 3}, 0).withClock()
-		g.load(t.Context(), 0, 0, 1, 10, 100_000_001)
+		g.load(t.Context(), 0, 1, 10, 100_000_001)
 		g.run(t.Context(), nil)
 		want := []string{
 			"0s clock 0s", "0s message 0", "3ns clock 1ns", "3ns message 1", "30ns clock 10ns", "30ns message 2",
@@ -161,7 +173,7 @@ func TestClockThatNobodyHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(schedule{}, 0).withClock()
 		g.head.clockHeard = func() bool { return false }
-		g.load(t.Context(), 0, 0, 10*ms)
+		g.load(t.Context(), 0, 10*ms)
 		g.run(t.Context(), nil)
 		if d := cmp.Diff([]string{"0s clock 0s", "0s message 0", "10ms message 1"}, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

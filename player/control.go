@@ -1,15 +1,16 @@
 package player
 
 import (
-	"context"
-	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Control steers a running Run. Its methods may be called from any goroutine, do
-// not block and do nothing once Run has returned.
+// Control steers and watches a running Run. Its methods may be called from any
+// goroutine, do not block and do nothing once Run has returned.
+//
+// A position is a time in the bags, counted from the first selected message.
 type Control interface {
 	// Pause stops before the next message. It reports whether play was running.
 	Pause() bool
@@ -20,8 +21,44 @@ type Control interface {
 	// Step publishes the next message at once and stays paused. It reports false,
 	// and does nothing, while play is running.
 	Step() bool
+	// StepBack goes back to the message before the last one that was published, with the
+	// latched state of that moment, publishes it and stays paused. It reports false, and does
+	// nothing, while play is running.
+	StepBack() bool
+	// Burst publishes the next n messages at once and stays paused. It reports false, and
+	// does nothing, while play is running.
+	Burst(n int) bool
+
+	// Seek goes on from a position, or stays paused there. Positions outside of the window
+	// mean its ends. The latched messages that were valid there are published first.
+	Seek(to time.Duration)
+	// SetRate sets the bag time per wall time, without a jump.
+	SetRate(rate float64) error
+	// SetLoop makes play go on at the first mark when it reaches the second, for ever,
+	// or to the end.
+	SetLoop(on bool)
+	// SetMarks sets what SetLoop repeats. Before, it is all that is played.
+	SetMarks(from, to time.Duration) error
+	// Bookmark remembers where play is and returns it.
+	Bookmark() time.Duration
+	// PauseOnTopics makes play pause before each message of Options.PauseTopics, or not.
+	PauseOnTopics(on bool)
+	// SetTopic makes a topic, by its published name, silent, or audible again, which
+	// publishes its latched state. An unknown topic is an error.
+	SetTopic(topic string, on bool) error
+	// Stop ends play as if this had been the last message, also with Options.KeepAlive.
+	Stop()
+
 	// Status returns where play is.
 	Status() Status
+	// Stats returns what went out, by topic and subscriber. It costs more than Status.
+	Stats() Stats
+	// Density returns how many messages lie in each nth part of what is played, as the
+	// indexes of the bags tell without reading them; nil while that is not known.
+	Density(n int) []uint64
+	// Changed returns a channel that is closed at the next change by Control, or of
+	// the phase. Ask for it before Status, so that no change is missed.
+	Changed() <-chan struct{}
 }
 
 // Phase is what Run is doing.
@@ -50,217 +87,34 @@ type Status struct {
 	Length   time.Duration // from the first to the last selected message
 	Pass     int           // complete passes, with Options.Loop
 	Messages uint64        // published so far
+
+	Loop             bool            // SetLoop
+	MarkFrom, MarkTo time.Duration   // SetMarks
+	Bookmarks        []time.Duration // in the order in which they were set; not to be modified
+	PauseOnTopics    bool            // there are such topics, and play pauses for them
+	PausedBy         string          // the topic that play has paused for, if it has
+	Delayed          time.Duration   // how far rate control says that a subscriber is behind, if it holds play up
+	Seeks            uint64          // jumps so far: at each the position is a new beginning
 }
 
-// playhead is where play is: the one state that the pacer, the clock and Control
-// share. Publishing happens under its lock, so that nothing is published once
-// Pause has returned, and no clock value overtakes a message. The lock is never
-// held while waiting: tcpros.Source.Publish does not block.
-type playhead struct {
-	sleeper sleeper
-	zero    bagfmt.Time   // first selected message
-	length  time.Duration // up to the last one
-	// publishClock publishes the position; nil without --clock. Called with mu held.
-	publishClock func(pos time.Duration)
-	// clockHeard reports whether the clock has subscribers. Called with mu held.
-	clockHeard func() bool
-
-	mu        sync.Mutex
-	schedule  schedule
-	phase     Phase
-	begun     bool // the first message of the first pass is known
-	ended     bool // nothing more will come
-	pass      int
-	steps     int           // asked for while paused, not taken yet
-	last      time.Duration // position of the last published message of this pass
-	next      time.Duration // position of the message being waited for
-	haveNext  bool          // false while the disk is awaited and after the end
-	lastClock time.Duration
-	messages  uint64
-	completed bool // the last message of the last pass is out
-	latched   []latchedMessage
-	timing    timing
+// Stats is a detailed account of a running Run.
+type Stats struct {
+	Status
+	Topics     []TopicStats // in the order of their first connection
+	Starved    uint64       // times that play had to wait for the disk or for decompression
+	AheadBytes int          // read, but not published yet
+	WaitingFor []string     // what holds play up at present: topics without a subscriber, or subscribers that are full
 }
 
-// run is the pacer: it plays what the queue gives until its end, or that of ctx.
-func (h *playhead) run(ctx context.Context, q *queue) {
-	h.sleeper.Attach()
-	for {
-		it, ok := q.pop(ctx)
-		if !ok || !h.play(ctx, &it) {
-			break
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.ended, h.completed = true, ctx.Err() == nil
-	h.timing.end(h.sleeper.Now())
-}
-
-// play publishes one message when it is due. It reports false when ctx ended.
-func (h *playhead) play(ctx context.Context, it *item) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for {
-		if ctx.Err() != nil {
-			return false
-		}
-		// A further pass begins with its first message. While paused, play stays where
-		// the last pass has ended.
-		if !h.begun || it.pass != h.pass && (!h.schedule.paused || h.steps > 0) {
-			h.beginPass(it)
-		}
-		if it.pass == h.pass {
-			h.next, h.haveNext = it.pos, true
-		}
-		deadline := h.schedule.deadline(it.pos)
-		now := h.sleeper.Now()
-		if now >= deadline || h.schedule.paused && h.steps > 0 {
-			h.publish(it, now, deadline)
-			return true
-		}
-		h.mu.Unlock()
-		h.sleeper.SleepUntil(deadline)
-		h.mu.Lock()
-	}
-}
-
-// beginPass makes the first message of a pass due now.
-func (h *playhead) beginPass(it *item) {
-	now := h.sleeper.Now()
-	h.begun, h.pass = true, it.pass
-	h.schedule.begin(it.pos, now)
-	h.last, h.lastClock = it.pos, it.pos
-	h.next, h.haveNext = it.pos, true
-	h.timing.begin(now, h.schedule.paused)
-	if h.pass > 0 {
-		h.publishLatched()
-	}
-	h.tick()
-}
-
-// publish hands a message to its topic. The time that it stamps goes out first:
-// a node on simulated time must not receive a message from its future.
-func (h *playhead) publish(it *item, now, deadline time.Duration) {
-	further := it.pos - h.last
-	h.last = it.pos
-	switch {
-	case h.schedule.paused:
-		h.steps--
-		h.schedule.step(it.pos)
-		h.tick()
-	case h.schedule.immediate:
-		h.timing.advance(further)
-		h.tick()
-	default:
-		h.timing.late(now - deadline)
-		h.timing.advance(further)
-		if it.pos > h.lastClock && h.clockHeard != nil && h.clockHeard() {
-			h.tick()
-		}
-	}
-	it.route.publish(it.frame)
-	h.messages++
-	h.haveNext = false
-}
-
-// position returns where play is. It waits for what is not published yet, also
-// when play is behind its schedule, and never goes back within a pass.
-func (h *playhead) position() time.Duration {
-	pos := h.schedule.position(h.sleeper.Now())
-	switch {
-	case h.haveNext:
-		pos = min(pos, h.next)
-	case !h.ended || h.schedule.immediate:
-		pos = h.last // the time of the next message is not known yet
-	}
-	return max(pos, h.last)
-}
-
-// tick publishes the clock, if there is one and play has begun.
-func (h *playhead) tick() {
-	if h.publishClock == nil || !h.begun {
-		return
-	}
-	h.lastClock = max(h.lastClock, h.position())
-	h.publishClock(h.lastClock)
-}
-
-// Pause implements Control.
-func (h *playhead) Pause() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.pause()
-}
-
-func (h *playhead) pause() bool {
-	if !h.schedule.pause(h.position()) {
-		return false
-	}
-	h.steps = 0
-	h.timing.pause(h.sleeper.Now())
-	h.sleeper.Wake()
-	return true
-}
-
-// Resume implements Control.
-func (h *playhead) Resume() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.resume()
-}
-
-func (h *playhead) resume() bool {
-	now := h.sleeper.Now()
-	if !h.schedule.resume(now) {
-		return false
-	}
-	h.timing.resume(now)
-	h.sleeper.Wake()
-	return true
-}
-
-// Toggle implements Control.
-func (h *playhead) Toggle() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.pause() {
-		h.resume()
-	}
-	return h.schedule.paused
-}
-
-// Step implements Control.
-func (h *playhead) Step() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.schedule.paused || h.ended {
-		return false
-	}
-	h.steps++
-	h.sleeper.Wake()
-	return true
-}
-
-// Status implements Control.
-func (h *playhead) Status() Status {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.status()
-}
-
-func (h *playhead) status() Status {
-	pos := min(h.position(), h.length)
-	return Status{
-		Phase:    h.phase,
-		Paused:   h.schedule.paused,
-		Rate:     h.schedule.rate,
-		Achieved: h.timing.achieved(h.sleeper.Now()),
-		Late:     h.timing.lastLate,
-		BagTime:  h.zero.Add(pos),
-		Position: pos,
-		Length:   h.length,
-		Pass:     h.pass,
-		Messages: h.messages,
-	}
+// TopicStats is the account of one topic.
+type TopicStats struct {
+	Name        string // as published
+	Type        string
+	Latching    bool
+	Off         bool // by SetTopic
+	Pauses      bool // one of Options.PauseTopics
+	Messages    uint64
+	Bytes       uint64
+	Dropped     uint64 // over all subscribers that are or were there
+	Subscribers []tcpros.SubscriberStats
 }

@@ -28,19 +28,21 @@ type stage struct {
 }
 
 func newStage(s schedule, late time.Duration) *stage {
-	g := &stage{queue: newQueue(1<<20, 1<<10), start: time.Now()}
+	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
 	g.head = &playhead{sleeper: lateSleeper{newTimerSleeper(), late}, schedule: s, zero: bagfmt.Time{Sec: 100}, length: time.Second}
+	g.head.queue, g.head.plan, g.head.loop.to = g.queue, &plan{}, forever
 	if s.rate == 0 {
 		g.head.schedule.rate = 1
 	}
-	g.route = &route{bag: &bagPlan{}, topic: &topic{}, source: &source{publisher: g}}
+	g.route = &route{bag: &bagPlan{}, topic: &topic{}, clocked: true}
+	g.route.source = &source{publisher: g, topic: g.route.topic}
 	return g
 }
 
 // withClock makes the playhead publish the clock, as events too.
 func (g *stage) withClock() *stage {
 	g.head.clockHeard = func() bool { return true }
-	g.head.publishClock = func(pos time.Duration) { g.note(fmt.Sprintf("clock %v", pos)) }
+	g.head.publishClock = func(at bagfmt.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(g.head.zero))) }
 	return g
 }
 
@@ -55,6 +57,12 @@ func (g *stage) Publish(frame []byte) {
 	g.note(fmt.Sprintf("message %d", frame[4]))
 }
 
+// PublishNow implements publisher.
+func (g *stage) PublishNow(frame []byte) { g.Publish(frame) }
+
+// Unlatch implements publisher.
+func (g *stage) Unlatch() { g.note("unlatch") }
+
 // lateSleeper wakes up late, as on a busy machine.
 type lateSleeper struct {
 	*timerSleeper
@@ -66,16 +74,21 @@ func (s lateSleeper) SleepUntil(deadline time.Duration) {
 	<-time.After(s.by)
 }
 
-// load queues messages 0, 1, ... of one pass at these positions.
-func (g *stage) load(ctx context.Context, pass int, pos ...time.Duration) {
+// load queues messages 0, 1, ... at these positions.
+func (g *stage) load(ctx context.Context, pos ...time.Duration) {
 	for i, p := range pos {
-		g.queue.push(ctx, item{route: g.route, frame: []byte{1, 0, 0, 0, byte(i)}, pos: p, pass: pass})
+		g.queue.push(ctx, item{route: g.route, frame: []byte{1, 0, 0, 0, byte(i)}, pos: p})
 	}
+}
+
+// turn queues the end of a pass: the next one begins at 0 with a latched message.
+func (g *stage) turn(ctx context.Context, end time.Duration, state ...latchedMessage) {
+	g.queue.push(ctx, item{pos: end, jump: &jump{turn: true, state: state}})
 }
 
 // run plays what is loaded, with orders given at their times.
 func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
-	g.queue.close()
+	g.queue.close(0)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for _, at := range slices.Sorted(maps.Keys(orders)) {
@@ -83,7 +96,7 @@ func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
 			orders[at]()
 		}
 	})
-	g.head.run(ctx, g.queue)
+	g.head.run(ctx)
 	wg.Wait()
 }
 
@@ -175,7 +188,7 @@ func TestPacer(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newStage(tc.schedule, tc.late)
-				g.load(t.Context(), 0, tc.pos...)
+				g.load(t.Context(), tc.pos...)
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
 					orders = tc.orders(g.head)
@@ -196,7 +209,7 @@ func TestPacerEndsWithContext(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newStage(s, 0)
-				g.load(t.Context(), 0, 0, time.Hour)
+				g.load(t.Context(), 0, time.Hour)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer context.AfterFunc(ctx, g.head.sleeper.Wake)()
 				g.run(ctx, map[time.Duration]func(){10 * ms: cancel})
@@ -216,8 +229,9 @@ func TestPasses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(schedule{rate: 2}, 0).withClock()
-		g.load(t.Context(), 0, 0, 100*ms)
-		g.load(t.Context(), 1, 0, 100*ms)
+		g.load(t.Context(), 0, 100*ms)
+		g.turn(t.Context(), 100*ms)
+		g.load(t.Context(), 0, 100*ms)
 		g.run(t.Context(), nil)
 		want := []string{
 			"0s clock 0s", "0s message 0", "50ms clock 100ms", "50ms message 1",
@@ -237,9 +251,9 @@ func TestPassWaitsForStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(schedule{paused: true}, 0).withClock()
-		g.head.latched = []latchedMessage{{g.route, []byte{1, 0, 0, 0, 77}}}
-		g.load(t.Context(), 0, 0, 100*ms)
-		g.load(t.Context(), 1, 0, 100*ms)
+		g.load(t.Context(), 0, 100*ms)
+		g.turn(t.Context(), 100*ms, latchedMessage{g.route, []byte{1, 0, 0, 0, 77}})
+		g.load(t.Context(), 0, 100*ms)
 		step := func() { g.head.Step() }
 		g.run(t.Context(), map[time.Duration]func(){
 			10 * ms: step,
@@ -254,7 +268,7 @@ func TestPassWaitsForStep(t *testing.T) {
 		})
 		want := []string{
 			"0s clock 0s", "10ms clock 0s", "10ms message 0", "20ms clock 100ms", "20ms message 1",
-			"40ms message 77", "40ms clock 0s", "40ms clock 0s", "40ms message 0", "150ms clock 100ms", "150ms message 1",
+			"40ms clock 0s", "40ms message 77", "40ms clock 0s", "40ms message 0", "150ms clock 100ms", "150ms message 1",
 		}
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -266,7 +280,7 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(schedule{rate: 2}, 0)
-		g.load(t.Context(), 0, 0, time.Second)
+		g.load(t.Context(), 0, time.Second)
 		var got []Status
 		look := func() { got = append(got, g.head.Status()) }
 		g.run(t.Context(), map[time.Duration]func(){
@@ -282,9 +296,9 @@ func TestStatus(t *testing.T) {
 			},
 		})
 		want := []Status{
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1},
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Paused: true},
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, MarkTo: time.Second},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Paused: true, MarkTo: time.Second},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2, MarkTo: time.Second},
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

@@ -1,10 +1,12 @@
 package player
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 
 	"go.uber.org/zap"
 
@@ -30,6 +32,12 @@ func (e *DamageError) lossless() bool {
 	return errors.As(e.Err, &corrupt) && corrupt.Recovered
 }
 
+// Unread reports whether the bag may be sound: a disk or a store did not give it.
+func (e *DamageError) Unread() bool {
+	var read *readError
+	return errors.As(e.Err, &read)
+}
+
 // damageOfOpening tells what opening the bag met.
 func (p *plan) damageOfOpening(b *bagPlan) {
 	for _, err := range b.reader.Damage() {
@@ -49,16 +57,12 @@ func (b *bagPlan) damage(err error) *DamageError {
 		return e
 	}
 	// The place may be in the index records behind a chunk: the chunk is lost, too.
-	var chunk *bagfmt.ChunkInfo
-	for i, c := range b.reader.Chunks() {
-		if c.Pos <= offset && (chunk == nil || chunk.Pos < c.Pos) {
-			chunk = &b.reader.Chunks()[i]
-		}
-	}
-	if chunk == nil {
+	chunks := b.reader.Chunks()
+	behind := sort.Search(len(chunks), func(i int) bool { return chunks[i].Pos > offset })
+	if behind == 0 {
 		return e
 	}
-	for _, n := range chunk.Counts {
+	for _, n := range chunks[behind-1].Counts {
 		if b.routes[n.Conn] != nil {
 			e.Messages += uint64(n.Count)
 		}
@@ -118,13 +122,17 @@ func (r *placedReader) ReadAt(p []byte, off int64) (int, error) {
 // more, the number is of no interest.
 const maxDamage = 1000
 
-// report keeps and logs one damaged place. Planning may have come across it, too.
+// report keeps and logs one damaged place. Planning may have come across it, too, and
+// play comes across it in each pass. What was not read because play ends is not damaged.
 func (r *reader) report(e *DamageError) {
+	if errors.Is(e, context.Canceled) {
+		return
+	}
 	if e.lossless() {
-		r.mu.Lock()
-		r.mended++
-		r.mu.Unlock()
-		r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
+		if len(r.met) < maxDamage && !r.met[e.Error()] {
+			r.met[e.Error()] = true
+			r.mend(e)
+		}
 		return
 	}
 	r.mu.Lock()
@@ -137,14 +145,30 @@ func (r *reader) report(e *DamageError) {
 	if known {
 		return
 	}
+	if e.Unread() {
+		r.plan.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
+		return
+	}
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
 }
 
 // reportAll reports what was met before the reading began.
 func (r *reader) reportAll(list []*DamageError) {
 	for _, e := range list {
+		if e.lossless() {
+			r.mend(e)
+			continue
+		}
 		r.report(e)
 	}
+}
+
+// mend counts and logs a damaged index that was rebuilt.
+func (r *reader) mend(e *DamageError) {
+	r.mu.Lock()
+	r.mended++
+	r.mu.Unlock()
+	r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 }
 
 func (r *reader) damages() []*DamageError {

@@ -248,7 +248,7 @@ func TestSlowReaderGetsAll(t *testing.T) {
 	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true,
+		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Overflow: player.OverflowDrop,
 		OnStatus: atPhase(player.PhaseDrain, drains),
 	})
 	<-drains
@@ -271,7 +271,7 @@ func TestSlowReaderIsCounted(t *testing.T) {
 	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	drains := make(chan struct{})
 	_, result := w.start(player.Options{
-		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10,
+		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Immediate: true, Queue: 10, Overflow: player.OverflowDrop,
 		OnStatus: atPhase(player.PhaseDrain, drains),
 	})
 	<-drains

@@ -11,14 +11,18 @@ import (
 // publisher takes the frames of one original publisher. *tcpros.Source is one.
 type publisher interface {
 	Publish(frame []byte)
+	PublishNow(frame []byte) // the same for a frame that is due now and alone: it gets there sooner
+	Unlatch()                // a new subscriber gets nothing of this publisher, until it publishes again
 }
 
 // publication is a topic as the node offers it.
 type publication interface {
 	Topic() string
-	Source(latching bool) publisher
+	Source(sourceKey) publisher
 	Subscribers() int
 	Dropped() uint64
+	Stats() []tcpros.SubscriberStats
+	Room() bool // false while a subscriber is full, with Options.Overflow
 	Close()
 }
 
@@ -27,14 +31,24 @@ type graph interface {
 	// Registered waits until the master knows the topics, or ctx ends.
 	Registered(ctx context.Context, topics []string)
 	Resolve(name string) (string, error)
-	Advertise(tcpros.AdvertiseOptions) (publication, error)
+	// State asks the master who is in the graph, Names returns which of them play is.
+	State(ctx context.Context) (tcpros.SystemState, error)
+	Names() []string
+	// Publishers prepares for original publishers with these caller IDs.
+	Publishers(ctx context.Context, callers []string) error
+	// Advertise offers a topic, for the original publishers that it has.
+	Advertise(tcpros.AdvertiseOptions, []sourceKey) (publication, error)
 	Drain(context.Context) error
 }
 
 // nodeGraph is a real node.
 type nodeGraph struct{ *tcpros.Node }
 
-func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
+// Publishers implements graph: one node stands for all.
+func (g nodeGraph) Publishers(context.Context, []string) error { return nil }
+
+// Advertise implements graph.
+func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publication, error) {
 	p, err := g.Node.Advertise(o)
 	if err != nil {
 		return nil, err
@@ -44,7 +58,15 @@ func (g nodeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
 
 type nodePublication struct{ *tcpros.Publication }
 
-func (p nodePublication) Source(latching bool) publisher { return p.Publication.Source(latching) }
+func (p nodePublication) Source(k sourceKey) publisher { return p.Publication.Source(k.latching) }
+
+// State implements graph.
+func (g nodeGraph) State(ctx context.Context) (tcpros.SystemState, error) {
+	return g.Master().SystemState(ctx)
+}
+
+// Names implements graph.
+func (g nodeGraph) Names() []string { return []string{g.Name()} }
 
 // registerPoll is how often Registered asks. A topic that the master does not take
 // within registerPatience after the node itself is not waited for.

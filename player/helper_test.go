@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -135,18 +137,27 @@ type fakeGraph struct {
 	registered  []string
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
+	room        func(topic string) bool // nil: there is always room
+	stats       func() []tcpros.SubscriberStats
+	frames      func(topic string, frame []byte) // gets what is published, instead of events
+	clockZero   bagfmt.Time                      // if it is set, clock messages are written relative to it
+	state       func(context.Context) (tcpros.SystemState, error)
 
-	mu     sync.Mutex
-	offers []tcpros.AdvertiseOptions
-	closed []string
-	events []string
+	mu      sync.Mutex
+	callers []string
+	offers  []tcpros.AdvertiseOptions
+	closed  []string
+	events  []string
+	held    map[string]string // what latching sources hold
 }
 
 func newFakeGraph() *fakeGraph {
 	return &fakeGraph{
 		start:       time.Now(),
+		held:        map[string]string{},
 		drains:      func(context.Context) error { return nil },
 		subscribers: func() int { return 1 },
+		state:       func(context.Context) (tcpros.SystemState, error) { return tcpros.SystemState{}, nil },
 	}
 }
 
@@ -168,7 +179,12 @@ func (g *fakeGraph) Resolve(name string) (string, error) {
 	return name, nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
+func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
+	g.callers = callers
+	return nil
+}
+
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -176,7 +192,9 @@ func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions) (publication, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.mu.Lock()
 	g.offers = append(g.offers, o)
+	g.mu.Unlock()
 	return &fakePublication{g, name, 0}, nil
 }
 
@@ -185,6 +203,10 @@ func (g *fakeGraph) Registered(ctx context.Context, topics []string) {
 	g.registered = topics
 	wait(ctx, g.registers)
 }
+
+func (g *fakeGraph) State(ctx context.Context) (tcpros.SystemState, error) { return g.state(ctx) }
+
+func (g *fakeGraph) Names() []string { return []string{"/play"} }
 
 func (g *fakeGraph) Drain(ctx context.Context) error {
 	g.note("drain")
@@ -197,14 +219,23 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(latching bool) publisher {
+func (p *fakePublication) Source(k sourceKey) publisher {
 	p.sources++
-	return &fakeSource{p, p.sources, latching}
+	return &fakeSource{p, p.sources, k.latching}
 }
 func (p *fakePublication) Topic() string    { return p.name }
 func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
 func (p *fakePublication) Dropped() uint64  { return 0 }
 func (p *fakePublication) Close()           { p.graph.closed = append(p.graph.closed, p.name) }
+
+func (p *fakePublication) Room() bool { return p.graph.room == nil || p.graph.room(p.name) }
+
+func (p *fakePublication) Stats() []tcpros.SubscriberStats {
+	if p.graph.stats == nil {
+		return nil
+	}
+	return p.graph.stats()
+}
 
 type fakeSource struct {
 	pub      *fakePublication
@@ -216,12 +247,53 @@ func (s *fakeSource) Publish(frame []byte) {
 	kind := ""
 	if s.latching {
 		kind = " latched"
+		s.pub.graph.mu.Lock()
+		s.pub.graph.held[s.name()] = string(frame[min(8, len(frame)):])
+		s.pub.graph.mu.Unlock()
+	}
+	if zero := s.pub.graph.clockZero; s.pub.name == "/clock" && !zero.IsZero() {
+		t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(frame[4:]), Nsec: binary.LittleEndian.Uint32(frame[8:])}
+		s.pub.graph.note("clock %v", t.Sub(zero))
+		return
+	}
+	if s.pub.graph.frames != nil {
+		s.pub.graph.mu.Lock()
+		defer s.pub.graph.mu.Unlock()
+		s.pub.graph.frames(s.pub.name, frame)
+		return
 	}
 	text := fmt.Sprintf("%x", frame[4:])
 	if s.pub.name != "/clock" && len(frame) > 8 {
-		text = string(frame[8:])
+		text = string(frame[min(8, len(frame)):])
 	}
 	s.pub.graph.note("%s#%d%s %s", s.pub.name, s.number, kind, text)
+}
+
+func (s *fakeSource) name() string { return fmt.Sprintf("%s#%d", s.pub.name, s.number) }
+
+// PublishNow implements publisher.
+func (s *fakeSource) PublishNow(frame []byte) { s.Publish(frame) }
+
+// Unlatch implements publisher.
+func (s *fakeSource) Unlatch() {
+	s.pub.graph.mu.Lock()
+	delete(s.pub.graph.held, s.name())
+	s.pub.graph.mu.Unlock()
+	s.pub.graph.note("%s#%d unlatched", s.pub.name, s.number)
+}
+
+// holding returns the text that each latching source holds.
+func (g *fakeGraph) holding() map[string]string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.held)
+}
+
+// offered returns what was advertised.
+func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.offers)
 }
 
 // playFake plays with a fake graph, in a bubble.
@@ -232,7 +304,9 @@ func playFake(ctx context.Context, g *fakeGraph, o Options) (Summary, error) {
 	if o.Hz == 0 {
 		o.Hz = 100
 	}
-	o.Log = zap.NewNop()
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
 	s := newTimerSleeper()
 	defer s.Close()
 	return play(ctx, &o, g, s)

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/msgheader"
 )
 
 // ErrNoMessages says that the bags hold no message that the options select.
@@ -19,13 +21,18 @@ var ErrNoMessages = errors.New("player: no messages to play on specified topics"
 // plan is what will be played: which connections, in which window, under which
 // name and type. It is made once, before anything is advertised.
 type plan struct {
-	log    *zap.Logger
-	bags   []*bagPlan
-	topics []*topic // in the order of their first connection
-	start  bagfmt.Time
-	end    bagfmt.Time // inclusive; zero = open
-	last   bagfmt.Time // of what will be played; zero if it cannot be told
+	log       *zap.Logger
+	selection *selection
+	bags      []*bagPlan
+	topics    []*topic // in the order of their first connection
+	byName    map[string]*topic
+	order     byHeader
+	start     bagfmt.Time
+	end       bagfmt.Time // inclusive; zero = open
+	last      bagfmt.Time // of what will be played; zero if it cannot be told
 
+	workers int  // of each timeline, for each bag
+	pauses  bool // there is a topic to pause for
 	latched []latchedMessage
 	damage  []*DamageError // that planning came across
 }
@@ -39,16 +46,22 @@ type bagPlan struct {
 // topic is a topic as published.
 type topic struct {
 	name        string // resolved
-	asked       string // prefix and recorded name, before resolution
+	asked       string // before resolution
+	recorded    string // name of the first connection
 	typ         string
 	md5         string
 	definition  string
+	stamps      stamps
 	latching    bool
 	publication publication
 	sources     map[sourceKey]*source
+	headed      bool        // the messages begin with a header
+	strayed     atomic.Bool // said that stamps are too far from the time of receipt
 
-	messages uint64 // guarded by playhead.mu, as is bytes
+	messages uint64 // guarded by playhead.mu, as are the following
 	bytes    uint64
+	off      bool // by Control.SetTopic
+	pauses   bool // has a route that does
 }
 
 // sourceKey tells original publishers of a topic apart. A node that comes back,
@@ -61,7 +74,9 @@ type sourceKey struct {
 // source is one original publisher of a topic, for a subscriber of ours.
 type source struct {
 	publisher
-	sent bool // since the latched messages were last published; guarded by playhead.mu
+	topic    *topic
+	latching bool
+	held     []byte // the message that is valid now, if it latches; guarded by playhead.mu
 }
 
 // route takes the messages of one connection of a bag to a topic.
@@ -73,15 +88,10 @@ type route struct {
 	source *source
 	reason string // why the connection cannot be played, empty if it can
 
-	skipped atomic.Uint64 // messages not played because of reason
-}
+	pauses  bool // Options.PauseTopics
+	clocked bool // Options.ClockTopics
 
-// publish hands a frame to the topic.
-func (r *route) publish(frame []byte) {
-	r.source.Publish(frame)
-	r.source.sent = true
-	r.topic.messages++
-	r.topic.bytes += uint64(len(frame) - 4)
+	skipped atomic.Uint64 // messages not played because of reason
 }
 
 // newPlan selects connections and sorts them into topics. resolve turns a topic
@@ -89,13 +99,20 @@ func (r *route) publish(frame []byte) {
 // with the error of ctx, when that ends between two reads. With ErrNoMessages the plan
 // knows the damage that opening met.
 func newPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (*plan, error) {
-	p := &plan{log: o.Log}
+	choice, err := newSelection(o)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{log: o.Log, selection: choice, byName: map[string]*topic{}, workers: aheadWorkers(o)}
+	if o.ByHeader {
+		p.order.reach = cmp.Or(o.HeaderReach, defaultReach)
+	}
 	for _, bag := range o.Bags {
 		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
 		p.damageOfOpening(b)
 	}
-	earliest, ok := earliestStart(o.Bags)
+	earliest, latest, ok := Span(o.Bags)
 	if !ok {
 		return p, ErrNoMessages
 	}
@@ -107,56 +124,63 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 	found := false
 	state := stateBefore{}
 	for _, b := range p.bags {
-		present := p.connectionsInWindow(ctx, b.reader)
-		for _, c := range b.reader.Connections() {
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			if !selected(o.Topics, c.Topic) {
-				continue
-			}
-			var before *bagfmt.Message
-			if o.Start > 0 && c.Header.Latching() {
-				before = p.lastBefore(b, c)
-			}
-			if !present[c] && before == nil {
-				continue // nothing to say: nobody should wait for it
-			}
-			found = found || present[c]
-			b.routes[c] = p.route(b, c, o.Prefix, resolve)
-			if before != nil {
-				state.add(b.routes[c], before)
-			}
+		some, err := p.choose(ctx, b, o.Start > 0, resolve, &state)
+		if err != nil {
+			return nil, err
 		}
+		found = found || some
+	}
+	choice.report(o.Log)
+	if latest.Before(p.start) {
+		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
 	}
 	if !found {
 		return p, ErrNoMessages
 	}
-	p.latched = state.messages
+	p.latched = state.sorted()
 	p.last = p.lastStamp(ctx)
 	return p, ctx.Err()
 }
 
-func earliestStart(bags []*Bag) (t bagfmt.Time, ok bool) {
-	for _, b := range bags {
-		if b.reader.Messages() > 0 && (!ok || b.reader.Start().Before(t)) {
-			t, ok = b.reader.Start(), true
+// choose makes the routes of a bag, and reports whether it has messages in the window.
+// With late it adds the state before the window.
+func (p *plan) choose(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *stateBefore) (found bool, err error) {
+	chosen := map[*bagfmt.Connection]bool{}
+	for _, c := range b.reader.Connections() {
+		chosen[c] = p.selection.selects(c)
+	}
+	present := p.connectionsInWindow(ctx, b.reader)
+	before := map[*bagfmt.Connection]*bagfmt.Message{}
+	if late {
+		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
+		damaged := func(e *DamageError) { p.damage = append(p.damage, e) }
+		for c, m := range b.latchedBefore(p.start, wanted, damaged) {
+			if ctx.Err() != nil {
+				return false, ctx.Err()
+			}
+			before[c] = &bagfmt.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
 		}
 	}
-	return t, ok
-}
-
-// selected compares with the recorded name, as stock, but a leading slash may be
-// left out on either side.
-func selected(topics []string, recorded string) bool {
-	return len(topics) == 0 || slices.ContainsFunc(topics, func(t string) bool {
-		return strings.TrimPrefix(t, "/") == strings.TrimPrefix(recorded, "/")
-	})
+	for _, c := range b.reader.Connections() {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if !chosen[c] || !present[c] && before[c] == nil { // nothing to say: nobody should wait for it
+			continue
+		}
+		found = found || present[c]
+		b.routes[c] = p.route(b, c, resolve)
+		if before[c] != nil {
+			state.add(b.routes[c], before[c])
+		}
+	}
+	return found, nil
 }
 
 // route finds the topic of a connection, or the reason why it has none.
-func (p *plan) route(b *bagPlan, c *bagfmt.Connection, prefix string, resolve func(string) (string, error)) *route {
-	r := &route{bag: b, conn: c, name: prefix + c.Topic}
+func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (string, error)) *route {
+	asked := p.selection.name(c.Topic)
+	r := &route{bag: b, conn: c, name: asked}
 	name, err := resolve(r.name)
 	if err != nil {
 		r.unplayable(p.log, err.Error())
@@ -174,30 +198,29 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, prefix string, resolve fu
 	}
 	t := p.topic(name)
 	if t == nil {
-		t = &topic{name: name, asked: prefix + c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
+		t = &topic{name: name, asked: asked, recorded: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
+		p.byName[name] = t
 		p.topics = append(p.topics, t)
 	}
 	if t.md5 != md5 {
-		r.unplayable(p.log, fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.typ, t.md5, typ, md5))
+		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.typ, t.md5, typ, md5)
+		if t.recorded != c.Topic {
+			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.recorded, c.Topic)
+		}
+		r.unplayable(p.log, reason)
 		return r
 	}
 	// A client that sends no definition may share the topic with one that does.
 	if t.definition == "" {
 		t.definition = c.Header.MessageDefinition()
+		_, t.headed = msgheader.First(t.definition)
 	}
 	t.latching = t.latching || c.Header.Latching()
 	r.topic = t
 	return r
 }
 
-func (p *plan) topic(name string) *topic {
-	for _, t := range p.topics {
-		if t.name == name {
-			return t
-		}
-	}
-	return nil
-}
+func (p *plan) topic(name string) *topic { return p.byName[name] }
 
 // unplayable marks the connection and says so once.
 func (r *route) unplayable(log *zap.Logger, reason string) {

@@ -126,8 +126,8 @@ func TestUnplayable(t *testing.T) {
 			if d := cmp.Diff([]string{"/t"}, topicNames(p)); d != "" {
 				t.Errorf("topics (-want +got):\n%s", d)
 			}
-			r := &reader{plan: p, queue: newQueue(1<<20, 1<<10)}
-			r.run(t.Context())
+			r := newReader(p, newQueue(1<<20, 1<<10))
+			r.read(t.Context(), order{})
 			if r.queue.count != 2 {
 				t.Errorf("%d messages to play, want 2", r.queue.count)
 			}

@@ -1,31 +1,29 @@
 package player
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // advertise offers every topic of the plan, and gives each original publisher its
 // own source: of two latched publishers of a topic, a late subscriber gets the
-// last message of both. A topic that the node refuses is not played.
-func (p *plan) advertise(g graph, queueFrames int) {
+// last message of both. A topic that the node refuses is not played. how is the same for
+// all topics.
+func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 	refused := map[*topic]string{}
+	keys := p.keys()
 	for _, t := range p.topics {
 		if t.definition == "" {
 			// Stock's text.
 			p.log.Warn(fmt.Sprintf("Advertising on topic [%s] with an empty message definition.  "+
 				"Some tools (e.g. rosbag) may not work correctly.", t.name))
 		}
-		pub, err := g.Advertise(tcpros.AdvertiseOptions{
-			Topic: t.asked, Type: t.typ, MD5Sum: t.md5, MessageDefinition: t.definition,
-			Latching: t.latching, QueueFrames: queueFrames,
-		})
+		offer := how
+		offer.Topic, offer.Type, offer.MD5Sum = t.asked, t.typ, t.md5
+		offer.MessageDefinition, offer.Latching = t.definition, t.latching
+		pub, err := g.Advertise(offer, keys[t])
 		if err != nil {
 			refused[t] = err.Error()
 			continue
@@ -53,6 +51,33 @@ func (p *plan) advertise(g graph, queueFrames int) {
 	})
 }
 
+// keys returns the original publishers of each topic.
+func (p *plan) keys() map[*topic][]sourceKey {
+	keys := map[*topic][]sourceKey{}
+	for _, b := range p.bags {
+		for _, c := range b.reader.Connections() { // in a fixed order
+			if r := b.routes[c]; r != nil && r.topic != nil && !slices.Contains(keys[r.topic], r.key()) {
+				keys[r.topic] = append(keys[r.topic], r.key())
+			}
+		}
+	}
+	return keys
+}
+
+// callers returns the caller IDs of all original publishers, in the order of the bags.
+func (p *plan) callers() []string {
+	var all []string
+	known := map[string]bool{}
+	for _, b := range p.bags {
+		for _, c := range b.reader.Connections() {
+			if id := c.Header.CallerID(); b.playable(c) && !known[id] {
+				all, known[id] = append(all, id), true
+			}
+		}
+	}
+	return all
+}
+
 // key tells which original publisher the connection belongs to.
 func (r *route) key() sourceKey {
 	return sourceKey{r.conn.Header.CallerID(), r.conn.Header.Latching()}
@@ -61,7 +86,7 @@ func (r *route) key() sourceKey {
 // source returns the source of one original publisher.
 func (t *topic) source(k sourceKey) *source {
 	if t.sources[k] == nil {
-		t.sources[k] = &source{publisher: t.publication.Source(k.latching)}
+		t.sources[k] = &source{publisher: t.publication.Source(k), topic: t, latching: k.latching}
 	}
 	return t.sources[k]
 }
@@ -86,40 +111,6 @@ func (p *plan) close() {
 	}
 }
 
-// subscriberPoll is how often waitForSubscribers looks, missingReport how often
-// it says whom it is waiting for.
-const (
-	subscriberPoll = 20 * time.Millisecond
-	missingReport  = 5 * time.Second
-)
-
-// waitForSubscribers returns when each topic has a subscriber, or ctx ended.
-func (p *plan) waitForSubscribers(ctx context.Context) {
-	poll := time.NewTicker(subscriberPoll)
-	defer poll.Stop()
-	reported := time.Now()
-	for {
-		var missing []string
-		for _, t := range p.topics {
-			if t.publication != nil && t.publication.Subscribers() == 0 {
-				missing = append(missing, t.name)
-			}
-		}
-		if len(missing) == 0 {
-			return
-		}
-		if time.Since(reported) >= missingReport {
-			reported = time.Now()
-			p.log.Info("still waiting for subscribers", zap.Strings("topics", missing))
-		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // summarize adds what the plan knows to s. Nothing is being played any more.
 func (p *plan) summarize(s *Summary) {
 	for _, t := range p.topics {
@@ -135,14 +126,21 @@ func (p *plan) summarize(s *Summary) {
 			Subscribers: t.publication.Subscribers(), Dropped: dropped,
 		})
 	}
+	s.Unplayable = p.unplayable()
+}
+
+// unplayable lists the connections that are left out, and how much of them was.
+func (p *plan) unplayable() []Unplayable {
+	var all []Unplayable
 	for _, b := range p.bags {
 		for _, c := range b.reader.Connections() {
 			if r := b.routes[c]; r != nil && r.reason != "" {
-				s.Unplayable = append(s.Unplayable, Unplayable{
+				all = append(all, Unplayable{
 					Bag: b.name, Topic: r.name, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
 					Reason: r.reason, Messages: r.skipped.Load(),
 				})
 			}
 		}
 	}
+	return all
 }

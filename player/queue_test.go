@@ -7,7 +7,16 @@ import (
 )
 
 func testItem(n int) item {
-	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, pass: n}
+	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, rank: n}
+}
+
+// popOne is pop for one item.
+func popOne(ctx context.Context, q *queue) (item, bool) {
+	run, ok := q.pop(ctx, make([]item, 0, 1))
+	if !ok {
+		return item{}, false
+	}
+	return run[0], true
 }
 
 func TestQueueBounds(t *testing.T) {
@@ -35,18 +44,18 @@ func TestQueueBounds(t *testing.T) {
 						q.push(t.Context(), testItem(n))
 						pushed++
 					}
-					q.close()
+					q.close(0)
 				}()
 				synctest.Wait()
 				if pushed != tc.fit {
 					t.Errorf("%d items got in, want %d", pushed, tc.fit)
 				}
 				for i, n := range tc.push {
-					if it, ok := q.pop(t.Context()); !ok || it.pass != n {
-						t.Fatalf("item %d: got %d, %v; want %d", i, it.pass, ok, n)
+					if it, ok := popOne(t.Context(), q); !ok || it.rank != n {
+						t.Fatalf("item %d: got %d, %v; want %d", i, it.rank, ok, n)
 					}
 				}
-				if _, ok := q.pop(t.Context()); ok {
+				if _, ok := popOne(t.Context(), q); ok {
 					t.Error("an item after the end")
 				}
 			})
@@ -77,10 +86,10 @@ func TestQueueEndsWithContext(t *testing.T) {
 		if <-results {
 			t.Error("push got room that is not there")
 		}
-		if _, ok := q.pop(t.Context()); !ok {
+		if _, ok := popOne(t.Context(), q); !ok {
 			t.Error("pop lost an item")
 		}
-		if _, ok := q.pop(ctx); ok {
+		if _, ok := popOne(ctx, q); ok {
 			t.Error("pop made up an item")
 		}
 		if q.timesStarved() != 1 {
@@ -99,7 +108,7 @@ func TestQueueRing(t *testing.T) {
 			in++
 		}
 		for range 2 * round {
-			if it, _ := q.pop(t.Context()); it.pass != out%7 {
+			if it, _ := popOne(t.Context(), q); it.rank != out%7 {
 				t.Fatalf("item %d out of order", out)
 			}
 			out++
@@ -108,4 +117,45 @@ func TestQueueRing(t *testing.T) {
 	if q.count != in-out {
 		t.Errorf("%d items left, want %d", q.count, in-out)
 	}
+}
+
+// A run is bounded by the room for it and by its bytes, but holds one item of any size.
+func TestQueueRuns(t *testing.T) {
+	t.Parallel()
+	q := newQueue(1<<30, 1<<20)
+	for _, n := range []int{1, 1, 1, 1, 2 * runBytes, 1, runBytes - 1, 1, 1} {
+		q.push(t.Context(), testItem(n))
+	}
+	run := make([]item, 0, 3)
+	for i, want := range []int{3, 2, 2, 2} {
+		run, _ = q.pop(t.Context(), run[:0])
+		if len(run) != want {
+			t.Errorf("run %d has %d items, want %d", i, len(run), want)
+		}
+	}
+}
+
+// Who waits for room is woken once for many items, not for each.
+func TestQueueWakesAtHalf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1000, 10)
+		pushed := 0
+		go func() {
+			for range 20 {
+				q.push(t.Context(), testItem(1))
+				pushed++
+			}
+		}()
+		for i, want := range []int{10, 10, 10, 10, 10, 15, 15} {
+			synctest.Wait()
+			if pushed != want {
+				t.Errorf("after %d were popped %d had been pushed, want %d", i, pushed, want)
+			}
+			popOne(t.Context(), q)
+		}
+		for range 13 {
+			popOne(t.Context(), q)
+		}
+	})
 }

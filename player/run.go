@@ -29,9 +29,6 @@ type run struct {
 
 // perform starts the goroutines and goes through the phases.
 func (r *run) perform(ctx context.Context) (Summary, error) {
-	stopWake := context.AfterFunc(ctx, r.head.sleeper.Wake)
-	defer stopWake()
-
 	readCtx, stopReading := context.WithCancel(ctx)
 	read := make(chan struct{})
 	// owner: perform; ends with readCtx or when all is read.
@@ -41,18 +38,24 @@ func (r *run) perform(ctx context.Context) (Summary, error) {
 	}()
 	defer awaitRead(read, r.o.Log)
 	defer stopReading()
+	r.reader.give(order{loop: r.head.loop})
 
 	first, ok := r.queue.peek(ctx)
 	if !ok {
 		return r.nothing(ctx)
 	}
-	r.head.zero, r.head.length = first.stamp, max(r.plan.last.Sub(first.stamp), 0)
+	playCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	stopWake := context.AfterFunc(playCtx, r.head.sleeper.Wake)
+	defer stopWake()
+	r.head.begins(first.stamp, max(r.plan.last.Sub(first.stamp), 0), stop)
 	if r.o.OnStart != nil {
 		r.o.OnStart(r.head)
 	}
 
 	if r.o.OnStatus != nil {
 		r.status = newStatusReporter(r.head, r.o.OnStatus)
+		r.head.entered = r.status.enter
 		reported := make(chan struct{})
 		// owner: perform; ends after the last phase, unless OnStatus does not return.
 		go func() {
@@ -61,9 +64,9 @@ func (r *run) perform(ctx context.Context) (Summary, error) {
 		}()
 		defer r.status.end(reported, r.o.Log)
 	}
-	s := r.phases(ctx)
+	s, err := r.phases(ctx, playCtx)
 	r.enter(PhaseDone)
-	return s, nil
+	return s, err
 }
 
 // nothing returns what to say when the selection turned out empty.
@@ -87,17 +90,20 @@ func awaitRead(read <-chan struct{}, log *zap.Logger) {
 	}
 }
 
-// phases plays from the first delay to the last message read by a subscriber.
-func (r *run) phases(ctx context.Context) Summary {
-	r.prepare(ctx)
+// phases plays from the first delay to the last message read by a subscriber. playCtx
+// ends before ctx when somebody has stopped play.
+func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
+	if err := r.prepare(playCtx); err != nil {
+		return r.summary(), err
+	}
 	if ctx.Err() == nil {
 		r.enter(PhasePlay)
-		r.publish(ctx)
+		r.publish(playCtx)
 	}
 	s := r.summary()
 	s.Interrupted = !r.head.completed
 	if ctx.Err() != nil {
-		return s
+		return s, nil
 	}
 	r.enter(PhaseDrain)
 	slow := time.AfterFunc(drainReport, func() {
@@ -107,32 +113,35 @@ func (r *run) phases(ctx context.Context) Summary {
 	if err := r.graph.Drain(ctx); err != nil {
 		if ctx.Err() != nil {
 			s.Interrupted = true
-			return s
+			return s, nil
 		}
 		r.o.Log.Warn("not every subscriber took all messages", zap.Error(err))
 		s.Undelivered = err
 	}
-	return s
+	return s, nil
 }
 
 // prepare gives the subscribers time to connect, and the state before the window.
-func (r *run) prepare(ctx context.Context) {
+func (r *run) prepare(ctx context.Context) error {
 	r.enter(PhaseRegister)
+	asked := r.ask(ctx)
 	r.graph.Registered(ctx, r.plan.published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.enter(PhaseDelay)
 		wait(ctx, r.o.Delay)
 	}
+	r.say(ctx, asked)
 	if ctx.Err() != nil {
-		return
+		return nil //nolint:nilerr // to be interrupted is no error
 	}
 	r.head.mu.Lock()
 	r.head.publishLatched()
 	r.head.mu.Unlock()
-	if r.o.WaitForSubscribers {
-		r.enter(PhaseWait)
-		r.plan.waitForSubscribers(ctx)
+	if len(r.head.awaited) == 0 {
+		return nil
 	}
+	r.enter(PhaseWait)
+	return r.plan.waitForSubscribers(ctx, r.head.awaited, r.o.WaitTimeout)
 }
 
 // publish runs the pacer and, beside it, the clock.
@@ -150,13 +159,9 @@ func (r *run) publish(ctx context.Context) {
 	// thread, so it must be a goroutine that ends.
 	go func() {
 		defer close(paced)
-		r.head.run(ctx, r.queue)
+		r.head.run(ctx)
 	}()
 	<-paced
-	if r.o.KeepAlive && ctx.Err() == nil {
-		r.enter(PhaseKeepAlive)
-		<-ctx.Done()
-	}
 }
 
 // wait returns after d, or when ctx ends.
@@ -173,10 +178,7 @@ func wait(ctx context.Context, d time.Duration) {
 func (r *run) enter(p Phase) {
 	r.head.mu.Lock()
 	defer r.head.mu.Unlock()
-	r.head.phase = p
-	if r.status != nil {
-		r.status.entered <- r.head.status() // has room for all phases
-	}
+	r.head.enter(p)
 }
 
 // summary collects what happened up to now.

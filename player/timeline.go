@@ -11,8 +11,12 @@ import (
 // same stamp come in the order of the bags, and within a bag in that of the file.
 type timeline struct {
 	plan    *plan
+	start   bagfmt.Time
 	heap    []*lane
 	damaged func(*DamageError)
+
+	cancel   <-chan struct{} // ends the timeline early
+	canceled bool
 }
 
 // lane is one bag of a timeline. Its cursor is opened when the merge gets there:
@@ -25,15 +29,28 @@ type lane struct {
 	msg    *bagfmt.Message
 }
 
-func newTimeline(p *plan, damaged func(*DamageError)) *timeline {
-	t := &timeline{plan: p, damaged: damaged}
+// aheadWorkers is how many chunks of a bag are unpacked at once before they are needed. As
+// fast as it was recorded one is enough, and two cores that unpack bz2 make messages late.
+func aheadWorkers(o *Options) int {
+	if o.Immediate || o.Rate > 1 {
+		return 2
+	}
+	return 1
+}
+
+// newTimeline begins at from, or where the window does if that is later.
+func newTimeline(p *plan, from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
+	t := &timeline{plan: p, start: p.start, cancel: cancel, damaged: damaged}
+	if t.start.Before(from) {
+		t.start = from
+	}
 	for i, b := range p.bags {
-		if len(b.routes) == 0 {
+		if len(b.routes) == 0 || b.reader.End().Before(t.start) {
 			continue
 		}
 		l := &lane{index: i, bag: b, time: b.reader.Start()}
-		if l.time.Before(p.start) {
-			l.time = p.start
+		if l.time.Before(t.start) {
+			l.time = t.start
 		}
 		t.heap = append(t.heap, l)
 	}
@@ -41,6 +58,16 @@ func newTimeline(p *plan, damaged func(*DamageError)) *timeline {
 		t.sink(i)
 	}
 	return t
+}
+
+// begin makes other cores unpack what is needed first.
+func (t *timeline) begin() {
+	for _, l := range t.heap {
+		if l.time == t.start {
+			t.open(l)
+			l.cursor.Begin()
+		}
+	}
 }
 
 // next returns the next message and its route, or nil at the end. Both are valid
@@ -55,6 +82,10 @@ func (t *timeline) next() (*bagfmt.Message, *route) {
 		}
 		// The message given out last is no longer in use: now the lane may advance.
 		if !t.advance(l) {
+			if t.canceled {
+				return nil, nil // close may wait, who has canceled does not
+			}
+			l.cursor.Close()
 			t.heap[0] = t.heap[len(t.heap)-1]
 			t.heap = t.heap[:len(t.heap)-1]
 		}
@@ -66,13 +97,7 @@ func (t *timeline) next() (*bagfmt.Message, *route) {
 // advance loads the lane's next message and reports whether there is one. Play
 // goes on behind damage: the cursor reports each fault once.
 func (t *timeline) advance(l *lane) bool {
-	if l.cursor == nil {
-		l.cursor = l.bag.reader.Cursor(bagfmt.Query{
-			Keep:  func(c *bagfmt.Connection) bool { return l.bag.routes[c] != nil },
-			Start: t.plan.start,
-			End:   t.plan.end,
-		})
-	}
+	t.open(l)
 	for {
 		m, err := l.cursor.Next()
 		switch {
@@ -81,9 +106,35 @@ func (t *timeline) advance(l *lane) bool {
 			return true
 		case errors.Is(err, io.EOF):
 			return false
+		case errors.Is(err, bagfmt.ErrCanceled):
+			t.canceled = true
+			return false
 		}
 		t.damaged(l.bag.damage(err))
 	}
+}
+
+// open gives the lane its cursor.
+func (t *timeline) open(l *lane) {
+	if l.cursor == nil {
+		l.cursor = l.bag.reader.Cursor(bagfmt.Query{
+			Keep:    func(c *bagfmt.Connection) bool { return l.bag.routes[c] != nil },
+			Start:   t.start,
+			End:     t.plan.end,
+			Workers: t.plan.workers,
+			Cancel:  t.cancel,
+		})
+	}
+}
+
+// close ends what the cursors do ahead of time.
+func (t *timeline) close() {
+	for _, l := range t.heap {
+		if l.cursor != nil {
+			l.cursor.Close()
+		}
+	}
+	t.heap = nil
 }
 
 // sink restores the heap order below i.

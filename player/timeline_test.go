@@ -47,7 +47,7 @@ func texts(p *plan) (out []string, damage []error) {
 			r.source = &source{}
 		}
 	}
-	t := newTimeline(p, func(e *DamageError) { damage = append(damage, e) })
+	t := newTimeline(p, p.start, nil, func(e *DamageError) { damage = append(damage, e) })
 	for m, r := t.next(); m != nil; m, r = t.next() {
 		if r == nil || r.conn != m.Conn {
 			panic("route of another connection")
@@ -172,10 +172,10 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{plan: p, queue: newQueue(1<<20, 1<<10)}
-	r.run(t.Context())
+	r := newReader(p, newQueue(1<<20, 1<<10))
+	r.read(t.Context(), order{})
 	var got []string
-	for it, ok := r.queue.pop(t.Context()); ok; it, ok = r.queue.pop(t.Context()) {
+	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
 		got = append(got, string(it.frame[8:]))
 	}
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
@@ -227,13 +227,14 @@ func TestReaderEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &reader{plan: p, queue: newQueue(1, 1), loop: true}
+	r := newReader(p, newQueue(1, 1))
+	r.give(order{loop: loop{on: true, to: forever}})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		r.run(ctx)
 	}()
-	r.queue.pop(ctx)
+	popOne(ctx, r.queue)
 	cancel()
 	<-done
 }
@@ -291,13 +292,13 @@ func TestLossesOfAChunk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := &reader{plan: p, queue: newQueue(1<<30, 1<<10)}
-			r.run(t.Context())
+			r := newReader(p, newQueue(1<<30, 1<<10))
+			r.read(t.Context(), order{})
 			var lost []uint64
 			for _, e := range r.damages() {
 				lost = append(lost, e.Messages)
-				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) {
-					t.Errorf("got %v, want %v", e, tc.wantErr)
+				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.Unread() != (tc.wantErr != nil) {
+					t.Errorf("got %v, unread %v, want %v", e, e.Unread(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
@@ -320,8 +321,8 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{plan: p, queue: newQueue(1<<20, 1<<10)}
-	r.run(t.Context())
+	r := newReader(p, newQueue(1<<20, 1<<10))
+	r.read(t.Context(), order{})
 	damage := r.damages()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)

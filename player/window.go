@@ -7,6 +7,24 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
+// Span returns the times of the earliest and of the latest message of the bags, if there
+// is any.
+func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
+	for _, b := range bags {
+		if b.reader.Messages() == 0 {
+			continue
+		}
+		if !ok || b.reader.Start().Before(first) {
+			first = b.reader.Start()
+		}
+		if last.Before(b.reader.End()) {
+			last = b.reader.End()
+		}
+		ok = true
+	}
+	return first, last, ok
+}
+
 // maxProbed bounds how many indexes are read only to learn which connections have
 // messages in a window that cuts their chunks. In an ordinary bag the window cuts
 // two.

@@ -124,8 +124,8 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &reader{plan: p, queue: newQueue(bound, 1<<20)}
-		go r.run(ctx)
+		r := newReader(p, newQueue(bound, 1<<20))
+		go r.read(ctx, order{})
 		synctest.Wait() // it waits for room
 		rare := 0
 		for _, it := range r.queue.items {

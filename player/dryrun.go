@@ -1,0 +1,154 @@
+package player
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Preview is what Run would do.
+type Preview struct {
+	Start, End bagfmt.Time // of the first and the last message
+	Topics     []PreviewTopic
+	Unplayable []Unplayable
+	Damage     []*DamageError // met so far; play may meet more
+	Graph      error          // why nothing is known about the live graph, if so
+}
+
+// PreviewTopic is a topic that Run would publish.
+type PreviewTopic struct {
+	Name       string   // as published
+	Recorded   []string // names in the bags
+	Type       string
+	Messages   uint64
+	Rate       float64 // messages per second of bag time over all that is played; zero if that takes no time
+	Latching   bool
+	CallerIDs  []string // who published it when it was recorded
+	Publishers []string // who publishes it at present
+	Listeners  []string // who subscribes to it at present
+}
+
+// graphPatience bounds how long a preview waits for the master.
+const graphPatience = 2 * time.Second
+
+// DryRun returns what Run would do with o. It advertises and publishes nothing. What
+// Run would refuse to play is an error, which comes with the preview.
+func DryRun(ctx context.Context, o Options) (Preview, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return Preview{}, err
+	}
+	return preview(ctx, &o, nodeGraph{o.Node})
+}
+
+func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
+	p, err := patientPlan(ctx, o, g.Resolve)
+	if err != nil {
+		return Preview{}, err
+	}
+	v := Preview{End: p.last, Damage: p.damage}
+	counts, err := p.countMessages(ctx)
+	if err != nil {
+		return Preview{}, err
+	}
+	asking, cancel := context.WithTimeout(ctx, graphPatience)
+	defer cancel()
+	state, err := g.State(asking)
+	v.Graph = err
+	if ctx.Err() != nil {
+		return Preview{}, ctx.Err()
+	}
+	v.Start = counts.first
+	length := v.End.Sub(v.Start).Seconds()
+	for _, t := range p.topics {
+		n := counts.of[t]
+		if n == nil {
+			continue
+		}
+		pt := PreviewTopic{
+			Name: t.name, Recorded: n.recorded, Type: t.typ, Messages: n.messages, Latching: t.latching, CallerIDs: n.callers,
+		}
+		if length > 0 {
+			pt.Rate = float64(n.messages) / length
+		}
+		for _, l := range others(&state, []string{t.name}, g.Names()) {
+			pt.Publishers, pt.Listeners = l.publishers, l.subscribers
+		}
+		v.Topics = append(v.Topics, pt)
+	}
+	v.Unplayable = p.unplayable()
+	_, err = p.check(g, o)
+	return v, err
+}
+
+// counted is what lies in the window.
+type counted struct {
+	first bagfmt.Time
+	of    map[*topic]*topicCount
+}
+
+type topicCount struct {
+	recorded, callers []string
+	messages          uint64
+}
+
+// countMessages counts by the chunk infos, and by the index of each chunk that the
+// window cuts. Damage is passed over: play will report it.
+func (p *plan) countMessages(ctx context.Context) (counted, error) {
+	c := counted{of: map[*topic]*topicCount{}}
+	begun := false
+	for _, b := range p.bags {
+		perConn := map[*bagfmt.Connection]uint64{}
+		for i := range b.reader.Chunks() {
+			chunk := &b.reader.Chunks()[i]
+			if ctx.Err() != nil {
+				return c, ctx.Err()
+			}
+			if chunk.End.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.Start) || !b.plays(chunk) {
+				continue
+			}
+			whole := !chunk.Start.Before(p.start) && (p.end.IsZero() || !p.end.Before(chunk.End))
+			if whole && begun && !chunk.Start.Before(c.first) {
+				for _, n := range chunk.Counts {
+					perConn[n.Conn] += uint64(n.Count)
+				}
+				continue
+			}
+			entries, _ := b.reader.ChunkIndex(i, b.playable)
+			for _, e := range entries {
+				if !p.covers(e.Time) {
+					continue
+				}
+				perConn[e.Conn]++
+				if !begun || e.Time.Before(c.first) {
+					c.first, begun = e.Time, true
+				}
+			}
+		}
+		for _, conn := range b.reader.Connections() { // in a fixed order
+			if b.playable(conn) {
+				c.add(b.routes[conn], perConn[conn])
+			}
+		}
+	}
+	return c, nil
+}
+
+func (c *counted) add(r *route, messages uint64) {
+	n := c.of[r.topic]
+	if n == nil {
+		n = new(topicCount)
+		c.of[r.topic] = n
+	}
+	n.messages += messages
+	for _, part := range []struct {
+		list *[]string
+		text string
+	}{{&n.recorded, r.conn.Topic}, {&n.callers, r.conn.Header.CallerID()}} {
+		if part.text != "" && !slices.Contains(*part.list, part.text) {
+			*part.list = append(*part.list, part.text)
+		}
+	}
+}

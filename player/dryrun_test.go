@@ -1,0 +1,92 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+func previewOf(t *testing.T, g *fakeGraph, o Options, bags ...[]byte) (Preview, error) {
+	t.Helper()
+	o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
+	return preview(t.Context(), &o, g)
+}
+
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	latched := TestConn{Topic: "/map", CallerID: "/mapper", Latching: true}
+	x, y := TestConn{Topic: "/a", CallerID: "/x"}, TestConn{Topic: "/b", CallerID: "/y"}
+	messages := concat(series(latched, "m", 0), series(x, "a", 1e9, 2e9, 3e9, 4e9, 5e9), series(y, "b", 25e8, 35e8))
+	want := Preview{
+		Start: testBase.Add(2 * time.Second), End: testBase.Add(4 * time.Second),
+		Topics: []PreviewTopic{
+			{Name: "/map", Recorded: []string{"/map"}, Type: stringType, Latching: true, CallerIDs: []string{"/mapper"}},
+			{
+				Name: "/x", Recorded: []string{"/a", "/b"}, Type: stringType, Messages: 5, Rate: 2.5, CallerIDs: []string{"/x", "/y"},
+				Publishers: []string{"/other"}, Listeners: []string{"/base"},
+			},
+		},
+	}
+	for _, chunk := range []int{0, 1, 100} {
+		g := newFakeGraph()
+		g.state = func(context.Context) (tcpros.SystemState, error) {
+			return tcpros.SystemState{
+				Publishers:  map[string][]string{"/x": {"/other", "/play"}},
+				Subscribers: map[string][]string{"/x": {"/base"}, "/a": {"/nobody"}},
+			}, nil
+		}
+		o := Options{Start: 2 * time.Second, Duration: 2 * time.Second, Rename: []string{"/?=/x"}}
+		got, err := previewOf(t, g, o, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: chunk}, messages...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("chunks of %d (-want +got):\n%s", chunk, d)
+		}
+		if len(g.offers)+len(g.events) > 0 {
+			t.Errorf("offered %v, published %v", g.offers, g.events)
+		}
+	}
+}
+
+func TestDryRunWithoutMaster(t *testing.T) {
+	t.Parallel()
+	g := newFakeGraph()
+	refused := errors.New("connection refused")
+	g.state = func(context.Context) (tcpros.SystemState, error) { return tcpros.SystemState{}, refused }
+	got, err := previewOf(t, g, Options{}, twoTopics(t))
+	if err != nil || !errors.Is(got.Graph, refused) || len(got.Topics) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// What Run would refuse comes with the table that shows it.
+func TestDryRunOfWhatIsDenied(t *testing.T) {
+	t.Parallel()
+	got, err := previewOf(t, newFakeGraph(), Options{Deny: []string{"/a"}, WaitFor: []string{"/typo"}}, twoTopics(t))
+	var denied *DenyError
+	if !errors.As(err, &denied) || !errors.Is(err, ErrOption) || len(got.Topics) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err = previewOf(t, newFakeGraph(), Options{Deny: []string{"/clock"}, Clock: true}, twoTopics(t)); !errors.As(err, &denied) {
+		t.Errorf("a clock that is denied: %v", err)
+	}
+	if _, err := previewOf(t, newFakeGraph(), Options{Topics: []string{"/typo"}}, twoTopics(t)); !errors.Is(err, ErrNoMessages) {
+		t.Errorf("got %v", err)
+	}
+	other := TestConn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
+	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
+	got, err = previewOf(t, newFakeGraph(), Options{}, bag)
+	unplayable := []Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32"}}
+	if d := cmp.Diff(unplayable, got.Unplayable, cmpopts.IgnoreFields(Unplayable{}, "Reason", "MD5Sum")); d != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+}

@@ -1,0 +1,314 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Limits of Options.NewNode. A node costs two listening sockets and some goroutines.
+const (
+	maxNodes    = 256
+	maxNodeName = 255
+	maxSuffix   = 9 // _play, _play2 and so on are tried before play gives up
+	nodeGoodbye = time.Second
+)
+
+// manyNodes is a graph in which each original publisher publishes from a node with its
+// own name.
+type manyNodes struct {
+	nodeGraph // play's own: for the clock, and for what was recorded without a name
+	log       *zap.Logger
+	open      func(ctx context.Context, name string) (*tcpros.Node, error)
+
+	byCaller map[string]*tcpros.Node // by caller ID; several may have the same
+	opened   []*tcpros.Node
+	topics   map[*tcpros.Node][]string // that are offered
+}
+
+func newManyNodes(o *Options) *manyNodes {
+	return &manyNodes{
+		nodeGraph: nodeGraph{o.Node}, log: o.Log, open: o.NewNode,
+		byCaller: map[string]*tcpros.Node{}, topics: map[*tcpros.Node][]string{},
+	}
+}
+
+// Publishers implements graph.
+func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
+	byName := map[string]*tcpros.Node{"": g.Node, g.Name(): g.Node}
+	for _, caller := range callers {
+		name := nodeName(caller)
+		if byName[name] == nil {
+			if len(g.opened) == maxNodes {
+				return fmt.Errorf("player: the bags have more than %d publishers: play them from one node", maxNodes)
+			}
+			n, err := g.another(ctx, name)
+			if err != nil {
+				return err
+			}
+			byName[name] = n
+			g.opened = append(g.opened, n)
+		}
+		g.byCaller[caller] = byName[name]
+	}
+	return nil
+}
+
+// another opens a node by a name, or by a similar one if that is in use: the master
+// ends a node when another one comes with its name.
+func (g *manyNodes) another(ctx context.Context, name string) (*tcpros.Node, error) {
+	free := name
+	for n := 1; ; n++ {
+		used, err := g.inUse(ctx, free)
+		if err != nil {
+			return nil, err
+		}
+		if !used {
+			break
+		}
+		if n > maxSuffix {
+			return nil, fmt.Errorf("player: the node names %s to %s are all in use", name, free)
+		}
+		if free = name + "_play"; n > 1 {
+			free += fmt.Sprint(n)
+		}
+	}
+	if free != name {
+		g.log.Warn("a node with the name of an original publisher is there already; its messages come from another",
+			zap.String("name", name), zap.String("instead", free))
+	}
+	node, err := g.open(ctx, free)
+	if err != nil {
+		return nil, fmt.Errorf("player: node %s: %w", free, err)
+	}
+	return node, nil
+}
+
+// inUse asks the master whether there is a node with that name; of our own it does not
+// know yet. Without a master it waits for one: it would be a guess.
+func (g *manyNodes) inUse(ctx context.Context, name string) (bool, error) {
+	if slices.Contains(g.Names(), name) {
+		return true, nil
+	}
+	for said := false; ; {
+		_, err := g.Master().LookupNode(ctx, name)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, tcpros.ErrStatus):
+			return false, nil
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		}
+		if !said {
+			said = true
+			g.log.Warn("waiting for the master, to ask which node names are in use", zap.Error(err))
+		}
+		wait(ctx, registerPoll)
+	}
+}
+
+// nodeName makes the name of a node of a recorded caller ID, which may be any text;
+// empty if there is nothing to make it of.
+func nodeName(caller string) string {
+	legal := func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '/':
+			return c
+		}
+		return '_'
+	}
+	var parts []string
+	for part := range strings.SplitSeq(strings.Map(legal, caller), "/") {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if base := &parts[len(parts)-1]; !strings.ContainsAny((*base)[:1], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		*base = "n" + *base // the name of a node begins with a letter
+	}
+	name := "/" + strings.Join(parts, "/")
+	if len(name) > maxNodeName {
+		return ""
+	}
+	return name
+}
+
+// Names implements graph.
+func (g *manyNodes) Names() []string {
+	names := []string{g.Name()}
+	for _, n := range g.opened {
+		names = append(names, n.Name())
+	}
+	return names
+}
+
+// Advertise implements graph: every publisher's node offers the topic.
+func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publication, error) {
+	var err error
+	if o.Topic, err = g.Resolve(o.Topic); err != nil { // the others know no remappings
+		return nil, err
+	}
+	latching := map[*tcpros.Node]bool{}
+	var nodes []*tcpros.Node
+	for _, k := range keys {
+		n := g.byCaller[k.callerID]
+		if !slices.Contains(nodes, n) {
+			nodes = append(nodes, n)
+		}
+		latching[n] = latching[n] || k.latching
+	}
+	if len(nodes) == 0 {
+		nodes = append(nodes, g.Node)
+		latching[g.Node] = o.Latching
+	}
+	joint := &jointPublication{graph: g, of: map[*tcpros.Node]publication{}}
+	for _, n := range nodes {
+		o.Latching = latching[n]
+		p, err := nodeGraph{n}.Advertise(o, nil)
+		if err != nil {
+			joint.Close()
+			return nil, err
+		}
+		g.topics[n] = append(g.topics[n], o.Topic)
+		joint.parts, joint.of[n] = append(joint.parts, p), p
+	}
+	return joint, nil
+}
+
+// Registered implements graph: it waits until the master knows each topic of each node.
+func (g *manyNodes) Registered(ctx context.Context, _ []string) {
+	var known time.Time // when the master first answered
+	for ctx.Err() == nil {
+		state, err := g.State(ctx)
+		switch {
+		case err != nil:
+			known = time.Time{}
+		case known.IsZero():
+			known = time.Now()
+			fallthrough
+		default:
+			if g.registered(&state) || time.Since(known) > registerPatience {
+				return
+			}
+		}
+		wait(ctx, registerPoll)
+	}
+}
+
+func (g *manyNodes) registered(state *tcpros.SystemState) bool {
+	for n, topics := range g.topics {
+		for _, t := range topics {
+			if !slices.Contains(state.Publishers[t], n.Name()) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Drain implements graph. All nodes drain at the same time.
+func (g *manyNodes) Drain(ctx context.Context) error {
+	errs := make([]error, len(g.opened)+1)
+	var wg sync.WaitGroup
+	for i, n := range append([]*tcpros.Node{g.Node}, g.opened...) {
+		// owner: Drain; ends when all has been read, or with ctx.
+		wg.Go(func() { errs[i] = n.Drain(ctx) })
+	}
+	wg.Wait()
+	all := tcpros.DrainError{Err: ctx.Err()}
+	for _, err := range errs {
+		if e := (*tcpros.DrainError)(nil); errors.As(err, &e) {
+			all.Left = append(all.Left, e.Left...)
+		}
+	}
+	if len(all.Left) == 0 {
+		return nil
+	}
+	return &all
+}
+
+// close ends the nodes that were opened. They say goodbye to the master even when play
+// was interrupted.
+func (g *manyNodes) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), nodeGoodbye)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, n := range g.opened {
+		// owner: close; ends within nodeGoodbye.
+		wg.Go(func() {
+			if err := n.Close(ctx); err != nil {
+				g.log.Debug("leaving the graph", zap.String("node", n.Name()), zap.Error(err))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// jointPublication is a topic that several nodes offer.
+type jointPublication struct {
+	graph *manyNodes
+	parts []publication // not empty
+	of    map[*tcpros.Node]publication
+}
+
+// Topic implements publication.
+func (p *jointPublication) Topic() string { return p.parts[0].Topic() }
+
+// Source implements publication.
+func (p *jointPublication) Source(k sourceKey) publisher {
+	if part := p.of[p.graph.byCaller[k.callerID]]; part != nil {
+		return part.Source(k)
+	}
+	return p.parts[0].Source(k) // play's own clock on a recorded topic
+}
+
+// Subscribers returns how many subscribers each of the nodes has at least.
+func (p *jointPublication) Subscribers() int {
+	n := p.parts[0].Subscribers()
+	for _, part := range p.parts[1:] {
+		n = min(n, part.Subscribers())
+	}
+	return n
+}
+
+// Dropped implements publication.
+func (p *jointPublication) Dropped() uint64 {
+	var n uint64
+	for _, part := range p.parts {
+		n += part.Dropped()
+	}
+	return n
+}
+
+// Stats implements publication: a subscriber is listed for each node that it reads from.
+func (p *jointPublication) Stats() []tcpros.SubscriberStats {
+	var all []tcpros.SubscriberStats
+	for _, part := range p.parts {
+		all = append(all, part.Stats()...)
+	}
+	return all
+}
+
+// Room implements publication.
+func (p *jointPublication) Room() bool {
+	return !slices.ContainsFunc(p.parts, func(part publication) bool { return !part.Room() })
+}
+
+// Close implements publication.
+func (p *jointPublication) Close() {
+	for _, part := range p.parts {
+		part.Close()
+	}
+}

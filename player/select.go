@@ -1,0 +1,168 @@
+package player
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
+)
+
+// selection decides which connections are played, and under which name.
+type selection struct {
+	topics  *names
+	exclude *names
+	types   topicmatch.Set
+	deny    *names
+	wait    *names
+	rename  []*topicmatch.Rename
+	prefix  string
+}
+
+// newSelection compiles what the options ask for.
+func newSelection(o *Options) (*selection, error) {
+	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
+	for _, list := range []struct {
+		names **names
+		what  string
+		texts []string
+	}{
+		{&s.topics, "Topics", o.Topics},
+		{&s.exclude, "Exclude", o.Exclude},
+		{&s.deny, "Deny", o.Deny},
+		{&s.wait, "WaitFor", o.WaitFor},
+	} {
+		var err error
+		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
+			return nil, &OptionError{list.what, err.Error()}
+		}
+	}
+	for _, text := range o.Rename {
+		r, err := topicmatch.ParseRename(text, o.Regex)
+		if err != nil {
+			return nil, &OptionError{"Rename", err.Error()}
+		}
+		s.rename = append(s.rename, r)
+	}
+	return s, nil
+}
+
+// selects decides about a connection. Every list is asked, so that unmatched knows.
+func (s *selection) selects(c *bagfmt.Connection) bool {
+	byName, byType := s.topics.match(c.Topic), s.types.Match(c.Header.Type())
+	if s.exclude.match(c.Topic) {
+		return false
+	}
+	return byName || byType || len(s.topics.set) == 0 && len(s.types) == 0
+}
+
+// name returns what a recorded topic is to be called, before resolution.
+func (s *selection) name(recorded string) string {
+	for _, r := range s.rename {
+		if name, ok := r.Apply(recorded); ok {
+			return s.prefix + name
+		}
+	}
+	return s.prefix + recorded
+}
+
+// report says which wishes fit nothing in the bags: mostly misspelled names. Deny and
+// WaitFor are no wishes about the bags.
+func (s *selection) report(log *zap.Logger) {
+	for _, part := range []struct {
+		option  string
+		nothing []string
+	}{
+		{"topics", s.topics.set.Unmatched()},
+		{"type", s.types.Unmatched()},
+		{"exclude", s.exclude.set.Unmatched()},
+	} {
+		if len(part.nothing) > 0 {
+			log.Warn("nothing in the bags fits", zap.String("option", part.option), zap.Strings("values", part.nothing))
+		}
+	}
+	for _, r := range s.rename {
+		if !r.Used() {
+			log.Warn("nothing in the bags fits", zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
+		}
+	}
+}
+
+// names matches the names of topics. But for expressions the leading slash may be left
+// out on either side.
+type names struct {
+	set   topicmatch.Set
+	regex bool
+}
+
+func newNames(texts []string, isRegex bool) (*names, error) {
+	n := &names{regex: isRegex}
+	if isRegex {
+		var err error
+		n.set, err = topicmatch.Regexes("expression", texts...)
+		return n, err
+	}
+	for _, text := range texts {
+		g := topicmatch.Glob(strings.TrimPrefix(text, "/"))
+		g.Text = text
+		n.set = append(n.set, g)
+	}
+	return n, nil
+}
+
+func (n *names) match(name string) bool {
+	if !n.regex {
+		name = strings.TrimPrefix(name, "/")
+	}
+	return n.set.Match(name)
+}
+
+// DenyError says which topics Options.Deny forbids to play.
+type DenyError struct {
+	Topics []string // as published, and as recorded if that is another name
+}
+
+// Error implements error.
+func (e *DenyError) Error() string {
+	return fmt.Sprintf("player: not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
+}
+
+// check returns an error if what is selected must not or cannot be played, and else the
+// topics that play waits for.
+func (p *plan) check(g graph, o *Options) ([]*topic, error) {
+	awaited, err := p.awaited(o)
+	err = errors.Join(p.denied(), err)
+	if o.Clock {
+		err = errors.Join(err, checkClock(g, p))
+	}
+	return awaited, err
+}
+
+// denied returns an error if the plan has a topic that must not be played. What counts is
+// the name that others hear it by: to play it under another is what --prefix is for.
+func (p *plan) denied() error {
+	var e DenyError
+	for _, b := range p.bags {
+		for _, c := range b.reader.Connections() { // in a fixed order
+			if !b.playable(c) {
+				continue
+			}
+			name := b.routes[c].topic.name
+			text := name
+			if strings.TrimPrefix(c.Topic, "/") != strings.TrimPrefix(name, "/") {
+				text += " (recorded as " + c.Topic + ")"
+			}
+			if p.selection.deny.match(name) && !slices.Contains(e.Topics, text) {
+				e.Topics = append(e.Topics, text)
+			}
+		}
+	}
+	if len(e.Topics) == 0 {
+		return nil
+	}
+	return &e
+}

@@ -1,0 +1,198 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// playLogged is playFake with a log.
+func playLogged(ctx context.Context, g *fakeGraph, o Options) (Summary, *observer.ObservedLogs, error) {
+	core, logs := observer.New(zap.InfoLevel)
+	o.Rate, o.Hz, o.Log = 1, 100, zap.New(core)
+	s := newTimerSleeper()
+	defer s.Close()
+	sum, err := play(ctx, &o, g, s)
+	return sum, logs, err
+}
+
+func twoTopics(t *testing.T) []byte {
+	t.Helper()
+	return MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(connB, "b", 1))...)
+}
+
+func TestWaitFor(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		o    Options
+		come time.Duration // when there is a subscriber
+		want string        // the first event
+		err  string
+		said int // times that play said whom it is waiting for
+	}{
+		"one":              {Options{WaitFor: []string{"/a"}}, 7 * time.Second, "7s /a#1 a0", "", 2},
+		"glob":             {Options{WaitFor: []string{"**"}}, time.Second, "1s /a#1 a0", "", 0},
+		"expression":       {Options{WaitFor: []string{"/[ab]"}, Regex: true}, time.Second, "1s /a#1 a0", "", 0},
+		"in time":          {Options{WaitFor: []string{"/b"}, WaitTimeout: 2 * time.Second}, time.Second, "1s /a#1 a0", "", 0},
+		"too late":         {Options{WaitFor: []string{"/b"}, WaitTimeout: 4 * time.Second}, time.Minute, "", "player: no subscriber within 4s: /b", 1},
+		"all, too late":    {Options{WaitForSubscribers: true, WaitTimeout: time.Second}, time.Minute, "", "player: no subscriber within 1s: /a, /b", 0},
+		"nobody will come": {Options{WaitFor: []string{"/a", "/typo"}}, 0, "", "player: option WaitFor names what is not played: /typo", 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := twoTopics(t)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				g.subscribers = func() int {
+					if time.Since(g.start) < tc.come {
+						return 0
+					}
+					return 1
+				}
+				tc.o.Bags = OpenTestBags(t, bag)
+				_, logs, err := playLogged(t.Context(), g, tc.o)
+				if text := errorText(err); text != tc.err {
+					t.Errorf("got %q, want %q", text, tc.err)
+				}
+				first := ""
+				if len(g.events) > 0 {
+					first = g.events[0]
+				}
+				if first != tc.want {
+					t.Errorf("first event %q, want %q", first, tc.want)
+				}
+				if n := logs.FilterMessage("still waiting for subscribers").Len(); n != tc.said {
+					t.Errorf("said %d times whom it is waiting for, want %d", n, tc.said)
+				}
+			})
+		})
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Stats name those that play waits for, and no others.
+func TestWaitingFor(t *testing.T) {
+	t.Parallel()
+	bag := twoTopics(t)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.subscribers = func() int {
+			if time.Since(g.start) < time.Second {
+				return 0
+			}
+			return 1
+		}
+		answers := make(chan []string, 2)
+		o := Options{Bags: OpenTestBags(t, bag), WaitFor: []string{"/b"}}
+		o.OnStart = func(c Control) {
+			time.AfterFunc(500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
+			time.AfterFunc(1500*time.Millisecond, func() { answers <- c.Stats().WaitingFor })
+		}
+		if _, _, err := playLogged(t.Context(), g, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range [][]string{{"/b"}, nil} {
+			if d := cmp.Diff(want, <-answers); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		}
+	})
+}
+
+// Waiting ends with the context, unlike in stock.
+func TestWaitIsInterruptible(t *testing.T) {
+	t.Parallel()
+	bag := twoTopics(t)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		g := newFakeGraph()
+		g.subscribers = func() int { return 0 }
+		s, _, err := playLogged(ctx, g, Options{Bags: OpenTestBags(t, bag), WaitForSubscribers: true})
+		if err != nil || !s.Interrupted || time.Since(g.start) != 10*time.Second {
+			t.Errorf("%+v, %v after %v", s, err, time.Since(g.start))
+		}
+	})
+}
+
+// Before the first message play says who is there already. A master that does not
+// answer that delays play by no more than liveGrace.
+func TestAnnouncement(t *testing.T) {
+	t.Parallel()
+	live := tcpros.SystemState{
+		Publishers:  map[string][]string{"/a": {"/other", "/play"}, "/b": {"/play"}, "/c": {"/other"}},
+		Subscribers: map[string][]string{"/a": {"/y", "/x"}},
+	}
+	tests := map[string]struct {
+		answer  time.Duration
+		refused error
+		heard   []any
+		shared  []any
+		first   string
+	}{
+		"at once":  {0, nil, []any{"/a: /x /y"}, []any{"/a: /other"}, "200ms /a#1 a0"},
+		"in time":  {250 * time.Millisecond, nil, []any{"/a: /x /y"}, []any{"/a: /other"}, "250ms /a#1 a0"},
+		"too late": {time.Minute, nil, nil, nil, "300ms /a#1 a0"},
+		"refused":  {0, errors.New("no"), nil, nil, "200ms /a#1 a0"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := twoTopics(t)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				g.state = func(ctx context.Context) (tcpros.SystemState, error) {
+					wait(ctx, tc.answer)
+					return live, errors.Join(tc.refused, ctx.Err())
+				}
+				_, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Delay: 200 * time.Millisecond})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if g.events[0] != tc.first {
+					t.Errorf("first event %q, want %q", g.events[0], tc.first)
+				}
+				for message, want := range map[string][]any{
+					"these topics have subscribers already": tc.heard, "others publish these topics, too": tc.shared,
+				} {
+					var got []any
+					for _, e := range logs.FilterMessage(message).All() {
+						got = append(got, e.ContextMap()["topics"].([]any)...)
+					}
+					if d := cmp.Diff(want, got); d != "" {
+						t.Errorf("%s (-want +got):\n%s", message, d)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestFew(t *testing.T) {
+	t.Parallel()
+	got := few(strings.Fields(strings.Repeat("x ", 25)))
+	if len(got) != 9 || got[8] != "and 17 more" {
+		t.Errorf("%d: %v", len(got), got)
+	}
+	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
+	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
+		t.Errorf("got %q", text)
+	}
+}
