@@ -42,8 +42,9 @@ type bagFile struct {
 	sealed   string                      // where it is now
 	id       fs.FileInfo                 // device and inode: a file of this name may be another one by now
 	stat     func() (fs.FileInfo, error) // of the open file
-	last     bool                        // of the recording
-	snapshot bool                        // of a snapshot
+	begun    time.Time
+	last     bool // of the recording
+	snapshot bool // of a snapshot
 	stall    *stall
 
 	torn     bool                     // the last write failed
@@ -53,7 +54,8 @@ type bagFile struct {
 	messages map[bagfmt.ConnID]uint64 // in it, guarded by pipeline.mu
 
 	finished chan struct{} // closed when the file is, and all is done about it
-	fault    error         // why it was not closed well; final then
+	fault    error         // why it was not closed well; final then, as is the following
+	ended    time.Time
 
 	mu       sync.Mutex // guards the following
 	dirty    int64      // bytes written and not synced

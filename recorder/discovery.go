@@ -2,7 +2,9 @@ package recorder
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -44,7 +46,7 @@ func (p *pollPace) next(took time.Duration) time.Duration {
 func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
-	trouble := map[string]string{}
+	trouble, robots := map[string]string{}, map[string]bool{}
 	pace := pollPace{interval: r.PollInterval}
 	var before time.Time
 	for {
@@ -54,7 +56,7 @@ func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 			return
 		}
 		start := time.Now()
-		names := r.poll(ctx, trouble)
+		names := r.poll(ctx, trouble, robots)
 		wait.Reset(pace.next(time.Since(start)))
 		if len(names) == 0 {
 			before = start
@@ -70,8 +72,9 @@ func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 }
 
 // poll is one round of discovery. Trouble with the master is the node's to report;
-// trouble with the nodes of --node is said when it changes.
-func (r *recording) poll(ctx context.Context, trouble map[string]string) []string {
+// trouble with the nodes of --node is said when it changes. robots are the topics named
+// status that are not those of ofTool.
+func (r *recording) poll(ctx context.Context, trouble map[string]string, robots map[string]bool) []string {
 	var names []string
 	if r.Select.lists() {
 		topics, err := r.Node.Master().PublishedTopics(ctx)
@@ -80,7 +83,7 @@ func (r *recording) poll(ctx context.Context, trouble map[string]string) []strin
 			return nil
 		}
 		for _, t := range topics {
-			if r.Select.selects(t.Name, t.Type) {
+			if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, robots) {
 				names = append(names, t.Name)
 			}
 		}
@@ -92,6 +95,24 @@ func (r *recording) poll(ctx context.Context, trouble map[string]string) []strin
 		names = append(names, r.pollNode(ctx, node, "publishes", r.Node.Master().NodePublications, trouble)...)
 	}
 	return names
+}
+
+// ofTool reports whether a topic is what a player or another recorder of ours says about
+// itself: it is recorded only where it is named, or a recording of a bag that is played
+// would hold more than that bag. Such nodes register these services before their status.
+func (r *recording) ofTool(ctx context.Context, t tcpros.TopicInfo, robots map[string]bool) bool {
+	node, ok := strings.CutSuffix(t.Name, "/status")
+	if !ok || t.Type != tcpros.DiagnosticArrayType || robots[t.Name] {
+		return false
+	}
+	for _, service := range []string{"/pause_playback", "/pause_recording"} {
+		_, err := r.Node.Master().LookupService(ctx, node+service)
+		if err == nil || !errors.Is(err, tcpros.ErrStatus) {
+			return true // if the master does not say it now, the next round finds out
+		}
+	}
+	robots[t.Name] = true
+	return false
 }
 
 // pollNode asks one node. Its topics stay subscribed to when it dies.
@@ -109,7 +130,7 @@ func (r *recording) pollNode(ctx context.Context, node, does string,
 	trouble[does+node] = text
 	var names []string
 	for _, t := range topics {
-		if !matches(r.Select.exclude, t.Name) {
+		if !r.Select.exclude.Match(t.Name) {
 			names = append(names, t.Name)
 		}
 	}

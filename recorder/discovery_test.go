@@ -1,8 +1,11 @@
 package recorder
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // TestPollPace: a master that is always slow is asked less often, one that is slow now
@@ -39,5 +42,37 @@ func TestPollPace(t *testing.T) {
 	slow := pollPace{interval: 3 * time.Second} // as the user asked
 	if got := slow.next(ms); got != 3*time.Second {
 		t.Errorf("waits %v, want 3s", got)
+	}
+}
+
+// TestStatusOfTools: what players and recorders say about themselves is told by their
+// services from what robots say.
+func TestStatusOfTools(t *testing.T) {
+	t.Parallel()
+	g := newAskedGraph(t)
+	g.services = map[string]bool{"/play_1/pause_playback": true, "/rec/pause_recording": true}
+	r := g.recording(t)
+	robots := map[string]bool{}
+	tests := []struct {
+		topic, typ string
+		want       bool
+	}{
+		{"/play_1/status", tcpros.DiagnosticArrayType, true},
+		{"/rec/status", tcpros.DiagnosticArrayType, true},
+		{"/play_1/status", "std_msgs/String", false},
+		{"/play_1/state", tcpros.DiagnosticArrayType, false},
+		{"/battery/status", tcpros.DiagnosticArrayType, false},
+	}
+	for _, tc := range tests {
+		if got := r.ofTool(t.Context(), tcpros.TopicInfo{Name: tc.topic, Type: tc.typ}, robots); got != tc.want {
+			t.Errorf("%s %s: %t", tc.topic, tc.typ, got)
+		}
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	for topic, want := range map[string]bool{"/battery/status": false, "/motor/status": true} {
+		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, robots); got != want {
+			t.Errorf("without an answer of the master: %s: %t", topic, got)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (r *recording) passesOn(ctx context.Context, name, uri string) bool {
 	ctx, cancel := context.WithTimeout(ctx, inquireAtMost)
 	defer cancel()
 	if base := name[strings.LastIndexByte(name, '/')+1:]; strings.HasPrefix(base, "play_") {
-		return true // as rosbag play and goplay call themselves
+		return true // as rosbag play and goplay call themselves, also when they are gone, or goplay with --no-services
 	}
 	topics, err := r.Node.Master().NodeSubscriptions(ctx, uri)
 	if err != nil {

@@ -285,8 +285,11 @@ func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error 
 	return nil
 }
 
-// setAside renames the original of a result and says so.
+// setAside hands the result over, renames the original and says so.
 func (r *repair) setAside(base, target string, fields ...zap.Field) {
+	if st, err := r.dir.Lstat(target); err == nil {
+		r.pipe.handover.Finished(filepath.Join(r.dirName, target), st.Size())
+	}
 	orig := target + ".orig" + activeSuffix
 	if err := errors.Join(renameNew(r.dir.handle, base, orig), r.dir.handle.Sync()); err != nil {
 		orig = base

@@ -46,6 +46,12 @@ func (o Output) path(now time.Time, number int) string {
 	return strings.Join(parts, "_") + ".bag"
 }
 
+// Dir returns the directory that the bags of a recording that begins now go to.
+func (o Output) Dir() string {
+	dir, _ := filepath.Split(o.path(time.Now(), 0))
+	return cmp.Or(dir, ".")
+}
+
 // outputs creates the files of one recording, all in one directory that it holds
 // open: no symlink that is swapped in later can lead out of it. One goroutine
 // creates; the files themselves have their own owners.
@@ -70,9 +76,7 @@ func openOutputs(o Output, mode Sync, numbered bool) (*outputs, error) {
 	}
 	dirName, _ := filepath.Split(target)
 	s := &outputs{Output: o, mode: mode, numbered: numbered, dirName: dirName, stall: newStall()}
-	if dirName == "" {
-		dirName = "."
-	}
+	dirName = cmp.Or(dirName, ".")
 	var err error
 	if s.dir, err = openFolder(dirName); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -155,7 +159,7 @@ func (s *outputs) create(now time.Time) (*bagFile, error) {
 	base := filepath.Base(target)
 	b := &bagFile{
 		target: target, dir: s.dir, file: osFile{f}, mode: s.mode, synced: now, sealed: target + activeSuffix, finished: make(chan struct{}),
-		stat: f.Stat, stall: s.stall, messages: map[bagfmt.ConnID]uint64{},
+		begun: now, stat: f.Stat, stall: s.stall, messages: map[bagfmt.ConnID]uint64{},
 	}
 	lock(f)
 	if s.wrap != nil {

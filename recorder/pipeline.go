@@ -72,6 +72,7 @@ type pipeline struct {
 	moved    bool       // the one change of file after a fault is used up; owned by the writer
 	err      error      // why writing ended early; owned by the writer
 	onOpen   func(target string)
+	handover Handover
 	onChange func() // the state or the file is another one
 	retain   *retainer
 	halted   sync.Once
@@ -165,9 +166,10 @@ func newPipeline(o Options, outputs *outputs, out *bagFile) *pipeline {
 		sim:         o.sim,
 		parts:       newParts(o, o.sim.at(time.Now())),
 		onOpen:      o.onOpen,
+		handover:    o.taker(),
 		onChange:    o.Control.notify,
 		state:       o.Begin,
-		retain:      newRetainer(o.Retain, o.Log, outputs.free),
+		retain:      newRetainer(o.Retain, o.Log, outputs.free, o.taker().Keeps),
 	}
 	p.room.L = &p.mu
 	p.startSnapshots(&o)

@@ -110,6 +110,8 @@ type Options struct {
 	Control *Control // steers and watches the recording; nil for none
 	Begin   State    // paused or stopped: as if Control had been told so before the first message
 
+	Handover Handover // takes the finished files; nil for nobody
+
 	onOpen func(target string) // told of each new file
 	sim    *simClock           // nil stands for the wall clock
 }

@@ -1,6 +1,8 @@
 package recorder
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,7 +28,8 @@ func (r Retention) enabled() bool { return r != Retention{} }
 type retainer struct {
 	Retention
 	log  *zap.Logger
-	free func() (int64, error) // bytes on the disk
+	free func() (int64, error)  // bytes on the disk
+	need func(path string) bool // somebody needs the file yet
 
 	deleting sync.Mutex // one at a time deletes, however long that takes the disk
 
@@ -41,11 +44,14 @@ type kept struct {
 	pinned bool      // never to be deleted
 }
 
-// loose reports whether the file may be deleted.
+// loose reports whether the file may be deleted, as far as this recording goes.
 func (k kept) loose() bool { return !k.closed.IsZero() && !k.pinned }
 
-func newRetainer(r Retention, log *zap.Logger, free func() (int64, error)) *retainer {
-	return &retainer{Retention: r, log: log, free: free, forgot: map[*bagFile]bool{}}
+// loose reports whether the file may be deleted.
+func (r *retainer) loose(k kept) bool { return k.loose() && !r.need(k.bag.target) }
+
+func newRetainer(r Retention, log *zap.Logger, free func() (int64, error), need func(string) bool) *retainer {
+	return &retainer{Retention: r, log: log, free: free, need: need, forgot: map[*bagFile]bool{}}
 }
 
 // begin tells of a file that is written from now on.
@@ -112,7 +118,10 @@ func (r *retainer) crowded() bool {
 func (r *retainer) takeOldest(now time.Time, crowded bool) *bagFile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := slices.IndexFunc(r.files, kept.loose)
+	i := slices.IndexFunc(r.files, r.loose)
+	if i < 0 && crowded { // a recording that goes on is worth more than an old file that somebody needs
+		i = slices.IndexFunc(r.files, kept.loose)
+	}
 	if i < 0 || !crowded && !r.tooMuch(now, r.files[i].closed) {
 		return nil
 	}
@@ -127,7 +136,7 @@ func (r *retainer) tooMuch(now, oldest time.Time) bool {
 	var files int
 	var bytes int64
 	for _, k := range r.files {
-		if k.loose() {
+		if r.loose(k) {
 			files++
 			bytes += k.bag.end
 		}
@@ -139,23 +148,31 @@ func (r *retainer) tooMuch(now, oldest time.Time) bool {
 // deleted is not tried again, as in stock.
 func (r *retainer) remove(b *bagFile) {
 	defer b.stall.begin("removal", b.target)()
-	defer b.stall.begin("removal", b.target)()
 	base := filepath.Base(b.target)
 	st, err := b.dir.Lstat(base)
 	if err == nil && !os.SameFile(st, b.id) {
 		r.log.Warn("not the file that was recorded: it is left alone", zap.String("file", b.target))
 		return
 	}
+	needed := r.need(b.target)
 	if err == nil {
 		err = b.dir.Remove(base)
 	}
-	if err != nil {
+	gone := errors.Is(err, fs.ErrNotExist) // who takes the files may have deleted it, or the user
+	if err != nil && !gone {
 		r.log.Error("Unable to remove", zap.String("file", b.target), zap.Error(err))
 		return
 	}
 	r.mu.Lock()
 	r.forgot[b] = true
 	r.mu.Unlock()
+	if gone {
+		return
+	}
+	if needed {
+		r.log.Error("Removing before it was uploaded: the disk is too full", zap.String("file", b.target))
+		return
+	}
 	r.log.Info("Removing", zap.String("file", b.target))
 }
 

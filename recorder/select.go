@@ -2,8 +2,9 @@ package recorder
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
 // Selection says which topics to record. The parts add up.
@@ -17,99 +18,41 @@ type Selection struct {
 	NodePublications []string // every topic that these nodes publish
 
 	literal []string
-	include []*pattern // of names
-	types   []*pattern
-	exclude []*pattern
-}
-
-// pattern matches whole names.
-type pattern struct {
-	text string // as the user wrote it
-	re   *regexp.Regexp
-	used bool // it has matched something; belongs to the goroutine that asks
+	include topicmatch.Set // of names
+	types   topicmatch.Set
+	exclude topicmatch.Set
 }
 
 // compile checks the selection and prepares it for use. namespace is where relative
 // globs look, with a slash at its end.
 func (s *Selection) compile(namespace string) error {
 	var err error
-	if s.exclude, err = compileAll("exclude regex", s.Exclude); err != nil {
-		return err
+	if s.exclude, err = topicmatch.Regexes("exclude regex", s.Exclude...); err != nil {
+		return fmt.Errorf("recorder: %w", err)
 	}
-	s.types = globs(s.Types)
+	s.types = topicmatch.Globs(s.Types...)
 	if s.Regex {
-		if s.include, err = compileAll("topic regex", s.Topics); err != nil {
-			return err
+		if s.include, err = topicmatch.Regexes("topic regex", s.Topics...); err != nil {
+			return fmt.Errorf("recorder: %w", err)
 		}
 	} else {
-		var wild []string
 		for _, t := range s.Topics {
-			if strings.ContainsAny(t, "*?[") {
-				wild = append(wild, t)
-			} else {
+			if !topicmatch.IsGlob(t) {
 				s.literal = append(s.literal, t)
+				continue
 			}
-		}
-		s.include = globs(wild)
-		for _, g := range s.include {
-			if !strings.HasPrefix(g.text, "/") {
-				g.re = globs([]string{namespace + g.text})[0].re
+			g := topicmatch.Glob(t)
+			if !strings.HasPrefix(t, "/") {
+				g = topicmatch.Glob(namespace + t)
+				g.Text = t
 			}
+			s.include = append(s.include, g)
 		}
 	}
 	if len(s.literal) == 0 && !s.polls() {
 		return fmt.Errorf("recorder: no topics specified")
 	}
 	return nil
-}
-
-// globs makes patterns in which * stands for any text without a slash, ** for any
-// text, ? for one character that is not a slash and [ab] for one of several.
-func globs(texts []string) []*pattern {
-	var all []*pattern
-	for _, text := range texts {
-		var re strings.Builder
-		for i := 0; i < len(text); i++ {
-			rest := text[i:]
-			set := strings.IndexByte(rest, ']')
-			switch {
-			case strings.HasPrefix(rest, "**"):
-				re.WriteString(".*")
-				i++
-			case rest[0] == '*':
-				re.WriteString("[^/]*")
-			case rest[0] == '?':
-				re.WriteString("[^/]")
-			case rest[0] == '[' && set > 1:
-				re.WriteString("[" + regexp.QuoteMeta(rest[1:set]) + "]")
-				i += set
-			default:
-				re.WriteString(regexp.QuoteMeta(rest[:1]))
-			}
-		}
-		all = append(all, &pattern{text: text, re: regexp.MustCompile("^(?:" + re.String() + ")$")})
-	}
-	return all
-}
-
-func compileAll(what string, exprs []string) ([]*pattern, error) {
-	var all []*pattern
-	for _, e := range exprs {
-		if _, err := regexp.Compile(e); err != nil { // alone, so that the error shows what the user wrote
-			hint := ""
-			if strings.Contains(e, "(?!") || strings.Contains(e, "(?<!") {
-				hint = "; to leave topics out use -x"
-			}
-			return nil, fmt.Errorf("recorder: %s %q: %w%s", what, e, err, hint)
-		}
-		// stock uses a full match (boost::regex_match), so "chatter" is not "/chatter"
-		re, err := regexp.Compile(`^(?:` + e + `)$`)
-		if err != nil {
-			return nil, fmt.Errorf("recorder: %s %q: %w", what, e, err) // such as an open \Q
-		}
-		all = append(all, &pattern{text: e, re: re})
-	}
-	return all, nil
 }
 
 // lists reports whether the selection needs the master's list of topics.
@@ -122,33 +65,14 @@ func (s *Selection) polls() bool {
 
 // selects decides about a topic that the master lists.
 func (s *Selection) selects(topic, typ string) bool {
-	if matches(s.exclude, topic) {
+	if s.exclude.Match(topic) {
 		return false
 	}
-	byName, byType := matches(s.include, topic), matches(s.types, typ)
+	byName, byType := s.include.Match(topic), s.types.Match(typ)
 	return s.All || byName || byType
 }
 
 // unmatched returns the expressions, globs and types that no topic has matched.
 func (s *Selection) unmatched() []string {
-	var all []string
-	for _, list := range [][]*pattern{s.include, s.types} {
-		for _, p := range list {
-			if !p.used {
-				all = append(all, p.text)
-			}
-		}
-	}
-	return all
-}
-
-// matches reports whether any of the patterns matches, and notes each that does.
-func matches(patterns []*pattern, name string) bool {
-	found := false
-	for _, p := range patterns {
-		if p.re.MatchString(name) {
-			p.used, found = true, true
-		}
-	}
-	return found
+	return append(s.include.Unmatched(), s.types.Unmatched()...)
 }

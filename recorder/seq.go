@@ -2,9 +2,9 @@ package recorder
 
 import (
 	"encoding/binary"
-	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -106,15 +106,8 @@ func (w *seqWatch) again() {
 // std_msgs/Header called header, whose first field is seq. It is how roscpp and rospy
 // decide which messages they number.
 func beginsWithHeader(definition string) bool {
-	for line := range strings.Lines(definition) {
-		line, _, _ = strings.Cut(line, "#")
-		if strings.TrimSpace(line) == "" || strings.Contains(line, "=") { // a constant is no field
-			continue
-		}
-		f := strings.Fields(line)
-		return len(f) == 2 && f[1] == "header" && (f[0] == "Header" || f[0] == "std_msgs/Header")
-	}
-	return false
+	name, ok := msgheader.First(definition)
+	return ok && name == "header"
 }
 
 // watchedFrame looks at the number of a large message on its way.

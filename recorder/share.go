@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
 // Limit says how much of some topics is recorded. Several limits of one topic hold
@@ -45,7 +47,7 @@ func shareOf(limits []Limit, topic string) share {
 		if !strings.HasPrefix(glob, "/") && glob != "**" {
 			glob = "**" + glob
 		}
-		if !globs([]string{glob})[0].re.MatchString(topic) {
+		if !topicmatch.Glob(glob).Match(topic) {
 			continue
 		}
 		if l.MaxRate > 0 {

@@ -193,6 +193,7 @@ func (p *pipeline) snapshot(now time.Time) (*snapshot, error) {
 		return nil, errors.Join(ErrNotRecording, out.discard())
 	}
 	p.log.Info("Triggered snapshot recording with name '" + out.target + "'.")
+	p.handover.Begun(out.target)
 	if p.onOpen != nil {
 		p.onOpen(out.target)
 	}

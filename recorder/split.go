@@ -240,6 +240,8 @@ func (p *pipeline) changeFile(e *errand, next *opening) error {
 		p.unpin(next.latched)
 		return ErrMinSpace
 	}
+	start := time.Now()
+	defer func() { p.outputs.stall.split(start) }()
 	if err := p.openNext(next.at); err != nil {
 		p.unpin(next.latched)
 		p.log.Error("no next file: the recording goes on in the old one", zap.String("file", old.target), zap.Error(err))
@@ -269,6 +271,7 @@ func (p *pipeline) openNext(at time.Time) error {
 func (p *pipeline) opened(b *bagFile) {
 	p.log.Info("Recording to", zap.String("file", b.target))
 	p.retain.begin(b)
+	p.handover.Begun(b.target)
 	p.onChange()
 	if p.onOpen != nil {
 		p.onOpen(b.target)
@@ -360,10 +363,13 @@ func (p *pipeline) closeFiles() {
 		default:
 			p.log.Info("Closing", zap.String("file", b.target))
 		}
+		if err == nil && b.away == nil {
+			p.handover.Finished(b.target, b.end)
+		}
 		if err == nil && b.away == nil && !b.last && !b.snapshot { // as in stock, the last file counts as the open one
 			p.retain.add(b, time.Now())
 		}
-		b.fault = cmp.Or(err, b.away)
+		b.fault, b.ended = cmp.Or(err, b.away), time.Now()
 		close(b.finished)
 	}
 }

@@ -409,7 +409,7 @@ func TestRetention(t *testing.T) {
 				}
 				return len(all)
 			}
-			r := newRetainer(tc.keep, p.log, func() (int64, error) { return free + int64(6-left()), nil })
+			r := newRetainer(tc.keep, p.log, func() (int64, error) { return free + int64(6-left()), nil }, nobody{}.Keeps)
 			start := time.Now()
 			all := p.done
 			for range 5 {
@@ -452,7 +452,7 @@ func TestRetentionKnowsItsFiles(t *testing.T) {
 	if err := os.WriteFile(b.target, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := newRetainer(Retention{Age: time.Nanosecond}, p.log, nil)
+	r := newRetainer(Retention{Age: time.Nanosecond}, p.log, nil, nobody{}.Keeps)
 	r.begin(b)
 	r.add(b, time.Now().Add(-time.Hour))
 	r.enforce(time.Now())

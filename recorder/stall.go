@@ -30,6 +30,7 @@ type stall struct {
 	asks   []*ask     // under way, oldest first
 	spare  []*ask     // that are over, to be used again
 	looked time.Time  // when somebody looked at them last; zero while nobody does
+	times  DiskTimes  // of those that are over
 }
 
 // ask is one operation on a file.
@@ -65,6 +66,7 @@ func (s *stall) end(a *ask) {
 		s.look(time.Now())
 	}
 	took, over := time.Since(a.began), *a
+	s.note(a.what, took)
 	i := slices.Index(s.asks, a)
 	s.asks = slices.Delete(s.asks, i, i+1)
 	s.spare = append(s.spare, a)
