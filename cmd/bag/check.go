@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type checkFlags struct {
@@ -50,15 +51,15 @@ func (f *checkFlags) Run(ctx context.Context, out output) error {
 }
 
 func (f *checkFlags) one(j *job, path string) error {
-	file, st, err := openRegular(path)
+	file, size, err := openInput(j.ctx, path)
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // only read from
-	title := "Checking " + path
-	j.meter.begin(title, 2*st.Size()) // by its records, and by its index
+	title := "Checking " + store.Redact(path)
+	j.meter.begin(title, 2*size) // by its records, and by its index
 	defer j.meter.clear()
-	report, err := bagcheck.Check(j.ctx, &meteredFile{j: j, f: file, title: title, size: st.Size()}, st.Size(),
+	report, err := bagcheck.Check(j.ctx, &meteredFile{j: j, f: file, title: title, size: size}, size,
 		bagcheck.Options{Deep: f.Deep, Workers: workers()})
 	j.meter.clear()
 	if err != nil {

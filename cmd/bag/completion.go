@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/posener/complete"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type completionFlags struct {
@@ -99,10 +101,10 @@ func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
 	return complete.PredictFunc(func(a complete.Args) []string {
 		var names []string
 		for _, arg := range a.All {
-			if !strings.HasSuffix(arg, ".bag") {
+			if !strings.HasSuffix(arg, ".bag") || store.IsURL(arg) {
 				continue
 			}
-			b, err := openBag(arg)
+			b, err := openBag(context.Background(), arg)
 			if err != nil {
 				continue // a shell shows no errors
 			}

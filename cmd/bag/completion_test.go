@@ -60,6 +60,9 @@ func TestCompletionScripts(t *testing.T) {
 			if err != nil {
 				t.Skip(shell + " is not installed")
 			}
+			if shell == "zsh" { // has no completion before this
+				stdout = "autoload -Uz compinit && compinit -D -u\n" + stdout
+			}
 			if out, err := exec.CommandContext(t.Context(), path, "-c", stdout).CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("%v: %s", err, out)
 			}

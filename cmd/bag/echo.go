@@ -12,11 +12,12 @@ import (
 	"syscall"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 type echoFlags struct {
-	Bag       []string `short:"b" sep:"none" type:"path" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
+	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
 	All       bool     `short:"a" help:"All topics, as without any."`
 	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message."`
@@ -132,6 +133,9 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 
 // exists returns an error if path is no file, which may be a topic misspelt.
 func exists(path string) error {
+	if store.IsURL(path) {
+		return nil
+	}
 	if _, err := os.Stat(path); path == "-" || !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -144,7 +148,7 @@ func exists(path string) error {
 // isTopic tells a topic from a file: it begins with a slash, unless bags are named
 // otherwise, and no such file exists or is likely to be meant.
 func isTopic(arg string, haveBags bool) bool {
-	if arg == "-" || !haveBags && !strings.HasPrefix(arg, "/") || strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".active") {
+	if arg == "-" || store.IsURL(arg) || !haveBags && !strings.HasPrefix(arg, "/") || strings.HasSuffix(arg, ".bag") || strings.HasSuffix(arg, ".active") {
 		return false
 	}
 	_, err := os.Stat(arg)

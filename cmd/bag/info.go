@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type infoFlags struct {
@@ -71,11 +72,13 @@ func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	j.meter.begin("Reading "+filepath.Base(path), b.Size())
-	return baginfo.New(path, b.Reader, baginfo.Options{
+	shown := store.Redact(path)
+	j.meter.begin("Reading "+filepath.Base(shown), b.Size())
+	return baginfo.New(shown, b.Reader, baginfo.Options{
 		Frequencies: f.JSON || f.Freq,
 		Details:     f.Verbose,
 		Silent:      f.JSON || f.Verbose,
+		Glance:      store.Remote(path) && !f.JSON && !f.YAML && !f.Verbose && !f.Freq,
 		Workers:     workers(),
 		Damaged:     func(err error) error { return j.damaged(path, err) },
 	})

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 // jobFlags are the options of every command that writes files.
@@ -90,8 +91,8 @@ func (j *job) done() error {
 // context. What opening found damaged has been told.
 func (j *job) open(path string) (*bag, error) {
 	j.meter.clear()
-	b, err := openBagThrough(path, func(f *os.File, size int64) io.ReaderAt {
-		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(path), size: size}
+	b, err := openBagThrough(j.ctx, path, func(f io.ReaderAt, size int64) io.ReaderAt {
+		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
 	})
 	if err != nil {
 		return nil, err
@@ -108,7 +109,7 @@ func (j *job) open(path string) (*bag, error) {
 // meteredFile reads a file for a job.
 type meteredFile struct {
 	j     *job
-	f     *os.File
+	f     io.ReaderAt
 	title string
 	size  int64
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 )
 
@@ -32,6 +33,7 @@ type flags struct {
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
+	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
@@ -85,7 +87,7 @@ func run(ctx context.Context, args []string, out output) int {
 	if err != nil {
 		panic("gobag: " + err.Error()) // the flags above are wrong
 	}
-	if completes(parser) {
+	if completes(parser) { //nolint:contextcheck // a shell that completes waits for nobody
 		return program.ExitOK
 	}
 	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))

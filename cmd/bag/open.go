@@ -12,13 +12,20 @@ import (
 	"unicode"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// bag is an open bag file of any version.
+// readable is what a bag is read from.
+type readable interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// bag is an open bag of any version.
 type bag struct {
 	*bagfmt.Reader
 	path string
-	file *os.File
+	file readable
 }
 
 // Close closes the file.
@@ -26,35 +33,61 @@ func (b *bag) Close() error { return b.file.Close() }
 
 // openBag opens a bag for reading. Its errors say what is wrong and what to do, but
 // do not name the file. What is damaged in it Damage tells.
-func openBag(path string) (*bag, error) {
-	return openBagThrough(path, func(f *os.File, _ int64) io.ReaderAt { return f })
+func openBag(ctx context.Context, path string) (*bag, error) {
+	return openBagThrough(ctx, path, func(r io.ReaderAt, _ int64) io.ReaderAt { return r })
 }
 
 // openBagThrough reads the bag through what through makes of its file.
-func openBagThrough(path string, through func(*os.File, int64) io.ReaderAt) (*bag, error) {
+func openBagThrough(ctx context.Context, path string, through func(io.ReaderAt, int64) io.ReaderAt) (*bag, error) {
+	f, size, err := openInput(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := bagfmt.NewReader(through(f, size), size, bagfmt.ReaderOptions{FutureVersion: true})
+	if err == nil {
+		return &bag{r, path, f}, nil
+	}
+	if errors.Is(err, bagfmt.ErrNotBag) && isMCAP(f) {
+		err = errors.New("is an MCAP file; gobag reads bags only")
+	}
+	return nil, errors.Join(explain(err), f.Close())
+}
+
+// openInput opens a file, or the object that a URL names.
+func openInput(ctx context.Context, path string) (f readable, size int64, err error) {
+	if store.IsURL(path) {
+		object, err := store.Open(ctx, path)
+		if err != nil {
+			return nil, 0, explain(err)
+		}
+		return object, object.Size(), nil
+	}
+	file, st, err := openRegular(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return file, st.Size(), nil
+}
+
+// openRegular opens a file that is one.
+func openRegular(path string) (*os.File, os.FileInfo, error) {
 	st, err := os.Stat(path) // before opening: that would wait for the writer of a FIFO
 	switch {
 	case err != nil:
-		return nil, explain(err)
+		return nil, nil, explain(err)
 	case st.IsDir():
-		return nil, errors.New("is a directory; name the bag files in it")
+		return nil, nil, errors.New("is a directory; name the bag files in it")
 	case !st.Mode().IsRegular():
-		return nil, errors.New("is not a regular file; copy the bag to one")
+		return nil, nil, errors.New("is not a regular file; copy the bag to one")
 	}
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
-		return nil, explain(err)
+		return nil, nil, explain(err)
 	}
-	if st, err = f.Stat(); err == nil {
-		var r *bagfmt.Reader
-		if r, err = bagfmt.NewReader(through(f, st.Size()), st.Size(), bagfmt.ReaderOptions{FutureVersion: true}); err == nil {
-			return &bag{r, path, f}, nil
-		}
-		if errors.Is(err, bagfmt.ErrNotBag) && isMCAP(f) {
-			err = errors.New("is an MCAP file; gobag reads bags only")
-		}
+	if st, err = f.Stat(); err != nil {
+		return nil, nil, errors.Join(explain(err), f.Close())
 	}
-	return nil, errors.Join(explain(err), f.Close())
+	return f, st, nil
 }
 
 // isMCAP reports whether a file begins as MCAP does.
@@ -69,10 +102,13 @@ func isMCAP(f io.ReaderAt) bool {
 func explain(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
+	var remote *store.Error
 	text := strings.TrimPrefix(err.Error(), "bagfmt: ")
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errExists):
 		return err
+	case errors.As(err, &remote):
+		return errors.New(remote.Say())
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):
@@ -93,8 +129,10 @@ func explain(err error) error {
 	return errors.New(text)
 }
 
-// printable quotes a name that could control a terminal, or that nobody would see.
+// printable quotes a name that could control a terminal, or that nobody would see, and
+// leaves out what may be secret in a URL.
 func printable(s string) string {
+	s = store.Redact(s)
 	if q := strconv.Quote(s); s == "" || q[1:len(q)-1] != s {
 		return q
 	}

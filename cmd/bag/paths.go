@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 // expand names the bags that arguments mean: a pattern that the shell has not
@@ -13,6 +15,10 @@ import (
 func expand(args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
+		if store.IsURL(arg) {
+			paths = append(paths, arg)
+			continue
+		}
 		st, err := os.Stat(arg)
 		switch {
 		case err == nil && st.IsDir():

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type reindexFlags struct {
@@ -53,6 +54,9 @@ func (f *reindexFlags) Run(ctx context.Context, out output) error {
 }
 
 func (f *reindexFlags) one(j *job, places *places, path string) error {
+	if store.IsURL(path) {
+		return errors.New("is not a local file; gobag convert makes a sound one of it")
+	}
 	in, before, err := openRegular(path)
 	if err != nil {
 		return err
@@ -86,25 +90,6 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 		j.say("%s: %s", printable(p.path), kept(&rep))
 	}
 	return nil
-}
-
-// openRegular opens a file that is one.
-func openRegular(path string) (*os.File, os.FileInfo, error) {
-	st, err := os.Stat(path) // before opening: that would wait for the writer of a FIFO
-	switch {
-	case err != nil:
-		return nil, nil, explain(err)
-	case !st.Mode().IsRegular():
-		return nil, nil, errors.New("is not a regular file; copy the bag to one")
-	}
-	f, err := os.Open(path) //nolint:gosec // the user names the file
-	if err != nil {
-		return nil, nil, explain(err)
-	}
-	if st, err = f.Stat(); err != nil {
-		return nil, nil, errors.Join(explain(err), f.Close())
-	}
-	return f, st, nil
 }
 
 // recover writes what is good of a bag of size bytes to p.

@@ -1,29 +1,28 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"math"
-	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
 // selectFlags say which messages are wanted.
 type selectFlags struct {
-	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next three."`
+	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
 	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
 	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
 	Start    string   `short:"s" placeholder:"TIME" help:"Leave out messages before: seconds since 1970 as in info, 2026-11-21T10:00:00Z, +10s after the start or -5s before the end."`
 	End      string   `short:"u" placeholder:"TIME" help:"Leave out messages after; as --start."`
-	Rename   []string `sep:"none" placeholder:"/A:=/B" help:"Give a topic another name. May be repeated."`
+	Rename   []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
 }
 
 // options translates the flags. bag tells the times that relative ones refer to;
@@ -74,8 +73,8 @@ func (f *selectFlags) idle(bag *bagfmt.Reader) []string {
 		}
 	}
 	for _, r := range f.Rename {
-		from, _, _ := strings.Cut(r, ":=")
-		if !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return c.Topic == from }) {
+		from, _, err := topicmatch.CutRename(r)
+		if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return c.Topic == from }) {
 			all = append(all, "--rename "+r)
 		}
 	}
@@ -128,13 +127,13 @@ func anyOf(patterns []string, isRegex bool) (*regexp.Regexp, error) {
 	return regexp.Compile("^(?s:" + strings.Join(parts, "|") + ")$")
 }
 
-// renames parses /a:=/b, as on the command line of a node.
+// renames parses /a:=/b, as on the command line of a node, and /a=/b, as for goplay.
 func renames(list []string) (map[string]string, error) {
 	m := make(map[string]string, len(list))
 	for _, r := range list {
-		from, to, ok := strings.Cut(r, ":=")
-		if !ok || from == "" || to == "" {
-			return nil, fmt.Errorf("--rename %s: write /old:=/new", r)
+		from, to, err := topicmatch.CutRename(r)
+		if err != nil {
+			return nil, fmt.Errorf("--rename %w", err)
 		}
 		m[from] = to
 	}
@@ -143,50 +142,26 @@ func renames(list []string) (map[string]string, error) {
 
 // bagTime parses a time for a flag. Empty is the zero Time.
 func bagTime(flag, s string, bag *bagfmt.Reader) (bagfmt.Time, error) {
-	switch {
-	case s == "":
+	if s == "" {
 		return bagfmt.Time{}, nil
-	case s[0] == '+' || s[0] == '-':
-		d, err := duration(s[1:])
-		if err != nil {
-			return bagfmt.Time{}, fmt.Errorf("%s %s: write for example +90s or -1.5m", flag, s)
-		}
+	}
+	var m config.Moment
+	if err := m.UnmarshalText([]byte(s)); err != nil {
+		return bagfmt.Time{}, fmt.Errorf("%s: %w", flag, err)
+	}
+	var start, end time.Duration
+	if m.Relative(config.Since1970) {
 		if bag == nil {
 			return bagfmt.Time{}, fmt.Errorf("%s %s: where a pipe starts and ends is not known; give an absolute time", flag, s)
 		}
-		if s[0] == '+' {
-			return bag.Start().Add(d), nil
-		}
-		return bag.End().Add(-d), nil
+		start, end = bag.Start().Sub(bagfmt.Time{}), bag.End().Sub(bagfmt.Time{})
 	}
-	if t, err := seconds(s); err == nil {
-		return t, nil
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return bagfmt.Time{}, fmt.Errorf("%s %s: write seconds as 1230660784.35, or 2026-11-21T10:00:00Z, +10s or -5s", flag, s)
-	}
-	return bagfmt.TimeOf(t), nil
+	return bagfmt.Time{}.Add(m.In(start, end, config.Since1970)), nil
 }
 
 // duration parses "10s", "1.5m" or, in seconds, "10".
 func duration(s string) (time.Duration, error) {
-	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
-		return d, nil
-	}
-	t, err := seconds(s)
-	return t.Sub(bagfmt.Time{}), err
-}
-
-var errNotSeconds = errors.New("not a number of seconds")
-
-// seconds parses decimal seconds without losing digits.
-func seconds(s string) (bagfmt.Time, error) {
-	r, ok := new(big.Rat).SetString(s)
-	if !ok || strings.ContainsAny(s, "/eExX_pP") || r.Sign() < 0 || r.Cmp(big.NewRat(math.MaxUint32, 1)) > 0 {
-		return bagfmt.Time{}, errNotSeconds
-	}
-	r.Mul(r, big.NewRat(int64(time.Second), 1))
-	ns := new(big.Int).Div(r.Num(), r.Denom()).Uint64()
-	return bagfmt.Time{Sec: uint32(ns / uint64(time.Second)), Nsec: uint32(ns % uint64(time.Second))}, nil
+	var d config.Seconds
+	err := d.UnmarshalText([]byte(s))
+	return time.Duration(d), err
 }

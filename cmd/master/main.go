@@ -16,9 +16,9 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"golang.org/x/term"
 
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
@@ -29,10 +29,15 @@ const (
 )
 
 type flags struct {
+	Action string `arg:"" optional:"" help:"healthcheck: instead of serving ask the master that these options stand for, on this machine, for a sign of life; exit code 0 if it answers."`
+
 	Port           int    `short:"p" default:"-1" placeholder:"N" help:"TCP port; 0 takes any free one. Default: the port in ROS_MASTER_URI, or 11311."`
 	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
 	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
 	LogLevel       string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least level to log: debug (each registration), info, warn or error."`
+
+	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	// Options of roscore that mean nothing here.
 	NumWorkers string `short:"w" name:"numworkers" hidden:""`
@@ -73,6 +78,9 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	port, err := choosePort(f.Port, getenv("ROS_MASTER_URI"))
 	if err != nil {
 		return err
+	}
+	if f.Action == actionHealthcheck {
+		return healthcheck(context.Background(), &f, port)
 	}
 	log := newLog(f.LogLevel, stderr)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -117,7 +125,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	var f flags
 	helped := false
 	k, err := kong.New(&f, kong.Name("gomaster"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { helped = true }))
+		kong.Vars{"version": program.Version()}, kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		panic("master: " + err.Error()) // the struct above is wrong
 	}
@@ -125,20 +133,8 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	if helped {
 		return f, errHelped
 	}
+	if err == nil && f.Action != "" && f.Action != actionHealthcheck {
+		err = fmt.Errorf("unexpected argument %s", f.Action) // kong's words for it
+	}
 	return f, err
-}
-
-func newLog(level string, w io.Writer) *zap.Logger {
-	l, err := zapcore.ParseLevel(level)
-	if err != nil {
-		panic("master: " + err.Error()) // kong checked it
-	}
-	cfg := zap.NewProductionEncoderConfig()
-	cfg.EncodeTime = zapcore.ISO8601TimeEncoder
-	enc := zapcore.NewJSONEncoder(cfg)
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		cfg.EncodeLevel = zapcore.CapitalLevelEncoder
-		enc = zapcore.NewConsoleEncoder(cfg)
-	}
-	return zap.New(zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), l))
 }

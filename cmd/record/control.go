@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
@@ -20,14 +21,19 @@ func begin(c *config.Record) recorder.State {
 }
 
 // serve puts the control of the recording on the ROS graph, unless it is not wanted
-// there, until end is called.
-func serve(c *config.Record, o *recorder.Options) (end func(), err error) {
-	if c.NoServices {
-		return func() {}, nil
+// there, and on the web, if it is wanted there, until end is called.
+func serve(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
+	endWeb, err := serveWeb(ctx, c, o)
+	if err != nil || c.NoServices {
+		return endWeb, err
 	}
-	server, err := rosctl.Serve(rosctl.Options{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)})
+	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)}) //nolint:contextcheck // it serves until it is told to end
 	if err != nil {
+		endWeb()
 		return nil, err
 	}
-	return server.Close, nil
+	return func() {
+		server.Close()
+		endWeb()
+	}, nil
 }

@@ -22,6 +22,9 @@ const name = "gorecord"
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if len(args) > 0 && args[0] == wordHealthcheck {
+		return healthcheck(args)
+	}
 	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // there is nobody left to tell
 	args, rosArgs, err := tcpros.ParseArgs(args)
@@ -32,26 +35,35 @@ func run(args []string) int {
 	if err := config.Parse(name, config.RecordHelp, program.Version(), args, &c); err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
+	node := tcpros.NodeOptions{BaseName: "record", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
+	if c.PrintConfig {
+		return program.PrintConfig(console, name, &c.Common, node, string(c.EmbeddedMaster))
+	}
 	log := program.NewLogTo(console, program.Colors(os.Stderr), c.Quiet)
+	program.LogConfig(log, &c.Common)
 	ctx, signals := program.Catch(context.Background())
 	defer signals.Close()
-	graph, err := program.Join(ctx, tcpros.NodeOptions{
-		BaseName:  "record",
-		Anonymous: true,
-		Args:      rosArgs,
-		Log:       log,
-		OnShutdown: func(reason, peer string) {
+	node.Log = log
+	if c.AllowRemoteShutdown {
+		node.OnShutdown = func(reason, peer string) {
 			log.Warn("Shutdown request received.", zap.String("reason", reason), zap.String("peer", peer))
 			signals.End()
-		},
-	}, string(c.EmbeddedMaster))
+		}
+	}
+	graph, err := program.Join(ctx, node, string(c.EmbeddedMaster))
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	o := options(&c, graph.Node, log, signals.Hurry)
-	limitMemory(o.MemoryBytes())
+	defer tellSystemd(ctx, &o)() // first and last: a store may keep us waiting
+	up, err := startUploads(ctx, &c, &o)
+	if err != nil {
+		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
+	}
+	defer up.end()
+	limitMemory(o.MemoryBytes(), up.memory())
 	defer snapshotOnSignal(o.Control, log)()
-	endServing, err := serve(&c, &o)
+	endServing, err := serve(ctx, &c, &o)
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
 	}
@@ -63,7 +75,8 @@ func run(args []string) int {
 	if err := graph.Leave(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}
-	return report(console, &c, &sum, runErr)
+	sent := up.end()
+	return report(console, &c, &sum, &sent, runErr)
 }
 
 // options translates the command line.

@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -18,9 +19,9 @@ var reports = map[string]recorder.Report{
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, c *config.Record, sum *recorder.Summary, err error) int {
+func report(console *screen.Console, c *config.Record, sum *recorder.Summary, sent *upload.Stats, err error) int {
 	if !c.Quiet && sum.Duration > 0 {
-		printTable(console, screen.RecordSummary(sum))
+		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(c, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
@@ -31,6 +32,8 @@ func report(console *screen.Console, c *config.Record, sum *recorder.Summary, er
 		return program.Fail(console, name, program.ExitLoss, err)
 	case sum.Losses() != "":
 		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
+	case sent.Lost > 0:
+		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
 	case c.Require && len(sum.Missing) > 0:
 		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
 	}

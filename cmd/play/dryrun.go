@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// dryRun prints what play would do, and returns the exit code.
+func dryRun(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter) int {
+	o, err := options(c, bags, node, log)
+	if err != nil {
+		return r.report(nil, err)
+	}
+	preview, err := player.DryRun(ctx, o)
+	if len(preview.Topics) > 0 {
+		r.print(screen.PlayPreview(&preview))
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
+		return program.ExitOK
+	}
+	return r.report(nil, err)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// ladder holds the rates that the keys know: going up and down leads back to 1.
+var ladder = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8} //nolint:gochecknoglobals // a constant, but for the language
+
+// faster returns the rung above a rate, or the rate if there is none.
+func faster(rate float64) float64 {
+	for _, rung := range ladder {
+		if rung > rate {
+			return rung
+		}
+	}
+	return rate
+}
+
+// slower returns the rung below a rate, or the rate if there is none.
+func slower(rate float64) float64 {
+	below := rate
+	for _, rung := range ladder {
+		if rung < rate {
+			below = rung
+		}
+	}
+	return below
+}
+
+// steering is what the keys do.
+type steering struct {
+	player.Control
+	log  *zap.Logger
+	quit func()
+}
+
+// playKeys returns the keys. Those that are needed most come first: they are named
+// where there is little room.
+func playKeys(control player.Control, log *zap.Logger, quit func()) []screen.Key[player.Stats] {
+	s := steering{control, log, quit}
+	type key = screen.Key[player.Stats]
+	all := []key{
+		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
+		{Press: []keys.Key{'q'}, Name: is("quit"), Help: "quit", Do: quit},
+		{Press: []keys.Key{'?', 'h'}, Name: is("help")},
+		{Press: []keys.Key{'s', '.'}, Name: whilePaused("step"), Help: "one message on, while paused", Do: func() { s.Step() }},
+		{Press: []keys.Key{'S', ','}, Name: whilePaused("back"), Help: "one message back, while paused", Do: func() { s.StepBack() }},
+		{Press: []keys.Key{keys.Left}, Name: is("-5 s"), Help: "5 s back", Do: func() { s.move(-short) }},
+		{Press: []keys.Key{keys.Right}, Name: is("+5 s"), Help: "5 s on", Do: func() { s.move(short) }},
+		{Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)", Do: func() { s.rate(faster(s.Status().Rate)) }},
+		{Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower", Do: func() { s.rate(slower(s.Status().Rate)) }},
+		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: func() { s.Bookmark() }},
+		{Press: []keys.Key{'='}, Help: "rate 1", Do: func() { s.rate(1) }},
+		{Press: []keys.Key{keys.ShiftLeft, keys.PageUp}, Help: "60 s back", Do: func() { s.move(-long) }},
+		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},
+		{Press: []keys.Key{keys.Home}, Help: "to the start", Do: func() { s.Seek(0) }},
+		{Press: []keys.Key{keys.End}, Help: "to the end", Do: func() { s.Seek(s.Status().Length) }},
+		{Press: []keys.Key{'['}, Help: "loop from here", Do: s.markFrom},
+		{Press: []keys.Key{']'}, Help: "loop to here", Do: s.markTo},
+		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between the marks, or no more", Do: func() { s.SetLoop(!s.Status().Loop) }},
+		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more", Do: func() { s.PauseOnTopics(!s.Status().PauseOnTopics) }},
+	}
+	for digit := range 10 {
+		k := key{Press: []keys.Key{keys.Key('0' + digit)}, Do: func() { s.Seek(s.Status().Length / 10 * time.Duration(digit)) }}
+		if digit == 0 {
+			k.Help = "to the start, 1 to 9: to so many tenths"
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// How far the arrows lead.
+const (
+	short = 5 * time.Second
+	long  = time.Minute
+)
+
+func is(name string) func(*player.Stats) string { return func(*player.Stats) string { return name } }
+
+func whilePaused(name string) func(*player.Stats) string {
+	return func(s *player.Stats) string {
+		if s.Paused {
+			return name
+		}
+		return ""
+	}
+}
+
+func toggleName(s *player.Stats) string {
+	if s.Paused {
+		return "go on"
+	}
+	return "pause"
+}
+
+func loopName(s *player.Stats) string {
+	if s.Loop {
+		return "no loop"
+	}
+	return "loop"
+}
+
+// move goes a bit on or back.
+func (s *steering) move(by time.Duration) {
+	now := s.Status()
+	s.Seek(min(max(0, now.Position+by), now.Length))
+}
+
+func (s *steering) rate(rate float64) { s.did(s.SetRate(rate)) }
+
+// markFrom begins the loop here. An end that was before is one no more.
+func (s *steering) markFrom() {
+	now := s.Status()
+	to := now.MarkTo
+	if to <= now.Position {
+		to = now.Length
+	}
+	s.did(s.SetMarks(now.Position, to))
+}
+
+// markTo ends the loop here. A beginning that was behind is one no more.
+func (s *steering) markTo() {
+	now := s.Status()
+	from := now.MarkFrom
+	if from >= now.Position {
+		from = 0
+	}
+	s.did(s.SetMarks(from, now.Position))
+}
+
+func (s *steering) did(err error) {
+	if err != nil {
+		s.log.Warn("the key did nothing", zap.Error(err))
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+const (
+	progressEvery = 10 * time.Second
+	// Who holds a key down makes many changes: one line tells of all within this time.
+	gather = 200 * time.Millisecond
+)
+
+// narrator logs what happens to play.
+type narrator struct {
+	control player.Control
+	log     *zap.Logger
+	screen  bool // shows all but what is worth to be kept
+}
+
+// run logs until ctx is done.
+func (n *narrator) run(ctx context.Context) {
+	progress := time.NewTicker(progressEvery)
+	defer progress.Stop()
+	last := n.control.Status()
+	told := last.Position
+	for {
+		changed := n.control.Changed()
+		now := n.control.Status()
+		n.tell(&last, &now)
+		last = now
+		select {
+		case <-changed:
+			pause(ctx, gather)
+		case <-progress.C:
+			if s := n.control.Stats(); !n.screen && s.Phase == player.PhasePlay && s.Position != told {
+				n.progress(&s)
+				told = s.Position
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pause returns after d, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// progress logs where play is, in stock's words.
+func (n *narrator) progress(s *player.Stats) {
+	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved*100))/100)}
+	var dropped uint64
+	for i := range s.Topics {
+		dropped += s.Topics[i].Dropped
+	}
+	if dropped > 0 {
+		fields = append(fields, zap.Uint64("dropped", dropped))
+	}
+	if len(s.WaitingFor) > 0 {
+		fields = append(fields, zap.Strings("waiting for", s.WaitingFor))
+	}
+	n.log.Info(screen.Progress(&s.Status), fields...)
+}
+
+// tell logs the difference between two moments.
+func (n *narrator) tell(last, now *player.Status) {
+	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
+		n.log.Info("bookmark", at(b))
+	}
+	if n.screen {
+		return
+	}
+	if now.Seeks != last.Seeks {
+		n.log.Info("moved", at(now.Position))
+	}
+	if now.Pass != last.Pass {
+		n.log.Info("playing again", zap.Int("pass", now.Pass+1))
+	}
+	if now.Rate != last.Rate {
+		n.log.Info("rate changed", zap.Float64("rate", now.Rate))
+	}
+	if now.Loop != last.Loop || now.MarkFrom != last.MarkFrom || now.MarkTo != last.MarkTo {
+		n.log.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.MarkFrom), zap.Duration("to", now.MarkTo))
+	}
+	if now.PauseOnTopics != last.PauseOnTopics {
+		n.log.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))
+	}
+	if behind, was := now.Delayed > 0, last.Delayed > 0; behind != was {
+		n.log.Info("delayed by a subscriber", zap.Bool("on", behind), at(now.Position))
+	}
+	switch {
+	case now.Paused && !last.Paused && now.PausedBy != "":
+		n.log.Info("paused", at(now.Position), zap.String("before topic", now.PausedBy))
+	case now.Paused && !last.Paused:
+		n.log.Info("paused", at(now.Position))
+	case last.Paused && !now.Paused:
+		n.log.Info("going on", at(now.Position))
+	}
+}
+
+func at(position time.Duration) zap.Field {
+	return zap.Duration("position", position.Round(time.Microsecond))
+}

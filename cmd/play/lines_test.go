@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// changing is a play that is changed from outside.
+type changing struct {
+	player.Control
+	mu      sync.Mutex
+	stats   player.Stats
+	changed chan struct{}
+}
+
+func (c *changing) change(change func(*player.Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change(&c.stats)
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *changing) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+func (c *changing) Stats() player.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+func (c *changing) Status() player.Status { return c.Stats().Status }
+
+// lines runs test beside a narrator and returns what that logs.
+func lines(t *testing.T, screen bool, test func(*changing)) string {
+	t.Helper()
+	core, logs := observer.New(zapcore.InfoLevel)
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{changed: make(chan struct{})}
+		c.stats.Phase, c.stats.Rate, c.stats.Length = player.PhasePlay, 1, time.Minute
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			(&narrator{control: c, log: zap.New(core), screen: screen}).run(ctx)
+		}()
+		synctest.Wait()
+		test(c)
+		synctest.Wait()
+		cancel()
+		<-done
+	})
+	var b strings.Builder
+	for _, l := range logs.All() {
+		fmt.Fprintln(&b, l.Message, l.ContextMap())
+	}
+	return b.String()
+}
+
+// steps changes play in all that is worth a line.
+func steps(c *changing) {
+	for _, change := range []func(*player.Stats){
+		func(s *player.Stats) { s.Paused, s.Position = true, 2*time.Second },
+		func(s *player.Stats) { s.Paused = false },
+		func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" },
+		func(s *player.Stats) { s.Paused = false },
+		func(s *player.Stats) { s.Rate = 2 },
+		func(s *player.Stats) { s.Seeks, s.Position = 1, 7*time.Second },
+		func(s *player.Stats) { s.Loop, s.MarkFrom, s.MarkTo = true, time.Second, 9*time.Second },
+		func(s *player.Stats) { s.Pass, s.Position = 1, time.Second },
+		func(s *player.Stats) { s.PauseOnTopics = true },
+		func(s *player.Stats) { s.Delayed = time.Second },
+		func(s *player.Stats) { s.Delayed = 0 },
+		func(s *player.Stats) { s.Bookmarks = []time.Duration{3 * time.Second} },
+		func(s *player.Stats) { s.Bookmarks = []time.Duration{3 * time.Second, 4 * time.Second} },
+	} {
+		c.change(change)
+		<-time.After(2 * gather)
+	}
+}
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	const want = `paused map[position:2s]
+going on map[position:2s]
+paused map[before topic:/imu position:2s]
+going on map[position:2s]
+rate changed map[rate:2]
+moved map[position:7s]
+loop changed map[from:1s on:true to:9s]
+playing again map[pass:2]
+pausing on topics changed map[on:true]
+delayed by a subscriber map[on:true position:1s]
+delayed by a subscriber map[on:false position:1s]
+`
+	const bookmarks = "bookmark map[position:3s]\nbookmark map[position:4s]\n"
+	if d := cmp.Diff(want+bookmarks, lines(t, false, steps)); d != "" {
+		t.Errorf("without a screen (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(bookmarks, lines(t, true, steps)); d != "" {
+		t.Errorf("with a screen (-want +got):\n%s", d)
+	}
+}
+
+// Progress is told each ten seconds in which there is some, and a key that is held down
+// does not flood the log.
+func TestProgressLines(t *testing.T) {
+	t.Parallel()
+	got := lines(t, false, func(c *changing) {
+		<-time.After(time.Second / 2)
+		for range 11 {
+			<-time.After(time.Second)
+			c.mu.Lock()
+			c.stats.Position += time.Second
+			c.mu.Unlock()
+		}
+		<-time.After(time.Minute) // nothing moves
+		c.mu.Lock()
+		c.stats.Position += time.Second
+		c.stats.Topics = []player.TopicStats{{Name: "/a", Dropped: 7}, {Name: "/b", Dropped: 5}}
+		c.stats.WaitingFor = []string{"/viz"}
+		c.mu.Unlock()
+		<-time.After(progressEvery)
+	})
+	want := `[RUNNING]  Bag Time: 0.000000   Duration: 9.000000 / 60.000000 map[achieved:0 rate:1]
+[RUNNING]  Bag Time: 0.000000   Duration: 11.000000 / 60.000000 map[achieved:0 rate:1]
+[RUNNING]  Bag Time: 0.000000   Duration: 12.000000 / 60.000000 map[achieved:0 dropped:12 rate:1 waiting for:[/viz]]
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	got = lines(t, false, func(c *changing) {
+		for range 60 { // two seconds of a repeated key
+			c.change(func(s *player.Stats) { s.Seeks++ })
+			<-time.After(time.Second / 30)
+		}
+		<-time.After(time.Second)
+	})
+	if n := strings.Count(got, "moved"); n < 5 || n > 12 {
+		t.Errorf("%d lines of 60 moves:\n%s", n, got)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/screen"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// reporter tells of the end.
+type reporter struct {
+	out, errs io.Writer
+	quiet     bool
+}
+
+// report prints the summary and returns the exit code.
+func (r *reporter) report(sum *player.Summary, err error) int {
+	switch {
+	case errors.Is(err, player.ErrNoMessages):
+		fmt.Fprintln(r.errs, "No messages to play on specified topics.  Exiting.") //nolint:errcheck // stock's text
+		return program.ExitOK
+	case err != nil:
+		return program.Fail(r.errs, name, program.ExitUsage, err)
+	}
+	if !r.quiet {
+		r.print(screen.PlaySummary(sum))
+	}
+	if sum.Lossy() { // with what was lost: --quiet has no summary
+		return program.Fail(r.errs, name, program.ExitLoss, errors.New("not all was played: "+screen.PlayLosses(sum)))
+	}
+	return program.ExitOK
+}
+
+// bookmarks lists the bookmarks of play in a form that --start takes.
+func (r *reporter) bookmarks(s player.Status, bags []*player.Bag) {
+	if len(s.Bookmarks) == 0 {
+		return
+	}
+	first, _, _ := player.Span(bags) // messages were played: there are some
+	zero := s.BagTime.Add(-s.Position)
+	r.print("bookmarks:\n")
+	for _, at := range s.Bookmarks {
+		stamp := zero.Add(at)
+		r.print(fmt.Sprintf("  %s  --start %s\n", stamp, seconds(stamp.Sub(first))))
+	}
+}
+
+// seconds writes a duration with all its digits.
+func seconds(d time.Duration) string {
+	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
+}
+
+func (r *reporter) print(text string) {
+	io.WriteString(r.out, text) //nolint:errcheck,gosec // a terminal that is gone must not end play
+}

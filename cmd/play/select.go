@@ -1,0 +1,24 @@
+package main
+
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// choose translates what is to be played into o, which has the bags.
+func choose(c *config.Play, o *player.Options) error {
+	o.Topics, o.Types, o.Exclude, o.Deny, o.Regex = c.Topics, c.Type, c.Exclude, c.Deny, c.Regex
+	o.Rename, o.Prefix = c.Rename, c.Prefix
+	o.ByHeader, o.HeaderReach = c.Order == "header", time.Duration(c.OrderReach)
+	o.WaitForSubscribers, o.WaitFor, o.WaitTimeout = c.WaitForSubscribers, c.WaitFor, time.Duration(c.WaitTimeout)
+	first, last, ok := player.Span(o.Bags)
+	if !ok {
+		return nil // Run says so
+	}
+	var err error
+	o.Start, o.Duration, err = c.Window(first.Sub(bagfmt.Time{}), last.Sub(bagfmt.Time{}))
+	return err
+}

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/rosctl"
+	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// serve puts the control of play on the ROS graph, unless it is not wanted there, until
+// end is called. Play goes on without it.
+func serve(c *config.Play, node *tcpros.Node, control player.Control, log *zap.Logger) (end func()) {
+	if c.NoServices {
+		return func() {}
+	}
+	server, err := rosctl.ServePlay(rosctl.PlayOptions{Node: node, Control: control, Log: log})
+	if err != nil {
+		log.Warn("other nodes cannot steer play", zap.Error(err))
+		return func() {}
+	}
+	return server.Close
+}
+
+// followRate makes play wait for --rate-control-topic. With --immediate, which waits for
+// nothing, it is ignored as in stock.
+func followRate(c *config.Play, o *player.Options, out io.Writer) error {
+	if c.RateControlTopic == "" || c.Immediate {
+		return nil
+	}
+	o.RateControl = player.NewRateControl(time.Duration(c.RateControlMaxDelay))
+	if err := o.RateControl.Follow(o.Node, c.RateControlTopic, o.Log); err != nil {
+		return fmt.Errorf("--rate-control-topic: %w", err)
+	}
+	_, err := fmt.Fprintln(out, "Creating rate control topic subscriber... done.")
+	return err
+}

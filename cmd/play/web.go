@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"net/url"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// serveWeb serves the page and what goes with it, if that is wanted, until end is called.
+// face has nothing to show before it is attached.
+func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *web.Player, log *zap.Logger) (end func(), err error) {
+	if c.Web.Listen == "" {
+		return func() {}, nil
+	}
+	token, err := c.Web.Secret()
+	if err != nil {
+		return nil, err
+	}
+	hosts := c.Web.Hosts
+	if u, err := url.Parse(node.URI()); err == nil {
+		hosts = append(hosts, u.Hostname())
+	}
+	server, err := web.Serve(ctx, web.Options{
+		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
+		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Log: log,
+	}, face)
+	if err != nil {
+		return nil, err
+	}
+	return server.Close, nil
+}

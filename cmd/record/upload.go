@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/upload"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// uploads is what goes on beside a recording with --upload; without it, it is nil.
+type uploads struct {
+	*upload.Uploader
+	bucket *store.Bucket
+	log    *zap.Logger
+	wait   time.Duration
+	hurry  <-chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{}
+	over   func() upload.Stats
+}
+
+// endMost is how long an upload may take to break off.
+const endMost = 2 * time.Second
+
+// handover is what the recording sees of uploads.
+type handover struct{ *upload.Uploader }
+
+// Handed implements recorder.Handover.
+func (h handover) Handed() *recorder.HandoverStats {
+	s := h.Stats()
+	return &recorder.HandoverStats{
+		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes,
+		Sent: s.Sent, Failures: s.Failures, Refused: s.Refused, Lost: s.Lost, Err: s.Err,
+	}
+}
+
+// memory is what uploads take at most, about: parts on their way, and the SDK.
+func (u *uploads) memory() int64 {
+	if u == nil {
+		return 0
+	}
+	return 40 << 20
+}
+
+// uploadSummary is a line of the summary.
+func uploadSummary(c *config.Record, s *upload.Stats) string {
+	if c.Upload.To == "" {
+		return ""
+	}
+	return "uploads: " + s.Text() + "\n"
+}
+
+// startUploads begins to upload what former recordings have left, and makes the
+// recording hand over its files. They go on when ctx is done, until end.
+func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*uploads, error) {
+	if c.Upload.To == "" {
+		return nil, nil //nolint:nilnil // the methods of nil do nothing
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	bucket, err := store.OpenBucket(ctx, c.Upload.To, int64(c.Upload.Rate))
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("--upload: %w", err)
+	}
+	queue, err := upload.New(upload.Options{Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete})
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, bucket.Close())
+	}
+	if o.Retain != (recorder.Retention{}) && o.Retain.KeepFree == 0 {
+		o.Retain.KeepFree = 2 * o.MinSpace // a store that is away must not end the recording
+	}
+	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, wait: c.Upload.Wait, hurry: o.Hurry, cancel: cancel, done: make(chan struct{})}
+	u.over = sync.OnceValue(u.finish)
+	o.Handover = handover{queue}
+	// owner: end; ends when cancel is called or all is uploaded.
+	go func() {
+		defer close(u.done)
+		queue.Run(ctx)
+	}()
+	return u, nil
+}
+
+// end, once, gives what is under way a little time, and leaves the rest to the next start. It
+// returns what has become of all.
+func (u *uploads) end() upload.Stats {
+	if u == nil {
+		return upload.Stats{}
+	}
+	return u.over()
+}
+
+func (u *uploads) finish() upload.Stats {
+	u.Finish()
+	if s := u.Stats(); s.Waiting > 0 && u.wait > 0 {
+		u.log.Info("Uploading what is left", zap.Int("files", s.Waiting), zap.Duration("for", u.wait))
+	}
+	select {
+	case <-u.done:
+	case <-time.After(u.wait):
+	case <-u.hurry:
+	}
+	u.cancel()
+	select {
+	case <-u.done:
+	case <-time.After(endMost):
+		u.log.Warn("the upload under way waits for a disk that does not answer: it is left to the next start")
+		return u.Stats()
+	}
+	stats := u.Stats()
+	if err := errors.Join(u.Close(), u.bucket.Close()); err != nil {
+		u.log.Debug("after the uploads", zap.Error(err)) // nothing is lost by it
+	}
+	return stats
+}
