@@ -20,84 +20,101 @@ import (
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
-// exitLoss is what gorecord says when messages were lost: a result, not a failure.
+// exitLoss is what our programs say when messages were lost: a result, not a failure.
 const exitLoss = 3
 
-// recording is a recorder at work in a graph and a directory of its own.
-type recording struct {
+// station is a program at work in a graph and a directory of its own.
+type station struct {
 	master *master.Master
-	flow   *flow
 	dir    string
 	cmd    *exec.Cmd
 	out    bytes.Buffer // what it printed
 	peak   chan int64   // gets its peak memory at the end
 }
 
-// prepare makes the graph and advertises the load in it.
+// recording is a recorder at work.
+type recording struct {
+	*station
+	flow *flow
+}
+
+// station makes the graph and the directory.
+func (b *bench) station(ctx context.Context) (_ *station, err error) {
+	s := &station{peak: make(chan int64, 1)}
+	b.stations++
+	s.dir = filepath.Join(b.dir, strconv.Itoa(b.stations))
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	s.master, err = master.New(ctx, master.Options{Listen: "127.0.0.1:0"})
+	return s, err
+}
+
+// prepare makes a graph and advertises the load in it.
 func (b *bench) prepare(ctx context.Context, streams []stream) (_ *recording, err error) {
-	r := &recording{peak: make(chan int64, 1)}
-	b.recordings++
-	r.dir = filepath.Join(b.dir, strconv.Itoa(b.recordings))
-	if err := os.Mkdir(r.dir, 0o700); err != nil {
+	s, err := b.station(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if r.master, err = master.New(ctx, master.Options{Listen: "127.0.0.1:0"}); err != nil {
-		return nil, err
-	}
-	if r.flow, err = advertise(ctx, r.master, streams); err != nil {
-		return nil, errors.Join(err, r.master.Close())
+	r := &recording{station: s}
+	if r.flow, err = advertise(ctx, s.master, streams); err != nil {
+		return nil, errors.Join(err, s.master.Close())
 	}
 	return r, nil
 }
 
 // start starts a program in the graph.
-func (r *recording) start(ctx context.Context, program string, args ...string) error {
-	r.cmd = exec.CommandContext(ctx, program, args...)
-	r.cmd.Dir = r.dir
-	r.cmd.Env = append(os.Environ(), "ROS_MASTER_URI="+r.master.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+r.dir)
-	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
-	if err := r.cmd.Start(); err != nil {
+func (s *station) start(ctx context.Context, program string, args ...string) error {
+	s.cmd = exec.CommandContext(ctx, program, args...)
+	s.cmd.Dir = s.dir
+	s.cmd.Env = append(os.Environ(), "ROS_MASTER_URI="+s.master.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+s.dir,
+		"AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storePassword)
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	if err := s.cmd.Start(); err != nil {
 		return err
 	}
-	pid := r.cmd.Process.Pid
+	pid := s.cmd.Process.Pid
 	// owner: wait, which takes what it sends; ends with the process.
-	go func() { r.peak <- peakMemory(pid) }()
+	go func() { s.peak <- peakMemory(pid) }()
 	return nil
 }
 
-// usage is what a recorder used from its start to its end.
+// usage is what a program used from its start to its end.
 type usage struct {
 	cpu    time.Duration // also of its children
 	memory int64         // the most that was resident; bytes
 }
 
-// end tells the recorder to end, and waits.
-func (r *recording) end(sig syscall.Signal) (usage, error) {
-	if err := r.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+// end tells the program to end, and waits.
+func (s *station) end(sig syscall.Signal) (usage, error) {
+	if err := s.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return usage{}, err
 	}
-	return r.wait()
+	return s.wait()
 }
 
-// wait returns when the recorder is gone, which is when its bag is closed.
-func (r *recording) wait() (usage, error) {
-	err := r.cmd.Wait()
-	state := r.cmd.ProcessState
-	u := usage{state.UserTime() + state.SystemTime(), <-r.peak}
+// wait returns when the program is gone. The bag of a recorder is closed then.
+func (s *station) wait() (usage, error) {
+	err := s.cmd.Wait()
+	state := s.cmd.ProcessState
+	u := usage{state.UserTime() + state.SystemTime(), <-s.peak}
 	if err != nil && state.ExitCode() != exitLoss {
-		return u, fmt.Errorf("%s: %w\n%s", r.cmd.Path, err, r.out.String())
+		return u, fmt.Errorf("%s: %w\n%s", s.cmd.Path, err, s.out.String())
 	}
 	return u, nil
 }
 
-// remove ends what is left of the recording and deletes its bags.
-func (r *recording) remove() error {
-	if r.cmd != nil && r.cmd.Process != nil && r.cmd.ProcessState == nil {
-		_ = r.cmd.Process.Kill() // after another error, which counts
-		_, _ = r.wait()
+// remove ends what is left of the station and deletes its directory.
+func (s *station) remove() error {
+	if s.cmd != nil && s.cmd.Process != nil && s.cmd.ProcessState == nil {
+		_ = s.cmd.Process.Kill() // after another error, which counts
+		_, _ = s.wait()
 	}
-	return errors.Join(r.flow.close(), r.master.Close(), os.RemoveAll(r.dir))
+	return errors.Join(s.master.Close(), os.RemoveAll(s.dir))
 }
+
+// remove ends what is left of the recording and deletes its bags.
+func (r *recording) remove() error { return errors.Join(r.flow.close(), r.station.remove()) }
 
 // peakMemory follows a process to its end and returns the most memory that it had
 // resident. The kernel's own sum at the end, ru_maxrss, would be at least ours: a

@@ -13,8 +13,8 @@ type row struct {
 	measure func(ctx context.Context, b *bench, t *table) error
 }
 
-// rows are the loads in the order of the table.
-var rows = []row{
+// recordRows are the loads of recording in the order of the table.
+var recordRows = []row{
 	{"1 topic, 1 MB, none", scenario{topics: 1, size: 1 << 20, count: 1500, rate: 4, ofCopy: 0.6, cpu: 1. / 3}.beside},
 	{"1 topic, 100 B", scenario{topics: 1, size: 100, count: 500_000, rate: 20}.beside},
 	{"20 topics, 1 kB", scenario{topics: 20, size: 1000, count: 20_000, rate: 5}.beside},
@@ -25,6 +25,8 @@ var rows = []row{
 	{"1 topic, 1 MB, --sync none", scenario{topics: 1, size: 1 << 20, count: 1500, unsynced: true, reported: true}.besideUnsynced},
 	{"1 topic, 100 B, --sync none", scenario{topics: 1, size: 100, count: 500_000, unsynced: true, reported: true}.besideUnsynced},
 	{"1,000 splits at 50 MB/s", splits},
+	{"40 topics at 50 MB/s, watched", watched},
+	{"1 topic at 50 MB/s, uploaded", uploaded},
 	{"SIGTERM at 100 MB/s", terminated(false)},
 	{"SIGTERM, the master dead", terminated(true)},
 	{"overload: disk of 20 MB/s", overload},

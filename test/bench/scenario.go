@@ -182,15 +182,18 @@ func (s scenario) judgeCPU(t *table, ours, stock []result) {
 
 // speed returns the median rate in the unit that suits the size of the messages.
 func (s scenario) speed(all []result) string {
-	r := median(all, result.rate)
-	if s.size < 1<<16 {
-		return fmt.Sprintf("%.0fk messages/s", r/float64(s.size)/1e3)
+	return speed(median(all, result.rate), s.size)
+}
+
+func speed(rate float64, size int) string {
+	if size < 1<<16 {
+		return fmt.Sprintf("%.0fk messages/s", rate/float64(size)/1e3)
 	}
-	return fmt.Sprintf("%.0f MB/s", r/1e6)
+	return fmt.Sprintf("%.0f MB/s", rate/1e6)
 }
 
 // ratio returns the median of the ratios within each pair.
-func ratio(ours, theirs []result, of func(result) float64) float64 {
+func ratio[R any](ours, theirs []R, of func(R) float64) float64 {
 	pairs := make([]float64, len(ours))
 	for i := range ours {
 		pairs[i] = of(ours[i]) / of(theirs[i])
@@ -199,7 +202,7 @@ func ratio(ours, theirs []result, of func(result) float64) float64 {
 	return pairs[len(pairs)/2]
 }
 
-func median(all []result, of func(result) float64) float64 {
+func median[R any](all []R, of func(R) float64) float64 {
 	values := make([]float64, len(all))
 	for i, r := range all {
 		values[i] = of(r)
@@ -209,7 +212,7 @@ func median(all []result, of func(result) float64) float64 {
 }
 
 // most returns the worst of all rounds; zero of none.
-func most[N cmp.Ordered](all []result, of func(result) N) (worst N) {
+func most[R any, N cmp.Ordered](all []R, of func(R) N) (worst N) {
 	for _, r := range all {
 		worst = max(worst, of(r))
 	}

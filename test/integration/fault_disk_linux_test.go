@@ -16,20 +16,6 @@ import (
 	"github.com/gorosbag/gorosbag/test/load"
 )
 
-// need skips the test where a tool does not work, such as strace in a container that
-// may not trace. With GOROSBAG_REQUIRE_ROS=1, that is in CI, it has to.
-func need(t *testing.T, tool string, args ...string) {
-	t.Helper()
-	out, err := exec.Command(tool, args...).CombinedOutput()
-	switch {
-	case err == nil:
-	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
-		t.Fatalf("%s %v: %v\n%s", tool, args, err, out)
-	default:
-		t.Skipf("%s %v: %v\n%s", tool, args, err, out)
-	}
-}
-
 // numbered publishes numbered messages of killBytes to the first subscriber, is done when
 // that has read them all, and keeps the link.
 func (g *graph) numbered(count int, period time.Duration) *flood {

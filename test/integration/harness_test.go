@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
+		defer removeImages()
 		bin = dir
 		build := exec.Command("go", "build", "-o", dir, "github.com/gorosbag/gorosbag/cmd/...")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -64,6 +65,20 @@ func needROS(t *testing.T) {
 		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
 	default:
 		t.Skip(install)
+	}
+}
+
+// need skips the test where a tool does not work, such as strace in a container that
+// may not trace. With GOROSBAG_REQUIRE_ROS=1, that is in CI, it has to.
+func need(t *testing.T, tool string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(tool, args...).CombinedOutput()
+	switch {
+	case err == nil:
+	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
+		t.Fatalf("%s %v: %v\n%s", tool, args, err, out)
+	default:
+		t.Skipf("%s %v: %v\n%s", tool, args, err, out)
 	}
 }
 

@@ -4,127 +4,12 @@ package integration_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 )
-
-// shellPrompt is nothing that a program prints.
-const shellPrompt = "shell-is-here>"
-
-// tmux is a shell in a terminal.
-type tmux struct {
-	g      *graph
-	socket string
-}
-
-// terminal opens a shell in a terminal of tmux, of that size.
-func (g *graph) terminal(width, height int) *tmux {
-	g.t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
-			g.t.Fatal("GOROSBAG_REQUIRE_ROS is set, but tmux is not installed")
-		}
-		g.t.Skip("no terminal to test with: tmux is not installed (apt-get install tmux)")
-	}
-	dir, err := os.MkdirTemp("", "tmux") // the path of a socket must be short
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	tm := &tmux{g: g, socket: filepath.Join(dir, "s")}
-	g.t.Cleanup(func() {
-		tm.command("kill-server").Run()
-		os.RemoveAll(dir)
-	})
-	shell := g.command("gorecord").Path
-	tm.do("new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "env", "PS1="+shellPrompt, "PATH="+filepath.Dir(shell)+":"+os.Getenv("PATH"), "bash", "--norc", "--noprofile")
-	tm.shows(shellPrompt)
-	return tm
-}
-
-func (tm *tmux) command(args ...string) *exec.Cmd {
-	return tm.g.command("tmux", append([]string{"-f", "/dev/null", "-S", tm.socket}, args...)...)
-}
-
-func (tm *tmux) do(args ...string) string {
-	tm.g.t.Helper()
-	out, err := tm.command(args...).CombinedOutput()
-	if err != nil {
-		tm.g.t.Fatalf("tmux %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-func (tm *tmux) keys(keys ...string) {
-	tm.g.t.Helper()
-	tm.do(append([]string{"send-keys"}, keys...)...)
-}
-
-// screen returns what a user sees, line by line.
-func (tm *tmux) screen() string { return tm.do("capture-pane", "-p") }
-
-// all returns the scrollback, too. Lines that were wrapped are one.
-func (tm *tmux) all() string { return tm.do("capture-pane", "-p", "-J", "-S", "-") }
-
-// shows waits until a text is on the screen.
-func (tm *tmux) shows(text string) {
-	tm.g.t.Helper()
-	defer func() {
-		if tm.g.t.Failed() {
-			tm.g.t.Logf("the terminal shows:\n%s", tm.all())
-		}
-	}()
-	tm.g.eventually("the screen shows "+text, func() bool { return strings.Contains(tm.screen(), text) })
-}
-
-// prompt waits for the shell's prompt below all else.
-func (tm *tmux) prompt() {
-	tm.g.t.Helper()
-	defer func() {
-		if tm.g.t.Failed() {
-			tm.g.t.Logf("the terminal shows:\n%s", tm.all())
-		}
-	}()
-	tm.g.eventually("the shell is back", func() bool { return strings.HasSuffix(strings.TrimRight(tm.screen(), " \n"), shellPrompt) })
-}
-
-// modes returns those of the terminal.
-func (tm *tmux) modes() string {
-	tm.g.t.Helper()
-	name := filepath.Join(tm.g.dir, "modes")
-	os.Remove(name)
-	tm.keys("stty -a > new; mv new modes", "Enter")
-	tm.g.eventually("stty says", func() bool {
-		_, err := os.Stat(name)
-		return err == nil
-	})
-	b, err := os.ReadFile(name)
-	if err != nil {
-		tm.g.t.Fatal(err)
-	}
-	tm.prompt()
-	_, modes, _ := strings.Cut(string(b), "\n") // without the size
-	return modes
-}
-
-// pid returns the process that the shell has started.
-func (tm *tmux) pid() int {
-	tm.g.t.Helper()
-	shell := strings.TrimSpace(tm.do("display-message", "-p", "#{pane_pid}"))
-	b, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
-	if err != nil {
-		tm.g.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil {
-		tm.g.t.Fatalf("the children of the shell: %q", b)
-	}
-	return pid
-}
 
 // closed waits until the bag is closed.
 func (g *graph) closed(bag string) {
@@ -180,7 +65,7 @@ func TestRecordScreen(t *testing.T) {
 	if now := tm.modes(); now != before {
 		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
 	}
-	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO [A-Z][^{]*( \{.*\})?|` + regexp.QuoteMeta(shellPrompt) + `.*|)$`)
+	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO (options|[A-Z][^{]*)( \{.*\})?|` + regexp.QuoteMeta(shellPrompt) + `.*|)$`)
 	log, table, ok := strings.Cut(tm.all(), "  messages  ")
 	if !ok || strings.Contains(table, "space:") {
 		t.Errorf("the table:\n%s", table)
@@ -191,6 +76,29 @@ func TestRecordScreen(t *testing.T) {
 			t.Errorf("smeared: %q", line)
 		}
 	}
+}
+
+// Whatever sizes its terminal gets, there is one frame, and of the log nothing is lost.
+func TestRecordScreenSizes(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	tm := g.terminal(80, 24)
+	g.start("goplay", "--loop", "--quiet", demoBag(t))
+	tm.keys("gorecord -a -O run", "Enter")
+	tm.shows("/imu/data : sensor_msgs/Imu")
+	for _, size := range [][2]int{{60, 24}, {80, 30}, {200, 50}, {20, 12}, {10, 3}, {80, 24}} {
+		tm.resize(size)
+		tm.framed("RECORDING", size[0], size[1])
+	}
+	tm.resize([][2]int{{50, 12}, {80, 24}, {40, 10}, {90, 30}}...)
+	tm.framed("RECORDING", 90, 30)
+	for _, line := range []string{"INFO options {", "INFO Recording to", `{"topic": "/tf_static"}`} {
+		if s := tm.all(); !strings.Contains(s, line) {
+			t.Errorf("%q is lost:\n%s", line, s)
+		}
+	}
+	tm.keys("q")
+	tm.prompt()
 }
 
 // Colors are for those who want them (https://no-color.org).

@@ -18,9 +18,21 @@ import (
 
 	"github.com/aler9/goroslib/pkg/apimaster"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
+
+// Header is that of a bag's connection with such messages.
+func Header(topic string) bagfmt.ConnectionHeader {
+	return bagfmt.ConnectionHeader{
+		{Key: "callerid", Value: "/load"},
+		{Key: "md5sum", Value: md5sum},
+		{Key: "message_definition", Value: definition},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: TypeName},
+	}
+}
 
 // TypeName is what all messages are: bytes under a type that any tool takes.
 const TypeName = "std_msgs/String"
@@ -231,17 +243,22 @@ type frames struct {
 	count, size int
 }
 
-func newFrames(count, size int) *frames {
-	f := &frames{make([]byte, count*(4+size)), count, size}
+// Fill makes b what all messages hold.
+func Fill(b []byte) {
 	noise := rand.New(rand.NewPCG(1, 2))
-	for i := range f.buf {
+	for i := range b {
 		switch at := i % rowBytes; {
 		case i >= rowBytes && at < rowBytes/2:
-			f.buf[i] = f.buf[i-rowBytes]
+			b[i] = b[i-rowBytes]
 		default:
-			f.buf[i] = byte(noise.IntN(16))
+			b[i] = byte(noise.IntN(16))
 		}
 	}
+}
+
+func newFrames(count, size int) *frames {
+	f := &frames{make([]byte, count*(4+size)), count, size}
+	Fill(f.buf)
 	for i := range count {
 		frame := f.buf[i*(4+size):]
 		binary.LittleEndian.PutUint32(frame, uint32(size))

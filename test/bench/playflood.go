@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/gorosbag/gorosbag/test/load"
+	"github.com/gorosbag/gorosbag/test/probe"
+)
+
+// flood plays one topic with --immediate to a reader that only reads.
+type flood struct {
+	tape
+	rate   float64 // at least this many times the bytes a second that stock delivers
+	ofCopy float64 // at least this share of a plain copy from a file to a socket; zero does not copy
+}
+
+// delivery is what came of a tape.
+type delivery struct {
+	usage
+	probe.Count
+}
+
+func (d delivery) rate() float64 { return float64(d.Bytes) / d.Last.Sub(d.First).Seconds() }
+
+// deliver measures one player.
+func (f flood) deliver(ctx context.Context, b *bench, program string, args ...string) (d delivery, err error) {
+	d.usage, err = b.play(ctx, program, args, func(ctx context.Context, s *station) error {
+		links, err := s.connect(ctx, "/reader", f.names()...)
+		if err != nil {
+			return err
+		}
+		defer probe.Close(links)
+		d.Count, err = links[0].Count()
+		return err
+	})
+	return d, err
+}
+
+func (f flood) beside(ctx context.Context, b *bench, t *table) error {
+	return b.withTape(f.tape, func(bag string) error {
+		args := []string{"--immediate", "--quiet", "--wait-for-subscribers", bag}
+		var ours, stock, unlimited, plain []delivery
+		for range b.rounds {
+			d, err := f.deliver(ctx, b, b.goplay, args...)
+			if err != nil {
+				return err
+			}
+			ours = append(ours, d)
+			if b.rosplay != "" {
+				if d, err = f.deliver(ctx, b, b.rosplay, args...); err != nil {
+					return err
+				}
+				stock = append(stock, d)
+				if d, err = f.deliver(ctx, b, b.rosplay, append([]string{"--queue=0"}, args...)...); err != nil {
+					return err
+				}
+				unlimited = append(unlimited, d)
+			}
+			if f.ofCopy > 0 {
+				if d, err = f.send(ctx, b); err != nil {
+					return err
+				}
+				plain = append(plain, d)
+			}
+		}
+		f.judge(t, ours, stock, plain)
+		if len(unlimited) > 0 {
+			t.note("%.1fx stock --queue=0 (%s, %d lost, %d MiB of memory)", ratio(ours, unlimited, delivery.rate), f.speed(unlimited),
+				most(unlimited, f.lost), most(unlimited, func(d delivery) int64 { return d.memory })>>20)
+		}
+		return nil
+	})
+}
+
+func (f flood) judge(t *table, ours, stock, plain []delivery) {
+	others := ""
+	if len(stock) > 0 {
+		others = fmt.Sprintf(" (stock %d)", most(stock, f.lost))
+	}
+	t.target(most(ours, f.lost) == 0, "0 lost", "%d of %d%s", most(ours, f.lost), f.count, others)
+	target := fmt.Sprintf(">= %gx what stock delivers", f.rate)
+	if len(stock) == 0 {
+		t.skip(target, f.speed(ours))
+	} else {
+		r := ratio(ours, stock, delivery.rate)
+		t.target(r >= f.rate, target, "%.1fx (%s beside %s)", r, f.speed(ours), f.speed(stock))
+	}
+	cpu := fmt.Sprintf("processor time %.2f s/GB", median(ours, delivery.perGB))
+	if len(stock) > 0 {
+		cpu += fmt.Sprintf(" (stock %.2f)", median(stock, delivery.perGB))
+	}
+	if len(plain) > 0 {
+		cpu += fmt.Sprintf(" (plain copy %.2f)", median(plain, delivery.perGB))
+	}
+	t.note("%s", cpu)
+	if len(plain) > 0 {
+		r := ratio(ours, plain, delivery.rate)
+		t.target(r >= f.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*f.ofCopy), "%.0f %% (%s beside %s)", 100*r, f.speed(ours), f.speed(plain))
+	}
+}
+
+func (f flood) lost(d delivery) int { return f.count - d.Messages }
+
+// perGB returns the processor seconds for each GB delivered.
+func (d delivery) perGB() float64 { return 1e9 * d.cpu.Seconds() / float64(d.Bytes) }
+
+// speed returns the median rate in the unit that suits the size of the messages.
+func (f flood) speed(all []delivery) string {
+	return speed(median(all, delivery.rate), f.size)
+}
+
+// send measures the plain copy of the messages, which lie back to back in a file.
+func (f flood) send(ctx context.Context, b *bench) (d delivery, err error) {
+	ctx, cancel := context.WithTimeout(ctx, playPatience)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		return d, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return d, err
+	}
+	defer l.Close() //nolint:errcheck // only listened on
+	file := filepath.Join(b.dir, "frames")
+	defer os.Remove(file) //nolint:errcheck // in our temporary directory
+	if err := f.frames(file); err != nil {
+		return d, err
+	}
+	cmd := exec.CommandContext(ctx, self, sendCommand, l.Addr().String(), file)
+	if err := cmd.Start(); err != nil {
+		return d, err
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		return d, err
+	}
+	link, err := probe.NewLink(conn)
+	if err != nil {
+		return d, err
+	}
+	defer probe.Close([]*probe.Link{link})
+	d.Count, err = link.Count()
+	err = errors.Join(err, cmd.Wait())
+	d.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return d, err
+}
+
+// frames writes the messages as they go over the wire.
+func (f flood) frames(path string) error {
+	out, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	frame := make([]byte, 4+f.size)
+	load.Fill(frame)
+	binary.LittleEndian.PutUint32(frame, uint32(f.size))
+	for n := range f.count {
+		probe.Payload(frame[4:], n, 0)
+		if _, err := out.Write(frame); err != nil {
+			return errors.Join(err, out.Close())
+		}
+	}
+	return out.Close()
+}
+
+// The plain copy is this program once more: bench send <address> <file>. It is the least
+// that a player has to do: a read and a write for each MiB.
+const sendCommand = "send"
+
+func sendFile(address, path string) (err error) {
+	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // read only
+	buf := make([]byte, copyBuffer)
+	for {
+		n, err := f.Read(buf)
+		if errors.Is(err, io.EOF) {
+			return conn.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := conn.Write(buf[:n]); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package integration_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestUnits: systemd accepts the units as they are installed, but for where the programs are.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed (Debian: apt-get install systemd)")
+	}
+	units, err := filepath.Glob("../../packaging/systemd/*.service")
+	if err != nil || len(units) < 3 {
+		t.Fatalf("%v, %v", units, err)
+	}
+	for _, unit := range units {
+		t.Run(filepath.Base(unit), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(unit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			here := strings.ReplaceAll(string(text), "/usr/bin/go", bin+"/go")
+			if here == string(text) {
+				t.Errorf("%s starts none of our programs", unit)
+			}
+			path := filepath.Join(t.TempDir(), filepath.Base(unit))
+			if err := os.WriteFile(path, []byte(here), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// TestUnitsAreAlike: the unit of one recorder and that of several differ in names only.
+func TestUnitsAreAlike(t *testing.T) {
+	t.Parallel()
+	one, err := os.ReadFile("../../packaging/systemd/gorecord.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	several, err := os.ReadFile("../../packaging/systemd/gorecord@.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.NewReplacer(" (%i)", "", "etc/gorecord/%i", "etc/gorecord/gorecord", "gorecord/%i", "gorecord", "gorecord-%i", "gorecord")
+	if d := cmp.Diff(string(one), names.Replace(string(several))); d != "" {
+		t.Errorf("(-gorecord.service +gorecord@.service):\n%s", d)
+	}
+}
+
+// TestCompletions asks the shells that are installed, with the files of the package.
+func TestCompletions(t *testing.T) {
+	t.Parallel()
+	for shell, ask := range map[string]string{
+		"bash": `complete -C gorecord gorecord; COMP_LINE="gorecord --max-r" gorecord`,
+		"fish": `sed s/PROGRAM/gorecord/g ../../packaging/completions/fish | source; complete -C "gorecord --max-r"`,
+		"zsh":  `compadd() { print -l -- $found }; words=(gorecord --max-r) CURRENT=2 service=gorecord; source ../../packaging/completions/zsh`,
+	} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skip(shell + " is not installed")
+			}
+			cmd := exec.CommandContext(t.Context(), path, "-c", ask)
+			cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HOME="+t.TempDir())
+			if out, err := cmd.CombinedOutput(); err != nil || string(out) != "--max-rate\n" {
+				t.Errorf("%v: %q", err, out)
+			}
+		})
+	}
+}
+
+// debian is a Debian in a directory, with nothing but its essential packages and man.
+type debian struct {
+	t    *testing.T
+	root string
+}
+
+// newDebian makes one, or takes that of GOROSBAG_CHROOT and leaves it as it was.
+func newDebian(t *testing.T) *debian {
+	t.Helper()
+	if os.Getenv("GOROSBAG_FULL") == "" {
+		t.Skip("GOROSBAG_FULL is not set: builds a package and installs Debian in a directory, for a minute")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("not root: chroot needs it")
+	}
+	d := &debian{t, os.Getenv("GOROSBAG_CHROOT")}
+	if d.root != "" {
+		return d
+	}
+	if _, err := exec.LookPath("debootstrap"); err != nil {
+		t.Skip("debootstrap is not installed (Debian: apt-get install debootstrap)")
+	}
+	d.root = filepath.Join(t.TempDir(), "debian")
+	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include=man-db", "bookworm", d.root).CombinedOutput(); err != nil {
+		t.Skipf("debootstrap: %v\n%.2000s", err, out[max(0, len(out)-2000):])
+	}
+	return d
+}
+
+// run runs a command in it.
+func (d *debian) run(name string, args ...string) string {
+	d.t.Helper()
+	cmd := exec.Command("chroot", append([]string{d.root, name}, args...)...)
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "MANPAGER=cat"}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// files lists what a package may change, with the contents of small files.
+func (d *debian) files() map[string]string {
+	d.t.Helper()
+	all := map[string]string{}
+	for _, dir := range []string{"etc", "usr", "opt", "var/lib"} {
+		err := filepath.WalkDir(filepath.Join(d.root, dir), func(path string, e os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name := strings.TrimPrefix(path, d.root)
+			if strings.HasPrefix(name, "/var/lib/dpkg") || strings.HasSuffix(name, "-") || name == "/etc/.pwd.lock" {
+				return nil // the accounts of the package manager, and copies of /etc/passwd
+			}
+			all[name] = ""
+			if strings.HasPrefix(name, "/etc/") && e.Type().IsRegular() {
+				text, err := os.ReadFile(path)
+				all[name] = string(text)
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// nfpm finds the program that makes packages, as make deb installs it.
+func nfpm(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("nfpm"); err == nil {
+		return path
+	}
+	found, err := filepath.Glob("../../bin/tools/nfpm-*")
+	if err != nil || len(found) == 0 {
+		t.Skip("nfpm is not installed (make deb installs it in bin/tools)")
+	}
+	path, err := filepath.Abs(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestPackage: the package installs, its programs and pages are there, and to purge it
+// leaves nothing behind but the bags.
+func TestPackage(t *testing.T) {
+	tool := nfpm(t)
+	d := newDebian(t)
+	build := exec.Command("../../packaging/deb.sh", tool)
+	build.Env = append(os.Environ(), "VERSION=1.2.3~test")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	found, err := filepath.Glob("../../bin/deb/gorosbag_1.2.3~test_*.deb")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	defer os.Remove(found[0])
+	inside := filepath.Join(d.root, "gorosbag.deb")
+	if out, err := exec.Command("cp", found[0], inside).CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	defer os.Remove(inside)
+	before := d.files()
+
+	d.run("dpkg", "--install", "/gorosbag.deb")
+	defer d.run("dpkg", "--purge", "gorosbag")
+	for _, program := range []string{"gorecord", "goplay", "gobag", "gomaster"} {
+		if out := d.run(program, "--version"); !strings.Contains(out, "go1.") {
+			t.Errorf("%s --version prints %q", program, out)
+		}
+		if out := d.run("man", program); !strings.Contains(out, "OPTIONS") {
+			t.Errorf("man %s prints %.200q", program, out)
+		}
+	}
+	if out := d.run("gorecord", "--config=/etc/gorecord/gorecord.yaml", "--print-config"); !strings.Contains(out, "/etc/gorecord/gorecord.yaml:") {
+		t.Errorf("--print-config prints %.500q", out)
+	}
+	if out := d.run("stat", "--format=%U:%G", "/var/lib/gorecord"); out != "gorosbag:gorosbag\n" {
+		t.Errorf("the bags' directory belongs to %s", out)
+	}
+	if out := d.run("dpkg-query", "--show", "--showformat=${Conffiles}", "gorosbag"); strings.Count(out, "/etc/gorecord/") != 2 {
+		t.Errorf("configuration: %s", out)
+	}
+
+	bag := filepath.Join(d.root, "var/lib/gorecord/kept.bag")
+	if err := os.WriteFile(bag, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.run("dpkg", "--purge", "gorosbag")
+	if _, err := os.Stat(bag); err != nil {
+		t.Errorf("the bag is gone: %v", err)
+	}
+	d.run("getent", "passwd", "gorosbag")
+	if err := os.Remove(bag); err != nil {
+		t.Fatal(err)
+	}
+	d.run("dpkg", "--install", "/gorosbag.deb")
+	wants := filepath.Join(d.root, "etc/systemd/system/multi-user.target.wants")
+	if _, err := os.Stat(wants); err != nil {
+		if err := os.MkdirAll(wants, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(wants)
+		before["/etc/systemd/system/multi-user.target.wants"] = ""
+	}
+	for _, unit := range []string{"gorecord.service", "gorecord@robot.service"} { // as systemctl enable does
+		if err := os.Symlink("/usr/lib/systemd/system/gorecord.service", filepath.Join(wants, unit)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.run("dpkg", "--purge", "gorosbag")
+	after := d.files()
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if was, ok := before[name]; !ok || was != after[name] {
+			t.Errorf("%s is left behind, or changed", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[name]; !ok {
+			t.Errorf("%s is gone", name)
+		}
+	}
+}

@@ -1,0 +1,452 @@
+//go:build unix
+
+package integration_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stroll is 100 s long: each second a word on /walk, and each ten seconds one on /stop.
+func stroll() []spoken {
+	all := []spoken{{topic: "/map", node: "/mapper", latching: true, text: "here"}}
+	for i := range 101 {
+		all = append(all, spoken{topic: "/walk", node: "/walker", at: time.Duration(i) * time.Second, text: strconv.Itoa(i)})
+		if i%10 == 5 {
+			all = append(all, spoken{topic: "/stop", node: "/walker", at: time.Duration(i)*time.Second + time.Second/2, text: strconv.Itoa(i)})
+		}
+	}
+	return all
+}
+
+// last waits until the last word that was heard of /walk is this one.
+func (e *ear) last(want string) {
+	e.g.t.Helper()
+	e.g.eventually("the last word is "+want, func() bool {
+		words := e.texts("/walk")
+		return len(words) > 0 && words[len(words)-1] == want
+	})
+}
+
+// smeared returns the lines that are neither of stock nor of the log nor of the summary.
+func smeared(all string) (odd []string) {
+	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (INFO|WARN) .*|Opening .*|Waiting .* done\.|Hit space to .*|Done\.|` +
+		`bookmarks:|  \d+\.\d{9}  --start \d+\.\d{9}|  messages  .* topic| +\d+ .* : std_msgs/String|\d+ messages, .*|late: .*|lost: .*|` +
+		`code \d+|\[1\]\+ .*|goplay .*|` + regexp.QuoteMeta(shellPrompt) + `.*|)$`)
+	for line := range strings.Lines(all) {
+		if line = strings.TrimRight(line, " \n"); !whole.MatchString(line) {
+			odd = append(odd, line)
+		}
+	}
+	return odd
+}
+
+// Each key does what the help says, and what the screen shows is what a subscriber gets.
+func TestPlayScreenKeys(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	g.makeBag("stroll.bag", stroll()...)
+	e := g.listen("ear", "/walk", "/stop", "/map")
+	tm := g.terminal(80, 24)
+	before := tm.modes()
+	tm.keys("goplay --pause --pause-topics /stop --bags stroll.bag", "Enter")
+	press := func(key, want string) {
+		t.Helper()
+		tm.keys(key)
+		tm.shows(want)
+	}
+	tm.shows("PAUSED 0:00.000 of 1:40.0 - stroll.bag -")
+	press("Right", "PAUSED 0:05.000 of")
+	press("NPage", "PAUSED 1:05.000 of")
+	press("Left", "PAUSED 1:00.000 of")
+	press("PPage", "PAUSED 0:00.000 of")
+	press("S-Right", "PAUSED 1:00.000 of")
+	press("S-Left", "PAUSED 0:00.000 of")
+	press("End", "PAUSED 1:40.000 of")
+	press("Home", "PAUSED 0:00.000 of")
+	for _, digit := range []int{1, 2, 9, 0, 4, 5, 6, 7, 8, 3} {
+		press(strconv.Itoa(digit), fmt.Sprintf("PAUSED %d:%d0.000 of", digit/6, digit%6))
+	}
+	press("s", "PAUSED 0:30.000 of")
+	e.last("30")
+	press(".", "PAUSED 0:31.000 of")
+	e.last("31")
+	press(",", "PAUSED 0:30.000 of")
+	e.last("30")
+	press("S", "PAUSED 0:29.000 of")
+	e.last("29")
+
+	press("Up", "rate 2x ")
+	press("Up", "rate 4x ")
+	press("Down", "rate 2x ")
+	press("=", "rate 1x ")
+
+	press("[", "marks 0:29.0 to 1:40.0")
+	press("5", "PAUSED 0:50.000 of")
+	press("]", "marks 0:29.0 to 0:50.0")
+	press("l", "loop 0:29.0 to 0:50.0")
+	tm.shows("PAUSED 0:29.000 of") // the second mark is where the first is
+	press("l", "marks 0:29.0 to 0:50.0")
+	press("5", "PAUSED 0:50.000 of")
+
+	tm.shows("pauses on topics")
+	tm.keys("t")
+	tm.gone("pauses on topics")
+	press("b", "bookmarks: 1")
+	press("Left", "PAUSED 0:45.000 of")
+	press("b", "bookmarks: 2")
+
+	press("?", "left: 5 s back")
+	tm.keys("Escape")
+	tm.gone("left: 5 s back")
+	press("t", "pauses on topics")
+	press("Space", "RUNNING")
+	press("=", "paused before /stop")
+	tm.shows("PAUSED 0:45.500 of")
+	press("Space", "RUNNING")
+	e.last("47")
+	press("Space", "PAUSED")
+
+	tm.keys("q")
+	tm.prompt()
+	tm.shows("1500000050.000000000  --start 50.000000000")
+	tm.shows("1500000045.000000000  --start 45.000000000")
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+	}
+	if odd := smeared(tm.all()); odd != nil {
+		t.Errorf("smeared: %q", odd)
+	}
+	if maps := e.texts("/map"); len(maps) == 0 || maps[0] != "here" {
+		t.Errorf("/map: %q", maps)
+	}
+}
+
+// The loop between the marks goes back by itself, and what is beyond is not played.
+func TestPlayScreenLoop(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	g.makeBag("stroll.bag", stroll()...)
+	e := g.listen("ear", "/walk")
+	tm := g.terminal(80, 24)
+	tm.keys("goplay --pause --rate 20 stroll.bag", "Enter")
+	tm.shows("PAUSED 0:00.000 of 1:40.0")
+	tm.keys("1")
+	tm.shows("PAUSED 0:10.000")
+	tm.keys("[")
+	tm.shows("marks 0:10.0 to 1:40.0")
+	tm.keys("2")
+	tm.shows("PAUSED 0:20.000")
+	tm.keys("]", "l")
+	tm.shows("loop 0:10.0 to 0:20.0")
+	tm.keys("Home", "Space")
+	e.hears("/walk", 40)
+	tm.keys("q")
+	tm.prompt()
+	rounds := 0
+	for _, word := range e.texts("/walk") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n > 20 {
+			t.Errorf("/walk beyond the second mark: %q", word)
+		}
+		if n == 10 {
+			rounds++
+		}
+	}
+	if rounds < 2 {
+		t.Errorf("%d rounds: %q", rounds, e.texts("/walk"))
+	}
+}
+
+// Two hundred topics, names of all kinds, and windows of all sizes.
+func TestPlayScreenSizes(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	all := stroll()
+	for i := range 197 {
+		all = append(all, spoken{topic: fmt.Sprintf("/robot%d/state", i), node: "/n", at: time.Second, text: "x"})
+	}
+	for i := range 100 {
+		all = append(all, spoken{topic: "/camera/image", node: "/n", at: time.Duration(i) * time.Second, text: strings.Repeat("x", 1000)})
+	}
+	all = append(all, spoken{topic: "/图像", node: "/n", text: "a name that ROS does not know"})
+	g.makeBag("相机.bag", all...)
+	g.listen("ear", "/walk")
+	tm := g.terminal(80, 24)
+	tm.keys("goplay --loop --rate 4 相机.bag", "Enter")
+	tm.shows(" of 1:40.0 - 相机.bag -")
+	tm.shows("/camera/image : std_msgs/String")
+	tm.shows("and 19") // of 200 and more
+	if s := tm.all(); !strings.Contains(s, `{"topic": "/图像"`) {
+		t.Errorf("nothing is said of the topic that cannot be played:\n%s", s)
+	}
+	for _, size := range [][2]int{{60, 24}, {80, 30}, {40, 10}, {200, 50}, {20, 12}, {120, 50}, {60, 12}, {120, 8}, {50, 40}, {80, 24}, {60, 5}, {80, 24}, {10, 3}, {80, 24}} {
+		tm.resize(size)
+		tm.framed("RUNNING", size[0], size[1])
+	}
+	tm.resize([][2]int{{60, 24}, {80, 24}}...) // which is no change for who looks only now and then
+	tm.framed("RUNNING", 80, 24)
+	tm.resize([][2]int{{70, 24}, {60, 24}, {50, 20}, {40, 16}, {60, 20}, {30, 12}, {70, 24}, {90, 30}}...)
+	tm.framed("RUNNING", 90, 30)
+	for _, line := range []string{"goplay --loop --rate 4", "INFO options {", "Opening 相机.bag", "Hit space to toggle paused"} {
+		if s := tm.all(); !strings.Contains(s, line) {
+			t.Errorf("%q is lost:\n%s", line, s)
+		}
+	}
+	tm.shows("and ")
+	tm.shows("space: pause")
+	tm.keys("q")
+	tm.prompt()
+	if s := tm.screen(); strings.Contains(s, "space: pause") {
+		t.Errorf("of the screen stays:\n%s", s)
+	}
+	tm = g.terminal(24, 12)
+	tm.keys("goplay --loop 相机.bag", "Enter")
+	tm.framed("RUNNING", 24, 12)
+	tm.keys("q")
+	tm.prompt()
+}
+
+// Who holds play up, and who does not follow it, is to be seen.
+func TestPlayScreenSlow(t *testing.T) {
+	t.Parallel()
+	t.Run("drop", func(t *testing.T) {
+		t.Parallel()
+		g := newGraph(t, "gomaster")
+		var bag []spoken
+		for i := range 3000 {
+			bag = append(bag, spoken{topic: "/big", node: "/camera", at: time.Duration(i) * 10 * time.Millisecond, text: strings.Repeat("x", 100_000)})
+		}
+		g.makeBag("big.bag", bag...)
+		e := g.listen("ear", "/big")
+		tm := g.terminal(120, 30)
+		tm.keys("goplay --overflow drop --queue 2 big.bag -d 1 __name:=player", "Enter")
+		g.deafSubscriber(e.node, "/player", "/big")
+		tm.matches(` [1-9]\d* dropped: /deaf [1-9]`)
+		tm.matches(`/big : std_msgs/String -> /deaf \([1-9]\d* dropped\), /ear`)
+		tm.shows("RUNNING")
+		tm.keys("q")
+		tm.matches(`lost: \d+ by full queues of slow subscribers`)
+		tm.prompt()
+	})
+	t.Run("rate control", func(t *testing.T) {
+		t.Parallel()
+		g := newGraph(t, "gomaster")
+		g.makeBag("stroll.bag", stroll()...)
+		e := g.listen("ear", "/walk")
+		r := g.reports(e.node, "/done", "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf", "Header header\nPoint point\n")
+		tm := g.terminal(80, 24)
+		tm.keys("goplay --rate 20 --rate-control-topic /done --rate-control-max-delay 2.5 stroll.bag", "Enter")
+		tm.shows("DELAYED 0:03.0 of")
+		tm.matches(`a subscriber is \d\.\d s behind`)
+		r.heard()
+		r.report(spokenSince.Add(10 * time.Second))
+		tm.shows("DELAYED 0:13.0 of")
+		r.report(spokenSince.Add(time.Hour))
+		tm.shows("RUNNING ")
+		e.last("100")
+		tm.prompt()
+	})
+}
+
+// However play ends or is stopped, the terminal is as it was.
+func TestPlayScreenEnds(t *testing.T) {
+	t.Parallel()
+	signal := func(s ...syscall.Signal) func(*tmux) {
+		return func(tm *tmux) {
+			pid := tm.pid()
+			for _, s := range s {
+				if err := syscall.Kill(pid, s); err != nil {
+					tm.g.t.Fatal(err)
+				}
+			}
+		}
+	}
+	tests := map[string]struct {
+		end  func(*tmux)
+		code string
+	}{
+		"q":            {func(tm *tmux) { tm.keys("q") }, "code 0"},
+		"Ctrl-C":       {func(tm *tmux) { tm.keys("C-c") }, "code 0"},
+		"SIGTERM":      {signal(syscall.SIGTERM), "code 0"},
+		"SIGHUP":       {signal(syscall.SIGHUP), "code 0"},
+		"SIGQUIT":      {signal(syscall.SIGQUIT), "code 2"},
+		"crash":        {signal(syscall.SIGSEGV), "code 134"},                              // as a panic: nothing of the program runs any more
+		"three at all": {signal(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP), "code "}, // 2, or 0 if the end was faster
+		"Ctrl-Z": {func(tm *tmux) {
+			tm.keys("C-z")
+			tm.shows("Stopped")
+			tm.keys("stty -a | grep -o ' icanon'", "Enter") // of the shell's terminal
+			tm.shows(" icanon")
+			tm.keys("fg", "Enter")
+			tm.shows("RUNNING")
+			tm.keys("Space")
+			tm.shows("PAUSED")
+			tm.keys("q")
+			tm.prompt()
+			tm.keys("echo code $?", "Enter")
+		}, "code 0"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGraph(t, "gomaster")
+			g.makeBag("stroll.bag", stroll()...)
+			tm := g.terminal(80, 24)
+			before := tm.modes()
+			tm.keys("goplay stroll.bag; echo code $?", "Enter")
+			tm.shows("RUNNING")
+			tc.end(tm)
+			tm.shows(tc.code)
+			tm.prompt()
+			if now := tm.modes(); now != before {
+				t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+			}
+			if s := tm.all(); strings.Contains(s, "space: pause") && name != "crash" {
+				t.Errorf("of the screen stays:\n%s", s)
+			}
+		})
+	}
+}
+
+// A player that a shell runs in the background goes on and leaves the terminal to
+// others, until it gets it.
+func TestPlayScreenBackground(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	g.makeBag("stroll.bag", stroll()...)
+	e := g.listen("ear", "/walk")
+	tm := g.terminal(80, 24)
+	tm.keys("goplay --rate 4 --wait-for-subscribers --topics /walk --bags stroll.bag &", "Enter")
+	e.hears("/walk", 5)
+	tm.keys("jobs", "Enter")
+	tm.shows("Running")
+	if s := tm.screen(); strings.Contains(s, "RUNNING") {
+		t.Errorf("a screen in the background:\n%s", s)
+	}
+	tm.keys("fg", "Enter")
+	tm.shows("RUNNING")
+	tm.keys("Space")
+	tm.shows("PAUSED")
+	tm.keys("C-z")
+	tm.shows("Stopped")
+	tm.keys("bg; clear", "Enter")
+	tm.keys("jobs", "Enter")
+	tm.shows("Running")
+	tm.keys("fg", "Enter")
+	tm.shows("PAUSED")
+	tm.keys("C-c")
+	tm.prompt()
+}
+
+// A terminal that takes nothing, as after Ctrl-S, does not hold up play, nor its end.
+func TestPlayScreenBlocked(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	g.makeBag("stroll.bag", stroll()...)
+	e := g.listen("ear", "/walk")
+	tm := g.terminal(80, 24)
+	before := tm.modes()
+	tm.keys("goplay --rate 20 --topics /walk --bags stroll.bag", "Enter")
+	tm.shows("RUNNING")
+	pid := tm.pid()
+	tm.keys("C-s")
+	stands := tm.screen()
+	e.last("100")
+	if now := tm.screen(); now != stands {
+		t.Skipf("this terminal does not stop for Ctrl-S:\n%s", now)
+	}
+	g.eventually("goplay ends", func() bool { return syscall.Kill(pid, 0) != nil })
+	tm.keys("C-q", "Enter")
+	tm.keys("clear", "Enter")
+	tm.prompt()
+	if now := tm.modes(); now != before {
+		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
+	}
+}
+
+// Where no screen is wanted, or none can be, there are lines. Keys work all the same.
+func TestPlayNoScreen(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		command string
+		lines   bool
+	}{
+		"option": {"goplay --pause stroll.bag --no-screen", true},
+		"dumb":   {"TERM=dumb goplay --pause stroll.bag", true},
+		"quiet":  {"goplay --pause stroll.bag -q", false},
+		"pipe":   {"goplay --pause stroll.bag | (trap '' INT; cat)", true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGraph(t, "gomaster")
+			g.makeBag("stroll.bag", stroll()...)
+			e := g.listen("ear", "/walk")
+			tm := g.terminal(80, 24)
+			tm.keys(tc.command, "Enter")
+			tm.shows("Hit space to toggle paused, or 's' to step.")
+			tm.keys("9", "Up", "Up", "Up", "Space")
+			e.last("100")
+			tm.prompt()
+			s := tm.all()
+			for _, line := range []string{`moved {"position": "1m3`, `rate changed {"rate": `, "going on {"} {
+				if strings.Contains(s, line) != tc.lines {
+					t.Errorf("%q should be there: %v\n%s", line, tc.lines, s)
+				}
+			}
+			if strings.Contains(s, "RUNNING 1:") || strings.Contains(s, "space: pause") {
+				t.Errorf("a screen:\n%s", s)
+			}
+		})
+	}
+}
+
+// Colors are for those who want them (https://no-color.org).
+func TestPlayScreenColors(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{"goplay stroll.bag": true, "NO_COLOR=1 goplay stroll.bag": false} {
+		g := newGraph(t, "gomaster")
+		g.makeBag("stroll.bag", stroll()...)
+		tm := g.terminal(80, 24)
+		tm.keys(command, "Enter")
+		tm.shows("RUNNING")
+		if s := tm.do("capture-pane", "-p", "-e"); strings.Contains(s, "\x1b[") != want {
+			t.Errorf("%s: colors should be %v:\n%q", command, want, s)
+		}
+		tm.keys("q")
+		tm.prompt()
+	}
+}
+
+// Stock reads keys from a pipe, too. Its end is none of play.
+func TestPlayKeysFromPipe(t *testing.T) {
+	t.Parallel()
+	g := newGraph(t, "gomaster")
+	g.makeBag("stroll.bag", stroll()...)
+	e := g.listen("ear", "/walk")
+	keys, err := os.CreateTemp(g.dir, "keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	if err := os.WriteFile(filepath.Join(g.dir, filepath.Base(keys.Name())), []byte("9\x1b[A\x1b[A\x1b[A "), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := g.command("goplay", "--pause", "stroll.bag")
+	if cmd.Stdin, err = os.Open(keys.Name()); err != nil {
+		t.Fatal(err)
+	}
+	p := g.launch("goplay", cmd)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.out.String())
+	}
+	e.last("100")
+}
