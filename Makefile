@@ -3,19 +3,23 @@
 GO           ?= go
 LINT_VERSION := v2.15.0
 VULN_VERSION := v1.8.0
+NFPM_VERSION := v2.45.0
+S3_VERSION   := v1.8.0
 FUZZTIME     ?= 60s
+IMAGE_TAG    ?= latest
+IMAGE_DIR    ?= $(CURDIR)/bin/image
 TOOLS        := $(CURDIR)/bin/tools
 LINT         := $(TOOLS)/golangci-lint-$(LINT_VERSION)
 VULN         := $(TOOLS)/govulncheck-$(VULN_VERSION)
+NFPM         := $(TOOLS)/nfpm-$(NFPM_VERSION)
+S3           := $(TOOLS)/versitygw-$(S3_VERSION)
 
-.PHONY: build demo test race check fmt-check vet lint tidy vuln bench bench-record fuzz clean
+.PHONY: build tools demo test race check fmt-check vet lint tidy vuln bench bench-record bench-play fuzz image deb release clean
 
-build: ## the four programs, static, in bin/
+build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/gorecord ./cmd/record
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/goplay ./cmd/play
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/gobag ./cmd/bag
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/gomaster ./cmd/master
+	for p in record play bag master; do \
+	  CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -o bin/go$$p ./cmd/$$p || exit; done
 
 demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
@@ -28,15 +32,19 @@ test: ## all tests; those with real ROS run where it is installed
 race:
 	$(GO) test -race -short $$($(GO) list ./... | grep -v /test/integration)
 
+tools: $(LINT) $(VULN) $(NFPM) $(S3) ## what check, deb and the tests of uploads need, in bin/tools
+
 check: fmt-check vet lint tidy test race vuln ## what must be green before a commit
 
 fmt-check: $(LINT)
 	$(LINT) fmt --diff
 
-vet: ## also that it builds for the robots' other machines
+vet: ## also that it builds for the robots' other machines, and with each storage
 	$(GO) vet ./...
 	GOARCH=arm CGO_ENABLED=0 $(GO) build ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	$(GO) vet -tags nocloud ./internal/store ./internal/upload ./cmd/...
+	$(GO) vet -tags gs,azblob ./internal/store
 
 lint: $(LINT)
 	$(LINT) run ./...
@@ -58,11 +66,30 @@ bench: build ## Go benchmarks, then recording and gobag beside stock rosbag wher
 bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs the rows with that name
 	$(GO) run ./test/bench -row '$(ROW)'
 
+bench-play: build ## playing beside stock rosbag, row by row; ROW=clock runs the rows with that name
+	$(GO) run ./test/bench -play -row '$(ROW)'
+
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$pkg; \
 	  done; done
+
+# The legacy builder is enough, and no image is pulled. With CLOUD=1 the images can reach
+# every object storage, and their tags end in -cloud: the SDKs make them twice as large.
+image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://
+	@rm -rf $(IMAGE_DIR) && mkdir -p $(IMAGE_DIR)/bags
+	for p in record play bag master; do \
+	  CGO_ENABLED=0 $(GO) build -trimpath -tags '$(if $(CLOUD),gs azblob,nocloud)' -ldflags '-s -w' -o $(IMAGE_DIR)/go$$p ./cmd/$$p || exit; done
+	cp testdata/demo.bag $(IMAGE_DIR)/
+	for t in gomaster gorecord goplay gobag demo; do \
+	  docker build -q -f packaging/Dockerfile --target $$t -t gorosbag/$$t:$(IMAGE_TAG)$(if $(CLOUD),-cloud) $(IMAGE_DIR) || exit; done
+
+deb: $(NFPM) ## the Debian package, in bin/deb
+	GO=$(GO) packaging/deb.sh $(NFPM)
+
+release: $(NFPM) ## programs and packages for amd64, arm64 and arm v7, in bin/release
+	GO=$(GO) packaging/release.sh $(NFPM)
 
 clean:
 	rm -rf bin demo-out
@@ -76,3 +103,13 @@ $(VULN):
 	@mkdir -p $(TOOLS)
 	GOBIN=$(TOOLS)/tmp $(GO) install golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION)
 	mv $(TOOLS)/tmp/govulncheck $@
+
+$(NFPM):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS)/tmp $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
+	mv $(TOOLS)/tmp/nfpm $@
+
+$(S3):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS)/tmp $(GO) install github.com/versity/versitygw/cmd/versitygw@$(S3_VERSION)
+	mv $(TOOLS)/tmp/versitygw $@
