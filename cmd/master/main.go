@@ -82,9 +82,14 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	if f.Action == actionHealthcheck {
 		return healthcheck(context.Background(), &f, port)
 	}
-	log := newLog(f.LogLevel, stderr)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE) // a closed stdout or stderr is no reason not to serve
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it for us: that must stay so
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
+	log := newLog(f.LogLevel, stderr)
 	at, err := chooseAddress(ctx, f.Listen, override(remaps, getenv), getenv("ROS_IPV6") == "on")
 	if err != nil {
 		return err
@@ -107,7 +112,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	if err != nil {
 		return explain(err, port)
 	}
-	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI()) // a closed stdout is no reason not to serve
+	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
 	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
 	select {
 	case <-ctx.Done():

@@ -38,10 +38,10 @@ func run(args []string) int {
 	if c.PrintConfig {
 		return program.PrintConfig(errs, name, &c.Common, node, string(c.EmbeddedMaster))
 	}
+	ctx, signals := program.Catch(context.Background()) // before anything is printed: nobody may be there to read it
+	defer signals.Close()
 	log := program.NewLogTo(errs, program.Colors(os.Stderr), false)
 	program.LogConfig(log, &c.Common)
-	ctx, signals := program.Catch(context.Background())
-	defer signals.Close()
 
 	bags, err := open(ctx, out, c.AllBags())
 	defer closeAll(bags)

@@ -39,10 +39,10 @@ func run(args []string) int {
 	if c.PrintConfig {
 		return program.PrintConfig(console, name, &c.Common, node, string(c.EmbeddedMaster))
 	}
+	ctx, signals := program.Catch(context.Background()) // before anything is printed: nobody may be there to read it
+	defer signals.Close()
 	log := program.NewLogTo(console, program.Colors(os.Stderr), c.Quiet)
 	program.LogConfig(log, &c.Common)
-	ctx, signals := program.Catch(context.Background())
-	defer signals.Close()
 	node.Log = log
 	if c.AllowRemoteShutdown {
 		node.OnShutdown = func(reason, peer string) {

@@ -334,31 +334,41 @@ func TestStoppedAndContinued(t *testing.T) {
 	}
 }
 
-// TestNobodyReadsTheLog: a terminal that goes away ends no recording.
+// TestNobodyReadsTheLog: a terminal that goes away, even before the first line, ends no
+// recording, no playing and no master.
 func TestNobodyReadsTheLog(t *testing.T) {
 	t.Parallel()
-	g := newGraph(t, "gomaster")
+	g := &graph{t: t, port: freePort(t), dir: t.TempDir()}
+	unread := func(name string, args ...string) *process {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		r.Close()
+		cmd := g.command(name, args...)
+		cmd.Stdout, cmd.Stderr = w, w
+		return g.launch(name, cmd)
+	}
+	core := unread("gomaster", "-p", g.port)
+	g.eventually("the master answers", func() bool { return g.try("gomaster", "healthcheck", "-p", g.port) == nil })
 	const messages = 200
 	f := g.numbered(messages, time.Millisecond)
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := g.command("gorecord", killTopic, "-O", "out")
-	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	r.Close()
-	w.Close()
+	rec := unread("gorecord", killTopic, "-O", "out")
 	f.waitDone()
-	cmd.Process.Signal(syscall.SIGINT)
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	rec.stop()
 	if kept := g.kept(g.dir, 0); len(kept) != messages {
 		t.Errorf("%d messages of %d", len(kept), messages)
 	}
+	again := g.record(killTopic, "-O", "again")
+	if code := unread("goplay", "out.bag", "--wait-for-subscribers").wait(); code != 0 {
+		t.Errorf("goplay: exit code %d", code)
+	}
+	again.stop()
+	if n := len(numbers(t, filepath.Join(g.dir, "again.bag"))); n != messages {
+		t.Errorf("%d messages of %d were played", n, messages)
+	}
+	core.stop()
 }
 
 // TestFewFiles: a process that may open few files keeps the links that it has, says

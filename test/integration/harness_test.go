@@ -197,7 +197,9 @@ func (g *graph) start(name string, args ...string) *process {
 func (g *graph) launch(name string, cmd *exec.Cmd) *process {
 	g.t.Helper()
 	p := &process{t: g.t, name: name, cmd: cmd, exited: make(chan struct{})}
-	cmd.Stdout, cmd.Stderr = &p.out, &p.out
+	if cmd.Stdout == nil {
+		cmd.Stdout, cmd.Stderr = &p.out, &p.out
+	}
 	cmd.WaitDelay = 2 * time.Second // children of a killed program may hold its output open
 	if err := cmd.Start(); err != nil {
 		g.t.Fatal(err)
