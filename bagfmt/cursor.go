@@ -184,7 +184,7 @@ func (c *Cursor) Begin() {
 		return
 	}
 	if c.prepare(); c.ahead != nil {
-		c.ahead.start(c.pending[:min(1, len(c.pending))], &c.buffers)
+		c.ahead.start(c.pending, &c.buffers)
 	}
 }
 

@@ -13,6 +13,7 @@ type loadAhead struct {
 	loaders chan *chunkLoader // the idle ones
 	queue   []*loadJob        // started and not yet taken, in the order of Cursor.pending
 	free    []*loadJob
+	taken   int // chunks
 }
 
 // loadJob is a chunk that is loaded ahead.
@@ -35,10 +36,12 @@ func newLoadAhead(r *Reader, q Query, keep []bool) *loadAhead {
 	return a
 }
 
-// start begins to load the first chunks of pending that are not in the queue, as
-// many as there are workers. buffers gives memory for their data.
+// start begins to load the first chunks of pending that are not in the queue: one at
+// first, since after a seek few may be wanted, and one more with each that was taken,
+// up to as many as there are workers. buffers gives memory for their data.
 func (a *loadAhead) start(pending []int, buffers *bufferPool) {
-	for n := len(a.queue); n < cap(a.loaders) && n < len(pending); n++ {
+	most := min(max(a.taken, 1), cap(a.loaders))
+	for n := len(a.queue); n < most && n < len(pending); n++ {
 		var j *loadJob
 		if last := len(a.free) - 1; last >= 0 {
 			j, a.free = a.free[last], a.free[:last]
@@ -97,6 +100,7 @@ func (a *loadAhead) await() bool {
 func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
 	j := a.queue[0]
 	a.queue = a.queue[:copy(a.queue, a.queue[1:])]
+	a.taken++
 	<-j.done
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
