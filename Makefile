@@ -25,7 +25,7 @@ demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
 
 test: ## all tests; those with real ROS run where it is installed
-	$(GO) test -parallel 4 ./...
+	$(GO) test -parallel 4 -timeout 30m ./...
 
 # Without test/integration: the programs that it runs are built as users have them,
 # so the detector would see its own code only, for four minutes.

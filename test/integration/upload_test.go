@@ -106,7 +106,7 @@ func TestUploadKilledTwice(t *testing.T) {
 	for range 2 {
 		select {
 		case <-killed:
-		case <-time.After(patience):
+		case <-time.After(2 * patience): // it is half a minute and more where nothing else runs
 			t.Fatal("no part was uploaded")
 		}
 		s.start()
