@@ -142,7 +142,7 @@ func (h *playhead) ready(it *item, w *waiting) (until time.Duration) {
 	w.deadline = h.schedule.deadline(it.pos)
 	switch {
 	case !step && w.now < w.deadline:
-		return w.deadline
+		return h.crowd.wakeUp(w.now, w.deadline)
 	case it.jump != nil:
 		return 0
 	case !step && it.route.pauses && h.pauseOn && !w.paused:
@@ -265,6 +265,7 @@ func (h *playhead) publish(it *item, w *waiting) {
 		h.timing.advance(further)
 		stamp, alone = true, false
 	default:
+		h.crowd.add(w.deadline)
 		alone = w.now-w.deadline < floodLate
 		h.timing.late(w.now - w.deadline)
 		h.timing.advance(further)

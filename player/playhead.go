@@ -68,6 +68,7 @@ type playhead struct {
 	completed bool // the last message of the last pass is out
 	latched   []latchedMessage
 	timing    timing
+	crowd     crowd
 	change    chan struct{} // closed at the next change, if somebody waits for it
 }
 

@@ -1,0 +1,34 @@
+package player
+
+import "time"
+
+// A wake-up takes longer than to send a message. Where messages come more often than
+// each crowdedGap, on average, play sleeps for crowdedNap at least and sends together
+// what was due meanwhile.
+const (
+	crowdedGap  = 150 * time.Microsecond
+	crowdedNap  = 200 * time.Microsecond
+	longestGap  = 10 * time.Millisecond // that counts as such, so that a pause is forgotten soon
+	crowdMemory = 64                    // messages
+)
+
+// crowd knows how thickly messages come.
+type crowd struct {
+	thick time.Duration // longestGap less the gap between deadlines, on average
+	last  time.Duration
+}
+
+// add tells it of the deadline of a message.
+func (c *crowd) add(deadline time.Duration) {
+	gap := min(max(deadline-c.last, 0), longestGap)
+	c.last = deadline
+	c.thick += (longestGap - gap - c.thick) / crowdMemory
+}
+
+// wakeUp returns until when to sleep for a deadline.
+func (c *crowd) wakeUp(now, deadline time.Duration) time.Duration {
+	if c.thick > longestGap-crowdedGap {
+		return max(deadline, now+crowdedNap)
+	}
+	return deadline
+}
