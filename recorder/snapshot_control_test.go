@@ -1,8 +1,10 @@
 package recorder
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -75,5 +77,102 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Errorf("%d sent, %d in the bags, %d passed, dropped %v", sent, len(got), topic.passed, topic.dropped)
 			}
 		})
+	}
+}
+
+// TestSnapshotThroughControl: it waits for the bag, and stop and start work without one.
+func TestSnapshotThroughControl(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c})
+	c.attach(&recording{pipe: p})
+	l := open(t, p, "/t", "/p")
+	l.Frames(frame(1, 0, 10), 1, time.Now())
+	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
+		t.Errorf("split: %v", err)
+	}
+	if closed, err := c.Stop(t.Context()); closed != "" || err != nil {
+		t.Errorf("stop: %q, %v", closed, err)
+	}
+	l.Frames(frame(1, 1, 10), 1, time.Now())
+	if opened, err := c.Start(t.Context()); opened != "" || err != nil {
+		t.Errorf("start: %q, %v", opened, err)
+	}
+	l.Frames(frame(1, 2, 10), 1, time.Now())
+	file, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, file); !slices.Equal(got, []uint32{0, 2}) {
+		t.Errorf("messages %v", got)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := filepath.Glob(filepath.Dir(file) + "/*"); err != nil || len(all) != 1 {
+		t.Errorf("files %v, %v", all, err)
+	}
+}
+
+// TestSnapshotIsNotWaitedFor: the end of the waiting is not the end of the snapshot.
+func TestSnapshotIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c, Snapshot: Snapshot{PostRoll: time.Hour}})
+	c.attach(&recording{pipe: p})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("snapshot: %v", err)
+	}
+	var sn *snapshot
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		sn = p.snaps.current
+		return sn != nil
+	})
+	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, sn.out.target); !slices.Equal(got, []uint32{0}) {
+		t.Errorf("messages %v", got)
+	}
+}
+
+func TestNoSnapshots(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := testPipeline(t, Options{Control: c}, nil)
+	c.attach(&recording{pipe: p})
+	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
+		t.Errorf("snapshot: %v", err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestResumeWithoutABag: where only snapshots are written there is no bag that the
+// latched messages of a pause could go into. The next snapshot has them.
+func TestResumeWithoutABag(t *testing.T) {
+	t.Parallel()
+	c := new(Control)
+	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
+	c.attach(&recording{pipe: p})
+	latching(t, p, "/map", "/server").Frames(frame(1, 5, 10), 1, time.Now())
+	if err := c.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := numbersOf(t, file); !slices.Equal(got, []uint32{5}) {
+		t.Errorf("messages %v", got)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,0 +1,123 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// TestLatchedAroundAPause: a bag is of no use without the map that came before the
+// recording went on. What was recorded before the pause is not repeated.
+func TestLatchedAroundAPause(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{10, 300_000} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			p, c := controlled(t, Options{Begin: StatePaused})
+			before, after := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/robot")
+			send := func(l *link, publisher, n uint32) {
+				if f := frame(publisher, n, size); size > 1000 {
+					sendLarge(l, f)
+				} else {
+					l.Frames(f, 1, time.Now())
+				}
+			}
+			send(before, 1, 0)
+			send(before, 1, 1) // the latest
+			if err := c.Resume(); err != nil {
+				t.Fatal(err)
+			}
+			send(after, 2, 0)
+			for range 2 {
+				if err := errors.Join(c.Pause(), c.Resume()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{1}) || !slices.Equal(got[2], []uint32{0}) {
+				t.Errorf("the bag holds %v", got)
+			}
+			if topic := before.connection.topic; topic.repeated != 1 || topic.passed != 2 || topic.messages != 0 {
+				t.Errorf("%d repeated, %d passed, %d recorded", topic.repeated, topic.passed, topic.messages)
+			}
+		})
+	}
+}
+
+// latching opens the link of a latching publisher.
+func latching(t testing.TB, p *pipeline, topic, publisher string) *link {
+	t.Helper()
+	info := linkInfo(topic, publisher)
+	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
+	info.Header[i].Value = "1"
+	l, err := p.openLink(p.addTopic(topic), info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestEachBagBeginsWithLatched: also those of a resident recorder, of what came while
+// it was stopped.
+func TestEachBagBeginsWithLatched(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Begin: StateStopped})
+	l := latching(t, p, "/map", "/server")
+	l.Frames(frame(1, 7, 10), 1, time.Now())
+	for range 2 {
+		if _, err := c.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := bases(files(t, p)); !slices.Equal(got, []string{"test.bag", "test_1.bag"}) {
+		t.Errorf("files %v", got)
+	}
+	if got := allNumbers(t, files(t, p)); !slices.Equal(got[1], []uint32{7, 7}) {
+		t.Errorf("the bags hold %v", got)
+	}
+}
+
+// TestABagAfterAStopStandsAlone: a crash leaves it readable without the one before, and
+// its time counts from its beginning.
+func TestABagAfterAStopStandsAlone(t *testing.T) {
+	t.Parallel()
+	p, c := controlled(t, Options{Split: true, Duration: time.Hour})
+	l := open(t, p, "/t", "/p")
+	l.Frames(frame(1, 0, 10), 1, time.Now())
+	if _, err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.parts.next = time.Now().Add(-time.Hour) // it was stopped for long
+	p.mu.Unlock()
+	before := time.Now()
+	if _, err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.Frames(frame(1, 1, 10), 1, time.Now())
+	p.tick(time.Now().Add(p.flush))
+	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
+		t.Fatal(err)
+	}
+	if _, byFile := numbers(t, p.out.sealed); !slices.Equal(byFile[1], []uint32{1}) {
+		t.Errorf("the open bag holds %v", byFile)
+	}
+	if s, err := c.Stats(); err != nil || s.Part != 1 || p.parts.next.Before(before.Add(time.Hour)) {
+		t.Errorf("part %d, split in %v, %v", s.Part, p.parts.next.Sub(before), err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,162 @@
+package recorder
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// faulty fails the at-th operation of all its files together, a write after half of
+// its bytes.
+type faulty struct {
+	err   error // what the operation returns
+	mu    sync.Mutex
+	at, n int
+	sync  bool // count syncs instead of writes
+	syncs map[file]int
+}
+
+// faultyFile is one of them.
+type faultyFile struct {
+	file
+	*faulty
+}
+
+func (f *faulty) wrap(inner file) file { return faultyFile{inner, f} }
+
+func (f *faulty) due(isSync bool) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sync != isSync {
+		return false
+	}
+	f.n++
+	return f.n == f.at
+}
+
+func (f faultyFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.due(false) {
+		n, err := f.file.WriteAt(p[:len(p)/2], off)
+		return n, errors.Join(f.err, err)
+	}
+	return f.file.WriteAt(p, off)
+}
+
+func (f faultyFile) Sync() error {
+	f.mu.Lock()
+	if f.syncs == nil {
+		f.syncs = map[file]int{}
+	}
+	f.syncs[f.file]++
+	f.mu.Unlock()
+	if f.due(true) {
+		return f.err
+	}
+	return f.file.Sync()
+}
+
+// TestEveryWriteFailsOnce checks for each write that what was written before can be
+// read, that the bag has an index if anything could still be written, and that the
+// account is right. A full disk ends the recording; after any other fault it goes on
+// in a new file and nothing is lost.
+func TestEveryWriteFailsOnce(t *testing.T) {
+	t.Parallel()
+	for name, injected := range map[string]error{"full": syscall.ENOSPC, "fault": errInjected} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				if testWriteFails(t, at, injected) {
+					if at < 5 {
+						t.Errorf("only %d writes were visited", at)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// testWriteFails reports whether there were fewer than at writes.
+func testWriteFails(t *testing.T, at int, injected error) bool {
+	t.Helper()
+	f := &faulty{at: at, err: injected}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, f.wrap)
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	err := p.close()
+	if err == nil {
+		return true
+	}
+	if !errors.Is(err, injected) {
+		t.Fatalf("write %d: %v", at, err)
+	}
+	kept, indexed := uint64(0), true
+	for _, b := range p.done {
+		if b.sealed != b.target { // closed without an index
+			indexed = false
+			continue
+		}
+		byTime, _ := numbers(t, b.sealed)
+		kept += uint64(len(byTime[1]))
+	}
+	topic := l.connection.topic
+	if indexed && kept != topic.messages {
+		t.Errorf("write %d: %d messages in the bags, %d counted", at, kept, topic.messages)
+	}
+	if sum := topic.messages + topic.dropped[dropDisk]; sum != 20 {
+		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
+	}
+	if errors.Is(injected, errInjected) && topic.messages != 20 {
+		t.Errorf("write %d: %d messages after a fault that a new file heals", at, topic.messages)
+	}
+	return false
+}
+
+// TestFailedSyncMovesOn: a sync that failed is not repeated; what comes after goes
+// into a new file, once.
+func TestFailedSyncMovesOn(t *testing.T) {
+	t.Parallel()
+	f := &faulty{at: 2, sync: true, err: errInjected}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, f.wrap)
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	err := p.close()
+	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
+		t.Fatalf("got %v, want the failed sync", err)
+	}
+	if len(p.done) != 2 || f.syncs[p.done[0].file.(faultyFile).file] != 2 {
+		t.Errorf("%d files, syncs %v: none may follow the failed one", len(p.done), f.syncs)
+	}
+	var kept []uint32
+	for _, b := range p.done {
+		byTime, _ := numbers(t, b.sealed)
+		kept = append(kept, byTime[1]...)
+	}
+	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
+}
+
+// TestSecondFaultEnds: a disk that fails again does not get a third file.
+func TestSecondFaultEnds(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f file) file { return broken{f} })
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 20)
+	if err := p.close(); !errors.Is(err, errInjected) {
+		t.Fatalf("got %v", err)
+	}
+	if topic := l.connection.topic; len(p.done) != 2 || topic.messages != 0 || topic.dropped[dropDisk] != 20 {
+		t.Errorf("%d files, %d messages, %d dropped", len(p.done), topic.messages, topic.dropped[dropDisk])
+	}
+}
+
+// broken takes the head of a bag and what is behind its chunks, but no chunk.
+type broken struct{ file }
+
+func (b broken) WriteAt(p []byte, off int64) (int, error) {
+	if off == 4117 && len(p) > 10_000 {
+		return 0, errInjected
+	}
+	return b.file.WriteAt(p, off)
+}

@@ -1,0 +1,167 @@
+package recorder
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// gate is a file whose writes wait while it is shut.
+type gate struct {
+	file
+	open chan struct{}
+}
+
+func (g gate) WriteAt(p []byte, off int64) (int, error) {
+	<-g.open
+	return g.file.WriteAt(p, off)
+}
+
+func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	const messages = 1000
+	for n := range uint32(messages) {
+		l.Frames(frame(1, n, 10_000), 1, time.Now())
+	}
+	if l.Large(5<<20) != nil {
+		t.Error("a message larger than the buffer was taken")
+	}
+	if held := p.pool.held; held > 1<<20 {
+		t.Errorf("%d bytes held, more than the budget", held)
+	}
+	close(g.open)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, p.out.target)
+	kept := len(byTime[1])
+	for i, v := range byTime[1] {
+		if int(v) != i {
+			t.Fatalf("message %d at place %d: not the newest were dropped", v, i)
+		}
+	}
+	topic := l.connection.topic
+	if kept == 0 || kept > 110 || topic.messages != uint64(kept) {
+		t.Errorf("kept %d, counted %d; the buffer holds about 100", kept, topic.messages)
+	}
+	if d := topic.dropped[dropBufferFull]; d != uint64(messages-kept) {
+		t.Errorf("%d dropped counted, %d kept of %d", d, kept, messages)
+	}
+	if topic.dropped[dropOversize] != 1 {
+		t.Errorf("oversize counted %d times, want once", topic.dropped[dropOversize])
+	}
+}
+
+func TestOverflowBlocksAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		publishPlain(l, 300)
+	}()
+	full := func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.open == nil && !p.pool.fits(int64(p.pool.usual(p.chunkBytes)))
+	}
+	waitFor(t, full)
+	select {
+	case <-done:
+		t.Error("the publisher was not held up")
+	default:
+	}
+	close(g.open)
+	<-done
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, byFile := numbers(t, p.out.target)
+	checkCount(t, "by time", byTime, 1, 300)
+	checkCount(t, "in the file", byFile, 1, 300)
+}
+
+// TestLastCallReleasesALargeMessage: at the end a link that waits for room for a
+// large message must not wait for a chunk that nobody seals any more.
+func TestLastCallReleasesALargeMessage(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f file) file { g.file = f; return g })
+	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
+	small.Frames(frame(1, 0, 10_000), 1, time.Now())
+	first := other.Large(1_800_000)
+	if first == nil {
+		t.Fatal("the first large message was refused")
+	}
+	second := make(chan tcpros.LargeFrame)
+	go func() { second <- large.Large(1_800_000) }()
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.largeWaits == 1
+	})
+	p.lastCall()
+	if f := <-second; f != nil {
+		f.Abort()
+	}
+	first.Abort()
+	close(g.open)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, byFile := numbers(t, p.out.target)
+	checkCount(t, "in the file", byFile, 1, 1)
+}
+
+func TestEndReleasesABlockedPublisher(t *testing.T) {
+	t.Parallel()
+	g := gate{open: make(chan struct{})}
+	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	var wg sync.WaitGroup
+	wg.Go(func() { publishPlain(l, 100) })
+	closed := make(chan error)
+	go func() { closed <- p.close() }()
+	wg.Wait() // close ends the intake although the file hangs
+	close(g.open)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHurrySkipsTheQueueAndCounts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionBZ2} {
+		t.Run(string(c), func(t *testing.T) {
+			t.Parallel()
+			testHurry(t, c)
+		})
+	}
+}
+
+func testHurry(t *testing.T, c bagfmt.Compression) {
+	t.Helper()
+	g := gate{open: make(chan struct{})}
+	hurry := make(chan struct{})
+	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f file) file { g.file = f; return g })
+	l := open(t, p, "/t", "/p")
+	publishPlain(l, 100)
+	close(hurry)
+	close(g.open)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	byTime, _ := numbers(t, p.out.target)
+	topic := l.connection.topic
+	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropHurry] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropHurry])
+	}
+}
