@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -327,149 +326,8 @@ func cutData(b []byte, r record) []byte {
 	return slices.Concat(b[:r.dataAt], make([]byte, 4), b[r.dataAt+4+len(r.data):])
 }
 
-// TestLengths puts hostile values in every length of a bag.
-func TestLengths(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	for _, comp := range compressions {
-		full := sampleBag(t, comp)
-		var at []int
-		for _, r := range records(t, full) {
-			at = append(at, r.off, r.dataAt, r.off+4)
-			for _, key := range []string{"size", "count", "conn_count", "chunk_count", "chunk_pos", "index_pos"} {
-				if off, ok := r.fields[key]; ok {
-					at = append(at, off)
-				}
-			}
-			if r.op == 7 {
-				at = append(at, r.dataAt+4)
-			}
-			if r.op == 5 && comp == bagfmt.CompressionNone {
-				for off := 0; off < len(r.data); {
-					in := cutRecord(t, r.data, off)
-					at = append(at, r.dataAt+4+in.off, r.dataAt+4+in.off+4, r.dataAt+4+in.dataAt)
-					off = in.dataAt + 4 + len(in.data)
-				}
-			}
-		}
-		for n, off := range at {
-			if n%sparse != 0 {
-				continue
-			}
-			for _, v := range []uint32{0, 1, 2, 3, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1<<32 - 1} {
-				b := setU32(full, off, v)
-				checkAllocs(t, b, func() {
-					_, errs := scanAll(t, b)
-					_, more := readAll(t, b, bagfmt.Query{})
-					for _, err := range append(errs, more...) {
-						if !typed(err) {
-							t.Errorf("%s, %d at %d: untyped %v", comp, v, off, err)
-						}
-					}
-				})
-			}
-		}
-	}
-}
-
 // allocConst is what buffers and codecs may take beside a multiple of the input.
 const allocConst = 16 << 20
-
-// checkAllocs fails if f allocates more than hostile lengths may cause.
-func checkAllocs(tb testing.TB, in []byte, f func()) {
-	tb.Helper()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 64*uint64(len(in))+allocConst {
-		tb.Errorf("%d bytes allocated for a bag of %d", got, len(in))
-	}
-}
-
-// bomb is a bag of one chunk that says it unpacks to size bytes.
-func bomb(tb testing.TB, comp bagfmt.Compression, stored []byte, size uint32) []byte {
-	tb.Helper()
-	full := writeBag(tb, bagfmt.WriterOptions{}, nil, nil)
-	conns, _ := sample(0)
-	chunk := rec(fields.List{
-		{Key: "op", Value: "\x05"},
-		{Key: "compression", Value: string(comp)},
-		{Key: "size", Value: u32s(size)},
-	}, stored)
-	conn := rec(fields.List{{Key: "op", Value: "\x07"}, {Key: "conn", Value: u32s(0)}, {Key: "topic", Value: conns[0].Topic}}, fields.List(conns[0].Header).Append(nil))
-	info := rec(fields.List{
-		{Key: "op", Value: "\x06"},
-		{Key: "ver", Value: u32s(1)},
-		{Key: "chunk_pos", Value: u32s(4117, 0)},
-		{Key: "start_time", Value: u32s(1, 0)},
-		{Key: "end_time", Value: u32s(2, 0)},
-		{Key: "count", Value: u32s(1)},
-	}, []byte(u32s(0, 1)))
-	head := records(tb, full)[0]
-	full = setU64(full, head.fields["index_pos"], uint64(len(full)+len(chunk)))
-	full = setU32(full, head.fields["conn_count"], 1)
-	full = setU32(full, head.fields["chunk_count"], 1)
-	return slices.Concat(full, chunk, conn, info)
-}
-
-// TestBombs unpacks chunks that are much bigger than they look, or lie about it.
-func TestBombs(t *testing.T) {
-	const unpacked = 40 << 20
-	for _, comp := range compressions[1:] {
-		z, err := bagfmt.NewCompressor(comp)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conns, _ := sample(0)
-		var b bagfmt.ChunkBuilder
-		b.Reset(nil)
-		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
-		sealed := seal(t, &b, z)
-		stored := cutRecord(t, sealed.Record, 0).data
-		size := uint32(sealed.UncompressedBytes)
-		tests := map[string]struct {
-			size uint32
-			want error
-		}{
-			"right":     {size, nil},
-			"one less":  {size - 1, bagfmt.ErrCorrupt},
-			"one more":  {size + 1, bagfmt.ErrCorrupt},
-			"tiny":      {10, bagfmt.ErrCorrupt},
-			"zero":      {0, bagfmt.ErrCorrupt},
-			"200 MiB":   {200 << 20, bagfmt.ErrCorrupt},
-			"2 GiB - 1": {1<<31 - 1, bagfmt.ErrCorrupt},
-			"too much":  {1 << 31, bagfmt.ErrLimit},
-			"4 GiB - 1": {1<<32 - 1, bagfmt.ErrLimit},
-		}
-		for name, tc := range tests {
-			t.Run(string(comp)+"/"+name, func(t *testing.T) {
-				bag := bomb(t, comp, stored, tc.size)
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				msgs, errs := scanAll(t, bag)
-				runtime.ReadMemStats(&after)
-				if tc.want == nil && (len(msgs) != 1 || errs != nil) || tc.want != nil && (len(errs) == 0 || !errors.Is(errs[0], tc.want)) {
-					t.Errorf("scanner: %d messages, %v", len(msgs), errs)
-				}
-				if got := after.TotalAlloc - before.TotalAlloc; got > 4*unpacked+allocConst {
-					t.Errorf("%d bytes allocated", got)
-				}
-				if tc.want != nil {
-					if _, errs := readAll(t, bag, bagfmt.Query{}); len(errs) == 0 {
-						t.Error("reader: no error")
-					}
-				}
-			})
-		}
-		// A small limit holds for what a chunk unpacks to, too.
-		s, err := bagfmt.NewScanner(bytes.NewReader(bomb(t, comp, stored, size)), bagfmt.ScannerOptions{MaxChunkBytes: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Next(); !errors.Is(err, bagfmt.ErrLimit) {
-			t.Errorf("%s: %v, want ErrLimit", comp, err)
-		}
-	}
-}
 
 func TestNotABag(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package screen_test
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -306,106 +304,6 @@ func TestLiveGrows(t *testing.T) {
 	})
 }
 
-// A terminal that has been narrower, if only for a moment, may show rows of an old frame
-// when it grows. They go, and no line of the log does.
-func TestLiveTorn(t *testing.T) {
-	t.Parallel()
-	tests := map[string]func(*shown, func(width, height int)){
-		"narrow, then wide": func(_ *shown, resize func(width, height int)) {
-			resize(40, 24)
-			after(time.Second)
-			resize(80, 24)
-		},
-		"narrow, then high": func(_ *shown, resize func(width, height int)) {
-			resize(40, 12)
-			after(time.Second)
-			resize(40, 24)
-		},
-		"narrow for a moment": func(s *shown, _ func(width, height int)) { s.live.Resized() },
-	}
-	for name, change := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var mu sync.Mutex
-			width, height := 80, 24
-			show(t, 80, 24, func(s *shown) {
-				s.live.Size = func() (int, int) {
-					mu.Lock()
-					defer mu.Unlock()
-					return width, height
-				}
-				s.change = func(st *recorder.Stats) { st.Topics = st.Topics[:3] }
-			}, func(s *shown) {
-				for i := range 40 {
-					fmt.Fprintf(s.console, "\x1b[34mline %02d\x1b[0m %s\n", i, strings.Repeat("x", 30))
-				}
-				after(time.Second)
-				change(s, func(w, h int) {
-					mu.Lock()
-					defer mu.Unlock()
-					width, height = w, h
-				})
-				// The cursor is where the terminal has put it, somewhere in the frame.
-				s.term.Write([]byte("RECORDING of old\nand its rows\n"))
-				burst := ""
-				for i := range 50 {
-					burst += fmt.Sprintf("line %02d xxx\n", 40+i)
-				}
-				s.console.Write([]byte(burst))
-				after(time.Second)
-				got := s.term.shown()
-				if strings.Count(got, "RECORDING") != 1 || strings.Contains(got, "its rows") || !strings.Contains(got, "\nRECORDING") {
-					t.Errorf("the screen shows:\n%s", got)
-				}
-				if !strings.Contains(got, "line 88 xxx\nline 89 xxx\nRECORDING") {
-					t.Errorf("the last lines are not there:\n%s", got)
-				}
-				for i := range 90 {
-					if line := fmt.Sprintf("line %02d x", i); !strings.Contains(s.term.all(), line) {
-						t.Errorf("%q is lost:\n%s", line, s.term.all())
-					}
-				}
-			})
-		})
-	}
-}
-
-// Lines that are kept for that do not grow without end.
-func TestLiveTornLate(t *testing.T) {
-	t.Parallel()
-	show(t, 80, 24, nil, func(s *shown) {
-		for i := range 20_000 {
-			fmt.Fprintf(s.console, "line %d\n", i)
-			if i%100 == 0 {
-				after(0)
-			}
-		}
-		after(time.Second)
-		s.live.Resized()
-		after(time.Second)
-		if got := s.term.shown(); !strings.Contains(got, "line 19998\nline 19999\nRECORDING") {
-			t.Errorf("the screen shows:\n%s", got)
-		}
-		if got := s.term.all(); strings.Count(got, "\nline 19993\n") != 2 || strings.Count(got, "\nline 19992\n") != 1 {
-			t.Errorf("more or less than a screen was written again:\n%s", got[max(0, len(got)-2000):])
-		}
-	})
-}
-
-// A frame whose place others have taken is whole again soon.
-func TestLiveMends(t *testing.T) {
-	t.Parallel()
-	show(t, 80, 24, nil, func(s *shown) {
-		after(2 * time.Second)
-		s.term.Write([]byte(strings.Repeat("\n", 24) + "Broadcast message\n"))
-		after(10 * time.Second)
-		_, rest, _ := strings.Cut(s.term.all(), "Broadcast message\n")
-		if lines := strings.Split(rest, "\n"); len(lines) < 15 || !strings.HasPrefix(lines[0], "RECORDING") || !strings.Contains(rest, "/never") {
-			t.Errorf("after the message:\n%s", rest)
-		}
-	})
-}
-
 // Topics that are about as heavy do not change places all the time.
 func TestLiveSteady(t *testing.T) {
 	t.Parallel()
@@ -480,62 +378,6 @@ func TestLiveRates(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// A terminal that takes nothing holds up nobody, not even the end. When it goes on it
-// is told how much it has missed.
-func TestConsoleBlocked(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		r, w := io.Pipe()
-		c := screen.NewConsole(w, true)
-		begun := time.Now()
-		const lines = 20000
-		for i := range lines {
-			fmt.Fprintf(c, "line %019d\n", i) // 25 bytes
-			if i == 0 {
-				synctest.Wait() // from here on the terminal holds up what comes
-			}
-		}
-		c.Draw([]string{"frame"})
-		if c.Hide(100*time.Millisecond) || time.Since(begun) != 100*time.Millisecond {
-			t.Error("a frame was hidden on a terminal that takes nothing")
-		}
-		c.Close()
-		if d := time.Since(begun); d > 3*time.Second {
-			t.Errorf("the end has taken %v", d)
-		}
-		got, read := bytes.Buffer{}, make(chan struct{})
-		go func() {
-			defer close(read)
-			got.ReadFrom(r)
-		}()
-		after(time.Second)
-		w.Close()
-		<-read
-		kept, left := strings.Count(got.String(), "line 0"), 0
-		if i := strings.LastIndex(got.String(), "("); i > 0 {
-			fmt.Sscanf(got.String()[i:], "(%d lines left out", &left)
-		}
-		if kept+left != lines || left == 0 || kept < 10000 {
-			t.Errorf("%d lines, %d left out, of %d", kept, left, lines)
-		}
-	})
-}
-
-// Where there is no terminal there are no frames; what could drive the one on which a log
-// is read is spelled out there, too.
-func TestConsolePlain(t *testing.T) {
-	t.Parallel()
-	var got bytes.Buffer
-	c := screen.NewConsole(&got, false)
-	want := "one\n\x1b[31mtwo\x1b[m \\u009b\\u202e\nthree\n"
-	c.Write([]byte("one\n\x1b[31mtwo\x1b[m \u009b\u202e\n"))
-	c.Write([]byte("three\n"))
-	c.Close()
-	if d := cmp.Diff(want, got.String()); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
