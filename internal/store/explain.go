@@ -68,7 +68,7 @@ func (l location) explain(err error) error {
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
 	case code == gcerrors.PermissionDenied || name == "AccessDenied" || name == "Forbidden" || name == "InvalidAccessKeyId" || name == "SignatureDoesNotMatch":
 		e.kind, e.Advice = ErrDenied, credentials(l.url.Scheme)
-	case strings.Contains(text, "get credentials"), strings.Contains(text, "failed to refresh cached credentials"), strings.Contains(text, "could not find default credentials"):
+	case noCredentials.MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentials(l.url.Scheme)
 	case l.url.Scheme == schemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
@@ -79,6 +79,11 @@ func (l location) explain(err error) error {
 	}
 	return e
 }
+
+// noCredentials is what the SDKs say when they have found none. That of Google goes on
+// with a key that is none.
+var noCredentials = regexp.MustCompile(`get credentials|failed to refresh cached credentials|could not find default credentials|` +
+	`private key should be a PEM|AccountName is required|failed to acquire a token`)
 
 // credentials says where the SDK of a store looks for them.
 func credentials(scheme string) string {
