@@ -26,6 +26,7 @@ var errOpen = errors.New("tcpros: link not taken")
 const (
 	retryFirst   = 100 * time.Millisecond
 	retryMost    = 20 * time.Second
+	retrySilent  = time.Second // at most, while not even the publisher's machine answers
 	retryJitter  = 0.2
 	retryHealthy = 10 * time.Second // a link that lived this long starts over at retryFirst
 	retryQuietly = 3                // refused connections in a row before it is worth a warning
@@ -36,8 +37,8 @@ type backoff struct{ next time.Duration }
 
 func (b *backoff) reset() { b.next = 0 }
 
-func (b *backoff) wait() time.Duration {
-	b.next = min(max(b.next, retryFirst), retryMost)
+func (b *backoff) wait(most time.Duration) time.Duration {
+	b.next = min(max(b.next, retryFirst), most)
 	d := b.next
 	b.next = min(2*d, retryMost)
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
@@ -112,7 +113,11 @@ func (l *inLink) keepUp(ctx context.Context) {
 		if ctx.Err() != nil || !l.listed.Load() {
 			return
 		}
-		wait := b.wait()
+		most := retryMost
+		if unanswered(err) {
+			most = retrySilent
+		}
+		wait := b.wait(most)
 		l.complain(err, lived > 0, wait)
 		t := time.NewTimer(wait)
 		select {
@@ -237,6 +242,24 @@ func (l *inLink) carry(ctx context.Context, title linkTitle, peer string, sink L
 	}
 	sink.Closed(err)
 	return max(lived, 1), err
+}
+
+// unanswered reports whether err says nothing of the publisher: no answer came, or none
+// could. A network that is down comes back without a word, and nobody tells us that it
+// is worth another attempt. Such attempts are few in any case: they wait to time out.
+func unanswered(err error) bool {
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		return !dns.IsNotFound
+	}
+	if network := net.Error(nil); errors.As(err, &network) && network.Timeout() {
+		return true
+	}
+	for _, down := range []error{syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL} {
+		if errors.Is(err, down) {
+			return true
+		}
+	}
+	return false
 }
 
 // complain logs why an attempt ended, once a minute for each kind of trouble. A

@@ -411,14 +411,18 @@ func TestBackoff(t *testing.T) {
 	var b backoff
 	want := retryFirst
 	for range 20 {
-		got := b.wait()
+		got := b.wait(retryMost)
 		if low, high := time.Duration(float64(want)*0.8), time.Duration(float64(want)*1.2); got < low || got > high {
 			t.Errorf("wait of %v, want %v to %v", got, low, high)
 		}
 		want = min(2*want, retryMost)
 	}
+	// The network is down: as often as what has just begun to fail.
+	if got := b.wait(retrySilent); got > retrySilent*12/10 {
+		t.Errorf("while nothing answers: %v", got)
+	}
 	b.reset()
-	if got := b.wait(); got > 120*time.Millisecond {
+	if got := b.wait(retryMost); got > 120*time.Millisecond {
 		t.Errorf("after reset: %v", got)
 	}
 }

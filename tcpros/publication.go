@@ -244,7 +244,7 @@ func (p *Publication) add(l *outLink) bool {
 	}
 	for i, old := range p.links {
 		if old.callerID == l.callerID {
-			old.close()
+			old.giveUp()
 			p.removeAt(i)
 			break
 		}

@@ -1,9 +1,12 @@
 package tcpros
 
 import (
+	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
+	"time"
 )
 
 const (
@@ -41,6 +44,7 @@ type outLink struct {
 	rest    []byte // of a frame whose first part was written at once
 	ending  bool   // Drain: nothing is added, the writer ends when the ring is empty
 	closed  bool
+	inHand  int  // frames that the writer has taken and not written
 	flushed bool // everything was written
 	orderly bool // the subscriber closed its side without an error
 	frames  uint64
@@ -173,6 +177,7 @@ func (l *outLink) take() (more bool) {
 		l.full = l.full && !freed
 		over := l.closed || l.ending && len(l.batch) == 0
 		l.idle = !over && len(l.batch) == 0
+		l.inHand = len(l.batch)
 		l.mu.Unlock()
 		if freed {
 			l.room.release()
@@ -184,10 +189,8 @@ func (l *outLink) take() (more bool) {
 	}
 }
 
-// write sends frames until the link ends. Writing has no deadline: a subscriber
-// may be slow, its queue drops. Keepalive finds a dead one only while nothing is
-// under way to it: Linux probes no connection that has unacknowledged data, and
-// gives such a one up after some 15 minutes of sending it again (tcp_retries2).
+// write sends frames until the link ends. Writing has no deadline: a subscriber may be
+// slow, its queue drops. Whether its machine is there at all watch looks after.
 func (l *outLink) write() {
 	for _, f := range l.first { // never dropped, never behind a later frame
 		if _, err := l.conn.Write(f); err != nil {
@@ -254,15 +257,28 @@ func (l *outLink) sent(frames int, n int64) {
 	l.mu.Lock()
 	l.frames += uint64(frames)
 	l.bytes += uint64(n)
+	l.inHand = 0
 	l.mu.Unlock()
 }
 
-// watch reads until the subscriber closes: it has nothing to say after its header.
+// watch reads until the subscriber closes, as it has nothing to say after its header, or
+// is silent for too long.
 func (l *outLink) watch() error {
 	var b [256]byte
+	var s silence
 	for {
-		if _, err := l.conn.Read(b[:]); err != nil {
+		if err := l.conn.SetReadDeadline(time.Now().Add(silentCheck)); err != nil {
 			return err
+		}
+		_, err := l.conn.Read(b[:])
+		switch {
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return err
+		default:
+			if owes, heard := owesAnswer(l.conn); s.over(time.Now(), owes, heard) {
+				return errSilent
+			}
 		}
 	}
 }
@@ -280,6 +296,9 @@ func (l *outLink) serve() error {
 	l.mu.Lock()
 	l.orderly = err == io.EOF //nolint:errorlint // net returns it bare
 	l.mu.Unlock()
+	if errors.Is(err, errSilent) {
+		l.giveUp()
+	}
 	return err
 }
 
@@ -305,6 +324,19 @@ func (l *outLink) close() {
 	}
 	l.poke()
 	_ = l.conn.Close() // wakes reader and writer
+}
+
+// giveUp ends a link that has no other end any more, or whose subscriber has another one.
+// Who leaves, or does not read, misses nothing with it; who was cut off misses what did
+// not arrive, and that counts as dropped.
+func (l *outLink) giveUp() {
+	owes, heard := owesAnswer(l.conn)
+	l.mu.Lock()
+	if !l.closed && owes && heard >= silentSign {
+		l.dropped += uint64(l.n + l.inHand + 1) // at least one is on its way
+	}
+	l.mu.Unlock()
+	l.close()
 }
 
 func (l *outLink) snapshot() SubscriberStats {

@@ -3,6 +3,7 @@ package tcpros
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -133,6 +134,9 @@ func (s *tcprosServer) handle(conn net.Conn) {
 	n.log.Debug("subscriber connected", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
 	err = l.serve()
 	p.remove(l)
+	if host, _, _ := net.SplitHostPort(conn.RemoteAddr().String()); errors.Is(err, errSilent) && s.said.due("silent "+host) {
+		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
+	}
 	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
 }
 
