@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 )
 
+const maxSubscribers = 1024 // of one topic; a link each
+
 // AdvertiseOptions say what is offered.
 type AdvertiseOptions struct {
 	Topic             string
@@ -221,9 +223,20 @@ func (p *Publication) header(asked Header) Header {
 	}
 }
 
+// crowded reports whether there is no room for a subscriber: somebody makes up names.
+// One that is there already may come again.
+func (p *Publication) crowded(callerID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *outLink) bool { return l.callerID == callerID })
+}
+
 // refuse returns the text that a subscriber with header h is refused with, or the
 // empty string. Only the md5sum is compared, as in roscpp: types get renamed.
 func (p *Publication) refuse(h Header) string {
+	if p.crowded(h.get("callerid")) {
+		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
+	}
 	md5 := h.get("md5sum")
 	if md5 == AnyMD5 || p.opts.MD5Sum == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
 		return ""

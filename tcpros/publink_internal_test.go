@@ -2,6 +2,7 @@ package tcpros
 
 import (
 	"net"
+	"strconv"
 	"testing"
 )
 
@@ -28,5 +29,24 @@ func TestLeavingIsNoDrop(t *testing.T) {
 		if got := l.snapshot().Dropped; got != tt.want {
 			t.Errorf("%s: %d dropped, want %d", name, got, tt.want)
 		}
+	}
+}
+
+// Made-up names fill a topic up to its limit only; who is there may come again.
+func TestCrowdedTopic(t *testing.T) {
+	t.Parallel()
+	p := &Publication{topic: "/t", opts: AdvertiseOptions{MD5Sum: AnyMD5}}
+	asks := func(name string) bool {
+		return p.refuse(Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: AnyMD5}}) == ""
+	}
+	for i := range maxSubscribers {
+		name := "/s" + strconv.Itoa(i)
+		if !asks(name) {
+			t.Fatalf("number %d is refused", i)
+		}
+		p.links = append(p.links, &outLink{callerID: name})
+	}
+	if asks("/another") || !asks("/s7") {
+		t.Error("another one is let in, or one that is there is refused")
 	}
 }

@@ -235,3 +235,37 @@ func TestHalfOpenSubscriber(t *testing.T) {
 		})
 	}
 }
+
+// TestBadLine (N15): over a line that loses 5 % and takes 1 Mbit/s, with 100 ms of it
+// waiting in the queue of a modem, each message arrives once and in order.
+func TestBadLine(t *testing.T) {
+	t.Parallel()
+	c := plug(t, near)
+	need(t, "iptables", "--version")
+	for _, end := range []string{near, far} {
+		c.on(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")
+		c.on(end, "iptables -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP")
+	}
+	var bag []spoken
+	for i := range 300 { // 2.4 Mbit, which are due within 0.3 s
+		bag = append(bag, spoken{"/t", "/n", false, time.Duration(i) * time.Millisecond, fmt.Sprintf("%03d", i) + strings.Repeat("x", 1000)})
+	}
+	c.makeBag("t.bag", bag...)
+	rec := c.startOn(near, "gorecord", "/t", "-O", "out")
+	rec.printed("Recording to")
+	c.startOn(far, "goplay", "t.bag", "--queue", "0", "--wait-for-subscribers").ended(0, "lost: none")
+	rec.stop()
+	contains(t, rec.out.String(), "lost: none", "missed: none", "broken links: none")
+	got := read(t, filepath.Join(c.dir, "out.bag"))["/t"].Messages
+	if len(got) != len(bag) {
+		t.Fatalf("%d messages of %d", len(got), len(bag))
+	}
+	for i, m := range got {
+		if string(m.Data[4:]) != bag[i].text {
+			t.Fatalf("message %d is %.7q", i, m.Data)
+		}
+	}
+	if took := got[len(got)-1].Time.Sub(got[0].Time); took < 2*time.Second {
+		t.Errorf("the line is not bad: all arrived in %v", took)
+	}
+}

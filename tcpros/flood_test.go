@@ -1,0 +1,166 @@
+package tcpros_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// costs is what connections take.
+type costs struct{ goroutines, files int }
+
+func costsNow() costs {
+	files, _ := os.ReadDir("/proc/self/fd") // nothing where there is no /proc
+	return costs{runtime.NumGoroutine(), len(files)}
+}
+
+// back waits until all that was taken has been given back, but for a little that others need.
+func (c costs) back(t *testing.T) {
+	t.Helper()
+	waitFor(t, "the end of what connections took", func() bool {
+		now := costsNow()
+		return now.goroutines <= c.goroutines+8 && now.files <= c.files+8
+	})
+}
+
+// N14: a flood of connections that ask nothing, or nonsense, holds neither port of a node
+// up. It costs no more than the limits, and nothing when it is over.
+func TestConnectFlood(t *testing.T) {
+	n, p, data := publisher(t, 0)
+	api, err := url.Parse(n.URI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := costsNow()
+	c, _ := dial(t, data, subscriberHeader("/good", "/t"))
+	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+	src := p.Source(false)
+	const most, flood = 256 + 64, 1000 // what both ports hold
+	var all []net.Conn
+	for i := range flood {
+		for _, address := range []string{data, api.Host} {
+			f, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, f)
+			if i%10 == 0 {
+				_, _ = f.Write([]byte("GET / HTTP/1.1\r\n"))
+			}
+		}
+		if i%100 == 0 {
+			src.Publish(frame(fmt.Sprint(i)))
+			if got := readFrames(t, c, 1); got[0] != fmt.Sprint(i) {
+				t.Fatalf("got %q", got)
+			}
+		}
+	}
+	full := time.Now()
+	waitFor(t, "the limits", func() bool { return costsNow().goroutines <= before.goroutines+2*most })
+	if took := time.Since(full); took > 3*time.Second { // soon all have to be gone in any case
+		t.Errorf("the limits hold after %v", took)
+	}
+	dial(t, data, subscriberHeader("/late", "/t"))
+	call(t, n.URI(), "getPid", "/x")
+	for _, f := range all {
+		_ = f.Close()
+	}
+	before.back(t)
+}
+
+// N14: a subscriber that comes again and again, and never closes a link, has one.
+func TestSameCallerManyTimes(t *testing.T) {
+	_, p, address := publisher(t, 10)
+	src := p.Source(true)
+	src.Publish(frame("latched"))
+	before := costsNow()
+	var last net.Conn
+	const times = 500
+	for range times {
+		last, _ = dial(t, address, subscriberHeader("/s", "/t")) // closed with the test
+		src.Publish(frame("latched"))
+	}
+	waitFor(t, "one link", func() bool { return p.Subscribers() == 1 })
+	if got := readFrames(t, last, 1); got[0] != "latched" {
+		t.Errorf("got %q", got)
+	}
+	waitFor(t, "the end of the others", func() bool { return costsNow().goroutines <= before.goroutines+8 })
+	if now := costsNow(); now.files > before.files+times+8 { // the test's ends
+		t.Errorf("%d files, %d before", now.files, before.files)
+	}
+}
+
+// N7: a link that is reset is there again within half a second.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	reset := make(chan time.Time, 1)
+	got := make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(got) })
+	defer letGo()
+	p := newFakePublisher(t, "/t", func(c net.Conn) {
+		sends := sends("/t", frame("x"))
+		if len(reset) == 0 {
+			_ = c.(*net.TCPConn).SetLinger(0)
+			sends = func(c net.Conn) {
+				_, _ = c.Write(append(tcpros.AppendHeader(nil, goodHeader("/t")), frame("x")...))
+				<-got
+				reset <- time.Now()
+			}
+		}
+		sends(c)
+	})
+	p.register(m.URI(), "/fake")
+	b, _, _ := subscriber(t, m.URI(), "/t")
+	waitFor(t, "the first message", func() bool { return b.count() == 1 })
+	letGo()
+	waitFor(t, "the next one", func() bool { return b.count() == 2 })
+	if took := time.Since(<-reset); took > time.Second { // twice what is promised
+		t.Errorf("again after %v", took)
+	}
+	if ends := b.ends(); len(ends) != 1 || !errors.Is(ends[0], syscall.ECONNRESET) {
+		t.Errorf("ended by %v", ends)
+	}
+}
+
+// N9: the address of a node that was killed, which the master still lists, is tried ever
+// more rarely, with one warning.
+func TestStaleRegistration(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	dead := newFakePublisher(t, "/t", nil)
+	dead.register(m.URI(), "/dead")
+	asked := make(chan time.Time, 100)
+	dead.mu.Lock()
+	dead.answer = func(method string, _ []any) any {
+		if method == "requestTopic" {
+			asked <- time.Now()
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	}
+	dead.mu.Unlock()
+	_, _, logged := subscriber(t, m.URI(), "/t")
+	waitFor(t, "five attempts", func() bool { return len(asked) >= 5 })
+	last := <-asked
+	for _, ms := range []int{100, 200, 400, 800} {
+		now := <-asked
+		if wait := now.Sub(last); wait < time.Duration(ms)*time.Millisecond*8/10 {
+			t.Errorf("asked again after %v, want at least about %d ms", wait, ms)
+		}
+		last = now
+	}
+	if n := logged("listed but not reached"); n != 1 {
+		t.Errorf("%d warnings", n)
+	}
+}
