@@ -150,6 +150,44 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 	})
 }
 
+// What the disk has held up for long does not come in a burst: play goes on from there.
+func TestNoBurstAfterTheDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newStage(schedule{}, 0)
+		var told []time.Duration
+		g.queue.slow = func(d time.Duration) { told = append(told, d) }
+		paced := make(chan struct{})
+		go func() {
+			defer close(paced)
+			g.head.run(t.Context())
+		}()
+		g.load(t.Context(), 0, 10*ms)
+		<-time.After(60 * ms)
+		g.load(t.Context(), 20*ms, 70*ms) // this is made up for
+		<-time.After(4940 * ms)
+		if got := g.head.Status().Starving; got != 4930*ms {
+			t.Errorf("waits for the disk for %v", got)
+		}
+		g.load(t.Context(), 80*ms, 90*ms, 100*ms)
+		g.queue.close(0)
+		<-paced
+		want := []string{
+			"0s message 0", "10ms message 1", "60ms message 0", "70ms message 1",
+			"5s message 0", "5.01s message 1", "5.02s message 2",
+		}
+		if d := cmp.Diff(want, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if d := cmp.Diff([]time.Duration{slowReport}, told); d != "" {
+			t.Errorf("told (-want +got):\n%s", d)
+		}
+		if got := g.head.Status().Starving; got != 0 {
+			t.Errorf("waits for the disk for %v at the end", got)
+		}
+	})
+}
+
 // A rate that does not divide evenly must not put a stamp a nanosecond too low.
 func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()

@@ -94,6 +94,7 @@ type Status struct {
 	PauseOnTopics    bool            // there are such topics, and play pauses for them
 	PausedBy         string          // the topic that play has paused for, if it has
 	Delayed          time.Duration   // how far rate control says that a subscriber is behind, if it holds play up
+	Starving         time.Duration   // how long play has been waiting for the disk, from a second on
 	Seeks            uint64          // jumps so far: at each the position is a new beginning
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// maxCatchUp is how far behind its schedule play may be when subscribers had no room,
-// and make up for it. What is more moves the schedule: nobody wants a burst after he
+// maxCatchUp is how far behind its schedule play may be when subscribers had no room, or
+// the disk did not answer, and make up for it. What is more moves the schedule: nobody wants a burst after he
 // was stopped for a minute.
 const maxCatchUp = 100 * time.Millisecond
 
@@ -28,11 +28,13 @@ func (h *playhead) run(ctx context.Context) {
 	for run := make([]item, 0, runItems); ; {
 		var ok bool
 		run, ok = h.queue.pop(ctx, run[:0])
+		h.starved = h.queue.waited > maxCatchUp
 		for i := range run {
 			if ok = ok && h.play(ctx, &run[i]); !ok {
 				break
 			}
 			run[i] = item{} // frees the chunk
+			h.starved = false
 		}
 		if !ok && (len(run) > 0 || !h.rest(ctx)) {
 			break
@@ -151,7 +153,7 @@ func (h *playhead) ready(it *item, w *waiting) (until time.Duration) {
 		h.pausedBy = it.route.topic.name
 		return forever
 	case it.route.topic.off || h.hasRoom(it.route.topic):
-		if late := w.now - w.deadline; w.blocked && late > maxCatchUp && !h.schedule.paused {
+		if late := w.now - w.deadline; (w.blocked || h.starved) && late > maxCatchUp && !h.schedule.paused {
 			h.schedule.begin(it.pos, w.now)
 			w.deadline = w.now
 		}
@@ -167,6 +169,11 @@ func (h *playhead) ready(it *item, w *waiting) (until time.Duration) {
 			zap.Strings("subscribers", few(notReading(h.full, h.full.publication.Stats()))))
 	}
 	return w.report
+}
+
+// waitsForDisk is told now and then while play waits for what is not read yet.
+func (h *playhead) waitsForDisk(d time.Duration) {
+	h.log.Warn("play waits for the disk", zap.Duration("for", d.Round(time.Second)))
 }
 
 // notReading returns who makes a topic have no room.

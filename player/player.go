@@ -231,6 +231,7 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 		skipEmpty: o.SkipEmpty, rateControl: o.RateControl, clockAll: o.ClockPerMessage,
 		pauseOn: len(o.PauseTopics) > 0,
 	}
+	r.queue.slow = r.head.waitsForDisk
 	p.mark(o)
 	if o.RateControl != nil {
 		o.RateControl.attach(s.Wake)

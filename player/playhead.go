@@ -36,6 +36,7 @@ type playhead struct {
 	// entered is told each change of the phase; nil if nobody wants to know. Called with mu held.
 	entered func(Status)
 	stop    context.CancelFunc // ends play, for Control.Stop
+	starved bool               // the message that is due had to be waited for; only for the pacer
 
 	mu        sync.Mutex
 	schedule  schedule
@@ -113,6 +114,18 @@ func (h *playhead) Status() Status {
 	return h.status()
 }
 
+// starving returns how long play has been waiting for the disk, if that is worth a word.
+func (h *playhead) starving() time.Duration {
+	d := h.queue.dryFor()
+	if d < starvingLeast {
+		return 0
+	}
+	return d
+}
+
+// starvingLeast is what nobody would have time to read.
+const starvingLeast = time.Second
+
 func (h *playhead) status() Status {
 	pos := min(h.position(), h.length)
 	return Status{
@@ -134,6 +147,7 @@ func (h *playhead) status() Status {
 		PauseOnTopics: h.pauseOn && h.plan.pauses,
 		PausedBy:      h.pausedBy,
 		Delayed:       h.delayed,
+		Starving:      h.starving(),
 		Seeks:         h.seeks,
 	}
 }

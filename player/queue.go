@@ -21,6 +21,12 @@ const (
 	cacheFrameBytes = 16 << 20
 )
 
+// When who waits for what is not read yet is told of it, and how often.
+const (
+	slowReport = 3 * time.Second
+	slowAgain  = 30 * time.Second
+)
+
 // item is one message on its way from the reader to the pacer, or a jump.
 type item struct {
 	route *route
@@ -55,6 +61,8 @@ type place struct {
 // elsewhere begins a new epoch: what was read before is of no use any more.
 type queue struct {
 	maxBytes, maxItems int
+	slow               func(waits time.Duration) // is told now and then while pop or peek waits for long; may be nil
+	waited             time.Duration             // by the last pop; only for who pops
 
 	mu       sync.Mutex
 	items    []item // ring
@@ -65,6 +73,7 @@ type queue struct {
 	closed   bool // nothing more comes in this epoch
 	fresh    bool // nothing was popped in this epoch
 	starved  uint64
+	dry      time.Time     // since when pop waits for what is not read yet; zero if it does not
 	hungry   bool          // somebody waits for notEmpty
 	stuck    bool          // push waits for notFull
 	notEmpty chan struct{} // holds a token after a push to the hungry, close or restart
@@ -178,22 +187,45 @@ func (q *queue) peek(ctx context.Context) (item, bool) {
 
 // await returns with mu held when there is an item, or without when it reports false.
 func (q *queue) await(ctx context.Context, play bool) bool {
-	for waited := false; ; waited = true {
+	var began time.Time
+	var report *time.Timer // when to tell that it takes long
+	defer func() {
+		q.waited = 0
+		if report != nil {
+			report.Stop()
+			q.waited = time.Since(began)
+		}
+	}()
+	for {
 		q.mu.Lock()
+		if q.count > 0 || q.closed {
+			q.dry = time.Time{}
+		}
 		if q.count > 0 {
 			return true
 		}
 		closed := q.closed
-		if !waited && !closed && play && !q.fresh {
-			q.starved++
+		if report == nil && !closed && play {
+			q.dry = time.Now()
+			if !q.fresh {
+				q.starved++
+			}
 		}
 		q.hungry = true
 		q.mu.Unlock()
 		if closed {
 			return false
 		}
+		if report == nil {
+			began, report = time.Now(), time.NewTimer(slowReport)
+		}
 		select {
 		case <-q.notEmpty:
+		case <-report.C:
+			if q.slow != nil {
+				q.slow(time.Since(began))
+			}
+			report.Reset(slowAgain)
 		case <-ctx.Done():
 			return false
 		}
@@ -263,6 +295,16 @@ func (q *queue) timesStarved() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.starved
+}
+
+// dryFor returns how long pop has been waiting for what is not read yet.
+func (q *queue) dryFor() time.Duration {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.dry.IsZero() {
+		return 0
+	}
+	return time.Since(q.dry)
 }
 
 // ahead returns how many bytes are waiting.

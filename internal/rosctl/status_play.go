@@ -89,6 +89,8 @@ func state(s *player.Stats) string {
 		text = "paused before a message of " + s.PausedBy
 	case s.Paused:
 		text = "paused"
+	case s.Starving > 0:
+		text = "waiting for the disk"
 	case s.Delayed > 0:
 		text = "delayed by rate control"
 	case len(s.WaitingFor) > 0:

@@ -53,6 +53,7 @@ func TestPlayStatus(t *testing.T) {
 		{func(s *player.Stats) { s.Paused = true }, "paused"},
 		{func(s *player.Stats) { s.Paused, s.PausedBy = true, "/imu" }, "paused before a message of /imu"},
 		{func(s *player.Stats) { s.Delayed = time.Second }, "delayed by rate control"},
+		{func(s *player.Stats) { s.Starving = time.Second }, "waiting for the disk"},
 		{func(s *player.Stats) { s.Phase, s.Paused = player.PhaseKeepAlive, true }, "all is published"},
 	} {
 		changed := stats

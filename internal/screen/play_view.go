@@ -113,6 +113,8 @@ func playState(s *player.Status) (string, style) {
 	switch {
 	case s.Paused:
 		return "PAUSED", yellow
+	case s.Starving > 0:
+		return "WAITING", yellow
 	case s.Delayed > 0:
 		return "DELAYED", yellow
 	}
@@ -150,7 +152,7 @@ func (v *PlayView) status(s *player.Stats, w int) []part {
 		h, b := v.track.rates.of(s.Topics[i].Name)
 		hz, bytes = hz+h, bytes+b
 	}
-	parts := []part{v.rate(s), waiting(s, w), drops(s, w)}
+	parts := []part{v.rate(s), waiting(s, w), starving(s), drops(s, w)}
 	if s.PausedBy != "" {
 		const before = "paused before "
 		parts = append(parts, part{before + clip(Plain(s.PausedBy), w-len(before)), yellow})
@@ -217,6 +219,14 @@ func waiting(s *player.Stats, w int) part {
 		}
 		return "waiting for " + some(s.WaitingFor, n)
 	}), yellow}
+}
+
+// starving says that play waits for what is not read yet.
+func starving(s *player.Stats) part {
+	if s.Starving == 0 {
+		return part{}
+	}
+	return part{fmt.Sprintf("waiting for the disk, %d s", s.Starving/time.Second), yellow}
 }
 
 // named returns a text with as many names as there is room for in w columns.

@@ -138,6 +138,7 @@ func TestPlayStates(t *testing.T) {
 			s.Delayed, s.PauseOnTopics = 1200*time.Millisecond, true
 			s.Topics[0].Pauses, s.Topics[1].Off = true, true
 		},
+		"starving": func(s *player.Stats) { s.Starving, s.Starved = 12*time.Second, 1 },
 		"waiting": func(s *player.Stats) {
 			s.Phase, s.WaitingFor = player.PhaseWait, []string{"/a", "/b\x1b[2J", "/c", "/d", "/e"}
 		},

@@ -72,6 +72,7 @@ type playState struct {
 	Delayed       float64     `json:"delayed"`   // by rate control
 	Seeks         uint64      `json:"seeks"`
 	Starved       uint64      `json:"starved"`
+	Starving      float64     `json:"starving"` // waits for the disk for so long
 	Ahead         int         `json:"ahead_bytes"`
 	WaitingFor    []string    `json:"waiting_for"`
 	Topics        []playTopic `json:"topics"`
@@ -110,7 +111,7 @@ func (f *Player) look(now time.Time) view {
 		Position: seconds(stats.Position), Length: seconds(stats.Length), Pass: stats.Pass, Messages: stats.Messages,
 		Loop: stats.Loop, MarkFrom: seconds(stats.MarkFrom), MarkTo: seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
 		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: seconds(stats.Delayed), Seeks: stats.Seeks,
-		Starved: stats.Starved, Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
+		Starved: stats.Starved, Starving: seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
 		Topics: make([]playTopic, len(stats.Topics)),
 	}
 	for i, b := range stats.Bookmarks {

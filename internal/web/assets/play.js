@@ -149,7 +149,7 @@ function figures() {
   set($("droppedsub"), s.dropped ? "full queues" : "");
   set($("lag"), (s.late * 1000 < 9.95 ? (s.late * 1000).toFixed(1) : (s.late * 1000).toFixed(0)) + " ms");
   $("lag").classList.toggle("bad", s.late > 1);
-  set($("waiting"), s.delayed ? "held up by rate control" : s.waiting_for.length ? "waiting for " + plain(s.waiting_for.join(", ")) : "");
+  set($("waiting"), s.starving ? "waiting for the disk" : s.delayed ? "held up by rate control" : s.waiting_for.length ? "waiting for " + plain(s.waiting_for.join(", ")) : "");
 }
 
 function topics() {
