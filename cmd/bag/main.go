@@ -98,7 +98,25 @@ func run(ctx context.Context, args []string, out output) int {
 		out.complain("%v; see gobag %s--help", err, commandOf(err))
 		return program.ExitUsage
 	}
-	return exitCode(kctx.Run(), out)
+	return exitCode(perform(ctx, kctx), out)
+}
+
+// errStuck says why a command ended early.
+var errStuck = errors.New("interrupted, without waiting for the disk")
+
+// perform runs the command. One that only reads ends soon after ctx, even if a read
+// hangs. One that writes waits: it has to remove what is not complete.
+func perform(ctx context.Context, command *kong.Context) error {
+	switch command.Selected().Name {
+	case "info", "check", "echo":
+	default:
+		return command.Run()
+	}
+	var err error
+	if !program.Patiently(ctx, func() { err = command.Run() }) {
+		return errStuck
+	}
+	return err
 }
 
 // commandOf names the command whose arguments are wrong, with a blank, if it is known.

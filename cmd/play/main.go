@@ -43,8 +43,7 @@ func run(args []string) int {
 	log := program.NewLogTo(errs, program.Colors(os.Stderr), false)
 	program.LogConfig(log, &c.Common)
 
-	bags, err := open(ctx, out, c.AllBags())
-	defer closeAll(bags)
+	bags, err := open(ctx, out, log, c.AllBags())
 	if err != nil {
 		return program.Fail(errs, name, program.ExitUsage, err)
 	}

@@ -4,29 +4,42 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// open opens the bags in order. Those opened before an error are returned too.
-func open(ctx context.Context, out io.Writer, paths []string) (bags []*player.Bag, err error) {
+// slowOpening is when a bag that is not open yet is worth a line in the log.
+const slowOpening = 3 * time.Second
+
+// open opens the bags in order. The end of the process closes them: where the disk hangs,
+// as a network file system does whose server is gone, a close might never return.
+func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) ([]*player.Bag, error) {
+	var bags []*player.Bag
 	for _, path := range paths {
-		fmt.Fprintf(out, "Opening %s\n", screen.Plain(store.Redact(path))) //nolint:errcheck // a terminal that is gone must not end play
-		b, err := openBag(ctx, path)
-		if err != nil {
-			return bags, err
+		shown := store.Redact(path)
+		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
+		slow := time.AfterFunc(slowOpening, func() {
+			log.Warn("opening takes long: a bag without an index is read wholly, or the disk does not answer", zap.String("bag", shown))
+		})
+		var b *player.Bag
+		var err error
+		opened := program.Patiently(ctx, func() { b, err = openBag(ctx, path) })
+		slow.Stop()
+		switch {
+		case !opened:
+			return nil, &player.OpenError{Bag: shown, Err: ctx.Err()}
+		case err != nil:
+			return nil, err
 		}
 		bags = append(bags, b)
 	}
 	return bags, nil
-}
-
-func closeAll(bags []*player.Bag) {
-	for _, b := range bags {
-		b.Close() //nolint:errcheck,gosec // only read from
-	}
 }
 
 // openBag opens a file, or what a URL names.

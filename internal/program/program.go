@@ -31,7 +31,7 @@ const (
 	ExitLoss     = 3 // finished, but messages were lost or the input was damaged
 )
 
-// goodbye is the most that leaving the ROS graph, or the terminal, may take.
+// goodbye is the most that leaving the ROS graph, the terminal or a disk may take.
 const goodbye = time.Second
 
 // NewLog returns a log that writes one line per event to standard error. quiet leaves
@@ -135,15 +135,30 @@ func (s *Signals) tidyUp() {
 	if tidy == nil {
 		return
 	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	Patiently(over, *tidy)
+}
+
+// Patiently runs f and reports whether it has returned. Once ctx has ended f has a
+// second for that: what hangs with its disk cannot be taken back, only left behind.
+func Patiently(ctx context.Context, f func()) bool {
 	done := make(chan struct{})
-	// owner: the process, which ends with it.
+	// owner: Patiently; ends with f, or with the process.
 	go func() {
 		defer close(done)
-		(*tidy)()
+		f()
 	}()
 	select {
 	case <-done:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		return true
 	case <-time.After(goodbye):
+		return false
 	}
 }
 
