@@ -160,7 +160,7 @@ func TestDeadLink(t *testing.T) {
 			c.eventually("it is recorded again", func() bool { return c.recorded("/far") > before })
 			took := time.Since(healed)
 			t.Logf("noticed, and recorded again %v after the network was back", took)
-			if took > 2*time.Second+slackLate {
+			if took > 4*time.Second { // a second on a machine that has nothing else to do
 				t.Errorf("recorded again after %v", took)
 			}
 			if tc.master == far {
@@ -227,7 +227,7 @@ func TestHalfOpenSubscriber(t *testing.T) {
 				t.Errorf("the other subscriber has %d of %d messages", len(got), messages)
 			}
 			if tc.args == "--queue 20" {
-				if took := got[len(got)-1].Time.Sub(got[0].Time); took > 2990*time.Millisecond+slackLate {
+				if took := got[len(got)-1].Time.Sub(got[0].Time); took > 5*time.Second {
 					t.Errorf("3 s of the bag take %v", took)
 				}
 			}
@@ -267,5 +267,41 @@ func TestBadLine(t *testing.T) {
 	}
 	if took := got[len(got)-1].Time.Sub(got[0].Time); took < 2*time.Second {
 		t.Errorf("the line is not bad: all arrived in %v", took)
+	}
+}
+
+// TestLinkIsReset (N7): a link that the kernel breaks is there again within half a second,
+// and that is said.
+func TestLinkIsReset(t *testing.T) {
+	t.Parallel()
+	need(t, "ss", "--version")
+	g := newGraph(t, "gomaster")
+	pub := g.advertise(g.node("robot"), "/t", false)
+	rec := g.record("/t", "-O", "out")
+	g.eventually("the link", func() bool { return pub.Subscribers() == 1 })
+	src := pub.Source(false)
+	publish := func(count int) {
+		t.Helper()
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for range count {
+			src.Publish(stringFrame("tick"))
+			<-tick.C
+		}
+	}
+	publish(20)
+	peer := pub.Stats()[0].Peer
+	if out, err := exec.Command("ss", "-K", "--tcp", "src", peer).CombinedOutput(); err != nil || !strings.Contains(string(out), peer) {
+		t.Skipf("this kernel breaks no links: %v\n%s", err, out)
+	}
+	publish(50)
+	g.eventually("the link again", func() bool { s := pub.Stats(); return len(s) == 1 && s[0].Peer != peer })
+	publish(50)
+	rec.signal(syscall.SIGINT)
+	rec.ends(3)
+	contains(t, rec.out.String(), "link lost", "broken links: /robot on /t (1, ", "lost: none")
+	got := read(t, filepath.Join(g.dir, "out.bag"))["/t"]
+	if gap := longestGap(got); gap > 2*time.Second { // 0.1 s on a machine that has nothing else to do
+		t.Errorf("%v without messages", gap)
 	}
 }
