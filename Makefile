@@ -75,21 +75,14 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$pkg; \
 	  done; done
 
-# The legacy builder is enough, and no image is pulled. With CLOUD=1 the images can reach
-# every object storage, and their tags end in -cloud: the SDKs make them twice as large.
-image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://
-	@rm -rf $(IMAGE_DIR) && mkdir -p $(IMAGE_DIR)/bags
-	for p in record play bag master; do \
-	  CGO_ENABLED=0 $(GO) build -trimpath -tags '$(if $(CLOUD),gs azblob,nocloud)' -ldflags '-s -w' -o $(IMAGE_DIR)/go$$p ./cmd/$$p || exit; done
-	cp testdata/demo.bag $(IMAGE_DIR)/
-	for t in gomaster gorecord goplay gobag demo; do \
-	  docker build -q -f packaging/Dockerfile --target $$t -t gorosbag/$$t:$(IMAGE_TAG)$(if $(CLOUD),-cloud) $(IMAGE_DIR) || exit; done
+image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://; GOARCH=arm64 for others
+	GO=$(GO) IMAGE_DIR=$(IMAGE_DIR) CLOUD=$(CLOUD) packaging/images.sh $(IMAGE_TAG)
 
 deb: $(NFPM) ## the Debian package, in bin/deb
 	GO=$(GO) packaging/deb.sh $(NFPM)
 
-release: $(NFPM) ## programs and packages for amd64, arm64 and arm v7, in bin/release
-	GO=$(GO) packaging/release.sh $(NFPM)
+release: $(NFPM) ## programs and packages for amd64, arm64 and arm v7, in bin/release; IMAGES=1: and images for docker load
+	GO=$(GO) IMAGES=$(IMAGES) packaging/release.sh $(NFPM)
 
 clean:
 	rm -rf bin demo-out

@@ -118,8 +118,12 @@ func TestRemoteInterrupted(t *testing.T) {
 	p := g.launch("goplay", cmd)
 	p.printed("Hit space")
 	s.freeze()
-	before := s.sent()
-	eventually(t, "the store is waited for", func() bool { return s.waiting() && s.sent() == before })
+	var before int64
+	eventually(t, "the store is waited for", func() bool { // and no answer is under way any more
+		last := before
+		before = s.sent()
+		return s.waiting() && before == last
+	})
 	p.signal(syscall.SIGINT)
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, p.out.String())

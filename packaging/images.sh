@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo} for the
+# machine that GOARCH (and GOARM) name, and saves them for "docker load" where an
+# archive is named:
+#
+#   packaging/images.sh TAG [ARCHIVE.tar.gz]
+#
+# No image is pulled, and for the machine at hand the legacy builder is enough. CLOUD=1
+# makes images that can reach every object storage; their tags end in -cloud, and the
+# SDKs make them twice as large. IMAGE_DIR is where the programs are put together.
+set -eu
+cd "$(dirname "$0")/.."
+
+go=${GO:-go}
+tag=$1${CLOUD:+-cloud}
+archive=${2:-}
+dir=${IMAGE_DIR:-bin/image}
+tags=nocloud
+[ -z "${CLOUD:-}" ] || tags='gs azblob'
+
+machine=$($go env GOARCH)
+foreign=
+if [ "$machine" != "$($go env GOHOSTARCH)" ]; then
+	[ "$machine" != arm ] || machine=arm/v${GOARM:-7}
+	if ! docker buildx version >/dev/null 2>&1; then
+		echo "images for $machine: docker buildx is not installed" >&2
+		exit 1
+	fi
+	foreign="--platform linux/$machine"
+fi
+
+rm -rf "$dir"
+mkdir -p "$dir/bags"
+for p in record play bag master; do
+	CGO_ENABLED=0 $go build -trimpath -tags "$tags" -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
+done
+cp testdata/demo.bag "$dir/"
+images=
+for t in gomaster gorecord goplay gobag demo; do
+	# shellcheck disable=SC2086 # $foreign is no word, or two
+	docker build -q $foreign -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" "$dir"
+	images="$images gorosbag/$t:$tag"
+done
+if [ -n "$archive" ]; then
+	# shellcheck disable=SC2086 # a list
+	docker save $images | gzip >"$archive"
+fi
