@@ -1,12 +1,15 @@
 package integration_test
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,13 +87,23 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// debian is a Debian in a directory, with nothing but its essential packages and man.
+// debian is a Debian in a directory, with nothing but its essential packages, man and systemd.
 type debian struct {
 	t    *testing.T
 	root string
 }
 
-// newDebian makes one, or takes that of GOROSBAG_CHROOT and leaves it as it was.
+// debianRoot makes one, once.
+var debianRoot = sync.OnceValues(func() (root string, err error) {
+	root = filepath.Join(bin, "debian")
+	out, err := exec.Command("debootstrap", "--variant=minbase", "--include=man-db,systemd-sysv", "bookworm", root).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("debootstrap: %w\n%.2000s", err, out[max(0, len(out)-2000):])
+	}
+	return root, nil
+})
+
+// newDebian returns it, or that of GOROSBAG_CHROOT. Tests leave it as it was.
 func newDebian(t *testing.T) *debian {
 	t.Helper()
 	if os.Getenv("GOROSBAG_FULL") == "" {
@@ -106,9 +119,9 @@ func newDebian(t *testing.T) *debian {
 	if _, err := exec.LookPath("debootstrap"); err != nil {
 		t.Skip("debootstrap is not installed (Debian: apt-get install debootstrap)")
 	}
-	d.root = filepath.Join(t.TempDir(), "debian")
-	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include=man-db", "bookworm", d.root).CombinedOutput(); err != nil {
-		t.Skipf("debootstrap: %v\n%.2000s", err, out[max(0, len(out)-2000):])
+	var err error
+	if d.root, err = debianRoot(); err != nil {
+		t.Skip(err)
 	}
 	return d
 }
@@ -153,18 +166,51 @@ func (d *debian) files() map[string]string {
 	return all
 }
 
+var errNoNfpm = errors.New("nfpm is not installed (make deb installs it in bin/tools)")
+
 // nfpm finds the program that makes packages, as make deb installs it.
-func nfpm(t *testing.T) string {
-	t.Helper()
+func nfpm() (string, error) {
 	if path, err := exec.LookPath("nfpm"); err == nil {
-		return path
+		return path, nil
 	}
 	found, err := filepath.Glob("../../bin/tools/nfpm-*")
 	if err != nil || len(found) == 0 {
-		t.Skip("nfpm is not installed (make deb installs it in bin/tools)")
+		return "", errNoNfpm
 	}
-	path, err := filepath.Abs(found[0])
+	return filepath.Abs(found[0])
+}
+
+// built makes the package, once.
+var built = sync.OnceValues(func() (path string, err error) {
+	tool, err := nfpm()
 	if err != nil {
+		return "", err
+	}
+	build := exec.Command("../../packaging/deb.sh", tool)
+	build.Env = append(os.Environ(), "VERSION=1.2.3~test")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("deb.sh: %w\n%s", err, out)
+	}
+	found, err := filepath.Glob("../../bin/deb/gorosbag_1.2.3~test_*.deb")
+	if err != nil || len(found) != 1 {
+		return "", errors.Join(err, fmt.Errorf("deb.sh made %v", found))
+	}
+	defer os.Remove(found[0])
+	path = filepath.Join(bin, "gorosbag.deb")
+	if out, err := exec.Command("cp", found[0], path).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// debianPackage returns the file.
+func debianPackage(t *testing.T) string {
+	t.Helper()
+	path, err := built()
+	switch {
+	case errors.Is(err, errNoNfpm):
+		t.Skip(err)
+	case err != nil:
 		t.Fatal(err)
 	}
 	return path
@@ -173,20 +219,10 @@ func nfpm(t *testing.T) string {
 // TestPackage: the package installs, its programs and pages are there, and to purge it
 // leaves nothing behind but the bags.
 func TestPackage(t *testing.T) {
-	tool := nfpm(t)
 	d := newDebian(t)
-	build := exec.Command("../../packaging/deb.sh", tool)
-	build.Env = append(os.Environ(), "VERSION=1.2.3~test")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	found, err := filepath.Glob("../../bin/deb/gorosbag_1.2.3~test_*.deb")
-	if err != nil || len(found) != 1 {
-		t.Fatalf("%v, %v", found, err)
-	}
-	defer os.Remove(found[0])
+	deb := debianPackage(t)
 	inside := filepath.Join(d.root, "gorosbag.deb")
-	if out, err := exec.Command("cp", found[0], inside).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", deb, inside).CombinedOutput(); err != nil {
 		t.Fatalf("%s", out)
 	}
 	defer os.Remove(inside)
