@@ -210,6 +210,7 @@ func (r *registrar) run(ctx context.Context) {
 		if err != nil {
 			r.failed(ctx, err)
 			identify = time.Time{}
+			reconcile = time.Time{} // what it told us meanwhile was lost
 			next = time.Now().Add(wait)
 			wait = min(wait*2, contactMost)
 		} else if next.IsZero() {
@@ -384,6 +385,11 @@ func (r *registrar) failed(ctx context.Context, err error) {
 		return
 	}
 	r.lost = true
+	r.mu.Lock()
+	for _, e := range r.entries { // what comes to light next it could not tell us
+		e.compared, e.missed = false, time.Time{}
+	}
+	r.mu.Unlock()
 	// The texts are roscpp's: people search logs for them.
 	r.log.Error("Failed to contact master at ["+r.master.hostport+"].  Retrying...", zap.Error(err))
 }

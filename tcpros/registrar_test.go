@@ -256,6 +256,38 @@ func TestLostRegistration(t *testing.T) {
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 }
 
+// What the master told us while we were cut off from it was lost: it is asked at once
+// when it is back, not up to ten seconds later.
+func TestUpdateLostInAnOutage(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	f := newFront(t, m.URI())
+	o := nodeOptions("sub", f.URL)
+	log, logs := observedLog()
+	o.Log = log
+	n := newNode(t, o)
+	b := &inbox{}
+	subscribe(t, n, "/t", b)
+	subscribe(t, n, "/other", &inbox{})
+	waitFor(t, "the registrations", func() bool { return registered(t, m.URI(), "/t") && registered(t, m.URI(), "/other") })
+	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI()) // so that it is told nothing
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	p.register(m.URI(), "/fake")
+	var broken atomic.Int32 // net/http repeats a call whose connection breaks
+	f.set(m.URI(), func(http.ResponseWriter, string) bool {
+		if broken.Add(1) <= 2 {
+			panic(http.ErrAbortHandler)
+		}
+		return false
+	})
+	waitFor(t, "the outage", func() bool { return logs.FilterMessageSnippet("Failed to contact master").Len() == 1 })
+	start := time.Now()
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+	if took := time.Since(start); took > 4*time.Second { // a few ms when the machine is idle
+		t.Errorf("took %v", took)
+	}
+}
+
 // front passes calls on to a master that can be exchanged behind it; answer may
 // take a call over, with a panic of http.ErrAbortHandler for a broken connection.
 type front struct {
