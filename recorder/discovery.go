@@ -42,11 +42,26 @@ func (p *pollPace) next(took time.Duration) time.Duration {
 	return max(p.interval, min(pollShare*slices.Min(p.took), pollMost))
 }
 
-// discover asks the master again and again and sends the names of selected topics.
-func (r *recording) discover(ctx context.Context, found chan<- sighting) {
+// discoverers returns what asks for the names of selected topics: the master, and each
+// node of its own. A node that does not answer must not keep the others' topics waiting.
+func (r *recording) discoverers() (all []func(context.Context) []string) {
+	if r.Select.lists() {
+		robots := map[string]bool{}
+		all = append(all, func(ctx context.Context) []string { return r.listed(ctx, robots) })
+	}
+	for _, node := range r.Select.Nodes {
+		all = append(all, r.pollNode(node, "subscribes to", r.Node.Master().NodeSubscriptions))
+	}
+	for _, node := range r.Select.NodePublications {
+		all = append(all, r.pollNode(node, "publishes", r.Node.Master().NodePublications))
+	}
+	return all
+}
+
+// discover asks again and again and sends the names.
+func (r *recording) discover(ctx context.Context, ask func(context.Context) []string, found chan<- sighting) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
-	trouble, robots := map[string]string{}, map[string]bool{}
 	pace := pollPace{interval: r.PollInterval}
 	var before time.Time
 	for {
@@ -56,7 +71,7 @@ func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 			return
 		}
 		start := time.Now()
-		names := r.poll(ctx, trouble, robots)
+		names := ask(ctx)
 		wait.Reset(pace.next(time.Since(start)))
 		if len(names) == 0 {
 			before = start
@@ -71,28 +86,18 @@ func (r *recording) discover(ctx context.Context, found chan<- sighting) {
 	}
 }
 
-// poll is one round of discovery. Trouble with the master is the node's to report;
-// trouble with the nodes of --node is said when it changes. robots are the topics named
-// status that are not those of ofTool.
-func (r *recording) poll(ctx context.Context, trouble map[string]string, robots map[string]bool) []string {
-	var names []string
-	if r.Select.lists() {
-		topics, err := r.Node.Master().PublishedTopics(ctx)
-		if err != nil {
-			r.Log.Debug("no topic list from the master", zap.Error(err))
-			return nil
-		}
-		for _, t := range topics {
-			if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, robots) {
-				names = append(names, t.Name)
-			}
-		}
+// listed asks the master. Trouble with it is the node's to report. robots are the topics
+// named status that are not those of ofTool.
+func (r *recording) listed(ctx context.Context, robots map[string]bool) (names []string) {
+	topics, err := r.Node.Master().PublishedTopics(ctx)
+	if err != nil {
+		r.Log.Debug("no topic list from the master", zap.Error(err))
+		return nil
 	}
-	for _, node := range r.Select.Nodes {
-		names = append(names, r.pollNode(ctx, node, "subscribes to", r.Node.Master().NodeSubscriptions, trouble)...)
-	}
-	for _, node := range r.Select.NodePublications {
-		names = append(names, r.pollNode(ctx, node, "publishes", r.Node.Master().NodePublications, trouble)...)
+	for _, t := range topics {
+		if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, robots) {
+			names = append(names, t.Name)
+		}
 	}
 	return names
 }
@@ -115,26 +120,27 @@ func (r *recording) ofTool(ctx context.Context, t tcpros.TopicInfo, robots map[s
 	return false
 }
 
-// pollNode asks one node. Its topics stay subscribed to when it dies.
-func (r *recording) pollNode(ctx context.Context, node, does string,
-	ask func(context.Context, string) ([]tcpros.TopicInfo, error), trouble map[string]string,
-) []string {
-	topics, err := r.nodeTopics(ctx, node, ask)
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text != trouble[does+node] && text != "" && ctx.Err() == nil {
-		r.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
-	}
-	trouble[does+node] = text
-	var names []string
-	for _, t := range topics {
-		if !r.Select.exclude.Match(t.Name) {
-			names = append(names, t.Name)
+// pollNode asks one node. Its topics stay subscribed to when it dies. Trouble is said
+// when it changes.
+func (r *recording) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) []string {
+	trouble := ""
+	return func(ctx context.Context) (names []string) {
+		topics, err := r.nodeTopics(ctx, node, ask)
+		text := ""
+		if err != nil {
+			text = err.Error()
 		}
+		if text != trouble && text != "" && ctx.Err() == nil {
+			r.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
+		}
+		trouble = text
+		for _, t := range topics {
+			if !r.Select.exclude.Match(t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+		return names
 	}
-	return names
 }
 
 func (r *recording) nodeTopics(ctx context.Context, node string,

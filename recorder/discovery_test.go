@@ -2,6 +2,9 @@ package recorder
 
 import (
 	"context"
+	"net"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,5 +77,39 @@ func TestStatusOfTools(t *testing.T) {
 		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, robots); got != want {
 			t.Errorf("without an answer of the master: %s: %t", topic, got)
 		}
+	}
+}
+
+// TestNodeThatDoesNotAnswer: its machine is gone, or it hangs. The topics of others are
+// found as soon as ever.
+func TestNodeThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	g := newAskedGraph(t)
+	g.nodes = map[string]string{"/silent": "http://" + silent.Addr().String() + "/", "/lively": g.uri}
+	g.subscriptions = []any{[]any{"/t", "std_msgs/String"}}
+	r := g.recording(t)
+	r.Select = Selection{Nodes: []string{"/silent", "/lively"}}
+	if err := r.Select.compile("/"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	found := make(chan sighting)
+	start := time.Now()
+	for _, ask := range r.discoverers() {
+		wg.Go(func() { r.discover(ctx, ask, found) })
+	}
+	if got := <-found; !slices.Equal(got.names, []string{"/t"}) {
+		t.Errorf("found %v", got.names)
+	}
+	if took := time.Since(start); took > 4*time.Second { // the other one has five to answer
+		t.Errorf("took %v", took)
 	}
 }

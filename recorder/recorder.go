@@ -301,9 +301,9 @@ func (r *recording) run(ctx context.Context) error {
 		r.Log.Info("Recording from: " + node)
 	}
 	found := make(chan sighting)
-	if r.Select.polls() {
+	for _, ask := range r.discoverers() {
 		// owner: run; ends when ctx is done.
-		wg.Go(func() { r.discover(ctx, found) })
+		wg.Go(func() { r.discover(ctx, ask, found) })
 	}
 	if r.trigger != nil {
 		// owner: run; ends when ctx is done.
