@@ -52,11 +52,11 @@ func roomIn(limit, uploads int64) int64 {
 // version 1 or 2, or MaxInt64. root is where the system's files are.
 func memoryLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
-	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo"))
+	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo")) //nolint:gosec // the kernel's, and a test's
 	if err != nil {
 		return limit // this is not Linux
 	}
-	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup")) //nolint:gosec // as above
 	if err != nil {
 		return limit
 	}
@@ -85,7 +85,7 @@ func memoryLimit(root string) int64 {
 			group = "."
 		}
 		for ; ; group = filepath.Dir(group) { // each of them holds
-			text, err := os.ReadFile(filepath.Join(root, at[4], group, file))
+			text, err := os.ReadFile(filepath.Join(root, at[4], group, file)) //nolint:gosec // as above
 			if n, e := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && e == nil && n < noLimit {
 				limit = min(limit, n)
 			}

@@ -32,7 +32,7 @@ func smallGroup(t *testing.T, limit int) string {
 	if _, err := os.Stat(filepath.Join(outer, "memory.limit_in_bytes")); err != nil {
 		outer = mounted // in a container
 	}
-	outer, err = os.MkdirTemp(outer, "gorosbag_")
+	outer, err = os.MkdirTemp(outer, "gorosbag_") //nolint:usetesting // it is no directory of a disk
 	if err != nil {
 		t.Skipf("no control group can be made: %v", err)
 	}
