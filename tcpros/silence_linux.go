@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// owesAnswer reports whether the peer's kernel has not yet acknowledged data, or a probe
-// of the window that it had closed, and how long ago it said something.
+// owesAnswer reports whether something was sent behind the last word of the peer's kernel,
+// and how long ago that was. Unacknowledged data alone says nothing: one that has no room
+// for it says so each time it is sent, which is ever more rarely.
 func owesAnswer(c net.Conn) (owes bool, heard time.Duration) {
 	tc, ok := c.(*net.TCPConn)
 	if !ok {
@@ -21,7 +22,7 @@ func owesAnswer(c net.Conn) (owes bool, heard time.Duration) {
 	// An error leaves it owing nothing: then the kernel's patience is all there is.
 	_ = raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			owes = info.Unacked > 0 || info.Probes > 0
+			owes = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
 			heard = time.Duration(info.Last_ack_recv) * time.Millisecond
 		}
 	})

@@ -1,0 +1,53 @@
+package tcpros
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// A subscriber that does not read answers all the same. What it has no room for is sent
+// again at growing intervals, in which it owes nothing.
+func TestDeafIsNotSilent(t *testing.T) {
+	t.Parallel()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	deaf, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := deaf.(*net.TCPConn).SetReadBuffer(4096); err != nil { // less than it has said that it takes
+		t.Fatal(err)
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(4 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for err := error(nil); err == nil; {
+			_, err = c.Write(make([]byte, 1<<20))
+		}
+	}()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for looks := 0; ; looks++ {
+		select {
+		case <-look.C:
+			if owes, heard := owesAnswer(c); owes && heard >= silentSign {
+				t.Fatalf("look %d: heard %v ago", looks, heard)
+			}
+		case <-wrote:
+			return
+		}
+	}
+}
