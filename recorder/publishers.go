@@ -44,6 +44,7 @@ type publisher struct {
 	gone  bool          // that link counts as lost
 	lost  int           // links
 	back  int           // links that came back and were not lost
+	found int           // links that were lost and came back
 	away  time.Duration // without a link, over all that came back
 
 	saidMissed, saidLost, saidBack said
@@ -130,6 +131,7 @@ func (u *publisher) open(again, wanted bool, now time.Time) {
 	}
 	switch {
 	case u.gone:
+		u.found++
 	case again && u.cut && wanted:
 		u.lost++
 	default:
@@ -200,7 +202,7 @@ func (p *pipeline) newOfPublishers(now time.Time) []publisherNews {
 	var all []publisherNews
 	for _, t := range p.topics {
 		for _, u := range t.publishers {
-			n := publisherNews{t.name, u.id, 0, u.saidLost.news(uint64(u.lost), now), u.saidBack.news(uint64(u.back), now), u.without(now)}
+			n := publisherNews{t.name, u.id, 0, u.saidLost.news(uint64(u.lost), now), u.saidBack.news(uint64(u.back+u.found), now), u.without(now)}
 			if u.judged {
 				n.missed = u.saidMissed.news(u.missed, now)
 			}

@@ -163,8 +163,10 @@ func TestDeadLink(t *testing.T) {
 			if took > 4*time.Second { // a second on a machine that has nothing else to do
 				t.Errorf("recorded again after %v", took)
 			}
-			if tc.master == far {
+			if tc.master == far { // who did not say meanwhile whether the publisher is gone
 				tc.cut(c)
+			} else {
+				rec.printed("a publisher is back")
 			}
 			rec.signal(syscall.SIGINT)
 			began := time.Now()
