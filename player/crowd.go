@@ -15,20 +15,21 @@ const (
 // crowd knows how thickly messages come.
 type crowd struct {
 	thick time.Duration // longestGap less the gap between deadlines, on average
-	last  time.Duration
+	last  time.Duration // deadline
+	sent  time.Duration // when that was
 }
 
-// add tells it of the deadline of a message.
-func (c *crowd) add(deadline time.Duration) {
+// add tells it of a message that is sent.
+func (c *crowd) add(now, deadline time.Duration) {
 	gap := min(max(deadline-c.last, 0), longestGap)
-	c.last = deadline
+	c.last, c.sent = deadline, now
 	c.thick += (longestGap - gap - c.thick) / crowdMemory
 }
 
 // wakeUp returns until when to sleep for a deadline.
-func (c *crowd) wakeUp(now, deadline time.Duration) time.Duration {
+func (c *crowd) wakeUp(deadline time.Duration) time.Duration {
 	if c.thick > longestGap-crowdedGap {
-		return max(deadline, now+crowdedNap)
+		return max(deadline, c.sent+crowdedNap)
 	}
 	return deadline
 }

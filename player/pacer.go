@@ -12,8 +12,8 @@ import (
 )
 
 // maxCatchUp is how far behind its schedule play may be when subscribers had no room, or
-// the disk did not answer, and make up for it. What is more moves the schedule: nobody wants a burst after he
-// was stopped for a minute.
+// the disk did not answer, and make up for it. What is more moves the schedule: nobody
+// wants a burst after he was stopped for a minute.
 const maxCatchUp = 100 * time.Millisecond
 
 // When the log names who holds play up, and how often.
@@ -144,7 +144,7 @@ func (h *playhead) ready(it *item, w *waiting) (until time.Duration) {
 	w.deadline = h.schedule.deadline(it.pos)
 	switch {
 	case !step && w.now < w.deadline:
-		return h.crowd.wakeUp(w.now, w.deadline)
+		return h.crowd.wakeUp(w.deadline)
 	case it.jump != nil:
 		return 0
 	case !step && it.route.pauses && h.pauseOn && !w.paused:
@@ -272,7 +272,7 @@ func (h *playhead) publish(it *item, w *waiting) {
 		h.timing.advance(further)
 		stamp, alone = true, false
 	default:
-		h.crowd.add(w.deadline)
+		h.crowd.add(w.now, w.deadline)
 		alone = w.now-w.deadline < floodLate
 		h.timing.late(w.now - w.deadline)
 		h.timing.advance(further)
