@@ -58,11 +58,7 @@ var (
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it for us: that must stay so
-		ends = append(ends, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
 	code := run(ctx, os.Args[1:], output{os.Stdin, os.Stdout, os.Stderr})
 	stop()

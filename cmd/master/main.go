@@ -83,11 +83,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 		return healthcheck(context.Background(), &f, port)
 	}
 	signal.Ignore(syscall.SIGPIPE) // a closed stdout or stderr is no reason not to serve
-	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it for us: that must stay so
-		ends = append(ends, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()
 	log := newLog(f.LogLevel, stderr)
 	at, err := chooseAddress(ctx, f.Listen, override(remaps, getenv), getenv("ROS_IPV6") == "on")

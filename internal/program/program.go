@@ -103,10 +103,7 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 	hurry := make(chan struct{})
 	s := &Signals{Hurry: hurry, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
 	signal.Ignore(syscall.SIGPIPE)
-	signal.Notify(s.events, os.Interrupt, syscall.SIGTERM) // also where a script's & has SIGINT ignored, as in roscpp
-	if !signal.Ignored(syscall.SIGHUP) {                   // nohup ignores it for us: that must stay so
-		signal.Notify(s.events, syscall.SIGHUP)
-	}
+	signal.Notify(s.events, EndSignals()...)
 	// owner: Signals; ends in Close.
 	go func() {
 		defer close(s.done)
@@ -124,6 +121,16 @@ func Catch(parent context.Context) (context.Context, *Signals) {
 		}
 	}()
 	return ctx, s
+}
+
+// EndSignals are those by which a user asks a program to end: SIGINT, also where a
+// script's & has it ignored, as in roscpp, SIGTERM and SIGHUP, unless nohup ignores that
+// for us.
+func EndSignals() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 // BeforeExit sets what the third signal does before it ends the process, such as
