@@ -79,17 +79,21 @@ const (
 // published meanwhile would reach nobody.
 func (g nodeGraph) Registered(ctx context.Context, topics []string) {
 	var known time.Time // when the master first knew the node
-	for ctx.Err() == nil {
-		switch uri, err := g.Master().LookupNode(ctx, g.Name()); {
-		case err != nil || uri != g.URI():
+	for ; ctx.Err() == nil; wait(ctx, registerPoll) {
+		if !g.MasterUp() {
+			continue // the node asks for it, less often
+		}
+		uri, err := g.Master().LookupNode(ctx, g.Name())
+		if err != nil || uri != g.URI() {
 			known = time.Time{}
-		case known.IsZero():
-			known = time.Now()
 			continue
-		case time.Since(known) > registerPatience || g.published(ctx, topics):
+		}
+		if known.IsZero() {
+			known = time.Now()
+		}
+		if time.Since(known) > registerPatience || g.published(ctx, topics) {
 			return
 		}
-		wait(ctx, registerPoll)
 	}
 }
 
