@@ -32,7 +32,7 @@ fi
 rm -rf "$dir"
 mkdir -p "$dir/bags"
 for p in record play bag master; do
-	CGO_ENABLED=0 $go build -trimpath -tags "$tags" -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
+	GOOS=linux CGO_ENABLED=0 $go build -trimpath -tags "$tags" -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
 done
 cp testdata/demo.bag "$dir/"
 images=
@@ -41,7 +41,8 @@ for t in gomaster gorecord goplay gobag demo; do
 	docker build -q $foreign -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" "$dir"
 	images="$images gorosbag/$t:$tag"
 done
-if [ -n "$archive" ]; then
+if [ -n "$archive" ]; then # not through a pipe, which would hide that docker failed
 	# shellcheck disable=SC2086 # a list
-	docker save $images | gzip >"$archive"
+	docker save -o "${archive%.gz}" $images
+	gzip -9nf "${archive%.gz}"
 fi

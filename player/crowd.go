@@ -3,8 +3,8 @@ package player
 import "time"
 
 // A wake-up takes longer than to send a message. Where messages come more often than
-// each crowdedGap, on average, play sleeps for crowdedNap at least and sends together
-// what was due meanwhile.
+// each crowdedGap, on average, play sleeps for two such gaps, crowdedNap at most, and
+// sends together what was due meanwhile.
 const (
 	crowdedGap  = 150 * time.Microsecond
 	crowdedNap  = 200 * time.Microsecond
@@ -28,8 +28,9 @@ func (c *crowd) add(now, deadline time.Duration) {
 
 // wakeUp returns until when to sleep for a deadline.
 func (c *crowd) wakeUp(deadline time.Duration) time.Duration {
-	if c.thick > longestGap-crowdedGap {
-		return max(deadline, c.sent+crowdedNap)
+	gap := longestGap - c.thick
+	if gap >= crowdedGap {
+		return deadline
 	}
-	return deadline
+	return max(deadline, c.sent+min(2*gap, crowdedNap))
 }

@@ -6,20 +6,23 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 )
 
-// Pattern matches names. It is not safe for concurrent use: it notes what it matched.
+// Pattern matches names. Several goroutines may use it at once.
 type Pattern struct {
 	Text string // as the user wrote it
 
 	re   *regexp.Regexp
-	used bool
+	used atomic.Bool
 }
 
 // Match reports whether the pattern matches name.
 func (p *Pattern) Match(name string) bool {
 	found := p.re.MatchString(name)
-	p.used = p.used || found
+	if found {
+		p.used.Store(true)
+	}
 	return found
 }
 
@@ -42,7 +45,7 @@ func (s Set) Match(name string) bool {
 func (s Set) Unmatched() []string {
 	var all []string
 	for _, p := range s {
-		if !p.used {
+		if !p.used.Load() {
 			all = append(all, p.Text)
 		}
 	}

@@ -31,8 +31,9 @@ var cables atomic.Int32
 // plug makes the two machines, and starts the master on one of them.
 func plug(t *testing.T, master string) *cable {
 	t.Helper()
-	need(t, "ip", "netns", "list")
-	need(t, "unshare", "--net", "true")
+	need(t, "ip", "-Version")
+	need(t, "iptables", "--version")
+	allowed(t, "unshare", "--mount", "--net", "ip", "link", "add", "wire", "type", "veth", "peer", "name", "other")
 	c := &cable{&graph{t: t, port: "11311", dir: t.TempDir()}, fmt.Sprintf("gorosbag-%d-%d-", os.Getpid(), cables.Add(1)), master}
 	for _, end := range []string{near, far} {
 		c.root("ip netns add " + c.space(end))
@@ -90,14 +91,14 @@ func (c *cable) let()     { c.t.Helper(); c.filter("-D") }
 func (c *cable) filter(what string) {
 	c.t.Helper()
 	for _, end := range []string{near, far} {
-		c.needOn(end, "iptables "+what+" INPUT -i wire -j DROP")
+		c.allowedOn(end, "iptables "+what+" INPUT -i wire -j DROP")
 	}
 }
 
-// needOn is on, for what not every kernel has.
-func (c *cable) needOn(end, line string) {
+// allowedOn is on, for what not every kernel has.
+func (c *cable) allowedOn(end, line string) {
 	c.t.Helper()
-	need(c.t, "ip", strings.Fields("netns exec "+c.space(end)+" "+line)...)
+	allowed(c.t, "ip", strings.Fields("netns exec "+c.space(end)+" "+line)...)
 }
 
 // full skips a test that waits for the kernel's patience.
@@ -131,7 +132,7 @@ func (c *cable) recorded(topic string) int {
 // does not keep the bag open.
 func TestDeadLink(t *testing.T) {
 	t.Parallel()
-	full(t, "waits for keepalive, for 30 s")
+	full(t, "waits for keepalive, for 40 s")
 	for name, tc := range map[string]struct {
 		master   string
 		player   string // at the far end; ours makes itself known again, of which stock knows nothing
@@ -155,17 +156,19 @@ func TestDeadLink(t *testing.T) {
 			tc.cut(c)
 			cut := time.Now()
 			rec.printed("link lost")
-			if took := time.Since(cut); took > 15*time.Second+slackLate {
+			if took := time.Since(cut); took > 15*time.Second+slackStall {
 				t.Errorf("noticed after %v", took)
 			}
-			<-time.After(8 * time.Second) // some attempts in vain, in which the waits between them grow
+			// Attempts in vain, between which the waits would have grown to more than what is
+			// allowed below.
+			<-time.After(16 * time.Second)
 			before := c.recorded("/far")
 			tc.end(c)
 			healed := time.Now()
 			c.eventually("it is recorded again", func() bool { return c.recorded("/far") > before })
 			took := time.Since(healed)
 			t.Logf("noticed, and recorded again %v after the network was back", took)
-			if took > 4*time.Second { // a second on a machine that has nothing else to do
+			if took > time.Second+slackStall {
 				t.Errorf("recorded again after %v", took)
 			}
 			if tc.master == far { // who did not say meanwhile whether the publisher is gone
@@ -176,7 +179,7 @@ func TestDeadLink(t *testing.T) {
 			rec.signal(syscall.SIGINT)
 			began := time.Now()
 			rec.ends(3)
-			if took := time.Since(began); took > 5*time.Second+slackLate {
+			if took := time.Since(began); took > 5*time.Second+slackStall {
 				t.Errorf("the end takes %v", took)
 			}
 			contains(t, rec.out.String(), "broken links: /far on /far (1, ", "lost: none")
@@ -203,7 +206,7 @@ func TestHalfOpenSubscriber(t *testing.T) {
 		most time.Duration
 		want string
 	}{
-		"drop":  {"--queue 20", 15 * time.Second, "takes nothing"},
+		"drop":  {"--queue 100", 15 * time.Second, "takes nothing"},
 		"block": {"--overflow block", 40 * time.Second, "gone without a word"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,8 +236,8 @@ func TestHalfOpenSubscriber(t *testing.T) {
 			if len(got) != messages {
 				t.Errorf("the other subscriber has %d of %d messages", len(got), messages)
 			}
-			if tc.args == "--queue 20" {
-				if took := got[len(got)-1].Time.Sub(got[0].Time); took > 5*time.Second {
+			if name == "drop" {
+				if took := got[len(got)-1].Time.Sub(got[0].Time); took > 3*time.Second+slackStall {
 					t.Errorf("3 s of the bag take %v", took)
 				}
 			}
@@ -249,8 +252,8 @@ func TestBadLine(t *testing.T) {
 	t.Parallel()
 	c := plug(t, near)
 	for _, end := range []string{near, far} {
-		c.needOn(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")
-		c.needOn(end, "iptables -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP")
+		c.allowedOn(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")
+		c.allowedOn(end, "iptables -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP")
 	}
 	var bag []spoken
 	for i := range 300 { // 2.4 Mbit, which are due within 0.3 s
@@ -271,7 +274,7 @@ func TestBadLine(t *testing.T) {
 			t.Fatalf("message %d is %.7q", i, m.Data)
 		}
 	}
-	if took := got[len(got)-1].Time.Sub(got[0].Time); took < 2*time.Second {
+	if took := got[len(got)-1].Time.Sub(got[0].Time); took < time.Second { // 2.4 s, but for how late the first was read
 		t.Errorf("the line is not bad: all arrived in %v", took)
 	}
 }
@@ -307,7 +310,7 @@ func TestLinkIsReset(t *testing.T) {
 	rec.ends(3)
 	contains(t, rec.out.String(), "link lost", "broken links: /robot on /t (1, ", "lost: none")
 	got := read(t, filepath.Join(g.dir, "out.bag"))["/t"]
-	if gap := longestGap(got); gap > 2*time.Second { // 0.1 s on a machine that has nothing else to do
+	if gap := longestGap(got); gap > slackStall { // 0.1 s on a machine that has nothing else to do
 		t.Errorf("%v without messages", gap)
 	}
 }

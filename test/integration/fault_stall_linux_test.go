@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,15 +96,20 @@ func needStalls(t *testing.T) {
 	}
 	f.Close()
 	need(t, "sh", "-c", "command -v fuse2fs")
+	allowed(t, "unshare", "--mount", "mount", "-t", "fusectl", "none", t.TempDir())
 }
 
 // stall makes the disk hang at a moment when it has nothing to do: what a FUSE server has
-// accepted no process can leave, unlike what NFS hangs in.
+// accepted no process can leave, unlike what NFS hangs in. On a busy machine the server
+// may still accept something between the signal and its standstill.
 func (d *stallingDisk) stall() {
 	d.g.t.Helper()
 	d.g.t.Cleanup(d.heal) // before the end of programs that were started before
 	d.g.eventually("the disk is idle", func() bool {
 		d.signal(syscall.SIGSTOP)
+		for d.runs() {
+			runtime.Gosched()
+		}
 		waiting, err := os.ReadFile(d.waiting)
 		if err != nil {
 			d.g.t.Fatal(err)
@@ -114,6 +120,17 @@ func (d *stallingDisk) stall() {
 		d.heal()
 		return false
 	})
+}
+
+// runs reports whether a thread of the server does not stand still yet.
+func (d *stallingDisk) runs() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", d.server.Process.Pid))
+	for _, path := range threads {
+		if stat, _ := os.ReadFile(path); regexp.MustCompile(`\) [RSD] `).Match(stat) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *stallingDisk) heal() { d.signal(syscall.SIGCONT) }
@@ -127,7 +144,7 @@ func (d *stallingDisk) signal(s syscall.Signal) {
 // hangs waits until a thread of a process waits for the disk.
 func (p *process) hangs() {
 	p.t.Helper()
-	inDisk := regexp.MustCompile(`request_wait|fuse|folio`)
+	inDisk := regexp.MustCompile(`request_wait|fuse|folio|(wait_on|lock)_page`)
 	eventually(p.t, p.name+" waits for the disk", func() bool {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", p.cmd.Process.Pid))
 		for _, path := range threads {

@@ -58,9 +58,7 @@ func smallGroup(t *testing.T, limit int) string {
 // of the kernel's killing the recorder.
 func TestSmallContainer(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("GOROSBAG_FULL") == "" {
-		t.Skip("takes 15 s and much of the machine: GOROSBAG_FULL=1")
-	}
+	full(t, "takes 15 s and much of the machine")
 	if out, err := exec.Command("unshare", "-m", "sh", "-c", "losetup -f && test -w "+blkio+"/cgroup.procs").CombinedOutput(); err != nil {
 		t.Skipf("no disk can be slowed down here: %v\n%s", err, out)
 	}

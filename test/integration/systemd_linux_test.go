@@ -94,6 +94,8 @@ exec unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child=KILL -
 		}
 		if pid, err := strconv.Atoi(m.pid); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // and with it all of its processes
+		} else {
+			_ = cmd.Process.Kill() // it came nowhere
 		}
 		<-p.exited
 	})
