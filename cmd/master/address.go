@@ -100,17 +100,13 @@ func chooseAddress(ctx context.Context, listen, advertised string, ipv6 bool) (a
 	if len(ips) == 0 {
 		return a, fmt.Errorf("host %q has no address of this machine (correct ROS_HOSTNAME or ROS_IP, or use --listen)", advertised)
 	}
-	loopback := "127.0.0.1"
-	if ipv6 {
-		loopback = "::1"
-	}
 	if !slices.ContainsFunc(ips, func(ip string) bool { return !net.ParseIP(ip).IsLoopback() }) {
 		if advertised == "" {
 			a.warning = "the host name stands for loopback: nodes on other machines cannot reach this master (set ROS_IP, or use --listen)"
 		}
 	}
-	if !slices.Contains(ips, loopback) {
-		ips = append(ips, loopback)
+	if at := loopback(ipv6); !slices.Contains(ips, at) {
+		ips = append(ips, at)
 	}
 	a.hosts = ips
 	return a, nil
@@ -129,7 +125,14 @@ func thisHost(ctx context.Context, ipv6 bool) (host string, ips []string) {
 			return ip.String(), []string{ip.String()}
 		}
 	}
-	return "localhost", localAddresses(ctx, "localhost", ipv6)
+	return "localhost", []string{loopback(ipv6)} // also where no file of hosts says so
+}
+
+func loopback(ipv6 bool) string {
+	if ipv6 {
+		return "::1"
+	}
+	return "127.0.0.1"
 }
 
 // localAddresses returns those addresses of host that this machine has.
