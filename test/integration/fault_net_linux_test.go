@@ -207,7 +207,7 @@ func TestHalfOpenSubscriber(t *testing.T) {
 		want string
 	}{
 		"drop":  {"--queue 100", 15 * time.Second, "takes nothing"},
-		"block": {"--overflow block", 40 * time.Second, "gone without a word"},
+		"block": {"--overflow block", time.Minute, "gone without a word"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -124,9 +124,10 @@ func (d *stallingDisk) stall() {
 
 // runs reports whether a thread of the server does not stand still yet.
 func (d *stallingDisk) runs() bool {
+	running := regexp.MustCompile(`\) [RSD] `)
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", d.server.Process.Pid))
 	for _, path := range threads {
-		if stat, _ := os.ReadFile(path); regexp.MustCompile(`\) [RSD] `).Match(stat) {
+		if stat, _ := os.ReadFile(path); running.Match(stat) {
 			return true
 		}
 	}
