@@ -2,6 +2,7 @@ package topicmatch_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,5 +119,24 @@ func TestRename(t *testing.T) {
 	}
 	if _, err := topicmatch.ParseRename("(=/b", true); err == nil || !strings.Contains(err.Error(), "missing closing )") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The recorder asks the master and each node of its own, and all of them leave out the same
+// topics.
+func TestConcurrentMatch(t *testing.T) {
+	t.Parallel()
+	s := topicmatch.Globs("/a*")
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if !s.Match("/ab") {
+				t.Error("no match")
+			}
+		})
+	}
+	wg.Wait()
+	if got := s.Unmatched(); len(got) > 0 {
+		t.Errorf("unmatched: %q", got)
 	}
 }
