@@ -61,7 +61,7 @@ func run(args []string) int {
 		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
 	}
 	defer up.end()
-	fitMemory(&o, up.memory(), log)
+	fitMemory(&o, memoryLimit("/"), up.memory(), log)
 	limitMemory(o.MemoryBytes(), up.memory())
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o)

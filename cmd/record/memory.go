@@ -28,8 +28,7 @@ func limitMemory(buffers, uploads int64) {
 // fitMemory makes the buffer smaller if it does not fit in what a container or a unit may
 // have: the kernel would kill the recorder in the middle of the first overload, and with it
 // all that waits.
-func fitMemory(o *recorder.Options, uploads int64, log *zap.Logger) {
-	limit := memoryLimit("/")
+func fitMemory(o *recorder.Options, limit, uploads int64, log *zap.Logger) {
 	if limit == math.MaxInt64 {
 		return
 	}
@@ -38,6 +37,7 @@ func fitMemory(o *recorder.Options, uploads int64, log *zap.Logger) {
 		return
 	}
 	o.BufferBytes = room
+	o.Snapshot.Bytes = min(o.Snapshot.Bytes, o.MemoryBytes()/4*3) // more is refused
 	log.Warn("the buffer is made smaller: its control group may have no more memory",
 		zap.String("limit", humanize.IBytes(uint64(limit))), zap.String("buffer", humanize.IBytes(uint64(o.MemoryBytes()))))
 }
