@@ -276,7 +276,7 @@ func (l *outLink) watch() error {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
 		default:
-			if owes, heard := owesAnswer(l.conn); s.over(time.Now(), owes, heard) {
+			if s.over(time.Now(), debtOf(l.conn)) {
 				return errSilent
 			}
 		}
@@ -330,9 +330,9 @@ func (l *outLink) close() {
 // Who leaves, or does not read, misses nothing with it; who was cut off misses what did
 // not arrive, and that counts as dropped.
 func (l *outLink) giveUp() {
-	owes, heard := owesAnswer(l.conn)
+	d := debtOf(l.conn)
 	l.mu.Lock()
-	if !l.closed && owes && heard >= silentSign {
+	if !l.closed && d.owed && d.heard >= silentSign {
 		l.dropped += uint64(l.n + l.inHand + 1) // at least one is on its way
 	}
 	l.mu.Unlock()

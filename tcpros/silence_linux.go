@@ -7,24 +7,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// owesAnswer reports whether something was sent behind the last word of the peer's kernel,
-// and how long ago that was. Unacknowledged data alone says nothing: one that has no room
-// for it says so each time it is sent, which is ever more rarely.
-func owesAnswer(c net.Conn) (owes bool, heard time.Duration) {
+// debtOf says whether something was sent behind the last word of the peer's kernel.
+// Unacknowledged data alone says nothing: one that has no room for it says so each time it
+// is sent, which is ever more rarely.
+func debtOf(c net.Conn) (d debt) {
 	tc, ok := c.(*net.TCPConn)
 	if !ok {
-		return false, 0
+		return d
 	}
 	raw, err := tc.SyscallConn()
 	if err != nil {
-		return false, 0 // closed already
+		return d // closed already
 	}
 	// An error leaves it owing nothing: then the kernel's patience is all there is.
 	_ = raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			owes = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
-			heard = time.Duration(info.Last_ack_recv) * time.Millisecond
+			d.owed = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
+			d.heard = time.Duration(info.Last_ack_recv) * time.Millisecond
+			// Each of them grows without the others: Retransmits where nothing can be sent for
+			// want of a route, Probes where the peer has no room.
+			d.asked = uint32(info.Retransmits) + uint32(info.Probes) + info.Total_retrans
 		}
 	})
-	return owes, heard
+	return d
 }

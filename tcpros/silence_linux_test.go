@@ -43,8 +43,8 @@ func TestDeafIsNotSilent(t *testing.T) {
 	for looks := 0; ; looks++ {
 		select {
 		case <-look.C:
-			if owes, heard := owesAnswer(c); owes && heard >= silentSign {
-				t.Fatalf("look %d: heard %v ago", looks, heard)
+			if d := debtOf(c); d.owed && d.heard >= silentSign {
+				t.Fatalf("look %d: heard %v ago", looks, d.heard)
 			}
 		case <-wrote:
 			return

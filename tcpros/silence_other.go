@@ -2,10 +2,7 @@
 
 package tcpros
 
-import (
-	"net"
-	"time"
-)
+import "net"
 
-// owesAnswer knows nothing here: the kernel's patience is all there is.
-func owesAnswer(net.Conn) (owes bool, heard time.Duration) { return false, 0 }
+// debtOf knows nothing here: the kernel's patience is all there is.
+func debtOf(net.Conn) debt { return debt{} }
