@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -55,6 +56,24 @@ func TestMain(m *testing.M) {
 		return m.Run()
 	}())
 }
+
+// lookAtSources looks at the files that the programs are built from, and at what is packed
+// with them. The go command keeps results of tests as long as what the tests themselves have
+// looked at, once they run, is unchanged: it knows nothing of what they make others build.
+var lookAtSources = sync.OnceValue(func() error {
+	return filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		switch name := d.Name(); {
+		case d.IsDir() && path != "../.." && (strings.HasPrefix(name, ".") || name == "bin" || name == "demo-out"):
+			return filepath.SkipDir
+		case !d.IsDir():
+			_, err = os.Stat(path)
+		}
+		return err
+	})
+})
 
 // needROS skips the test where real ROS is not installed, or fails if it must be.
 func needROS(t *testing.T) {
@@ -175,6 +194,9 @@ func (g *graph) killMaster() {
 
 // command prepares one of our programs, or one of ROS, in the graph.
 func (g *graph) command(name string, args ...string) *exec.Cmd {
+	if err := lookAtSources(); err != nil {
+		g.t.Fatal(err)
+	}
 	path := filepath.Join(bin, name)
 	if _, err := os.Stat(path); err != nil {
 		path = name
