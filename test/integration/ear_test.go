@@ -3,7 +3,6 @@ package integration_test
 import (
 	"encoding/binary"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -30,15 +29,7 @@ var spokenSince = bagfmt.Time{Sec: 1_500_000_000}
 // makeBag writes a bag in the directory of the graph.
 func (g *graph) makeBag(name string, messages ...spoken) {
 	g.t.Helper()
-	f, err := os.Create(filepath.Join(g.dir, name))
-	if err != nil {
-		g.t.Fatal(err)
-	}
-	defer f.Close()
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	w := newBag(g.t, filepath.Join(g.dir, name))
 	conns := map[spoken]*bagfmt.Connection{}
 	slices.SortStableFunc(messages, func(a, b spoken) int { return int(a.at - b.at) })
 	for _, m := range messages {
@@ -48,6 +39,7 @@ func (g *graph) makeBag(name string, messages ...spoken) {
 			if m.latching {
 				latching = "1"
 			}
+			var err error
 			conns[key], err = w.AddConnection(m.topic, bagfmt.ConnectionHeader{
 				{Key: "callerid", Value: m.node},
 				{Key: "latching", Value: latching},

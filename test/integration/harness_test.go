@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
@@ -390,6 +391,21 @@ func freePort(t *testing.T) string {
 	}
 	t.Fatal("no free port")
 	return ""
+}
+
+// newBag begins a bag in a file. It is complete when the Writer is closed.
+func newBag(t *testing.T, path string) *bagfmt.Writer {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
 
 // demoBag is the bag that the repository ships.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -239,14 +238,7 @@ func TestPlayRespectsPublishers(t *testing.T) {
 func TestPlayByHeader(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t, "gomaster")
-	f, err := os.Create(filepath.Join(g.dir, "late.bag"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newBag(t, filepath.Join(g.dir, "late.bag"))
 	conn, err := w.AddConnection("/chatter", bagfmt.ConnectionHeader{
 		{Key: "callerid", Value: "/talker"},
 		{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
@@ -262,7 +254,7 @@ func TestPlayByHeader(t *testing.T) {
 		data = append(binary.LittleEndian.AppendUint32(data, 0), stringData(fmt.Sprint(i))...)
 		err = errors.Join(err, w.WriteMessage(conn, spokenSince.Add(time.Duration(i)*100*time.Millisecond), data))
 	}
-	if err = errors.Join(err, w.Close(), f.Close()); err != nil {
+	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	e := g.listen("ear", "/chatter")

@@ -20,15 +20,7 @@ import (
 // its index is.
 func bigBag(t *testing.T, path string, mb int) (index int64) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newBag(t, path)
 	var conns []*bagfmt.Connection
 	for _, topic := range []string{"/camera", "/odom"} {
 		c, err := w.AddConnection(topic, load.Header(topic))
@@ -56,6 +48,11 @@ func bigBag(t *testing.T, path string, mb int) (index int64) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
 	head := make([]byte, 200)
 	if _, err := f.ReadAt(head, 0); err != nil {
 		t.Fatal(err)

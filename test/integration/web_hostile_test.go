@@ -3,7 +3,6 @@ package integration_test
 import (
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -47,15 +46,7 @@ func (g *graph) hostilePublishers() {
 func manyTopics(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.bag")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newBag(t, path)
 	var conns []*bagfmt.Connection
 	for i := range 100 {
 		topic := fmt.Sprintf("/robot%d/sensors/front_left_camera/image_rect_color/compressed%02d", i%7, i)
