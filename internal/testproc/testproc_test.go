@@ -1,0 +1,53 @@
+//go:build linux
+
+package testproc_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/testproc"
+)
+
+func TestMain(m *testing.M) { os.Exit(testproc.Main(m.Run)) }
+
+// TestSweep kills what carries a mark, also when it has left its parent, and nothing else.
+// What becomes of programs whose tests are killed is tried out in test/integration/harness.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	start := func(part string) (mark string, cmd *exec.Cmd) {
+		entry, mark := testproc.Mark(part)
+		cmd = exec.CommandContext(t.Context(), "sh", "-c", "(setsid sleep 600 &) ; sleep 600; true")
+		cmd.Env = append(os.Environ(), entry)
+		if err := testproc.Start(cmd); err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(time.Minute); len(testproc.Marked(mark)) != 3; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("processes %v carry %s, want three", testproc.Marked(mark), mark)
+			}
+		}
+		return mark, cmd
+	}
+	one, first := start("1")
+	other, second := start("12") // begins as the other
+	part, third := start("12.3")
+	testproc.Sweep(one)
+	if n := len(testproc.Marked(one)); n > 0 {
+		t.Errorf("%d processes are left", n)
+	}
+	if n := len(testproc.Marked(other)); n != 6 {
+		t.Errorf("%d processes carry another mark or a part of it, want 6", n)
+	}
+	testproc.Sweep(other)
+	if n := len(testproc.Marked(part)); n > 0 {
+		t.Errorf("%d processes are left of a part", n)
+	}
+	for _, cmd := range []*exec.Cmd{first, second, third} {
+		if err := cmd.Wait(); err == nil {
+			t.Error("a program has ended by itself")
+		}
+	}
+}
