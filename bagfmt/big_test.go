@@ -102,8 +102,8 @@ func TestBeyond4GiB(t *testing.T) {
 // TestBigChunks reads chunks of more than 256 MiB without options, as one big
 // message in a chunk of a recorder makes them.
 func TestBigChunks(t *testing.T) {
-	if sparse > 1 || testing.Short() {
-		t.Skip("takes seconds and 1 GiB of memory")
+	if !exhaustive || raceEnabled {
+		t.Skip("GOROSBAG_FULL is not set: takes seconds and 1 GiB of memory")
 	}
 	conns, _ := sample(0)
 	const size = 256 << 20 // what tcpros accepts

@@ -2,14 +2,12 @@ package bagfmt
 
 import (
 	"bytes"
-	stdbzip2 "compress/bzip2"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 
-	"github.com/dsnet/compress/bzip2"
-	"github.com/pierrec/lz4/v4"
+	"github.com/gorosbag/gorosbag/internal/bzip2"
+	"github.com/gorosbag/gorosbag/internal/lz4frame"
 )
 
 // Compression is how the data of a chunk is stored.
@@ -23,8 +21,6 @@ const (
 )
 
 const (
-	bz2Level      = 9
-	lz4FrameMagic = 0x184D2204
 	// An unpacked chunk gets this many times its stored size at once; what claims
 	// more has to show it first.
 	firstUnpackRatio = 16
@@ -58,8 +54,8 @@ func compressionNamed(name []byte) Compression {
 // next and is not for concurrent use.
 type Compressor struct {
 	kind Compression
-	lz4  *lz4Table
-	bz2  *bz2Packer
+	lz4  *lz4frame.Encoder
+	bz2  *bzip2.Encoder
 }
 
 // NewCompressor returns a Compressor for c.
@@ -68,9 +64,9 @@ func NewCompressor(c Compression) (*Compressor, error) {
 	switch c {
 	case CompressionNone:
 	case CompressionLZ4:
-		z.lz4 = new(lz4Table)
+		z.lz4 = new(lz4frame.Encoder)
 	case CompressionBZ2:
-		z.bz2 = new(bz2Packer)
+		z.bz2 = new(bzip2.Encoder)
 	default:
 		_, err := ParseCompression(string(c))
 		return nil, err
@@ -82,9 +78,9 @@ func NewCompressor(c Compression) (*Compressor, error) {
 func (z *Compressor) appendTo(dst, src []byte) []byte {
 	switch z.kind {
 	case CompressionLZ4:
-		return appendLZ4(dst, src, z.lz4)
+		return z.lz4.Append(dst, src)
 	case CompressionBZ2:
-		return z.bz2.appendTo(dst, src) // one stream: C++ stops at the end of the first one
+		return z.bz2.Append(dst, src) // one stream: C++ stops at the end of the first one
 	case CompressionNone:
 	}
 	return append(dst, src...)
@@ -92,10 +88,10 @@ func (z *Compressor) appendTo(dst, src []byte) []byte {
 
 // decompressor unpacks chunks one after the other.
 type decompressor struct {
-	checked bool // what comes next has had its crc32c compared
-	src     bytes.Reader
-	lz4     *lz4.Reader
-	bz2     *bzip2.Reader
+	checked bool         // what comes next has had its crc32c compared
+	src     bytes.Reader // of lz4
+	lz4     lz4frame.Reader
+	bz2     bzip2.Reader
 }
 
 // unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
@@ -105,45 +101,27 @@ func (d *decompressor) unpack(c Compression, stored []byte, size int64, memory [
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
 	}
-	if c == CompressionLZ4 && int64(cap(memory)) >= size && unpackLZ4(memory[:size], stored, d.checked) {
+	if c == CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.checked) {
 		return memory[:size:size], nil
 	}
-	data, err := d.stream(c, stored, size, memory)
-	if err != nil {
-		// The bzip2 reader keeps, over a Reset, what was not read of damaged data, and
-		// would put it before the next chunk.
-		*d = decompressor{}
-	}
-	return data, err
+	return d.stream(c, stored, size, memory)
 }
 
 func (d *decompressor) stream(c Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
-	d.src.Reset(stored)
 	var r io.Reader
 	switch c {
 	case CompressionLZ4:
-		// The library would also read legacy frames, with other limits.
-		if len(stored) < 4 || binary.LittleEndian.Uint32(stored) != lz4FrameMagic {
+		if !lz4frame.IsFrame(stored) {
 			return nil, errNotLZ4
 		}
-		if d.lz4 == nil {
-			d.lz4 = lz4.NewReader(&d.src)
-		} else {
-			d.lz4.Reset(&d.src)
-		}
-		r = d.lz4
+		d.src.Reset(stored)
+		d.lz4.Reset(&d.src)
+		r = &d.lz4
 	case CompressionBZ2:
-		if bz2Holes(stored) {
-			r = stdbzip2.NewReader(&d.src)
-			break
-		}
-		if d.bz2 == nil {
-			d.bz2 = new(bzip2.Reader)
-		}
-		if err := d.bz2.Reset(&d.src); err != nil {
+		if err := d.bz2.Reset(stored); err != nil {
 			return nil, fmt.Errorf("bz2 data: %w", err)
 		}
-		r = d.bz2
+		r = &d.bz2
 	case CompressionNone:
 		fallthrough // it needs no unpacking
 	default:

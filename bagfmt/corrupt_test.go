@@ -26,7 +26,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 				t.Fatalf("%d messages, %v", len(want), errs)
 			}
 			before := 0
-			for i := 0; i < len(full); i += sparse {
+			for i := range cuts(full, 1) {
 				cut := full[:i:i]
 				got, errs := scanAll(t, cut)
 				if len(got) < before || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
@@ -45,7 +45,7 @@ func TestTruncatedEverywhere(t *testing.T) {
 					t.Fatalf("cut at %d: reader: %v", i, err)
 				}
 			}
-			if before != len(want) && sparse == 1 {
+			if before != len(want) {
 				t.Errorf("%d of %d messages before the last byte", before, len(want))
 			}
 		})
@@ -74,23 +74,14 @@ func TestBitFlips(t *testing.T) {
 					of1[m]++
 				}
 			}
-			for i := 0; i < index; i += sparse {
-				if i > 100 && i < 4117 {
-					continue // padding
-				}
-				for bit := range 8 {
-					if !*every && bit != i%8 && bit != i/8%8 {
-						continue // all bits take a minute: see every
-					}
-					b := slices.Clone(full)
-					b[i] ^= 1 << bit
-					got, errs := readAll(t, b, bagfmt.Query{})
-					checkFlip(t, "reader", i, known, len(want), got, errs)
-					got, errs = readAll(t, b, conn1)
-					checkFlip(t, "reader of one connection", i, of1, 10, got, errs)
-					got, errs = scanAll(t, b)
-					checkFlip(t, "scanner", i, known, len(want), got, errs)
-				}
+			for i, mask := range flips(full, 0, index, 1, 2) {
+				b := flipped(full, i, mask)
+				got, errs := readAll(t, b, bagfmt.Query{})
+				checkFlip(t, "reader", i, known, len(want), got, errs)
+				got, errs = readAll(t, b, conn1)
+				checkFlip(t, "reader of one connection", i, of1, 10, got, errs)
+				got, errs = scanAll(t, b)
+				checkFlip(t, "scanner", i, known, len(want), got, errs)
 			}
 		})
 	}
@@ -115,17 +106,14 @@ func TestIndexFlips(t *testing.T) {
 	odom, _ := anon(slices.DeleteFunc(slices.Clone(want), func(m msg) bool { return m.Topic != "/odom" }))
 	_, of1 := anon(odom)
 	conn1 := bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }}
-	for i := recordsOf(t, full, 7)[0].off; i < len(full); i += sparse {
-		for bit := range 8 {
-			b := slices.Clone(full)
-			b[i] ^= 1 << bit
-			got, errs := readAll(t, b, bagfmt.Query{})
-			got, _ = anon(got)
-			checkFlip(t, "reader", i, known, len(want), got, errs)
-			got, errs = readAll(t, b, conn1)
-			got, _ = anon(got)
-			checkFlip(t, "reader of one connection", i, of1, len(odom), got, errs)
-		}
+	for i, mask := range flips(full, recordsOf(t, full, 7)[0].off, len(full), 1, 8) {
+		b := flipped(full, i, mask)
+		got, errs := readAll(t, b, bagfmt.Query{})
+		got, _ = anon(got)
+		checkFlip(t, "reader", i, known, len(want), got, errs)
+		got, errs = readAll(t, b, conn1)
+		got, _ = anon(got)
+		checkFlip(t, "reader of one connection", i, of1, len(odom), got, errs)
 	}
 }
 

@@ -29,21 +29,21 @@ type Query struct {
 //
 // It believes the chunk infos about which times and connections a chunk holds.
 type Cursor struct {
-	r       *Reader
-	q       Query
-	keep    []bool // by index in r.conns
-	load    chunkLoader
-	pending []int          // chunks to open, by start time and place
-	heap    []*cursorChunk // open chunks, the one with the next message first
-	free    []*cursorChunk
-	cached  int64 // bytes of data in heap
-	most    int64 // that cached may be
-	run     int   // the next entries of the first chunk that come before those of all others
-	tick    uint64
-	ahead   *loadAhead // nil without Workers, and before the first Next
-	buffers bufferPool
-	closed  bool
-	msg     Message
+	r         *Reader
+	q         Query
+	keep      []bool // by index in r.conns
+	load      chunkLoader
+	pending   []int          // chunks to open, by start time and place
+	heap      []*cursorChunk // open chunks, the one with the next message first
+	free      []*cursorChunk
+	cached    int64 // bytes of data in heap
+	maxCached int64
+	run       int // the next entries of the first chunk that come before those of all others
+	tick      uint64
+	ahead     *loadAhead // nil without Workers, and before the first Next
+	buffers   bufferPool
+	closed    bool
+	msg       Message
 }
 
 // cursorChunk is an open chunk of a Cursor.
@@ -67,19 +67,19 @@ func (x *cursorChunk) before(y *cursorChunk) bool {
 }
 
 func (x *cursorChunk) key() uint64 {
-	if x.blind() {
-		return 0 // at once: only its data can tell
+	if x.entriesUnknown() {
+		return 0 // load it now: the entries come from its data
 	}
 	return x.entries[x.next].key
 }
 
-// blind reports whether the entries of x are not known before its data is loaded.
-func (x *cursorChunk) blind() bool { return x.derive || x.damaged != nil }
+// entriesUnknown reports whether the entries of x are unknown until its data is loaded.
+func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != nil }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func (r *Reader) Cursor(q Query) *Cursor {
 	q.Reuse = q.Reuse && r.cache.Load() == nil
-	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), most: r.o.CacheBytes}
+	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), maxCached: r.o.CacheBytes}
 	kept := make(map[*Connection]bool)
 	for i, conn := range r.conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
@@ -98,9 +98,9 @@ func (r *Reader) Cursor(q Query) *Cursor {
 	slices.SortStableFunc(c.pending, func(a, b int) int {
 		return cmp.Or(r.chunks[a].Start.Compare(r.chunks[b].Start), cmp.Compare(a, b))
 	})
-	c.buffers.most = 0
+	c.buffers.max = 0
 	if q.Reuse {
-		c.buffers.most = q.Workers + 2
+		c.buffers.max = q.Workers + 2
 	}
 	return c
 }
@@ -156,7 +156,7 @@ func (c *Cursor) advance() error {
 	}
 	c.prepare()
 	if len(c.heap) > 0 {
-		c.settle()
+		c.fixFirst()
 	}
 	for {
 		if err := c.openDue(); err != nil {
@@ -192,7 +192,7 @@ func (c *Cursor) Begin() {
 func (c *Cursor) prepare() {
 	if c.q.Workers > 0 && c.ahead == nil {
 		c.ahead = newLoadAhead(c.r, c.q, c.keep)
-		c.most /= 2
+		c.maxCached /= 2
 	}
 }
 
@@ -249,8 +249,8 @@ func (c *Cursor) openDue() error {
 		var bad *CorruptError
 		switch {
 		case errors.As(err, &bad):
-			// The chunk itself may be sound, and then it knows what its index should say.
-			// Only then can be told what is lost: fill reports it.
+			// The chunk itself may be intact, and then its messages replace the index. What is
+			// lost is known only when it was read: fill reports it.
 			x.damaged, x.entries = bad, x.entries[:0]
 			c.push(x)
 			continue
@@ -289,21 +289,21 @@ func (c *Cursor) fill(x *cursorChunk) error {
 	err := c.load.load(c.r, x, c.keep, c.q)
 	if x.data == nil {
 		x.entries, x.next, x.damaged, x.derive = x.entries[:0], 0, nil, false
-		c.settle()
+		c.fixFirst()
 		return err
 	}
 	c.cached += int64(len(x.data))
 	c.tick++
 	x.used = c.tick
-	c.settle()
+	c.fixFirst()
 	c.evict(x)
 	return err
 }
 
-// evict forgets the data of chunks that were not used for longest, until the cache
-// is within its limit or holds nothing but x.
+// evict releases the data of the least recently used chunks, until the cache is within
+// its limit or contains only x.
 func (c *Cursor) evict(x *cursorChunk) {
-	for c.cached > c.most {
+	for c.cached > c.maxCached {
 		var oldest *cursorChunk
 		for _, y := range c.heap {
 			if y != x && y.data != nil && (oldest == nil || y.used < oldest.used) {
@@ -318,10 +318,10 @@ func (c *Cursor) evict(x *cursorChunk) {
 	}
 }
 
-// settle puts the first chunk of the heap, whose next message has changed, in its
-// place, or removes it when it has none left.
-func (c *Cursor) settle() {
-	if x := c.heap[0]; !x.blind() && x.next >= len(x.entries) {
+// fixFirst restores the order of the heap after the next message of its first chunk has
+// changed, and removes that chunk if it has none left.
+func (c *Cursor) fixFirst() {
+	if x := c.heap[0]; !x.entriesUnknown() && x.next >= len(x.entries) {
 		last := len(c.heap) - 1
 		c.heap[0] = c.heap[last]
 		c.heap = c.heap[:last]
@@ -374,14 +374,14 @@ func (c *Cursor) drop(x *cursorChunk) {
 	c.free = append(c.free, x)
 }
 
-// bufferPool keeps memory of chunks that are done with, if it may be used again.
+// bufferPool keeps the memory of chunks for reuse, if that is allowed.
 type bufferPool struct {
-	most int // zero keeps none
+	max  int // zero keeps none
 	free [][]byte
 }
 
 func (p *bufferPool) put(b []byte) {
-	if cap(b) > 0 && len(p.free) < p.most {
+	if cap(b) > 0 && len(p.free) < p.max {
 		p.free = append(p.free, b[:0])
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +18,79 @@ import (
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
 
-// every makes the tests of damage visit all bits and cuts, which takes minutes.
-// Run "go test ./bagfmt -run 'Flips|Truncat|Cut' -every" for that.
-var every = flag.Bool("every", false, "damage every bit and cut at every byte, also where a sample does")
+// exhaustive makes the tests of damage visit every byte of every bag, and those that
+// need it take a gigabyte: two minutes of CPU together. Else they visit one byte in three,
+// so that each length and each number is hit, and one bit of it, in turn.
+var exhaustive = os.Getenv("GOROSBAG_FULL") != ""
+
+// every goes beyond that, and takes minutes for some tests. It is for one run of
+// "go test ./bagfmt -run 'Flips|Truncat|Cut' -every" after a change of a reader.
+var every = flag.Bool("every", false, "damage every bit and cut at every byte, also where GOROSBAG_FULL does not")
+
+// stride returns how far the places are apart that a test of damage visits: 1 where all
+// are visited, else coarse times what is usual.
+func stride(coarse int) int {
+	switch {
+	case raceEnabled:
+		return 13 // the detector makes the tests twenty times slower, and has nothing to find in them
+	case exhaustive || *every:
+		return 1
+	}
+	return 3 * coarse
+}
+
+// cuts yields the lengths to which a test cuts a bag, ascending, up to one byte less than all.
+func cuts(bag []byte, coarse int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < len(bag)-1; i += stride(coarse) {
+			if !exhaustive && padding(bag, i) && i%256 >= stride(coarse) {
+				continue // few of those many that are all the same
+			}
+			if !yield(i) {
+				return
+			}
+		}
+		yield(len(bag) - 1)
+	}
+}
+
+// flips yields the bytes of bag[from:to] that a test damages, and the bits to be flipped:
+// as many for each byte as are affordable, where all bytes are visited, and else one.
+func flips(bag []byte, from, to, coarse, affordable int) iter.Seq2[int, byte] {
+	return func(yield func(int, byte) bool) {
+		for i := from; i < to; i += stride(coarse) {
+			if padding(bag, i) {
+				continue
+			}
+			for bit := range 8 {
+				first, second := bit == (i+i/8)%8, bit == i%8
+				switch {
+				case *every, exhaustive && affordable == 8:
+				case exhaustive && affordable == 2 && (first || second):
+				case first:
+				default:
+					continue
+				}
+				if !yield(i, 1<<bit) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// padding reports whether the byte at i is one of the many in a bag header.
+func padding(bag []byte, i int) bool {
+	const around = 8
+	return i >= around && i+around < len(bag) && len(bytes.Trim(bag[i-around:i+around], " ")) == 0
+}
+
+// flipped returns bag with the bits of mask flipped in the byte at i.
+func flipped(bag []byte, i int, mask byte) []byte {
+	bag = slices.Clone(bag)
+	bag[i] ^= mask
+	return bag
+}
 
 var compressions = []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2}
 

@@ -25,32 +25,6 @@ type IndexEntry struct {
 	Offset uint32 // of its record in the unpacked chunk
 }
 
-// ChunkIndex reads the index of chunk i and returns the entries of the connections
-// that keep wants, nil for all, sorted by time and place. It does not look at the
-// chunk itself unless there is no index for it.
-func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, error) {
-	kept := make([]bool, len(r.conns))
-	for n, c := range r.conns {
-		kept[n] = keep == nil || keep(c)
-	}
-	l := chunkLoader{once: true}
-	var entries []indexEntry
-	var err error
-	if r.chunks[i].kind.derived() {
-		entries, err = l.derived(r, i, kept)
-	} else {
-		entries, err = l.entries(r, i, kept, nil)
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := make([]IndexEntry, len(entries))
-	for n, e := range entries {
-		out[n] = IndexEntry{r.conns[e.conn], e.time(), e.offset}
-	}
-	return out, nil
-}
-
 func timeKey(t Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
 
 func (e indexEntry) time() Time { return Time{uint32(e.key >> 32), uint32(e.key)} }
@@ -88,8 +62,8 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	default:
 		l.s.reset(section, at)
 	}
-	l.promise(r, i)
-	l.runs = l.runs[:0]
+	l.expectCounts(r, i)
+	l.merger.begin()
 	for n := 0; n < len(r.chunks[i].Counts); {
 		start := l.s.off
 		var h recordHeader
@@ -114,12 +88,12 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 			return dst, err
 		}
 	}
-	l.merge(dst)
+	l.merger.sort(dst)
 	return dst, nil
 }
 
-// promise notes which index data records chunk i has to have.
-func (l *chunkLoader) promise(r *Reader, i int) {
+// expectCounts sets expect for chunk i.
+func (l *chunkLoader) expectCounts(r *Reader, i int) {
 	if l.expect == nil {
 		l.expect = make([]uint64, len(r.conns))
 	}
@@ -153,7 +127,7 @@ func (l *chunkLoader) indexData(r *Reader, h *recordHeader, start int64, keep []
 		return dst, err
 	}
 	b := l.s.data
-	l.runs = append(l.runs, len(dst))
+	l.merger.startRun(len(dst))
 	dst = slices.Grow(dst, len(b)/indexEntryBytes)
 	for ; len(b) >= indexEntryBytes; b = b[indexEntryBytes:] {
 		dst = append(dst, indexEntry{timeKey(getTime(b)), binary.LittleEndian.Uint32(b[8:]), conn})

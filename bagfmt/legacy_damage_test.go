@@ -140,12 +140,15 @@ func TestOldTruncatedEverywhere(t *testing.T) {
 			if len(want) < 6 || len(errs) > 0 {
 				t.Fatalf("%d messages, %v", len(want), errs)
 			}
-			step := 1
+			n, step := 0, 1
 			if len(full) > 10_000 && !*every {
 				step = 7 // the small ones are cut everywhere
 			}
 			before := 0
-			for i := 0; i < len(full); i += step * sparse {
+			for i := range cuts(full, 1) {
+				if n++; n%step != 0 {
+					continue
+				}
 				got, errs := agree(t, fmt.Sprint("cut at ", i), full[:i:i])
 				if len(got) < before || !slices.Equal(got, want[:len(got)]) {
 					t.Fatalf("cut at %d: %d messages after %d, or not a prefix", i, len(got), before)
@@ -170,17 +173,10 @@ func TestOldBitFlips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, _ := agree(t, "whole", full)
-			for i := 0; i < len(full); i += sparse {
-				if name == "1.2 indexed" && i > 60 && i < 4118 {
-					continue // padding
-				}
-				for bit := range 8 {
-					b := slices.Clone(full)
-					b[i] ^= 1 << bit
-					got, errs := agree(t, fmt.Sprintf("bit %d of byte %d", bit, i), b)
-					if len(got) < len(want) && len(errs) == 0 {
-						t.Fatalf("bit %d of byte %d: %d of %d messages without an error", bit, i, len(got), len(want))
-					}
+			for i, mask := range flips(full, 0, len(full), 1, 8) {
+				got, errs := agree(t, fmt.Sprintf("bits %#x of byte %d", mask, i), flipped(full, i, mask))
+				if len(got) < len(want) && len(errs) == 0 {
+					t.Fatalf("bits %#x of byte %d: %d of %d messages without an error", mask, i, len(got), len(want))
 				}
 			}
 		})
@@ -189,14 +185,14 @@ func TestOldBitFlips(t *testing.T) {
 
 // TestOldMemory: lengths in a bag must not cost more memory than the bag has bytes.
 func TestOldMemory(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	if sparse > 1 {
+	if raceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
 	bags := smallOldBags()
 	for name, full := range smallOldBags() {
-		for i := 0; i+4 <= len(full); i++ {
-			if i > 200 && i < 4096 && name == "1.2 indexed" {
-				continue // padding
+		for i := range cuts(full[:len(full)-3], 2) {
+			if padding(full, i) {
+				continue
 			}
 			bags[fmt.Sprint(name, " at ", i)] = setU32(full, i, 1<<31-1)
 			bags[fmt.Sprint(name, " of 1 MB at ", i)] = setU32(full, i, 1_000_000)
@@ -416,7 +412,7 @@ func TestOldFindsItsPlaceAgain(t *testing.T) {
 // TestOldSearchIsLinear makes resync look at all kinds of things that are no message: in
 // no more memory than they have bytes.
 func TestOldSearchIsLinear(t *testing.T) { // not parallel: it looks at what all goroutines allocate
-	if sparse > 1 {
+	if raceEnabled {
 		t.Skip("the race detector allocates, too")
 	}
 	for name, junk := range map[string]string{

@@ -22,42 +22,42 @@ const (
 const (
 	maxTextLineBytes = 1 << 10 // a topic, md5sum or type that is a line
 	// A connection costs memory out of proportion to the few bytes of a message that
-	// names it, so that a file may have this many and one more for each connShare bytes.
-	freeConns = 768
-	connShare = 256
+	// names it, so that a file may have this many and one more for each bytesPerConn bytes.
+	freeConns    = 768
+	bytesPerConn = 256
 )
 
 // oldRecord is a parsed record of an old version, up to its data. Slices share the
 // memory that it was parsed from.
 type oldRecord struct {
-	op       Op
-	has      oldFields
-	topic    []byte
-	md5      []byte
-	typ      []byte
-	def      []byte // of a message definition
-	callerID []byte // may be empty and there
-	latching []byte
-	time     Time
-	count    uint32 // of index data
-	indexPos uint64 // of a file header
-	length   int64  // of the data
-	framed   bool   // its extent is known even if its header is bad
-	lost     bool   // it is no record: the place is lost, see oldFormat.resync
+	op          Op
+	has         oldFields
+	topic       []byte
+	md5         []byte
+	typ         []byte
+	def         []byte // of a message definition
+	callerID    []byte // may be empty and there
+	latching    []byte
+	time        Time
+	count       uint32 // of index data
+	indexPos    uint64 // of a file header
+	length      int64  // of the data
+	framed      bool   // its extent is known even if its header is bad
+	needsResync bool   // no record was found: oldFormat.resync may find the next one
 }
 
 // oldFormat is what has to be known to read the records of one file.
 type oldFormat struct {
-	layout     layout
-	late       bool // connections are used when all is read: definitions may come after them
-	conns      []*Connection
-	keys       map[string]int32  // index in conns, by what makes a connection: see appendKey
-	defs       map[string]string // by type and md5sum
-	undeclared map[string]*undeclared
-	crowded    bool      // there were more connections than there may be
-	key        []byte    // memory of connection
-	rec        oldRecord // memory of a Scanner
-	probe      oldRecord // memory of resync
+	layout          layout
+	lateDefinitions bool // connections are used after everything was read: definitions may follow them
+	conns           []*Connection
+	keys            map[string]int32  // index in conns, by what makes a connection: see appendKey
+	defs            map[string]string // by type and md5sum
+	undeclared      map[string]*undeclared
+	overLimit       bool      // there were more connections than the limit
+	key             []byte    // memory of connection
+	rec             oldRecord // memory of a Scanner
+	probe           oldRecord // memory of resync
 }
 
 // undeclared counts messages of a topic that the table of a 1.0 bag does not have.
@@ -120,10 +120,10 @@ func (f *oldFormat) connection(rec *oldRecord, at int64) (conn int32, err error)
 		return -1, f.missing(string(rec.topic), at)
 	}
 	if err := f.room(at); err != nil {
-		if f.crowded {
+		if f.overLimit {
 			err = nil // reported before
 		}
-		f.crowded = true
+		f.overLimit = true
 		return -1, err
 	}
 	return f.add(rec), nil
@@ -147,7 +147,7 @@ func (f *oldFormat) missing(topic string, at int64) error {
 
 // room reports whether there may be one more connection at offset at.
 func (f *oldFormat) room(at int64) error {
-	if limit := freeConns + at/connShare; int64(len(f.conns)) >= limit {
+	if limit := freeConns + at/bytesPerConn; int64(len(f.conns)) >= limit {
 		return corrupt(at, OpMessage, "more than %d connections", limit)
 	}
 	return nil
@@ -164,7 +164,7 @@ func (f *oldFormat) add(rec *oldRecord) int32 {
 	if rec.has&hasLatching != 0 {
 		c.Header = append(c.Header, Field{Key: keyLatching, Value: string(rec.latching)})
 	}
-	if !f.late {
+	if !f.lateDefinitions {
 		f.addDefinition(c)
 	}
 	f.conns = append(f.conns, c)
@@ -205,8 +205,8 @@ func (f *oldFormat) finish() {
 	}
 }
 
-// lost describes the messages of undeclared topics, in file order.
-func (f *oldFormat) lost() []error {
+// undeclaredErrors describes the messages of undeclared topics, in file order.
+func (f *oldFormat) undeclaredErrors() []error {
 	var list []*CorruptError
 	for topic, u := range f.undeclared {
 		list = append(list, corrupt(u.first, OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
@@ -221,12 +221,12 @@ func (f *oldFormat) lost() []error {
 
 // next reads the record at the start of the stream into rec, up to its data. At the
 // end of the input it returns io.EOF. After an error rec.framed tells whether the
-// record can be passed over, rec.lost whether resync may find another one.
+// record can be passed over, rec.needsResync whether resync may find another one.
 func (f *oldFormat) next(s *stream, rec *oldRecord) error {
 	if f.layout == layoutV12 {
-		return s.nextV12(rec)
+		return rec.readV12(s)
 	}
-	return s.nextLines(rec, f.layout)
+	return rec.readLines(s, f.layout)
 }
 
 // start reads what is before the first record.

@@ -15,12 +15,12 @@ import (
 var errShort = errors.New("ends inside the record")
 
 const (
-	stampBytes   = 12     // time and length of a message
-	maxQuantity  = 10     // digits of the number of topics
-	anyOf        = "*"    // md5sum or type of a recorder that took anything
-	maxZeroBytes = 1 << 8 // one of the three lines of version 0
-	md5Digits    = 16 * 2 // hexadecimal
-	zeroPeek     = 3 << 8 // bytes in which the three lines end
+	stampBytes     = 12     // time and length of a message
+	maxCountDigits = 10     // digits of the number of topics
+	anyOf          = "*"    // md5sum or type of a recorder that took anything
+	maxZeroBytes   = 1 << 8 // one of the three lines of version 0
+	md5Digits      = 16 * 2 // hexadecimal
+	zeroPeek       = 3 << 8 // bytes in which the three lines end
 )
 
 // cutLines is oldFormat.cut for the versions whose messages start with lines: none in
@@ -80,8 +80,8 @@ func isHexMD5(b []byte) bool {
 	return true
 }
 
-// nextLines is oldFormat.next for messages that start with lines.
-func (s *stream) nextLines(rec *oldRecord, l layout) error {
+// readLines is oldFormat.next for messages that start with lines.
+func (rec *oldRecord) readLines(s *stream, l layout) error {
 	start := s.off
 	*rec = oldRecord{}
 	for {
@@ -102,7 +102,7 @@ func (s *stream) nextLines(rec *oldRecord, l layout) error {
 			return s.skip(int64(head), start, OpMessage)
 		}
 		if !errors.Is(wrong, errShort) {
-			rec.lost = true
+			rec.needsResync = true
 			return corrupt(start, OpMessage, "%v", wrong)
 		}
 		if _, err := s.r.Peek(len(b) + 1); err != nil {
@@ -122,8 +122,8 @@ func cutOff(off int64, op Op, what string, got int) *CorruptError {
 	return e
 }
 
-// line reads one line of at most maxTextLineBytes. It is valid until the next read.
-func (s *stream) line(start int64, what string) ([]byte, error) {
+// readLine reads one line of at most maxTextLineBytes. It is valid until the next read.
+func readLine(s *stream, start int64, what string) ([]byte, error) {
 	b, err := s.r.ReadSlice('\n')
 	s.off += int64(len(b))
 	switch {
@@ -140,11 +140,11 @@ func (s *stream) line(start int64, what string) ([]byte, error) {
 // readTable reads the table of topics of version 1.0.
 func (f *oldFormat) readTable(s *stream) error {
 	start := s.off
-	line, err := s.line(start, "number of topics")
+	line, err := readLine(s, start, "number of topics")
 	if err != nil {
 		return err
 	}
-	n, ok := quantity(line)
+	n, ok := parseTopicCount(line)
 	if !ok {
 		return corrupt(start, 0, "number of topics %q", clip(line))
 	}
@@ -164,7 +164,7 @@ func (f *oldFormat) readTable(s *stream) error {
 func (f *oldFormat) declare(s *stream, start int64) error {
 	var lines [3][]byte
 	for i, what := range [...]string{"topic", "md5sum", "type"} {
-		b, err := s.line(start, what)
+		b, err := readLine(s, start, what)
 		if err == nil {
 			if wrong := checkText(what, b); wrong != nil {
 				err = corrupt(start, 0, "%v", wrong)
@@ -194,9 +194,9 @@ func orderLines(a, b []byte) (md5, typ []byte) {
 	return a, b
 }
 
-// quantity parses the number of topics.
-func quantity(line []byte) (n int, ok bool) {
-	if len(line) == 0 || len(line) > maxQuantity {
+// parseTopicCount parses the number of topics.
+func parseTopicCount(line []byte) (n int, ok bool) {
+	if len(line) == 0 || len(line) > maxCountDigits {
 		return 0, false
 	}
 	for _, c := range line {
@@ -208,10 +208,10 @@ func quantity(line []byte) (n int, ok bool) {
 	return int(v), err == nil
 }
 
-// quantityFollows reports whether a number of topics is the line at offset at, before
-// anything was read.
-func (s *stream) quantityFollows(at int) bool {
-	b, _ := s.r.Peek(at + maxQuantity + 1)
+// topicCountFollows reports whether the line at offset at is a number of topics. Nothing
+// may have been read before.
+func topicCountFollows(s *stream, at int) bool {
+	b, _ := s.r.Peek(at + maxCountDigits + 1)
 	if len(b) <= at {
 		return false
 	}
@@ -219,7 +219,7 @@ func (s *stream) quantityFollows(at int) bool {
 	if n < 0 {
 		return false
 	}
-	_, ok := quantity(b[at : at+n])
+	_, ok := parseTopicCount(b[at : at+n])
 	return ok
 }
 
@@ -228,9 +228,9 @@ var (
 	zeroTypeRE  = regexp.MustCompile(`^([A-Za-z]\w*/[A-Za-z]\w*|\*)$`)
 )
 
-// versionZero reads the three lines of a version 0 bag. As nothing else tells what the
-// file is, they have to look very much like what they should be.
-func (s *stream) versionZero() (bagVersion, error) {
+// readVersionZero reads the three lines at the start of a version 0 bag. The checks are
+// strict, because nothing else identifies such a file.
+func readVersionZero(s *stream) (bagVersion, error) {
 	b, err := s.r.Peek(zeroPeek)
 	if err != nil && !isEnd(err) {
 		return bagVersion{}, readError(0, err)

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	maxLostHeader = 1 << 10 // longest header of a message that resync looks for
-	minLostHeader = 40      // of one in version 1.2: what it needs takes more
-	// resyncOldShare bounds the bytes looked at to that many times the bytes searched, so
+	maxOldHeader = 1 << 10 // longest header of a message that resync looks for
+	minOldHeader = 40      // of one in version 1.2: what it needs takes more
+	// oldResyncFactor bounds the bytes looked at to that many times the bytes searched, so
 	// that a file full of candidates takes linear time, too.
-	resyncOldShare = 32
-	lostErrorCost  = 2 << 10 // an error takes memory, as if so many bytes had been looked at
+	oldResyncFactor = 32
+	oldErrorCost    = 2 << 10 // an error takes memory, as if so many bytes had been looked at
 
 	// messageOpField is the one field that every message header of version 1.2 has byte
 	// for byte.
@@ -38,22 +38,22 @@ func (f *oldFormat) resync(s *stream) error {
 	}
 	budget := resyncBlock
 	for from := 1; ; from = 0 {
-		b, err := s.r.Peek(max(s.r.Buffered(), 2*maxLostHeader))
+		b, err := s.r.Peek(max(s.r.Buffered(), 2*maxOldHeader))
 		if err != nil && !isEnd(err) {
 			return readError(s.off, err)
 		}
 		last := len(b)
 		if err == nil {
-			last -= maxLostHeader // what starts behind it may be whole only with more bytes
+			last -= maxOldHeader // what starts behind it may be whole only with more bytes
 		}
 		at, found := min(from, last), false
 		for ; at < last; at++ {
-			budget += resyncOldShare
+			budget += oldResyncFactor
 			if f.layout == layoutV11 && !first[b[at]] || budget < 0 {
 				continue
 			}
 			var cost int
-			cost, found = f.messageStarts(b[at:min(len(b), at+maxLostHeader)])
+			cost, found = f.messageStarts(b[at:min(len(b), at+maxOldHeader)])
 			if budget -= cost; found {
 				break
 			}
@@ -83,7 +83,7 @@ func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
 		return n, false
 	}
 	if _, err := f.probe.cutLines(b, f.layout); err != nil {
-		return n + lostErrorCost, false
+		return n + oldErrorCost, false
 	}
 	_, f.key, ok = f.find(&f.probe, f.key)
 	return n, ok
@@ -91,18 +91,18 @@ func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
 
 // headerStarts is messageStarts for version 1.2.
 func (f *oldFormat) headerStarts(b []byte) (cost int, ok bool) {
-	if len(b) < minLostHeader {
+	if len(b) < minOldHeader {
 		return 0, false
 	}
 	n := int64(binary.LittleEndian.Uint32(b))
-	if n < minLostHeader || n+minRecordBytes > int64(len(b)) {
+	if n < minOldHeader || n+minRecordBytes > int64(len(b)) {
 		return 0, false
 	}
 	if !bytes.Contains(b[4:4+n], []byte(messageOpField)) {
 		return int(n), false
 	}
 	if _, err := f.probe.cutV12(b); err != nil {
-		return int(n) + lostErrorCost, false
+		return int(n) + oldErrorCost, false
 	}
 	return int(n), f.probe.op == OpMessage
 }

@@ -55,8 +55,8 @@ func (rec *oldRecord) cutV12(b []byte) (head int, err error) {
 	return int(n) + minRecordBytes, err
 }
 
-// nextV12 is oldFormat.next for version 1.2.
-func (s *stream) nextV12(rec *oldRecord) error {
+// readV12 is oldFormat.next for version 1.2.
+func (rec *oldRecord) readV12(s *stream) error {
 	start := s.off
 	*rec = oldRecord{}
 	if _, err := s.r.Peek(1); err != nil {
@@ -65,8 +65,8 @@ func (s *stream) nextV12(rec *oldRecord) error {
 		}
 		return readError(start, err)
 	}
-	if err := s.lostV12(start); err != nil {
-		rec.lost = true
+	if err := checkV12(s, start); err != nil {
+		rec.needsResync = true
 		return err
 	}
 	if err := s.full(s.word[:], start, 0, "header length"); err != nil {
@@ -88,9 +88,9 @@ func (s *stream) nextV12(rec *oldRecord) error {
 	return nil
 }
 
-// lostV12 says why what comes next is no header. It reads nothing, because resync has to
-// start there.
-func (s *stream) lostV12(start int64) error {
+// checkV12 returns an error if no record header can follow. It only peeks, because resync
+// has to start at the same place.
+func checkV12(s *stream, start int64) error {
 	b, _ := s.r.Peek(2*len(s.word) + 1) // reading on tells the error
 	if len(b) <= 2*len(s.word) {
 		return nil

@@ -2,5 +2,4 @@
 
 package bagfmt_test
 
-// sparse makes the exhaustive tests try every place.
-const sparse = 1
+const raceEnabled = false

@@ -2,23 +2,22 @@ package bagfmt
 
 import (
 	"container/list"
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// Cache keeps what takes long to unpack, so that who goes to and fro in bags finds it
-// again: chunks compressed with bzip2, of which a core unpacks less than 20 MiB/s, and the
+// Cache keeps data that takes long to unpack, for callers that seek back and forth in
+// bags: chunks compressed with bzip2, of which a core unpacks less than 20 MiB/s, and the
 // messages that LastOfEach has found. Several Readers may share one.
 type Cache struct {
-	mu     sync.Mutex
-	chunks leastUsed
-	frames leastUsed
-	coming map[cacheKey]*coming
+	mu        sync.Mutex
+	chunks    lru
+	frames    lru
+	unpacking map[cacheKey]*unpackingChunk
 }
 
-// usedCache is the Cache of a Reader, see Use.
-type usedCache struct{ atomic.Pointer[Cache] }
+// cacheRef is the Cache of a Reader, see Use.
+type cacheRef struct{ atomic.Pointer[Cache] }
 
 // cacheKey is a chunk, or an index entry of it.
 type cacheKey struct {
@@ -27,8 +26,8 @@ type cacheKey struct {
 	offset uint32 // of the entry
 }
 
-// coming is a chunk that is being unpacked.
-type coming struct {
+// unpackingChunk is a chunk that is being unpacked.
+type unpackingChunk struct {
 	done chan struct{}
 	data []byte
 	err  error
@@ -36,15 +35,11 @@ type coming struct {
 
 // NewCache returns a Cache for so many bytes of chunks, and of messages.
 func NewCache(chunks, frames int64) *Cache {
-	return &Cache{chunks: newLeastUsed(chunks), frames: newLeastUsed(frames), coming: map[cacheKey]*coming{}}
+	return &Cache{chunks: newLRU(chunks), frames: newLRU(frames), unpacking: map[cacheKey]*unpackingChunk{}}
 }
 
-// Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
-// no effect.
-func (r *Reader) Use(c *Cache) { r.cache.Store(c) }
-
-// chunk returns the data of a chunk. If it is not there, unpack makes it; others who want
-// it meanwhile wait for that. A nil Cache keeps nothing.
+// chunk returns the data of a chunk. If the cache does not have it, it calls unpack;
+// concurrent calls for the same chunk wait for the result. A nil Cache keeps nothing.
 func (c *Cache) chunk(key cacheKey, unpack func() ([]byte, error)) ([]byte, error) {
 	if c == nil {
 		return unpack()
@@ -54,17 +49,17 @@ func (c *Cache) chunk(key cacheKey, unpack func() ([]byte, error)) ([]byte, erro
 		c.mu.Unlock()
 		return data, nil
 	}
-	if x := c.coming[key]; x != nil {
+	if x := c.unpacking[key]; x != nil {
 		c.mu.Unlock()
 		<-x.done
 		return x.data, x.err
 	}
-	x := &coming{done: make(chan struct{})}
-	c.coming[key] = x
+	x := &unpackingChunk{done: make(chan struct{})}
+	c.unpacking[key] = x
 	c.mu.Unlock()
 	x.data, x.err = unpack()
 	c.mu.Lock()
-	delete(c.coming, key)
+	delete(c.unpacking, key)
 	if x.err == nil {
 		c.chunks.put(key, x.data)
 	}
@@ -73,7 +68,7 @@ func (c *Cache) chunk(key cacheKey, unpack func() ([]byte, error)) ([]byte, erro
 	return x.data, x.err
 }
 
-// frame returns a message that keep has got, or nil.
+// frame returns a message that keep has stored, or nil.
 func (c *Cache) frame(key cacheKey) []byte {
 	if c == nil {
 		return nil
@@ -84,7 +79,7 @@ func (c *Cache) frame(key cacheKey) []byte {
 	return frame
 }
 
-// keep keeps a copy of a message, not its chunk.
+// keep stores a copy of a message, not its chunk.
 func (c *Cache) keep(key cacheKey, frame []byte) {
 	if c == nil {
 		return
@@ -96,102 +91,46 @@ func (c *Cache) keep(key cacheKey, frame []byte) {
 	}
 }
 
-// leastUsed is a map within a number of bytes. It forgets what was not used for longest.
-type leastUsed struct {
-	most, bytes int64
-	list        *list.List // of cached, the one used last in front
-	at          map[cacheKey]*list.Element
+// lru is a map limited to a number of bytes. It evicts the least recently used entries.
+type lru struct {
+	max, bytes int64
+	list       *list.List // of lruEntry, the one used last in front
+	at         map[cacheKey]*list.Element
 }
 
-type cached struct {
+type lruEntry struct {
 	key  cacheKey
 	data []byte
 }
 
 const (
-	cachedCost  = 256 // what an entry takes beside its data
-	cachedShare = 4   // what takes more than this part of all is not kept
+	lruEntryOverhead = 256 // bytes of an entry besides its data
+	lruMaxFraction   = 4   // entries larger than max divided by this are not kept
 )
 
-func newLeastUsed(most int64) leastUsed {
-	return leastUsed{most: most, list: list.New(), at: map[cacheKey]*list.Element{}}
+func newLRU(limit int64) lru {
+	return lru{max: limit, list: list.New(), at: map[cacheKey]*list.Element{}}
 }
 
-func (l *leastUsed) get(key cacheKey) ([]byte, bool) {
+func (l *lru) get(key cacheKey) ([]byte, bool) {
 	e, ok := l.at[key]
 	if !ok {
 		return nil, false
 	}
 	l.list.MoveToFront(e)
-	return e.Value.(*cached).data, true //nolint:forcetypeassert // there is nothing else in the list
+	return e.Value.(*lruEntry).data, true //nolint:forcetypeassert // there is nothing else in the list
 }
 
-func (l *leastUsed) fits(data []byte) bool { return int64(len(data)) <= l.most/cachedShare }
+func (l *lru) fits(data []byte) bool { return int64(len(data)) <= l.max/lruMaxFraction }
 
-func (l *leastUsed) put(key cacheKey, data []byte) {
+func (l *lru) put(key cacheKey, data []byte) {
 	if _, there := l.at[key]; there || !l.fits(data) {
 		return
 	}
-	l.at[key] = l.list.PushFront(&cached{key, data})
-	for l.bytes += int64(len(data)) + cachedCost; l.bytes > l.most; {
-		old := l.list.Remove(l.list.Back()).(*cached) //nolint:forcetypeassert // as above
+	l.at[key] = l.list.PushFront(&lruEntry{key, data})
+	for l.bytes += int64(len(data)) + lruEntryOverhead; l.bytes > l.max; {
+		old := l.list.Remove(l.list.Back()).(*lruEntry) //nolint:forcetypeassert // as above
 		delete(l.at, old.key)
-		l.bytes -= int64(len(old.data)) + cachedCost
+		l.bytes -= int64(len(old.data)) + lruEntryOverhead
 	}
-}
-
-// unpackAhead puts into the cache, on several cores, the chunks that find will load, if
-// they are worth it: the first one that promises a message of each connection.
-func (s *lastSearch) unpackAhead(conns []int32) {
-	if s.r.cache.Load() == nil {
-		return
-	}
-	var wanted []int
-	known := map[int]bool{}
-	for _, conn := range conns {
-		s.conn, s.best = conn, nil
-		if i, ok := s.promised(); ok && !known[i] && len(wanted) < maxLastChunks {
-			known[i] = true
-			wanted = append(wanted, i)
-		}
-	}
-	if len(wanted) < 2 {
-		return
-	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, i := range wanted {
-		slots <- struct{}{}
-		// owner: unpackAhead; ends with the chunk.
-		wg.Go(func() {
-			defer func() { <-slots }()
-			var l chunkLoader
-			if p, err := l.place(s.r, i); err == nil && p.compression == CompressionBZ2 {
-				_, _ = l.read(s.r, &p) // find comes across the error, too
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// promised returns the first chunk that find will load for a connection, by the indexes.
-func (s *lastSearch) promised() (chunk int, ok bool) {
-	for _, i := range s.lists[s.conn] {
-		if s.t.Before(s.r.chunks[i].Start) {
-			continue
-		}
-		x, err := s.index(int(i))
-		if err != nil || x.blind() || x.data != nil {
-			return 0, false
-		}
-		if e := s.last(x); e != nil {
-			return int(i), s.r.cache.Load().frame(s.key(x, e)) == nil
-		}
-	}
-	return 0, false
-}
-
-// key is where the cache keeps the message of an entry of x, which was not loaded.
-func (s *lastSearch) key(x *cursorChunk, e *indexEntry) cacheKey {
-	return cacheKey{s.r, s.r.chunks[x.number].Pos, e.offset}
 }

@@ -7,34 +7,33 @@ import (
 )
 
 const (
-	recoverAheadBytes = 64 << 20 // chunks, stored and unpacked, that Recover holds at most before it comes to them
-	maxRecoverAhead   = 16       // chunks of them
+	recoverAheadBytes = 64 << 20 // limit for chunks that Recover reads ahead, stored plus unpacked
+	maxRecoverAhead   = 16       // limit for their number
 )
 
-// recoverAhead unpacks chunks before Recover comes to them. It finds them by the
-// headers of records, as long as one follows the other. It delivers chunks without any
-// fault only: all others Recover reads itself, and judges them as without. So the result
-// stays the same.
+// recoverAhead reads and unpacks chunks ahead of Recover. It finds them by the headers of
+// consecutive records. It returns intact chunks only; all others Recover reads itself, as
+// it does without workers. So the result does not depend on workers.
 type recoverAhead struct {
 	r       io.ReaderAt
 	size    int64
-	limit   int64              // bytes of a chunk, stored or unpacked; larger ones are left to Recover
+	limit   int64              // bytes of a chunk, stored or unpacked; larger ones are not read ahead
 	loaders chan *decompressor // the idle ones
 	queue   []*recoverJob      // started and not yet taken, in file order
 	free    []*recoverJob
-	next    int64 // the record to look at; 0: what is there makes no sense, or is no compressed chunk
+	next    int64 // offset of the next record; 0 if that is damaged or not a compressed chunk
 	head    [firstHeadBytes]byte
 	header  recordHeader
 }
 
-// recoverJob is a chunk with the memory that it needs.
+// recoverJob is a chunk that is read ahead, with its memory.
 type recoverJob struct {
 	place chunkPlace
-	buf   []byte // headroom, then its data as stored
+	buf   chunkBuffer // stored data
 	crc   uint32
-	plain []byte        // memory for its data
-	data  []byte        // unpacked; nil if it is not without fault
-	done  chan struct{} // gets one token
+	plain []byte        // memory for unpacked data
+	data  []byte        // unpacked data; nil if the chunk is not intact
+	done  chan struct{} // receives one value when the job is done
 }
 
 func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
@@ -46,20 +45,20 @@ func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 	return a
 }
 
-// take returns the chunk at p if it was unpacked ahead and is without fault. It starts
-// with those behind it if more is set.
+// take returns the chunk at p, if it was read ahead and is intact. With more set it starts
+// reading the chunks behind it.
 func (a *recoverAhead) take(p *chunkPlace, more bool) *recoverJob {
 	var j *recoverJob
 	if len(a.queue) > 0 && a.queue[0].place == *p {
 		j = a.first()
 	} else {
-		a.close() // the walk is somewhere else
+		a.close() // Recover is at another chunk
 	}
 	if len(a.queue) == 0 {
 		a.next = p.data + p.stored
 	}
 	for more && a.next > 0 && len(a.queue) < cap(a.loaders) {
-		if !a.look() {
+		if !a.startNext() {
 			a.next = 0
 		}
 	}
@@ -70,7 +69,7 @@ func (a *recoverAhead) take(p *chunkPlace, more bool) *recoverJob {
 	return j
 }
 
-// first waits for the first chunk of the queue and takes it out.
+// first waits for the first chunk of the queue and removes it.
 func (a *recoverAhead) first() *recoverJob {
 	j := a.queue[0]
 	a.queue = a.queue[:copy(a.queue, a.queue[1:])]
@@ -78,7 +77,7 @@ func (a *recoverAhead) first() *recoverJob {
 	return j
 }
 
-// recycle makes the memory of j free for another chunk.
+// recycle frees the memory of j for another chunk.
 func (a *recoverAhead) recycle(j *recoverJob) { a.free = append(a.free, j) }
 
 // close waits for all goroutines.
@@ -88,9 +87,9 @@ func (a *recoverAhead) close() {
 	}
 }
 
-// look passes over index data, or starts with a compressed chunk. It reports false if
-// the next record is something else.
-func (a *recoverAhead) look() bool {
+// startNext starts reading the next record if it is a compressed chunk, and skips it if it
+// is index data. It reports false if it is another record.
+func (a *recoverAhead) startNext() bool {
 	head := a.head[:min(firstHeadBytes, max(a.size-a.next, 0))]
 	n, _ := a.r.ReadAt(head, a.next) // as much as there is
 	if n < minRecordBytes {
@@ -111,13 +110,13 @@ func (a *recoverAhead) look() bool {
 	case h.op == OpIndexData:
 		return true
 	case h.op != OpChunk || p.compression == CompressionNone || p.stored == 0 || max(p.stored, p.size) > a.limit:
-		return false // a chunk that is not packed is not worth another core
+		return false // an uncompressed chunk is not worth another goroutine
 	}
 	a.start(&p)
 	return true
 }
 
-// start reads and unpacks the chunk at p.
+// start starts a job for the chunk at p.
 func (a *recoverAhead) start(p *chunkPlace) {
 	j := &recoverJob{done: make(chan struct{}, 1)}
 	if last := len(a.free) - 1; last >= 0 {
@@ -136,16 +135,11 @@ func (a *recoverAhead) start(p *chunkPlace) {
 
 // load reads and unpacks the chunk.
 func (j *recoverJob) load(r io.ReaderAt, d *decompressor) {
-	n := chunkHeadroom + int(j.place.stored)
-	if cap(j.buf) < n {
-		j.buf = make([]byte, n+n/8+4096) // with room for the index
-	}
-	j.buf = j.buf[:n]
-	stored := j.buf[chunkHeadroom:]
-	if n, _ := r.ReadAt(stored, j.place.data); n < len(stored) { // Recover tells why
+	stored := j.buf.resize(j.place.stored)
+	if n, _ := r.ReadAt(stored, j.place.data); n < len(stored) { // Recover reports the error
 		j.data = nil
 		return
 	}
 	j.crc = crc32.Checksum(stored, castagnoli)
-	j.data = unpackSound(d, &j.place, stored, j.crc, &j.plain)
+	j.data = unpackIntact(d, &j.place, stored, j.crc, &j.plain)
 }

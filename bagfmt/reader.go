@@ -1,17 +1,13 @@
 package bagfmt
 
 import (
-	"cmp"
-	"encoding/binary"
 	"errors"
 	"io"
-	"slices"
+	"iter"
 )
 
 const (
 	defaultCacheBytes = 128 << 20
-	minConnBytes      = 32 // of a connection record, so that a file bounds their number
-	minChunkInfoBytes = 96 // of a chunk info record: all its fields
 )
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
@@ -64,7 +60,53 @@ type Reader struct {
 	messages uint64
 
 	lists *chunkLists
-	cache *usedCache
+	cache *cacheRef
+}
+
+// NewReader opens a bag of size bytes, of any version. Of a bag with a good index
+// section it reads that and the bag header only. Any other one, not closed, torn,
+// damaged or of a version before 2.0, it reads from front to back, but passes over the
+// messages: Damage tells why, and what could not be read.
+//
+// A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
+// encrypted one ErrEncrypted. With ReaderOptions.IndexOnly a bag without an index
+// matches ErrUnindexed, a damaged one ErrCorrupt.
+func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(cacheRef), r: r, size: size, o: o}
+	s := newFileStream(r, size, smallBufferBytes)
+	v, err := s.version(o.FutureVersion)
+	if err != nil {
+		return nil, err
+	}
+	br.version = v.name
+	br.elapsed = v.elapsed
+	if v.layout != layoutV2 {
+		err = openOld(br, s, v)
+	} else if err = (&indexSection{r: br}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
+		br.damaged(err)
+		reason := asCorrupt(err)
+		err = scanBag(br)
+		if reason != nil {
+			// With the index section in its place, or met by the scan, nothing before it is
+			// missing: what else was lost the scan has told.
+			reason.Recovered = err == nil && br.scanned
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	br.summarize()
+	return br, nil
+}
+
+// isDamage reports whether err is about the contents of a file that was recognized as
+// a bag, so that a scan may find more.
+func isDamage(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrLimit) || errors.Is(err, ErrUnindexed)
 }
 
 // ChunkInfo says where a segment of a bag is and what is in it. In a 2.0 bag that is a
@@ -86,149 +128,6 @@ type ChunkHeader struct {
 	UncompressedBytes int64
 }
 
-// checkHeader checks the bag header against the size of the file.
-func (r *Reader) checkHeader(h *recordHeader) error {
-	at := int64(len(versionLine))
-	switch {
-	case h.indexPos == 0:
-		return ErrUnindexed
-	case h.indexPos > uint64(r.size):
-		e := corrupt(at, OpBagHeader, "the index section is at %d, the file ends at %d", h.indexPos, r.size)
-		e.Err = io.ErrUnexpectedEOF
-		return e
-	case h.indexPos <= uint64(at):
-		return corrupt(at, OpBagHeader, "the index section is at %d, inside this record", h.indexPos)
-	case int64(h.connCount) > r.size/minConnBytes || int64(h.chunkCount) > r.size/minRecordBytes:
-		return corrupt(at, OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
-			h.connCount, h.chunkCount, r.size)
-	}
-	r.indexPos = int64(h.indexPos)
-	r.dataEnd = r.indexPos
-	return nil
-}
-
-// readIndexSection reads records until there are conns connections and chunks
-// chunk infos, and more of them if the bag header is wrong and they follow. What
-// comes then is of no interest: stock readers ignore it, too.
-func (r *Reader) readIndexSection(conns, chunks int) error {
-	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
-	x := indexSection{}
-	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
-		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]ConnCount, 0, n)
-	}
-	for x.conns < conns || len(r.chunks) < chunks {
-		start := s.off
-		if _, err := r.readIndexRecord(s, &x); err != nil {
-			if errors.Is(err, io.EOF) {
-				e := corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
-					x.conns, conns, len(r.chunks), chunks)
-				e.Err = io.ErrUnexpectedEOF
-				return e
-			}
-			return err
-		}
-	}
-	for s.recordAhead() {
-		if known, err := r.readIndexRecord(s, &x); !known || err != nil {
-			break
-		}
-	}
-	if s.bagAhead() {
-		r.damaged(corrupt(s.off, 0, "another bag starts here"))
-	}
-	r.setConnections(x.table.all())
-	return nil
-}
-
-// indexSection is what grows while the index section is read.
-type indexSection struct {
-	table  connTable
-	conns  int         // records, repeated ones included
-	counts []ConnCount // of all chunks, so that a big bag makes few allocations
-}
-
-// readIndexRecord reads one record of the index section. known is false if its kind
-// does not belong there.
-func (r *Reader) readIndexRecord(s *stream, x *indexSection) (known bool, err error) {
-	start := s.off
-	var h recordHeader
-	if err := s.next(&h); err != nil {
-		return false, err
-	}
-	n, err := s.length(start, h.op)
-	if err != nil {
-		return false, err
-	}
-	if h.op != OpConnection && h.op != OpChunkInfo {
-		return false, s.skip(n, start, h.op)
-	}
-	if n > r.size-s.off {
-		return true, torn(start, h.op, "data", r.size-s.off, n)
-	}
-	data, err := s.grab(n, start, h.op)
-	if err != nil {
-		return true, err
-	}
-	if h.op == OpConnection {
-		x.conns++
-		return true, x.table.add(&h, data, start)
-	}
-	counts, err := r.addChunk(&h, data, start, &x.table, x.counts)
-	if err == nil {
-		x.counts = counts
-	}
-	return true, err
-}
-
-// addChunk adds the chunk of a chunk info record. Its counts are appended to all.
-func (r *Reader) addChunk(h *recordHeader, data []byte, at int64, table *connTable, all []ConnCount) ([]ConnCount, error) {
-	last := int64(len(versionLine))
-	if n := len(r.chunks); n > 0 {
-		last = r.chunks[n-1].Pos
-	}
-	switch {
-	case h.ver != indexVersion:
-		return nil, corrupt(at, OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
-	case int64(h.count)*countEntryBytes != int64(len(data)):
-		return nil, corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, len(data))
-	case h.chunkPos > uint64(r.size-minRecordBytes):
-		return nil, corrupt(at, OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
-	case int64(h.chunkPos) >= r.indexPos:
-		return nil, corrupt(at, OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.chunkPos, r.indexPos)
-	case int64(h.chunkPos) <= last:
-		return nil, corrupt(at, OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
-	}
-	first := len(all)
-	for ; len(data) > 0; data = data[countEntryBytes:] {
-		id := ConnID(binary.LittleEndian.Uint32(data))
-		c := table.get(id)
-		if c == nil {
-			return nil, corrupt(at, OpChunkInfo, "messages of unknown connection %d", id)
-		}
-		all = append(all, ConnCount{c, binary.LittleEndian.Uint32(data[4:])})
-	}
-	if id, twice := repeated(all[first:]); twice {
-		return nil, corrupt(at, OpChunkInfo, "connection %d twice", id)
-	}
-	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.chunkPos), Start: h.start, End: h.end, Counts: slices.Clip(all[first:])})
-	return all, nil
-}
-
-// repeated finds a connection that is in counts more than once.
-func repeated(counts []ConnCount) (id ConnID, found bool) {
-	byID := func(a, b ConnCount) int { return cmp.Compare(a.Conn.ID, b.Conn.ID) }
-	if !slices.IsSortedFunc(counts, byID) { // C++ and we sort, Python does not
-		counts = slices.Clone(counts)
-		slices.SortFunc(counts, byID)
-	}
-	for i := 1; i < len(counts); i++ {
-		if id = counts[i].Conn.ID; id == counts[i-1].Conn.ID {
-			return id, true
-		}
-	}
-	return 0, false
-}
-
 // summarize computes what covers all chunks.
 func (r *Reader) summarize() {
 	first := true
@@ -247,6 +146,25 @@ func (r *Reader) summarize() {
 			r.end = c.End
 		}
 		first = false
+	}
+}
+
+// maxDamage bounds what Damage returns.
+const maxDamage = 1000
+
+// damaged notes an error that opening met.
+func (r *Reader) damaged(err error) {
+	if len(r.damage) < maxDamage {
+		r.damage = append(r.damage, err)
+	}
+}
+
+// setConnections makes list, which is by ascending id, the connections of the bag.
+func (r *Reader) setConnections(list []*Connection) {
+	r.conns = list
+	r.byID = make(map[ConnID]int32, len(list))
+	for i, c := range list {
+		r.byID[c.ID] = int32(i)
 	}
 }
 
@@ -303,3 +221,55 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 	}
 	return ChunkHeader{p.compression, p.stored, p.size}, nil
 }
+
+// ChunkHeaders yields what ChunkHeader says about each chunk, in file order, in less
+// time. After an error, which comes instead of a header, the loop may go on.
+func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
+	return func(yield func(ChunkHeader, error) bool) {
+		var l chunkLoader
+		from := *r
+		if n := len(r.chunks); n > 1 && (r.chunks[n-1].Pos-r.chunks[0].Pos)/int64(n) < smallChunkBytes {
+			from.r = &window{r: r.r}
+		}
+		for i := range r.chunks {
+			p, err := l.place(&from, i)
+			h := ChunkHeader{p.compression, p.stored, p.size}
+			if err != nil {
+				h = ChunkHeader{}
+			}
+			if !yield(h, err) {
+				return
+			}
+		}
+	}
+}
+
+// ChunkIndex reads the index of chunk i and returns the entries of the connections
+// that keep wants, nil for all, sorted by time and place. It does not look at the
+// chunk itself unless there is no index for it.
+func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, error) {
+	kept := make([]bool, len(r.conns))
+	for n, c := range r.conns {
+		kept[n] = keep == nil || keep(c)
+	}
+	l := chunkLoader{once: true}
+	var entries []indexEntry
+	var err error
+	if r.chunks[i].kind.derived() {
+		entries, err = l.derived(r, i, kept)
+	} else {
+		entries, err = l.entries(r, i, kept, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]IndexEntry, len(entries))
+	for n, e := range entries {
+		out[n] = IndexEntry{r.conns[e.conn], e.time(), e.offset}
+	}
+	return out, nil
+}
+
+// Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
+// no effect.
+func (r *Reader) Use(c *Cache) { r.cache.Store(c) }

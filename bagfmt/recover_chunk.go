@@ -1,286 +1,172 @@
 package bagfmt
 
-import (
-	"bytes"
-	"encoding/binary"
-	"hash/crc32"
-)
+import "bytes"
 
 const (
-	extentShare   = 4        // bytes looked at for the ends of chunks, as a multiple of the file
-	maxLate       = 1 << 16  // chunks remembered until their connections are known
-	maxSeen       = 1 << 18  // chunks remembered to tell repeats
-	doubtfulBytes = 64 << 20 // unpacked from a chunk whose header may be wrong
-	endsToTry     = 4        // index data records that may follow a chunk whose length is wrong
-	bz2Signature  = "BZh"
-	// After as many packed chunks with faults the slower bz2 decoder, which no input makes
-	// much slower, has to do alone.
-	maxFailures = 100
+	// The bytes searched for the ends of chunks are at most this multiple of the file size.
+	maxEndSearchFactor = 4
+	maxEndCandidates   = 4 // index data records tried as the end of a chunk with a wrong length
 )
 
-// heldChunk is a chunk between its record and the one behind its index data.
-type heldChunk struct {
-	active   bool
-	place    chunkPlace
-	end      int64
-	stored   []byte // behind headroom in recovery.buf
-	crc      uint32 // of stored
-	data     []byte // unpacked; nil if the chunk is lost
-	certain  bool   // a checksum was right
-	wrong    error  // why it is lost, or not whole
-	space    *connSpace
-	indexed  uint64 // messages that its index data counts
-	offsets  []uint32
-	deferred bool // read a second time
-	odd      bool // there are decoders that do not take what is stored
+// chunkFinder finds the data of chunk records, also of those with a wrong length, and
+// passes the chunks to the stage.
+type chunkFinder struct {
+	in      *recoverInput
+	report  *Recovery
+	decoder *chunkDecoder
+	stage   *chunkStage
+	budget  int64 // bytes that may still be searched for the ends of chunks
 }
 
-// lateChunk is a chunk with messages of connections that were not known yet.
-type lateChunk struct {
-	place   chunkPlace
-	space   *connSpace
-	indexed uint64
+func newChunkFinder(in *recoverInput, decoder *chunkDecoder, stage *chunkStage) *chunkFinder {
+	return &chunkFinder{in: in, report: decoder.report, decoder: decoder, stage: stage, budget: maxEndSearchFactor * in.size}
 }
 
-// chunkKey tells most chunks apart without their data.
-type chunkKey struct {
-	crc    uint32
-	stored int
+// lostError means that the end of the record at start cannot be determined.
+type lostError struct {
+	start int64
+	err   error
 }
 
-// chunk reads a chunk record, whose header may be damaged as wrong says.
-func (v *recovery) chunk(h *recordHeader, start int64, wrong error) error {
-	if v.space.section > 0 { // the bag before is complete
-		v.space.close(v)
-		v.space, v.seam = v.newSpace(), true
-	}
-	v.space.begin(v)
-	v.space.checked = v.space.checked || h.has&hasCRC32C != 0
-	if wrong == nil && h.op != OpChunk {
-		wrong = corrupt(start, h.op, "chunk with the op of another record")
-	}
-	if wrong != nil {
-		v.repair(wrong)
-	}
+func (e *lostError) Error() string { return e.err.Error() }
+func (e *lostError) Unwrap() error { return e.err }
+
+// find reads the chunk record at start, whose header is h, and seeks to its end. It returns
+// a lostError if there is no known end.
+func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
 	p := chunkPlace{
 		pos: start, op: OpChunk, size: int64(h.size), compression: Compression(bytes.Clone(h.compression)),
 		crc: h.crc, checked: h.has&hasCRC32C != 0,
 	}
-	n, err := v.s.length(start, OpChunk)
+	n, err := f.in.s.length(start, OpChunk)
 	if err != nil {
-		return v.lost(start, err)
+		return &lostError{start, err}
 	}
-	p.stored, p.data = n, v.s.off
+	p.stored, p.data = n, f.in.s.off
 	if n == 0 && p.size == 0 {
-		return v.placeholder(p)
+		return f.placeholder(bag, &p)
 	}
 	end := p.data + n
-	if end > v.size {
-		return v.unbounded(p, torn(start, OpChunk, "data", v.size-p.data, n))
+	if end > f.in.size {
+		return f.unbounded(bag, &p, torn(start, OpChunk, "data", f.in.size-p.data, n))
 	}
-	if err := checkChunkSize(start, p.compression, p.stored, p.size, v.o.MaxChunkBytes); err != nil {
-		return v.giveUp(p, end, err)
+	if err := checkChunkSize(start, p.compression, p.stored, p.size, f.decoder.limit); err != nil {
+		return f.reject(bag, &p, err)
 	}
-	if data, ok := v.readAhead(&p); ok {
-		v.hold(p, data, true)
+	if c, ok := f.decoder.takeAhead(&p); ok {
+		f.in.seek(end)
+		f.hold(bag, c)
 		return nil
 	}
-	if err := v.readStored(&p); err != nil {
-		return v.giveUp(p, end, err)
+	c, err := f.decoder.read(f.in.s, &p)
+	if err != nil {
+		return f.reject(bag, &p, err)
 	}
-	whole := n > 0 && v.chunkEndsHere()
-	data, certain, err := v.judge(&p)
+	whole := n > 0 && f.in.chunkCanEndHere()
+	err = f.decoder.decode(&c)
 	switch {
-	case err == nil && (certain || whole):
-		v.hold(p, data, certain)
+	case err == nil && (c.certain || whole):
+		f.hold(bag, c)
 		return nil
-	case whole && !v.swallows(&p, end):
-		return v.giveUp(p, end, err)
+	case whole && !f.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
+		return f.reject(bag, &p, err)
 	case err == nil:
 		err = corrupt(start, OpChunk, "no record follows its data of %d bytes", n)
 	}
-	return v.unbounded(p, err)
+	return f.unbounded(bag, &c.place, err)
 }
 
-// swallows reports whether there are other chunks in the packed data of one that does
-// not unpack: its length is wrong, and where it ends another record starts by chance.
-func (v *recovery) swallows(p *chunkPlace, end int64) bool {
-	if p.compression == CompressionNone { // a message may hold a bag
-		return false
-	}
-	_, ok := resync(v.r, p.data, end)
-	return ok
+// hold passes a complete chunk to the stage.
+func (f *chunkFinder) hold(bag *inputBag, c decodedChunk) {
+	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: c.place.data + c.place.stored})
 }
 
-// chunkEndsHere reports whether what comes now can follow a chunk: no message.
-func (v *recovery) chunkEndsHere() bool {
-	b, _ := v.s.r.Peek(int(min(firstHeadBytes, v.size-v.s.off))) // as much as can be read
-	ok, op := plausibleHead(b, v.s.off, v.size)
-	return ok && op != OpMessage && op != opMessageDefinition
-}
-
-// readStored reads the data of a chunk to where its copy will need it.
-func (v *recovery) readStored(p *chunkPlace) error {
-	n := chunkHeadroom + int(p.stored)
-	if cap(v.buf) < n {
-		v.buf = make([]byte, n+n/8+4096) // with room for the index
-	}
-	v.buf = v.buf[:n]
-	v.held = heldChunk{stored: v.buf[chunkHeadroom:], offsets: v.held.offsets[:0]}
-	err := v.s.full(v.held.stored, p.pos, OpChunk, "data")
-	v.held.crc = crc32.Checksum(v.held.stored, castagnoli)
-	return err
-}
-
-// readAhead does what readStored and judge do for a chunk without fault, if it was
-// unpacked while the walk was in front of it.
-func (v *recovery) readAhead(p *chunkPlace) (data []byte, ok bool) {
-	if v.ahead == nil {
-		return nil, false
-	}
-	j := v.ahead.take(p, v.failures < maxFailures)
-	if j == nil {
-		return nil, false
-	}
-	v.buf, j.buf = j.buf, v.buf
-	v.plain, j.plain = j.plain, v.plain
-	v.held = heldChunk{stored: v.buf[chunkHeadroom:], crc: j.crc, offsets: v.held.offsets[:0]}
-	v.ahead.recycle(j)
-	v.seek(p.data + p.stored)
-	return j.data, true
-}
-
-// hold keeps a chunk until its index data was read.
-func (v *recovery) hold(p chunkPlace, data []byte, certain bool) {
-	v.held.active, v.held.place, v.held.data, v.held.certain = true, p, data, certain
-	v.held.end, v.held.space, v.held.indexed = p.data+p.stored, v.space, 0
-}
-
-// giveUp passes over a chunk that is lost.
-func (v *recovery) giveUp(p chunkPlace, end int64, err error) error {
-	v.hold(p, nil, false)
-	v.held.end, v.held.wrong, v.held.stored = end, err, nil
-	v.seek(end)
-	if !v.recordAt(end) {
-		v.held.end = end
-		return v.release()
+// reject passes a lost chunk to the stage and seeks to its end.
+func (f *chunkFinder) reject(bag *inputBag, p *chunkPlace, err error) error {
+	end := p.data + p.stored
+	f.stage.hold(stagedChunk{decodedChunk: decodedChunk{place: *p}, bag: bag, end: end, err: err})
+	f.in.seek(end)
+	if !f.in.recordAt(end) {
+		return f.stage.release()
 	}
 	return nil
 }
 
-// unpackSound unpacks stored data, whose crc32c is crc, into memory or, if that is not
-// enough, fresh memory, which memory is from then on. If anything at all is wrong with it,
-// the result is nil.
-func unpackSound(d *decompressor, p *chunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
-	packed := p.compression == CompressionLZ4 || p.compression == CompressionBZ2
-	if !packed || p.size == 0 || p.checked && crc != p.crc {
+// placeholder handles a chunk whose length was never written: stock's recorder was killed
+// while the chunk was open.
+func (f *chunkFinder) placeholder(bag *inputBag, p *chunkPlace) error {
+	f.report.repair(corrupt(p.pos, OpChunk, "was not completed"))
+	if p.compression == CompressionNone || f.in.recordAt(p.data) {
+		bag.unterminated = true
 		return nil
 	}
-	d.checked = p.checked
-	data, err := d.unpack(p.compression, stored, p.size, (*memory)[:0])
-	if err != nil {
-		return nil
-	}
-	if cap(data) > cap(*memory) {
-		*memory = data
-	}
-	return data
+	return f.unbounded(bag, p, corrupt(p.pos, OpChunk, "was not completed"))
 }
 
-// judge unpacks what readStored read. certain says that a checksum proved it. It corrects
-// the compression and the size of p if those are wrong and the data is certain.
-func (v *recovery) judge(p *chunkPlace) (data []byte, certain bool, err error) {
-	stored := v.held.stored
-	if p.compression != CompressionNone && v.failures < maxFailures {
-		if data := unpackSound(&v.unpack, p, stored, v.held.crc, &v.plain); data != nil {
-			return data, true, nil
+// unbounded handles a chunk whose length is wrong or unknown, as reason says.
+func (f *chunkFinder) unbounded(bag *inputBag, p *chunkPlace, reason error) error {
+	if _, err := ParseCompression(string(p.compression)); err != nil {
+		var magic [4]byte
+		n, _ := f.in.r.ReadAt(magic[:], p.data) // unreadable bytes are not lz4
+		p.compression = guessCompression(magic[:n])
+	}
+	if p.compression == CompressionNone {
+		return f.unboundedNone(bag, p, reason)
+	}
+	limit := f.decoder.limit
+	most := max(min(p.size, limit), p.stored)
+	if p.size == 0 {
+		most = limit
+	}
+	most = min(most+most/32+streamBufferBytes, f.in.size-p.data)
+	if f.budget -= most; f.budget < 0 {
+		return &lostError{p.pos, reason}
+	}
+	for end, tries := p.data, 0; tries < maxEndCandidates; tries++ {
+		var ok bool
+		if end, ok = findIndexData(f.in.r, end, p.data+most); !ok {
+			break
 		}
-		v.failures++
-	}
-	proven := p.checked && v.held.crc == p.crc
-	kind := p.compression
-	if _, unknown := ParseCompression(string(kind)); unknown != nil {
-		wrong := corrupt(p.pos, OpChunk, "unknown compression %.40q", p.compression)
-		if kind = guessCompression(stored); kind == CompressionNone && !proven {
-			return nil, false, wrong
+		q := *p
+		q.stored = end - p.data
+		f.in.seek(p.data)
+		if c, err := f.decoder.read(f.in.s, &q); err == nil && f.decoder.decode(&c) == nil {
+			f.report.repair(reason)
+			f.hold(bag, c)
+			return nil
 		}
-		v.repair(wrong)
+		end++
 	}
-	if kind == CompressionNone {
-		if p.checked && !proven {
-			return nil, false, corrupt(p.pos, OpChunk, "crc32c of its data is %08x, its header says %08x",
-				v.held.crc, p.crc)
-		}
-		p.compression, p.size = kind, p.stored
-		return stored, proven, nil
+	c, err := f.decoder.decodeTorn(f.in.section(p.data), p)
+	if err != nil || len(c.data) == 0 {
+		return &lostError{p.pos, reason} // damaged, not only truncated: no part of it is certain
 	}
-	data, err = v.unpackAll(kind, bytes.NewReader(stored), p.stored, v.unpackLimit(p))
-	if err != nil {
-		return nil, false, corrupt(p.pos, OpChunk, "%v", err)
-	}
-	if n := int64(len(data)); n != p.size && p.size > 0 { // the codec's checksum decides
-		v.repair(corrupt(p.pos, OpChunk, "unpacks to %d bytes, its header says %d", n, p.size))
-	}
-	if p.checked && !proven {
-		v.repair(corrupt(p.pos, OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
-	}
-	p.compression, p.size = kind, int64(len(data))
-	v.held.odd = kind == CompressionBZ2
-	return data, true, nil
-}
-
-// indexData reads an index data record.
-func (v *recovery) indexData(h *recordHeader, start int64) error {
-	count := uint64(h.count)
-	next, err := v.s.indexData(h, start, v.held.active && !v.held.certain)
-	switch {
-	case err != nil && !next:
-		return v.lostIndex(start, err)
-	case err != nil:
-		v.repair(err)
-	case v.held.active:
-		v.held.indexed += count
-		for b := v.s.data; len(b) >= indexEntryBytes && len(v.held.offsets) < len(v.held.data)/minRecordBytes; b = b[indexEntryBytes:] {
-			v.held.offsets = append(v.held.offsets, binary.LittleEndian.Uint32(b[8:]))
-		}
-	default:
-		v.space.stray += count
-	}
+	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: f.in.size, err: reason})
+	f.in.seek(f.in.size)
 	return nil
 }
 
-// lostIndex goes on behind index data that cannot be read: no message is lost with it,
-// unless there are chunks that are not found behind it.
-func (v *recovery) lostIndex(start int64, err error) error {
-	if failed := v.release(); failed != nil {
-		return failed
+// unboundedNone finds the end of the records of an uncompressed chunk. If its checksum
+// matches, it has none, or the file ends first, the walker reads the records one by one.
+func (f *chunkFinder) unboundedNone(bag *inputBag, p *chunkPlace, reason error) error {
+	end, torn, messages := f.in.extent(p)
+	expected, known := bag.counts.take(p.pos)
+	if end == p.data { // not even one record
+		f.report.Dropped += expected
+		return &lostError{p.pos, reason}
 	}
-	next, ok := v.nextChunk(start)
-	if !ok && isEnd(err) {
-		v.repair(err)
-		v.seek(v.size)
+	if p.checked && !torn && !f.in.checksumMatches(p, end) {
+		if !known {
+			expected = messages
+		}
+		f.report.skip(p.pos, end-p.pos, expected, reason)
+		bag.unterminated, bag.counts.kept = true, expected // index data that follows counts them again
+		f.in.seek(end)
 		return nil
 	}
-	v.skip(start, next-start, err)
-	v.seek(next)
-	v.seam = true
+	f.report.repair(reason)
+	f.report.Chunks++
+	bag.unterminated, bag.counts.open = true, expected
+	f.in.seek(p.data)
 	return nil
-}
-
-// release ends the held chunk: what is good of it goes to the writer.
-func (v *recovery) release() error {
-	if !v.held.active {
-		return nil
-	}
-	h := &v.held
-	h.active = false
-	promised := h.indexed
-	if info, ok := h.space.meet(h.place.pos); ok && promised == 0 {
-		promised = info
-	}
-	if h.data == nil {
-		v.skipCounted(h.place.pos, h.end-h.place.pos, promised, h.wrong)
-		return nil
-	}
-	return v.emit(h, promised)
 }

@@ -8,21 +8,22 @@ import (
 	"sort"
 )
 
-// chunkIndex is what the records of one chunk say about it.
+// chunkIndex lists the messages and connections of one chunk, as Recover reads them from
+// its records.
 type chunkIndex struct {
 	entries    []chunkMessage
 	slots      []chunkConn
-	byID       map[ConnID]int32 // slot+1 that an id means now
-	byOut      map[ConnID]int32 // the same by id in the result
+	byID       map[ConnID]int32 // slot+1 by id in the input
+	byOut      map[ConnID]int32 // slot+1 by id in the output
 	last       ConnID           // of the message before
 	lastSlot   int32            // slot+1 of it
 	start, end Time
-	orphans    uint64 // messages of unknown connections
-	orphan     ConnID // one of these
-	same       bool   // all ids mean the same in the result
-	wrong      error  // of the first record that could not be read
-	from, to   int    // the bytes lost with it and what was lost later
-	order      []int32
+	orphans    uint64  // messages of unknown connections
+	orphan     ConnID  // one of these connections
+	sameIDs    bool    // all ids are the same in the output
+	err        error   // of the first record that could not be read
+	from, to   int     // range of the data lost with that record and later ones
+	order      []int32 // memory of append: slots by id
 }
 
 // chunkMessage is a message of a chunk.
@@ -33,30 +34,30 @@ type chunkMessage struct {
 	slot       int32
 }
 
-// chunkConn is a connection of a chunk.
+// chunkConn is a connection in a chunk.
 type chunkConn struct {
 	out    *Connection
 	count  uint32
 	record bool // its record is in the chunk, before its messages
 	last   Time
 	mixed  bool // its messages are not in time order
-	at     int  // while the index is built: where its next entry goes
+	at     int  // while the index is built: offset of its next entry
 }
 
-// read goes over the records of h. Where one cannot be read it goes on at the next
-// message that the index data knows, if the chunk has no checksum.
-func (x *chunkIndex) read(v *recovery, h *heldChunk) {
-	*x = chunkIndex{entries: x.entries[:0], slots: x.slots[:0], byID: x.byID, byOut: x.byOut, order: x.order, same: true}
+// read reads the records of c. Behind a record that cannot be read it continues at the next
+// message in the index data, if the chunk has no checksum.
+func (x *chunkIndex) read(c *stagedChunk) {
+	*x = chunkIndex{entries: x.entries[:0], slots: x.slots[:0], byID: x.byID, byOut: x.byOut, order: x.order, sameIDs: true}
 	if x.byID == nil {
 		x.byID, x.byOut = make(map[ConnID]int32), make(map[ConnID]int32)
 	}
 	clear(x.byID)
 	clear(x.byOut)
-	size := len(h.data)
-	for b := h.data; len(b) > 0; {
+	size, conns := len(c.data), &c.bag.conns
+	for b := c.data; len(b) > 0; {
 		at := size - len(b)
 		if id, t, frame, rest, ok := cutMessage(b); ok {
-			x.message(h.space, id, t, at, size-len(rest)-len(frame), size-len(rest))
+			x.message(conns, id, t, at, size-len(rest)-len(frame), size-len(rest))
 			b = rest
 			continue
 		}
@@ -65,46 +66,47 @@ func (x *chunkIndex) read(v *recovery, h *heldChunk) {
 		if err == nil {
 			switch rec.op {
 			case OpMessage:
-				x.message(h.space, rec.conn, rec.time, at, size-len(rest)-len(tail), size-len(rest))
+				x.message(conns, rec.conn, rec.time, at, size-len(rest)-len(tail), size-len(rest))
 			case OpConnection:
-				x.learn(h.space.learn(v, &rec, tail[4:], h.place.pos), rec.conn)
+				x.connection(conns.add(&rec, tail[4:], c.place.pos), rec.conn)
 			case OpBagHeader, OpIndexData, OpChunk, OpChunkInfo, opMessageDefinition: // of no interest
 			}
 			b = rest
 			continue
 		}
-		next := x.resume(h, at)
-		x.fail(h, at, next, err)
-		b = h.data[next:]
+		next := c.messageBehind(at)
+		x.fail(c, at, next, err)
+		b = c.data[next:]
 	}
 }
 
-// fail notes that the bytes from at to next cannot be read.
-func (x *chunkIndex) fail(h *heldChunk, at, next int, err error) {
+// fail records that the bytes from at to next cannot be read.
+func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	x.to = next
-	if x.wrong == nil {
+	if x.err == nil {
 		x.from = at
-		x.wrong = &CorruptError{Offset: h.place.pos, Op: OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
+		x.err = &CorruptError{Offset: c.place.pos, Op: OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
 	}
 }
 
-// resume returns where the next message is that index data points at.
-func (x *chunkIndex) resume(h *heldChunk, at int) int {
-	i := sort.Search(len(h.offsets), func(i int) bool { return int64(h.offsets[i]) > int64(at) })
-	for ; i < len(h.offsets) && int64(h.offsets[i]) < int64(len(h.data)); i++ {
-		if _, _, _, _, ok := cutMessage(h.data[h.offsets[i]:]); ok {
-			return int(h.offsets[i])
+// messageBehind returns the offset of the next message behind at according to the index
+// data, or the end of the data.
+func (c *stagedChunk) messageBehind(at int) int {
+	i := sort.Search(len(c.offsets), func(i int) bool { return int64(c.offsets[i]) > int64(at) })
+	for ; i < len(c.offsets) && int64(c.offsets[i]) < int64(len(c.data)); i++ {
+		if _, _, _, _, ok := cutMessage(c.data[c.offsets[i]:]); ok {
+			return int(c.offsets[i])
 		}
 	}
-	return len(h.data)
+	return len(c.data)
 }
 
 // message adds a message record.
-func (x *chunkIndex) message(s *connSpace, id ConnID, t Time, record, frame, end int) {
+func (x *chunkIndex) message(conns *inputConns, id ConnID, t Time, record, frame, end int) {
 	slot := x.lastSlot
 	if slot == 0 || id != x.last {
 		if slot = x.byID[id]; slot == 0 {
-			out := s.get(id)
+			out := conns.get(id)
 			if out == nil || end-frame-4 > maxMessageBytes {
 				x.orphans++
 				x.orphan = id
@@ -127,9 +129,9 @@ func (x *chunkIndex) message(s *connSpace, id ConnID, t Time, record, frame, end
 	x.entries = append(x.entries, chunkMessage{t, uint32(record), uint32(frame), uint32(end), slot - 1})
 }
 
-// slot makes the slot of a connection that the id means from now on.
+// slot returns the slot of a connection of the output, and assigns it to id.
 func (x *chunkIndex) slot(id ConnID, out *Connection) int32 {
-	x.same = x.same && out.ID == id
+	x.sameIDs = x.sameIDs && out.ID == id
 	slot, ok := x.byOut[out.ID]
 	if !ok {
 		x.slots = append(x.slots, chunkConn{out: out})
@@ -140,12 +142,12 @@ func (x *chunkIndex) slot(id ConnID, out *Connection) int32 {
 	return slot
 }
 
-// learn takes in a connection record of the chunk.
-func (x *chunkIndex) learn(c spaceConn, id ConnID) {
+// connection adds a connection record: from here on id means c.
+func (x *chunkIndex) connection(c inputConn, id ConnID) {
 	delete(x.byID, id)
 	x.lastSlot = 0
 	if c.out == nil {
-		x.same = false
+		x.sameIDs = false
 		return
 	}
 	if s := &x.slots[x.slot(id, c.out)-1]; s.count == 0 {
@@ -153,45 +155,44 @@ func (x *chunkIndex) learn(c spaceConn, id ConnID) {
 	}
 }
 
-// present reports whether the records of all connections of the chunk are in it or
-// in the result already, so that a reader from front to back knows them.
-func (x *chunkIndex) present(v *recovery) bool {
+// complete reports whether the record of each connection of the chunk is in the chunk or
+// in the output already, so that a sequential reader finds it before the messages.
+func (x *chunkIndex) complete(out *recoverOutput) bool {
 	for i := range x.slots {
-		s := &x.slots[i]
-		if _, ok := v.present[s.out.ID]; !ok && !s.record {
+		if s := &x.slots[i]; !s.record && !out.isRecorded(s.out.ID) {
 			return false
 		}
 	}
 	return true
 }
 
-// lostAt and lostBytes say what part of the record was lost.
-func (x *chunkIndex) lostAt(h *heldChunk) int64 {
-	if x.wrong == nil || len(h.stored) != len(h.data) {
+// lostAt and lostBytes return the range of the chunk record that was lost.
+func (x *chunkIndex) lostAt(c *stagedChunk) int64 {
+	if x.err == nil || len(c.stored) != len(c.data) {
 		return 0
 	}
-	return h.place.data - h.place.pos + int64(x.from)
+	return c.place.data - c.place.pos + int64(x.from)
 }
 
-func (x *chunkIndex) lostBytes(h *heldChunk) int64 {
+func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
 	switch {
-	case x.wrong == nil: // the file ends too early: what is missing is not in it
+	case x.err == nil: // the file is truncated: it does not contain the missing part
 		return 0
-	case len(h.stored) != len(h.data):
-		return h.end - h.place.pos
+	case len(c.stored) != len(c.data):
+		return c.end - c.place.pos
 	}
 	return int64(x.to - x.from)
 }
 
-// why says why messages are missing in a chunk that could be read.
-func (x *chunkIndex) why(h *heldChunk, promised uint64) error {
+// missing returns the reason why messages are missing in a chunk that could be read.
+func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 	if x.orphans > 0 {
-		return corrupt(h.place.pos, OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
+		return corrupt(c.place.pos, OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
 	}
-	return corrupt(h.place.pos, OpChunk, "holds %d messages, its index counts %d", len(x.entries), promised)
+	return corrupt(c.place.pos, OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
 }
 
-// append adds the index data records of the chunk, by ascending id.
+// append appends the index data records of the chunk, by ascending id.
 func (x *chunkIndex) append(out []byte) ([]byte, []ConnCount) {
 	x.order = x.order[:0]
 	for i := range x.slots {

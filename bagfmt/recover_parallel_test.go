@@ -34,7 +34,7 @@ func TestParallelRecoverIsTheSame(t *testing.T) {
 				sameRecovery(t, full, workers)
 				sameRecovery(t, slices.Concat(full, full), workers)
 			}
-			step := max(1, len(full)*sparse/100)
+			step := max(1, len(full)*stride(1)/100)
 			for at := 0; at < len(full); at += step {
 				bad := slices.Clone(full)
 				bad[at] ^= 1 << (at % 8)

@@ -7,62 +7,58 @@ import (
 )
 
 const (
-	// opField is the start of the one field that every record header has byte for byte,
-	// wherever its writer puts it: C++ sorts the fields by name, Python does not.
+	// opField is the start of the op field, the only field that is the same in every record
+	// header. Its position varies: C++ sorts the fields by name, Python does not.
 	opField = "\x04\x00\x00\x00op="
 
-	firstResyncBlock = 4 << 10 // bytes searched at once, which double up to resyncBlock
+	firstResyncBlock = 4 << 10 // bytes searched at a time; doubles up to resyncBlock
 	resyncBlock      = 64 << 10
-	resyncHeader     = 252 // longest header looked at; known writers' take 48 to 64 bytes
-	// resyncShare bounds the bytes of headers parsed to that many times the bytes
-	// searched, so that a file full of candidates takes linear time, too.
-	resyncShare = 32
+	maxResyncHeader  = 252 // longest header considered; those of known writers have 48 to 64 bytes
+	// The bytes of headers parsed are at most resyncParseFactor times the bytes searched, so
+	// that the search takes linear time even in a file full of candidates.
+	resyncParseFactor = 32
 )
 
-// resync returns the offset of the next plausible chunk record at or behind from,
-// for a reader that lost its place in a file of size bytes: a header that parses
-// exactly, of a compression that we know, with data that ends where another record
-// begins or the file ends. A chunk that the end of the file tears is plausible, too.
+// resync returns the offset of the next plausible chunk record at or behind from, in a
+// file of size bytes. A chunk record is plausible if its header is valid, its compression
+// is known, and its data ends where another record starts, or at or behind the end of the
+// file.
 //
-// What it finds need not be a chunk of this bag: a message may hold a whole bag, and
-// its chunks look like any other. So it serves only when the records no longer say
-// where the next one is, and what it finds may be the start of such a message's
-// inside; a chunk that the walk reaches is right without it.
+// The chunk may be inside a message that contains a whole bag. So resync is only for
+// readers that cannot find the next record otherwise.
 //
-// It takes memory for one block and time in proportion to what it passes over. Parts
-// of the file that cannot be read hold no chunk.
+// It needs memory for one block, and time proportional to the bytes searched. It skips
+// parts of the file that cannot be read.
 func resync(r io.ReaderAt, from, size int64) (next int64, ok bool) {
 	f := recordFinder{r: r, from: max(from, 0), size: size, to: size}
 	return f.next()
 }
 
-// resyncBare returns the offset of the next plausible message or connection record that
-// starts in the range from from to to: its header parses exactly, known says that there is
-// its connection, and where its data ends another record begins, or the file ends. What
-// is said of resync goes for it, too.
-func resyncBare(r io.ReaderAt, from, to, size int64, known func(ConnID) bool) (next int64, ok bool) {
+// resyncMessage is resync for message and connection records that start between from and
+// to. A message record is plausible only if known reports true for its connection.
+func resyncMessage(r io.ReaderAt, from, to, size int64, known func(ConnID) bool) (next int64, ok bool) {
 	f := recordFinder{r: r, from: max(from, 0), to: to, size: size, known: known}
 	return f.next()
 }
 
-// recordFinder is the state of resync and resyncBare.
+// recordFinder is the state of resync and resyncMessage.
 type recordFinder struct {
 	r        io.ReaderAt
 	from, to int64
 	size     int64
-	known    func(ConnID) bool // nil: look for chunks
+	known    func(ConnID) bool // nil: search for chunks
 	step     int64             // bytes of the block
 	buf      []byte
-	start    int64 // offset of buf in the file
-	parsed   int   // header bytes that were parsed
-	most     int   // of them, up to the end of the block
-	behind   [firstHeadBytes]byte
+	start    int64                // offset of buf in the file
+	parsed   int                  // header bytes parsed so far
+	maxParse int                  // limit for parsed at the end of the block
+	nextHead [firstHeadBytes]byte // memory of recordAt
 }
 
-// next looks at one block after the other.
+// next searches one block after the other.
 func (f *recordFinder) next() (next int64, ok bool) {
 	at := f.from
-	for f.step = firstResyncBlock; at < f.to; f.step = min(2*f.step, resyncBlock) { // often it is near
+	for f.step = firstResyncBlock; at < f.to; f.step = min(2*f.step, resyncBlock) { // small blocks first: the next record is often near
 		if next, ok = f.block(at); ok {
 			return next, true
 		}
@@ -71,7 +67,7 @@ func (f *recordFinder) next() (next int64, ok bool) {
 	return 0, false
 }
 
-// block looks at the op fields that start in the block at offset at.
+// block checks the op fields that start in the block at offset at.
 func (f *recordFinder) block(at int64) (int64, bool) {
 	f.start = max(at-firstHeadBytes, f.from)
 	end := min(at+f.step+firstHeadBytes+int64(len(opField)), f.size)
@@ -79,9 +75,9 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 		f.buf = make([]byte, min(f.size-f.from, f.step+3*firstHeadBytes))
 	}
 	b := f.buf[:end-f.start]
-	n, _ := f.r.ReadAt(b, f.start) // what cannot be read is looked over
+	n, _ := f.r.ReadAt(b, f.start) // parts that cannot be read are skipped
 	b = b[:n]
-	f.most = f.parsed + resyncShare*int(f.step)
+	f.maxParse = f.parsed + resyncParseFactor*int(f.step)
 	last := int(min(at+f.step-f.start, int64(len(b))))
 	for i := int(at - f.start); i < last; {
 		step := bytes.Index(b[i:min(last+len(opField)-1, len(b))], []byte(opField))
@@ -89,7 +85,7 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 			return 0, false
 		}
 		i += step
-		if i+len(opField) < len(b) && f.wants(Op(b[i+len(opField)])) {
+		if i+len(opField) < len(b) && f.matches(Op(b[i+len(opField)])) {
 			if pos, ok := f.headerAround(b, i); ok {
 				return f.start + int64(pos), f.start+int64(pos) < f.to
 			}
@@ -99,27 +95,27 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 	return 0, false
 }
 
-// wants reports whether a record of op is looked for.
-func (f *recordFinder) wants(op Op) bool {
+// matches reports whether records of op are searched for.
+func (f *recordFinder) matches(op Op) bool {
 	if f.known == nil {
 		return op == OpChunk
 	}
 	return op == OpMessage || op == OpConnection
 }
 
-// headerAround looks for a header in b that holds the op field at op.
+// headerAround searches b for a header that contains the op field at op.
 func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
-	for pos = op - 4; pos >= 0 && op-pos <= resyncHeader; pos-- {
+	for pos = op - 4; pos >= 0 && op-pos <= maxResyncHeader; pos-- {
 		n := int64(binary.LittleEndian.Uint32(b[pos:]))
 		end := int64(pos) + 4 + n
-		if n > resyncHeader || end <= int64(op+len(opField)) || end+4 > int64(len(b)) {
+		if n > maxResyncHeader || end <= int64(op+len(opField)) || end+4 > int64(len(b)) {
 			continue
 		}
-		if f.parsed += int(n); f.parsed > f.most {
+		if f.parsed += int(n); f.parsed > f.maxParse {
 			return 0, false
 		}
 		var h recordHeader
-		if h.parse(b[pos+4:end]) != nil || !f.wants(h.op) {
+		if h.parse(b[pos+4:end]) != nil || !f.matches(h.op) {
 			continue
 		}
 		if f.plausible(&h, f.start+end+4+int64(binary.LittleEndian.Uint32(b[end:]))) {
@@ -129,7 +125,7 @@ func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
 	return 0, false
 }
 
-// plausible reports whether the record with that header, which ends at end, makes sense.
+// plausible reports whether the record with header h and end end is plausible.
 func (f *recordFinder) plausible(h *recordHeader, end int64) bool {
 	if h.op == OpChunk {
 		_, err := ParseCompression(string(h.compression))
@@ -144,15 +140,14 @@ func (f *recordFinder) recordAt(off int64) bool {
 	if off >= f.size {
 		return true
 	}
-	if f.parsed += len(f.behind); f.parsed > f.most {
+	if f.parsed += len(f.nextHead); f.parsed > f.maxParse {
 		return false
 	}
-	return plausibleRecord(f.r, off, f.size, f.behind[:])
+	return plausibleRecord(f.r, off, f.size, f.nextHead[:])
 }
 
-// plausibleRecord reports whether what is at off looks like a top level record,
-// possibly torn by the end of the file. It reads no more than buf, which should
-// have firstHeadBytes.
+// plausibleRecord reports whether a top level record can start at off, possibly truncated
+// by the end of the file. It reads no more than buf, which should have firstHeadBytes.
 func plausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
 	b := buf[:min(int64(len(buf)), size-off)]
 	n, _ := r.ReadAt(b, off)
@@ -160,8 +155,8 @@ func plausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
 	return ok
 }
 
-// plausibleHead does what plausibleRecord does for the record that starts with b. op
-// is 0 if it cannot be told.
+// plausibleHead is plausibleRecord for a record that starts with b. op is 0 if it is
+// unknown.
 func plausibleHead(b []byte, off, size int64) (ok bool, op Op) {
 	if len(b) < 4 {
 		return off+int64(len(b)) == size, 0
@@ -175,7 +170,7 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op Op) {
 		var h recordHeader
 		return h.parse(b[:length]) == nil && h.op >= opMessageDefinition && h.op <= OpConnection, h.op
 	}
-	// The header is longer than buf, with the topic of a connection, or torn.
+	// The header is longer than buf, as that of a connection with a long topic, or truncated.
 	if len(b) < 4 {
 		return torn, 0
 	}
@@ -185,11 +180,11 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op Op) {
 	}
 	key, _, found := bytes.Cut(b[4:], []byte("="))
 	var h recordHeader
-	return !found && torn || found && h.known(key), 0
+	return !found && torn || found && h.knows(key), 0
 }
 
-// known reports whether key is a field that record headers have.
-func (h *recordHeader) known(key []byte) bool {
+// knows reports whether key is a field of record headers.
+func (h *recordHeader) knows(key []byte) bool {
 	if string(key) == keyOp {
 		return true
 	}
@@ -198,4 +193,30 @@ func (h *recordHeader) known(key []byte) bool {
 	h.set(key, make([]byte, 4))
 	h.set(key, make([]byte, 8))
 	return h.has != had
+}
+
+// findIndexData returns the offset of the next plausible index data record.
+func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
+	const field = "\x04\x00\x00\x00op=\x04"
+	buf := make([]byte, min(resyncBlock+firstHeadBytes, max(to-from, 0)))
+	for at := from; at < to; at += resyncBlock {
+		n, _ := r.ReadAt(buf[:min(int64(len(buf)), to-at)], at) // parts that cannot be read are skipped
+		b := buf[:n]
+		for i := 0; ; i++ {
+			step := bytes.Index(b[i:], []byte(field))
+			if step < 0 {
+				break
+			}
+			i += step
+			for pos := i - 4; pos >= 0 && i-pos < 64; pos-- {
+				length := int(binary.LittleEndian.Uint32(b[pos:]))
+				var h recordHeader
+				if length >= len(field) && length < 128 && pos+4+length <= len(b) &&
+					h.parse(b[pos+4:pos+4+length]) == nil && h.op == OpIndexData && h.ver == indexVersion {
+					return at + int64(pos), true
+				}
+			}
+		}
+	}
+	return 0, false
 }

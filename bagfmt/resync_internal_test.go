@@ -51,8 +51,8 @@ func TestResync(t *testing.T) {
 		"torn header":              {"xx" + chunk[:len(chunk)-9], 0, -1},
 		"unknown compression":      {unknown + chunk, 0, int64(len(unknown))},
 		"behind the end":           {chunk, 1000, -1},
-		"over the seam of blocks":  {strings.Repeat("z", resyncBlock-30) + chunk, 0, resyncBlock - 30},
-		"op at the seam":           {strings.Repeat("z", resyncBlock-4-strings.Index(chunk, chunkOpField)) + chunk, 0, resyncBlock - 4 - int64(strings.Index(chunk, chunkOpField))},
+		"across a block boundary":  {strings.Repeat("z", resyncBlock-30) + chunk, 0, resyncBlock - 30},
+		"op at a block boundary":   {strings.Repeat("z", resyncBlock-4-strings.Index(chunk, chunkOpField)) + chunk, 0, resyncBlock - 4 - int64(strings.Index(chunk, chunkOpField))},
 		"far away":                 {strings.Repeat("z", 5*resyncBlock+17) + chunk, 3, 5*resyncBlock + 17},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestResync(t *testing.T) {
 	}
 }
 
-// badBlock fails to read a range of a file.
+// badBlock returns an error for reads in a range of a file.
 type badBlock struct {
 	io.ReaderAt
 	from, to int64
@@ -95,7 +95,7 @@ func TestResyncBehindUnreadable(t *testing.T) {
 	}
 }
 
-// countingReader counts what it is asked for.
+// countingReader counts the bytes requested.
 type countingReader struct {
 	io.ReaderAt
 	bytes int
@@ -106,12 +106,12 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(p, off)
 }
 
-// TestResyncHostile searches files that are full of what looks like chunks: what is
-// read and parsed for each byte is bounded.
+// TestResyncHostile searches files full of plausible chunk headers: the bytes read and
+// parsed for each byte of the file are bounded.
 func TestResyncHostile(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
-	// A header in front of every op field, with data that leads into nothing.
+	// A header around every op field, with data that ends where no record starts.
 	whole := chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x04\x00\x00\x00"}}, "")
 	whole = whole[:len(whole)-4] + "\x01\x02\x00\x00"
 	for name, piece := range map[string]string{
@@ -126,7 +126,7 @@ func TestResyncHostile(t *testing.T) {
 			r := &countingReader{ReaderAt: bytes.NewReader(in)}
 			f := recordFinder{r: r, to: int64(len(in)), size: int64(len(in))}
 			f.next()
-			limit := (resyncShare + 2) * len(in)
+			limit := (resyncParseFactor + 2) * len(in)
 			if r.bytes < len(in) || r.bytes > limit {
 				t.Errorf("%d bytes read of %d, limit %d", r.bytes, len(in), limit)
 			}

@@ -29,30 +29,30 @@ type SequenceOptions struct {
 // It offers what the SequentialReader of rosbag2 does. What opening the files met, and
 // what it could not read of them, Metadata tells. It is not for concurrent use.
 type Sequence struct {
-	o       SequenceOptions
-	members []*member
-	q       Query // as SetFilter left it
-	from    Time  // of Seek
-	heap    memberHeap
-	ready   bool    // heap is made
-	last    *member // of the last message
-	at      place   // of the last message
-	given   bool    // at counts
-	resume  resume
-	ended   bool // FileChanged knows of the end
-	closed  bool
+	o         SequenceOptions
+	members   []*member
+	q         Query // as SetFilter left it
+	from      Time  // of Seek
+	heap      memberHeap
+	ready     bool    // heap is made
+	last      *member // of the last message
+	at        place   // of the last message
+	delivered bool    // at is valid
+	resume    resume
+	ended     bool // FileChanged was called for the end
+	closed    bool
 }
 
 // member is one file of a Sequence.
 type member struct {
-	number int
-	name   string
-	file   *drowsyFile
-	reader *Reader
-	cursor *Cursor
-	time   Time // of msg; before the cursor is made a lower bound
-	msg    *Message
-	begun  bool // a message of it was given out since the start, or Seek
+	number  int
+	name    string
+	file    *lazyFile
+	reader  *Reader
+	cursor  *Cursor
+	time    Time // of msg; before the cursor is made a lower bound
+	msg     *Message
+	started bool // Next has returned a message of it since the start, or Seek
 }
 
 // place is where a message is in a Sequence, for messages of the same time.
@@ -62,11 +62,11 @@ type place struct {
 	frame uint32
 }
 
-// resume is the last message given out before the heap was made.
+// resume is the last message returned before the heap was made.
 type resume struct {
-	given  bool
-	number int // of its member
-	at     place
+	delivered bool
+	number    int // of its member
+	at        place
 }
 
 var errSequenceClosed = errors.New("bagfmt: sequence is closed")
@@ -95,12 +95,12 @@ func OpenSequence(fsys fs.FS, o SequenceOptions, names ...string) (*Sequence, er
 	}
 	s := &Sequence{o: o}
 	for i, name := range files {
-		f := &drowsyFile{fsys: fsys, name: name}
+		f := &lazyFile{fsys: fsys, name: name}
 		m := &member{number: i, name: name, file: f}
-		if err = f.wake(); err == nil {
+		if err = f.open(); err == nil {
 			m.reader, err = NewReader(f, f.size, o.Reader)
 		}
-		if err = errors.Join(err, f.sleep()); err != nil {
+		if err = errors.Join(err, f.close()); err != nil {
 			return nil, &FileError{name, err}
 		}
 		s.members = append(s.members, m)
@@ -113,7 +113,7 @@ func (s *Sequence) Close() error {
 	s.closed = true
 	var failed error
 	for _, m := range s.members {
-		failed = errors.Join(failed, m.rest())
+		failed = errors.Join(failed, m.close())
 	}
 	return failed
 }
@@ -130,9 +130,9 @@ func (s *Sequence) ResetFilter() { s.SetFilter(Query{}) }
 // Seek makes Next go on with the first message at t or later, before or behind the
 // present place. A filter stays as it is.
 func (s *Sequence) Seek(t Time) {
-	s.from, s.given, s.ready = t, false, false
+	s.from, s.delivered, s.ready = t, false, false
 	for _, m := range s.members {
-		m.begun = false
+		m.started = false
 	}
 }
 
@@ -154,7 +154,7 @@ func (s *Sequence) HasNextFile() bool {
 	if !s.ready && !s.closed {
 		s.begin()
 	}
-	return slices.ContainsFunc(s.heap, func(m *member) bool { return !m.begun })
+	return slices.ContainsFunc(s.heap, func(m *member) bool { return !m.started })
 }
 
 // All calls Next for each step of the loop. A step with an error has no message; the
@@ -187,9 +187,9 @@ func (s *Sequence) Next() (*Message, error) {
 	for len(s.heap) > 0 {
 		m := s.heap[0]
 		if m.msg != nil {
-			return s.give(m), nil
+			return s.deliver(m), nil
 		}
-		// The message given out last is no longer in use: now its file may advance.
+		// The message returned last is no longer in use: now its file may advance.
 		more, err := s.advance(m)
 		if more {
 			heap.Fix(&s.heap, 0)
@@ -207,26 +207,26 @@ func (s *Sequence) Next() (*Message, error) {
 	return nil, io.EOF
 }
 
-// give hands out the message of m.
-func (s *Sequence) give(m *member) *Message {
-	s.enter(m)
+// deliver returns the message of m.
+func (s *Sequence) deliver(m *member) *Message {
+	s.notifyFile(m)
 	out := m.msg
 	m.msg = nil
-	s.last, s.given = m, true
+	s.last, s.delivered = m, true
 	s.at = m.place(out)
 	return out
 }
 
-// enter tells FileChanged if m is a file that it has not heard of.
-func (s *Sequence) enter(m *member) {
+// notifyFile calls FileChanged if m is a file that it was not called for yet.
+func (s *Sequence) notifyFile(m *member) {
 	closed := ""
 	if s.last != nil && !s.ended {
 		closed = s.last.name
 	}
-	if s.o.FileChanged != nil && closed != m.name && (!m.begun || s.ended) {
+	if s.o.FileChanged != nil && closed != m.name && (!m.started || s.ended) {
 		s.o.FileChanged(closed, m.name)
 	}
-	m.begun, s.ended = true, false
+	m.started, s.ended = true, false
 }
 
 // place says where the message that the cursor of m gave out last is.
@@ -239,8 +239,8 @@ func (m *member) place(msg *Message) place {
 // begin makes the heap for the present filter and place.
 func (s *Sequence) begin() {
 	s.heap, s.ready = s.heap[:0], true
-	s.resume = resume{given: s.given, at: s.at}
-	if s.given {
+	s.resume = resume{delivered: s.delivered, at: s.at}
+	if s.delivered {
 		s.resume.number = s.last.number
 	}
 	q := s.query()
@@ -255,7 +255,7 @@ func (s *Sequence) begin() {
 			s.heap = append(s.heap, m)
 		}
 		if !wanted || m != s.last { // or each Seek would leave one more open
-			m.file.sleep() //nolint:errcheck,gosec // only read from
+			m.file.close() //nolint:errcheck,gosec // only read from
 		}
 	}
 	heap.Init(&s.heap)
@@ -267,12 +267,12 @@ func (m *member) overlaps(q Query) bool {
 	return r.Messages() > 0 && !r.End().Before(q.Start) && (q.End.IsZero() || !q.End.Before(r.Start()))
 }
 
-// query returns what the files have to be asked for.
+// query returns the Query for each file.
 func (s *Sequence) query() Query {
 	q := s.q
 	q.Workers, q.Reuse = s.o.Workers, s.o.Reuse
 	from := s.from
-	if s.resume.given {
+	if s.resume.delivered {
 		from = s.resume.at.time
 	}
 	if q.Start.Before(from) {
@@ -281,11 +281,11 @@ func (s *Sequence) query() Query {
 	return q
 }
 
-// advance reads the next message of m that was not given out before. It reports
-// whether m has more to give.
+// advance reads the next message of m that was not returned before. It reports whether
+// there is one.
 func (s *Sequence) advance(m *member) (more bool, err error) {
 	if m.cursor == nil {
-		if err := m.file.wake(); err != nil {
+		if err := m.file.open(); err != nil {
 			return false, err
 		}
 		m.cursor = m.reader.Cursor(s.query())
@@ -294,7 +294,7 @@ func (s *Sequence) advance(m *member) (more bool, err error) {
 		msg, err := m.cursor.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return false, m.rest()
+			return false, m.close()
 		case err != nil:
 			return true, err
 		case s.passed(m, msg):
@@ -305,10 +305,10 @@ func (s *Sequence) advance(m *member) (more bool, err error) {
 	}
 }
 
-// passed reports whether msg was given out, or passed over, before the heap was made.
+// passed reports whether msg was returned, or skipped, before the heap was made.
 func (s *Sequence) passed(m *member, msg *Message) bool {
 	r := &s.resume
-	if !r.given || msg.Time != r.at.time || m.number > r.number {
+	if !r.delivered || msg.Time != r.at.time || m.number > r.number {
 		return false
 	}
 	p := m.place(msg)
@@ -324,10 +324,10 @@ func (m *member) stop() {
 	}
 }
 
-// rest ends the reading of m and closes its file.
-func (m *member) rest() error {
+// close ends the reading of m and closes its file.
+func (m *member) close() error {
 	m.stop()
-	return m.file.sleep()
+	return m.file.close()
 }
 
 // memberHeap orders files by their next message, for container/heap.

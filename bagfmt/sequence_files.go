@@ -104,9 +104,9 @@ func digits(s string) int {
 	return n
 }
 
-// drowsyFile is a file that is open only while it is needed, because a long
-// recording may have more parts than a process may have files.
-type drowsyFile struct {
+// lazyFile is a file that is open only while it is needed, because a long recording may
+// have more parts than a process may have open files.
+type lazyFile struct {
 	fsys  fs.FS
 	name  string
 	size  int64       // when it was opened first
@@ -116,7 +116,7 @@ type drowsyFile struct {
 }
 
 // ReadAt implements io.ReaderAt while the file is open.
-func (d *drowsyFile) ReadAt(p []byte, off int64) (int, error) {
+func (d *lazyFile) ReadAt(p []byte, off int64) (int, error) {
 	if d.f == nil {
 		return 0, fs.ErrClosed
 	}
@@ -128,8 +128,8 @@ var (
 	errChanged  = errors.New("bagfmt: the file has changed since it was opened first")
 )
 
-// wake opens the file if it is not open.
-func (d *drowsyFile) wake() error {
+// open opens the file if it is not open.
+func (d *lazyFile) open() error {
 	if d.f != nil {
 		return nil
 	}
@@ -151,8 +151,8 @@ func (d *drowsyFile) wake() error {
 	return nil
 }
 
-// check makes f, just opened, the file of d.
-func (d *drowsyFile) check(f fs.File) error {
+// check checks that f, just opened, is usable as the file of d.
+func (d *lazyFile) check(f fs.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func (d *drowsyFile) check(f fs.File) error {
 	return nil
 }
 
-// sleep closes the file if it is open.
-func (d *drowsyFile) sleep() error {
+// close closes the file if it is open.
+func (d *lazyFile) close() error {
 	if d.f == nil {
 		return nil
 	}

@@ -147,7 +147,7 @@ func (w *Writer) IndexBytes(c *SealedChunk) int64 {
 	}
 	for _, count := range c.Counts {
 		if _, ok := w.conns[count.Conn.ID]; !ok {
-			n += int64(len(appendConnection(nil, count.Conn)))
+			n += int64(connectionBytes(count.Conn))
 		}
 	}
 	return n + chunkInfoBytes + int64(len(c.Counts)*countEntryBytes)
@@ -179,7 +179,7 @@ func (w *Writer) learn(c *Connection) error {
 		return err
 	}
 	w.conns[c.ID] = c
-	w.known += int64(len(appendConnection(nil, c)))
+	w.known += int64(connectionBytes(c))
 	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
 		w.nextID = c.ID + 1
 	}
@@ -339,28 +339,47 @@ func (w *Writer) writeIndexSection() error {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, cmp.Compare[ConnID])
-	var section []byte
-	for _, id := range ids {
-		section = appendConnection(section, w.conns[id])
-	}
-	section = append(section, w.infos...)
-	if w.writeErr == nil {
-		pos := w.size
-		err := w.write(section)
-		w.size = pos
-		return err
-	}
-	at, ok := w.w.(io.WriterAt)
-	if !ok {
-		return w.writeErr
-	}
-	if t, ok := w.w.(truncater); ok {
-		if err := t.Truncate(w.size); err != nil {
-			return fmt.Errorf("bagfmt: truncate at %d: %w", w.size, err)
+	write := w.write
+	if w.writeErr != nil {
+		at, ok := w.w.(io.WriterAt)
+		if !ok {
+			return w.writeErr
+		}
+		if t, ok := w.w.(truncater); ok {
+			if err := t.Truncate(w.size); err != nil {
+				return fmt.Errorf("bagfmt: truncate at %d: %w", w.size, err)
+			}
+		}
+		end := w.size
+		write = func(b []byte) error {
+			if _, err := at.WriteAt(b, end); err != nil {
+				return fmt.Errorf("bagfmt: index section at %d: %w", end, err)
+			}
+			end += int64(len(b))
+			return nil
 		}
 	}
-	if _, err := at.WriteAt(section, w.size); err != nil {
-		return fmt.Errorf("bagfmt: index section at %d: %w", w.size, err)
+	pos := w.size
+	defer func() { w.size = pos }()
+	var piece []byte
+	for _, id := range ids {
+		if piece = appendConnection(piece, w.conns[id]); len(piece) < indexPiece {
+			continue
+		}
+		if err := write(piece); err != nil {
+			return err
+		}
+		piece = piece[:0]
 	}
-	return nil
+	if len(piece)+len(w.infos) <= indexPiece {
+		return write(append(piece, w.infos...))
+	}
+	if err := write(piece); err != nil {
+		return err
+	}
+	return write(w.infos)
 }
+
+// indexPiece is about how much of the index section is encoded at a time: the headers of
+// many connections are not held twice.
+const indexPiece = 1 << 20

@@ -1,0 +1,408 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// DefaultChunkBytes is the chunk size of stock rosbag: the size beyond which a
+// chunk is sealed.
+const DefaultChunkBytes = 768 << 10
+
+const (
+	repeatDivisor  = 100       // connection records are repeated for at most 1/repeatDivisor of the bytes
+	firstRoom      = 1 << 20   // memory for a message read straight into the chunk starts with this,
+	doubledRoom    = 4 << 20   // and is doubled while it has at most this
+	firstGrowBytes = 16 << 10  // a chunk's memory grows by this, then fourfold,
+	maxGrowBytes   = 768 << 10 // up to that at a time or as append does
+	denseConnIDs   = 1 << 16   // ids below are found by a slice index, the others by a map
+	keptSlots      = 256       // connections that a builder remembers from chunk to chunk
+)
+
+// ConnRecords knows which connection records one output file holds already, and
+// the budget for repeating them: a connection record is written at the first use,
+// and again in each chunk that uses the connection while all repeats stay within
+// 1 % of the bytes, so that damage to one chunk orphans few messages of others.
+// The zero value is ready.
+type ConnRecords struct {
+	written  map[ConnID]struct{}
+	bytes    int64 // chunk data appended so far
+	repeated int64 // of it, repeated connection records
+}
+
+// want reports whether a record of size bytes shall be written for id, and whether
+// that is a repeat.
+func (r *ConnRecords) want(id ConnID, size int) (write, repeat bool) {
+	if r == nil {
+		return true, false
+	}
+	if _, ok := r.written[id]; !ok {
+		return true, false
+	}
+	return (r.repeated+int64(size))*repeatDivisor <= r.bytes, true
+}
+
+func (r *ConnRecords) add(id ConnID, size int, repeat bool) {
+	if r == nil {
+		return
+	}
+	r.bytes += int64(size)
+	if repeat {
+		r.repeated += int64(size)
+		return
+	}
+	if r.written == nil {
+		r.written = make(map[ConnID]struct{})
+	}
+	r.written[id] = struct{}{}
+}
+
+func (r *ConnRecords) undo(id ConnID, size int, repeat bool) {
+	if r == nil {
+		return
+	}
+	r.bytes -= int64(size)
+	if repeat {
+		r.repeated -= int64(size)
+		return
+	}
+	delete(r.written, id)
+}
+
+// ChunkBuilder collects the records of one open chunk in memory. Its buffer keeps
+// headroom for the header of the chunk record, so that a sealed uncompressed chunk
+// and its index are one slice and were copied once. The zero value needs Reset.
+// A ChunkBuilder is not for concurrent use.
+type ChunkBuilder struct {
+	buf     []byte // chunkHeadroom bytes, then the chunk data
+	records *ConnRecords
+	entries []chunkEntry
+	slots   []connSlot
+	dense   []int32          // slot+1 by connection id, 0 = none
+	sparse  map[ConnID]int32 // slot by connection id, for ids >= denseConnIDs
+	used    []int32          // slots that this chunk uses, by first use
+	start   Time
+	end     Time
+	open    openMessage
+	sealed  SealedChunk // what Seal returns
+}
+
+// chunkEntry is an index entry before it is sorted into its connection's index.
+type chunkEntry struct {
+	time   Time
+	offset uint32
+	slot   int32
+}
+
+// connSlot is what a builder knows about one connection in the current chunk.
+type connSlot struct {
+	conn  *Connection
+	count uint32 // messages in the current chunk
+	used  bool
+	at    int  // while sealing: where the next index entry goes
+	last  Time // while sealing: time of the entry before
+	mixed bool // while sealing: entries are not in time order
+}
+
+// openMessage is a message between BeginMessage and FinishMessage.
+type openMessage struct {
+	active bool
+	slot   int32
+	start  int // where its record starts in buf
+	end    int // where it will end
+	undo   int // length of buf before it began
+	did    firstUse
+}
+
+// firstUse is what use did, for AbortMessage to take back.
+type firstUse struct {
+	added  bool // the connection to the chunk
+	record int  // bytes of its record, 0 if none was written
+	repeat bool // the file held that record before
+}
+
+// Reset starts a new chunk in the memory of the last one. Messages that were not
+// sealed are forgotten. r belongs to the output file; nil makes every chunk carry
+// the records of all its connections.
+func (b *ChunkBuilder) Reset(r *ConnRecords) {
+	if b.buf == nil {
+		b.buf = make([]byte, chunkHeadroom)
+	}
+	b.buf = b.buf[:chunkHeadroom]
+	b.records = r
+	b.entries = b.entries[:0]
+	for _, s := range b.used {
+		b.slots[s].count, b.slots[s].used = 0, false
+		b.slots[s].conn = nil // it may not come again
+	}
+	if len(b.slots) > keptSlots && len(b.slots) > 2*len(b.used) { // most have not come again
+		b.slots, b.dense, b.sparse = nil, nil, nil
+	}
+	b.used = b.used[:0]
+	b.open = openMessage{}
+	clear(b.sealed.Counts)
+	b.sealed = SealedChunk{Counts: b.sealed.Counts[:0]}
+}
+
+// Len returns the bytes of chunk data so far.
+func (b *ChunkBuilder) Len() int { return max(len(b.buf)-chunkHeadroom, 0) }
+
+// Cap returns the bytes of memory that the chunk and its index entries hold.
+func (b *ChunkBuilder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
+
+// Messages returns the number of finished messages in the chunk.
+func (b *ChunkBuilder) Messages() int { return len(b.entries) }
+
+// HasConn reports whether the chunk holds messages of the connection.
+func (b *ChunkBuilder) HasConn(id ConnID) bool {
+	s, ok := b.slot(id)
+	return ok && b.slots[s].used
+}
+
+// AppendRun adds count whole frames that lie back to back in run. The first one
+// gets the time first, each one after it 1 ns more. It panics if run does not hold
+// exactly count frames.
+func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count int) {
+	if b.open.active {
+		panic("bagfmt: AppendRun inside a message")
+	}
+	slot, _ := b.use(c)
+	at := len(b.buf)
+	size := len(run) + count*messageHeaderBytes
+	b.grow(size)
+	buf := b.buf[:at+size]
+	t, last := first, first
+	for range count {
+		n := 4 + int64(binary.LittleEndian.Uint32(run))
+		b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
+		putMessageHeader(buf[at:], c.ID, t)
+		at += messageHeaderBytes
+		at += copy(buf[at:], run[:n])
+		run = run[n:]
+		last = t
+		if t.Nsec++; t.Nsec >= uint32(nsecPerSec) {
+			t = Time{t.Sec + 1, 0}
+		}
+	}
+	if len(run) != 0 {
+		panic("bagfmt: AppendRun with bytes after the last frame")
+	}
+	b.buf = buf
+	b.count(slot, count, size, first, last)
+}
+
+// BeginMessage starts a message whose frame, length word included, has frameBytes
+// bytes and will be read straight into the chunk: Room gives the places to fill,
+// then FinishMessage or AbortMessage ends it.
+func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int) {
+	if b.open.active {
+		panic("bagfmt: BeginMessage inside a message")
+	}
+	if frameBytes < 4 {
+		panic("bagfmt: BeginMessage with a frame of less than 4 bytes")
+	}
+	o := openMessage{active: true, undo: len(b.buf)}
+	o.slot, o.did = b.use(c)
+	o.start = len(b.buf)
+	o.end = o.start + messageHeaderBytes + frameBytes
+	b.checkSize(int64(o.end))
+	b.grow(messageHeaderBytes)
+	b.buf = b.buf[:o.start+messageHeaderBytes]
+	putMessageHeader(b.buf[o.start:], c.ID, Time{})
+	b.open = o
+}
+
+// Room returns the next place of the frame, 1 to n bytes, which the caller fills
+// wholly before the next call. Memory follows what has arrived, not what the frame
+// claims: it doubles from 1 MiB to 8 MiB, then grows by a quarter at a time, and never
+// beyond what the message and its index need.
+func (b *ChunkBuilder) Room(n int) []byte {
+	if !b.open.active {
+		panic("bagfmt: Room outside a message")
+	}
+	at := len(b.buf)
+	left := b.open.end - at
+	if n = min(n, left); n < 1 {
+		panic("bagfmt: Room beyond the end of the message")
+	}
+	if at == cap(b.buf) {
+		b.buf = append(make([]byte, 0, at+b.roomStep()), b.buf...)
+	}
+	b.buf = b.buf[:at+min(n, cap(b.buf)-at)]
+	return b.buf[at:]
+}
+
+// roomStep returns by how much Room grows the memory of a message when it is full.
+func (b *ChunkBuilder) roomStep() int {
+	at := len(b.buf)
+	come := at - b.open.start
+	step := max(firstRoom, min(come, doubledRoom), come/4)
+	return min(b.open.end-at+len(b.used)*indexHeaderBytes+(len(b.entries)+1)*indexEntryBytes, step)
+}
+
+// NextCap returns what Cap will be after the next call of Room.
+func (b *ChunkBuilder) NextCap() int {
+	if b.open.active && len(b.buf) == cap(b.buf) {
+		return b.Cap() + b.roomStep()
+	}
+	return b.Cap()
+}
+
+// Frame returns what has come of the message that BeginMessage started, length word
+// included. It is valid until the next call of another method.
+func (b *ChunkBuilder) Frame() []byte {
+	if !b.open.active {
+		panic("bagfmt: Frame outside a message")
+	}
+	return b.buf[b.open.start+messageHeaderBytes:]
+}
+
+// FinishMessage stamps and indexes the message. Its frame must be complete.
+func (b *ChunkBuilder) FinishMessage(t Time) {
+	o := b.open
+	if !o.active || len(b.buf) != o.end {
+		panic("bagfmt: FinishMessage of an incomplete message")
+	}
+	frame := b.buf[o.start+messageHeaderBytes:]
+	if int64(binary.LittleEndian.Uint32(frame))+4 != int64(len(frame)) {
+		panic("bagfmt: FinishMessage of a frame with a wrong length")
+	}
+	putTime(b.buf[o.start+messageTimeAt:], t)
+	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - chunkHeadroom), o.slot})
+	b.count(o.slot, 1, o.end-o.start, t, t)
+	b.open = openMessage{}
+}
+
+// AbortMessage takes the message back as if it had never begun: the chunk, which is
+// empty again if it held no other message, and the ConnRecords are what they were
+// before BeginMessage. Only if another builder of the same file has used the
+// connection since, and relied on the record taken back, its chunk lacks that record
+// until the next use; the index section has it in any case.
+func (b *ChunkBuilder) AbortMessage() {
+	o := b.open
+	if !o.active {
+		panic("bagfmt: AbortMessage outside a message")
+	}
+	b.buf = b.buf[:o.undo]
+	s := &b.slots[o.slot]
+	if o.did.record > 0 {
+		b.records.undo(s.conn.ID, o.did.record, o.did.repeat)
+	}
+	if o.did.added {
+		s.used, s.conn = false, nil
+		b.used = b.used[:len(b.used)-1]
+	}
+	b.open = openMessage{}
+}
+
+// appendMessage adds one message from its data without the length word.
+func (b *ChunkBuilder) appendMessage(c *Connection, t Time, data []byte) {
+	slot, ok := b.slot(c.ID)
+	if !ok || !b.slots[slot].used {
+		slot, _ = b.use(c)
+	}
+	at := len(b.buf)
+	size := messageHeaderBytes + 4 + len(data)
+	if cap(b.buf)-at < size {
+		b.grow(size)
+	}
+	b.buf = b.buf[:at+size]
+	record := b.buf[at:]
+	putMessageHeader(record, c.ID, t)
+	binary.LittleEndian.PutUint32(record[messageHeaderBytes:], uint32(len(data)))
+	copy(record[messageHeaderBytes+4:], data)
+	b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
+	b.count(slot, 1, size, t, t)
+}
+
+// grow makes room for n more bytes.
+func (b *ChunkBuilder) grow(n int) {
+	need := len(b.buf) + n
+	b.checkSize(int64(need))
+	if need <= cap(b.buf) {
+		return
+	}
+	// The first chunks of a file would else be copied at each of many small steps. A
+	// chunk of the usual size ends in memory that has room for its index, too.
+	b.buf = slices.Grow(b.buf, max(n, min(3*len(b.buf)+firstGrowBytes, maxGrowBytes)))
+}
+
+// checkSize panics when a chunk would exceed what readers accept: its owner seals
+// it long before.
+func (b *ChunkBuilder) checkSize(n int64) {
+	if n > maxBuiltChunkBytes {
+		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, maxBuiltChunkBytes))
+	}
+}
+
+// count accounts for messages that were just added.
+func (b *ChunkBuilder) count(slot int32, messages, size int, first, last Time) {
+	if messages == 0 {
+		return
+	}
+	none := len(b.entries) == messages // before these
+	if none || first.Before(b.start) {
+		b.start = first
+	}
+	if none || b.end.Before(last) {
+		b.end = last
+	}
+	b.slots[slot].count += uint32(messages)
+	if b.records != nil {
+		b.records.bytes += int64(size)
+	}
+}
+
+// slot finds the slot of a connection.
+func (b *ChunkBuilder) slot(id ConnID) (int32, bool) {
+	if id < denseConnIDs {
+		if int64(id) < int64(len(b.dense)) {
+			s := b.dense[id]
+			return s - 1, s != 0
+		}
+		return 0, false
+	}
+	s, ok := b.sparse[id]
+	return s, ok
+}
+
+// use returns the slot of c and, at its first use in this chunk, writes the
+// connection record if the file needs it.
+func (b *ChunkBuilder) use(c *Connection) (slot int32, did firstUse) {
+	s, ok := b.slot(c.ID)
+	if ok && b.slots[s].used {
+		return s, firstUse{}
+	}
+	if !ok {
+		s = b.addSlot(c.ID)
+	}
+	b.slots[s].conn, b.slots[s].used = c, true
+	b.used = append(b.used, s)
+	did.added = true
+	size := connectionBytes(c)
+	if write, repeat := b.records.want(c.ID, size); write {
+		b.grow(size)
+		b.buf = appendConnection(b.buf, c)
+		b.records.add(c.ID, size, repeat)
+		did.record, did.repeat = size, repeat
+	}
+	return s, did
+}
+
+func (b *ChunkBuilder) addSlot(id ConnID) int32 {
+	s := int32(len(b.slots))
+	b.slots = append(b.slots, connSlot{})
+	if id >= denseConnIDs {
+		if b.sparse == nil {
+			b.sparse = make(map[ConnID]int32)
+		}
+		b.sparse[id] = s
+		return s
+	}
+	if n := int(id) + 1; n > len(b.dense) {
+		b.dense = append(b.dense, make([]int32, n-len(b.dense))...)
+	}
+	b.dense[id] = s + 1
+	return s
+}

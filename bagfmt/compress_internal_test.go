@@ -1,0 +1,27 @@
+package bagfmt
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestBZ2WithHoles unpacks a block of deep trees with holes: the error is that of damaged
+// data.
+func TestBZ2WithHoles(t *testing.T) {
+	t.Parallel()
+	var d decompressor
+	// Three codes of 20 bits each: internal/bzip2 tests that this is such a tree.
+	deep := []byte("BZh91AY&SY\x00\x00\x00\x00\x00\x00\x00@\x00@\x00 \x00h\x14P\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+	if b, err := d.unpack(CompressionBZ2, deep, 1000, nil); err == nil {
+		t.Errorf("%d bytes", len(b))
+	}
+	z, err := NewCompressor(CompressionBZ2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []byte("sound data behind damaged data")
+	packed := z.appendTo(nil, want)
+	if got, err := d.unpack(CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

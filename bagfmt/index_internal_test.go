@@ -1,0 +1,82 @@
+package bagfmt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// TestIndexOfDamage reads the index of one chunk after that of a damaged one.
+func TestIndexOfDamage(t *testing.T) {
+	t.Parallel()
+	var b buffer
+	w, err := NewWriter(&b, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := []*Connection{{ID: 0, Topic: "/a"}, {ID: 1, Topic: "/b"}}
+	var index []int // where the index data of each chunk begins
+	for _, n := range []int{1, 2, 1} {
+		var builder ChunkBuilder
+		builder.Reset(nil)
+		for _, c := range conns[:n] {
+			builder.appendMessage(c, Time{Sec: 1}, nil)
+			builder.appendMessage(c, Time{Sec: 2}, nil)
+		}
+		c, err := builder.Seal(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index = append(index, int(w.Size())+len(c.Record)-n*(indexHeaderBytes+2*indexEntryBytes))
+		if err := w.WriteChunk(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	load := func(data []byte) (*Reader, *chunkLoader) {
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)), ReaderOptions{IndexOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, new(chunkLoader)
+	}
+	all := []bool{true, true}
+
+	r, l := load(b.data)
+	var entries []indexEntry
+	for i, want := range []int{2, 4, 2} {
+		if entries, err = l.entries(r, i, all, entries); err != nil || len(entries) != want {
+			t.Errorf("chunk %d: %d entries, want %d, %v", i, len(entries), want, err)
+		}
+	}
+
+	// Chunk 1 ends before its index says that connection 1 has two messages, and that of
+	// chunk 2 says so in place of its own connection.
+	bad := slices.Clone(b.data)
+	field := func(chunk int, name string) []byte {
+		return bad[index[chunk]+bytes.Index(bad[index[chunk]:], []byte(name+"="))+len(name)+1:]
+	}
+	binary.LittleEndian.PutUint32(field(1, keyVer), 7)
+	binary.LittleEndian.PutUint32(field(2, keyConn), 1)
+	r, l = load(bad)
+	for i, damaged := range []bool{false, true, true} {
+		if _, err := l.entries(r, i, all, nil); errors.Is(err, ErrCorrupt) != damaged {
+			t.Errorf("chunk %d: %v", i, err)
+		}
+	}
+
+	// An entry is missing, and the record says so in its length but not in its count.
+	at := index[2] + indexHeaderBytes
+	bad = slices.Delete(slices.Clone(b.data), at, at+indexEntryBytes)
+	binary.LittleEndian.PutUint32(bad[at-4:], indexEntryBytes)
+	pos := bad[bytes.Index(bad, []byte(keyIndexPos+"="))+len(keyIndexPos)+1:]
+	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-indexEntryBytes)
+	r, l = load(bad)
+	if _, err := l.entries(r, 2, all, nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a record with an entry less than it claims: %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package bagfmt
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// scanBufferBytes is the size of the reads of a scan. It is smaller than for reading all
+// records, because a scan skips most of the file.
+const scanBufferBytes = 16 << 10
+
+// openOld opens a bag of a legacy version. It reads it from front to back, but skips the
+// messages.
+func openOld(r *Reader, s *stream, v bagVersion) error {
+	if r.o.IndexOnly && v.layout != layoutV12 {
+		return fmt.Errorf("%w of version %s", ErrUnindexed, v.name)
+	}
+	f := newOldFormat(v)
+	f.lateDefinitions = true
+	r.old = f
+	x := oldScan{r: r, f: f, s: s, seg: segmentScan{r: r, kind: segmentOld}}
+	if r.size > smallBufferBytes {
+		x.s = newFileStream(r.r, r.size, scanBufferBytes)
+		x.s.seek(s.off)
+	}
+	if err := x.run(); err != nil {
+		return err
+	}
+	f.finish()
+	r.setConnections(f.conns)
+	x.seg.finish()
+	for _, err := range f.undeclaredErrors() {
+		r.damaged(err)
+	}
+	if v.layout == layoutV12 {
+		return x.checkIndex()
+	}
+	return nil
+}
+
+// oldScan is the state of openOld.
+type oldScan struct {
+	r   *Reader
+	f   *oldFormat
+	s   *stream
+	seg segmentScan
+	v12 indexV12
+}
+
+// indexV12 is the index of a 1.2 bag, as a scan has read it.
+type indexV12 struct {
+	header  int64             // offset of the file header, 0 if there is none
+	pos     uint64            // where that says the index is
+	first   int64             // where the first index record is, 0 if there is none
+	records int               // of index data
+	counts  map[string]uint64 // messages by topic, as index records say
+	broken  bool              // index data of a wrong length
+}
+
+// run reads all records. It ends at damage that it cannot skip, and returns an error only
+// if reading fails.
+func (x *oldScan) run() error {
+	if err := x.f.start(x.s); err != nil {
+		return x.recordDamage(err)
+	}
+	var rec oldRecord
+	for {
+		start := x.s.off
+		err := x.f.next(x.s, &rec)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			if err := x.recordDamage(err); err != nil || !rec.framed && !rec.needsResync {
+				return err
+			}
+			if rec.needsResync {
+				err = x.f.resync(x.s)
+			} else {
+				err = x.s.skip(rec.length, start, rec.op)
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err != nil {
+				return x.recordDamage(err)
+			}
+			continue
+		}
+		if err := x.record(&rec, start); err != nil {
+			return x.recordDamage(err)
+		}
+	}
+}
+
+// recordDamage adds damage to that of the Reader, and returns any other error.
+func (x *oldScan) recordDamage(err error) error {
+	if !isDamage(err) {
+		return err
+	}
+	x.r.damaged(err)
+	return nil
+}
+
+// record skips the data of a record and adds it to the segments. An error ends the scan.
+func (x *oldScan) record(rec *oldRecord, start int64) error {
+	conn := int32(-1)
+	switch {
+	case rec.op == OpMessage && rec.length > maxMessageBytes:
+		x.r.damaged(&LimitError{Offset: start, Op: OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes})
+	case rec.op == OpMessage && rec.length > x.r.size-x.s.off:
+		return torn(start, OpMessage, "data", x.r.size-x.s.off, rec.length)
+	case rec.op == OpMessage:
+		var err error
+		if conn, err = x.f.connection(rec, start); err != nil && x.f.layout != layoutV10 {
+			x.r.damaged(err) // the others are counted
+		}
+	case rec.op == opMessageDefinition:
+		x.f.define(rec)
+	default:
+		x.v12.record(rec, start)
+	}
+	if err := x.s.skip(rec.length, start, rec.op); err != nil {
+		return err
+	}
+	if conn >= 0 {
+		x.seg.message(ConnID(conn), rec.time, start, x.s.off)
+	}
+	return nil
+}
+
+// record adds a record of the index.
+func (v *indexV12) record(rec *oldRecord, start int64) {
+	switch {
+	case rec.op == OpBagHeader && v.header == 0:
+		v.header, v.pos = start, rec.indexPos
+	case rec.op == OpIndexData:
+		if v.first == 0 {
+			v.first = start
+		}
+		if v.counts == nil {
+			v.counts = make(map[string]uint64)
+		}
+		v.records++
+		v.counts[string(rec.topic)] += uint64(rec.count)
+		v.broken = v.broken || rec.length != int64(rec.count)*oldIndexEntryBytes
+	}
+}
+
+// checkIndex compares the index of a 1.2 bag with what is in it.
+func (x *oldScan) checkIndex() error {
+	err := x.indexError()
+	if err == nil {
+		x.r.indexed = true
+		return nil
+	}
+	if x.r.o.IndexOnly {
+		return err
+	}
+	if x.v12.header != 0 { // without a file header the bag needs no index
+		x.r.damage = append([]error{err}, x.r.damage[:min(len(x.r.damage), maxDamage-1)]...)
+	}
+	return nil
+}
+
+// indexError says what is wrong with the index of a 1.2 bag.
+func (x *oldScan) indexError() error {
+	v := &x.v12
+	first := v.first
+	if v.records == 0 {
+		first = x.r.size // an index of no topics
+	}
+	switch {
+	case v.header == 0 || v.pos == 0:
+		return ErrUnindexed
+	case v.pos != uint64(first):
+		return corrupt(v.header, OpBagHeader, "the index is not at %d", v.pos)
+	case v.broken:
+		return corrupt(first, OpIndexData, "index data of a wrong length")
+	}
+	found := make(map[string]uint64)
+	for i := range x.r.chunks {
+		for _, n := range x.r.chunks[i].Counts {
+			found[n.Conn.Topic] += uint64(n.Count)
+		}
+	}
+	for topic, n := range found {
+		if v.counts[topic] != n {
+			return corrupt(first, OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
+		}
+	}
+	if len(found) != len(v.counts) {
+		return corrupt(first, OpIndexData, "%d topics, there are %d", len(v.counts), len(found))
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package bagfmt
+
+import "io"
+
+// startOld reads what a bag of an old version has before its messages.
+func (s *Scanner) startOld() error {
+	s.old = newOldFormat(s.version)
+	if err := s.old.start(s.s); err != nil {
+		return err
+	}
+	s.good = s.s.off
+	return nil
+}
+
+// nextOld is Next for a bag of an old version.
+func (s *Scanner) nextOld() (*Message, error) {
+	rec := &s.old.rec
+	for !s.final {
+		if s.skip.n > 0 {
+			skip := s.skip
+			s.skip = skipData{}
+			if err := s.s.skip(skip.n, skip.record, OpMessage); err != nil {
+				s.final = true
+				return nil, err
+			}
+			s.good = s.s.off
+		}
+		if rec.needsResync {
+			rec.needsResync = false
+			if err := s.old.resync(s.s); err != nil {
+				s.final = true
+				return nil, err // also io.EOF
+			}
+		}
+		start := s.s.off
+		err := s.old.next(s.s, rec)
+		if err != nil {
+			s.final = !rec.framed && !rec.needsResync
+			s.skip = skipData{rec.length, start}
+			return nil, err // also io.EOF
+		}
+		m, err := s.oldRecord(rec, start)
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+	return nil, io.EOF
+}
+
+// oldRecord reads the data of a record. It returns a message only if that is one.
+func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*Message, error) {
+	var err error
+	conn := int32(-1)
+	switch {
+	case rec.op == OpMessage && rec.length > maxMessageBytes:
+		err = &LimitError{Offset: start, Op: OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes}
+	case rec.op == OpMessage:
+		conn, err = s.old.connection(rec, start)
+	case rec.op == opMessageDefinition:
+		s.old.define(rec)
+	}
+	if conn < 0 {
+		s.skip = skipData{rec.length, start}
+		if rec.length == 0 {
+			s.good = s.s.off
+		}
+		return nil, err
+	}
+	at := rec.time
+	frame, err := s.frame(rec.length, start)
+	if err != nil {
+		s.final = true
+		return nil, err
+	}
+	s.good = s.s.off
+	s.msg = Message{Conn: s.old.conns[conn], Time: at, Frame: frame}
+	return &s.msg, nil
+}

@@ -1,0 +1,440 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// events tells everything that next returns, in order.
+func events(tb testing.TB, next func() (*bagfmt.Message, error)) (list []string) {
+	tb.Helper()
+	for len(list) < 1_000_000 {
+		m, err := next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return list
+		case err != nil:
+			list = append(list, "error: "+err.Error())
+		default:
+			list = append(list, fmt.Sprintf("%d %s %s %x %d", m.Conn.ID, m.Conn.Topic, m.Time, m.Frame, m.Share))
+		}
+	}
+	tb.Fatal("no end")
+	return nil
+}
+
+// sequences maps names to bags of all sorts: those of testdata, some with chunks that
+// overlap in time, and bags without an index.
+func sequences(t *testing.T) map[string][]byte {
+	t.Helper()
+	bags := map[string][]byte{}
+	files, err := filepath.Glob("testdata/*.bag")
+	if err != nil || len(files) < 7 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		bags[filepath.Base(f)] = readFile(t, f)
+	}
+	for _, comp := range compressions {
+		bags["sample "+string(comp)] = sampleBag(t, comp)
+		bags["unindexed "+string(comp)] = unindexed(t, sampleBag(t, comp))
+		bags["without index data "+string(comp)] = withoutIndexData(t, sampleBag(t, comp))
+		conns, msgs := sample(90)
+		for i := range msgs { // three runs of the same times, each in several chunks
+			msgs[i].Time = bagfmt.Time{Sec: uint32(i%30) + 1, Nsec: uint32(i)}
+		}
+		b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 600}, conns, msgs)
+		bags["overlapping "+string(comp)] = b
+		bags["overlapping without index data "+string(comp)] = withoutIndexData(t, b)
+	}
+	return bags
+}
+
+// TestParallelReadOfDamage reads the bags of the table of corruptions, and old ones.
+func TestParallelReadOfDamage(t *testing.T) {
+	t.Parallel()
+	bags := smallOldBags()
+	for name, tc := range corruptions(t) {
+		bags[name] = tc.bag
+	}
+	for _, name := range oldBags(t) {
+		bags[name] = readFile(t, name)
+	}
+	for n, name := range slices.Sorted(maps.Keys(bags)) {
+		bag := bags[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sameInParallel(t, name, bag, []int{1, 3}, n)
+			sameScan(t, name, bag, []int{1, 3}, n)
+			way := n
+			for at := len(bag); at > 0; at -= 1 + len(bag)/10*stride(1) {
+				way++
+				sameInParallel(t, fmt.Sprintf("%s, cut at %d", name, at), bag[:at:at], []int{2}, way)
+				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), bag[:at:at], []int{2}, way)
+			}
+		})
+	}
+}
+
+// TestParallelReadIsTheSame reads bags, sound and damaged, with any number of workers
+// and little and much memory: the messages and errors are the same in the same order.
+func TestParallelReadIsTheSame(t *testing.T) {
+	t.Parallel()
+	bags := sequences(t)
+	for n, name := range slices.Sorted(maps.Keys(bags)) {
+		full := bags[name]
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sameInParallel(t, name, full, []int{2}, everyWay)
+			sameScan(t, name, full, []int{2}, everyWay)
+			sameInParallel(t, name, full, []int{1, 8}, n)
+			sameScan(t, name, full, []int{1, 8}, n)
+			step := max(1, len(full)*stride(1)/40)
+			for at := 0; at < len(full); at += step {
+				bad := flipped(full, at, 1<<(at%8))
+				sameInParallel(t, fmt.Sprintf("%s, flip at %d", name, at), bad, []int{1 + at%3}, at/step)
+				sameScan(t, fmt.Sprintf("%s, flip at %d", name, at), bad, []int{1 + at%3}, at/step)
+				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), full[:at:at], []int{1 + at%3}, at/step)
+			}
+		})
+	}
+}
+
+// everyWay is all the ways in which a bag can be read. With GOROSBAG_FULL each bag is read
+// in all of them, else many are in one, the next bag in the next.
+const everyWay = -1
+
+// wanted reports whether n is the way to be used, of so many.
+func wanted(way, n, of int) bool {
+	return exhaustive || way == everyWay || n%of == way%of
+}
+
+var errUnreadable = errors.New("unreadable")
+
+// brokenAt is a file of which bytes cannot be read.
+type brokenAt struct {
+	io.ReaderAt
+	from, to int64
+}
+
+func (b *brokenAt) ReadAt(p []byte, off int64) (int, error) {
+	if off < b.to && off+int64(len(p)) > b.from {
+		return 0, errUnreadable
+	}
+	return b.ReaderAt.ReadAt(p, off)
+}
+
+// sameInParallel compares what a Cursor returns with and without workers, with little
+// and much memory, small segments and large ones, and from a file that cannot be read
+// somewhere: in one of these ways, with a number of it, or everyWay.
+func sameInParallel(t *testing.T, name string, bag []byte, workers []int, way int) {
+	t.Helper()
+	n := 0
+	for _, o := range []bagfmt.ReaderOptions{{}, {CacheBytes: 2500}, {CacheBytes: 1, MaxChunkBytes: 400}} {
+		for _, broken := range []int64{-1, int64(len(bag)) / 3} {
+			if n++; !wanted(way, n, 6) {
+				continue
+			}
+			file := &brokenAt{ReaderAt: bytes.NewReader(bag)}
+			r, err := bagfmt.NewReader(file, int64(len(bag)), o)
+			if err != nil {
+				return
+			}
+			if broken >= 0 {
+				file.from, file.to = broken, broken+10
+			}
+			sameCursor(t, fmt.Sprintf("%s, %v, broken at %d", name, o, broken), r, workers)
+		}
+	}
+}
+
+func sameCursor(t *testing.T, name string, r *bagfmt.Reader, workers []int) {
+	t.Helper()
+	middle := r.Start()
+	middle.Sec += uint32(r.End().Sub(r.Start()) / 2 / time.Second)
+	for i, q := range []bagfmt.Query{
+		{},
+		{Keep: func(c *bagfmt.Connection) bool { return c.ID == 1 }},
+		{Start: bagfmt.Time{Sec: 102}, End: bagfmt.Time{Sec: 105}},
+		{Start: middle},
+	} {
+		want := events(t, r.Cursor(q).Next)
+		for _, n := range workers {
+			for _, reuse := range []bool{false, true} {
+				q.Workers, q.Reuse = n, reuse
+				c := r.Cursor(q)
+				got := events(t, c.Next)
+				c.Close()
+				if d := cmp.Diff(want, got); d != "" {
+					t.Fatalf("%s, query %d, %d workers, reuse %v:\n%.2000s", name, i, n, reuse, d)
+				}
+			}
+		}
+	}
+}
+
+// sameScan compares what a Scanner returns with and without workers, from readers
+// that give much at a time and little, and one that fails halfway: in one of these ways,
+// with a number of it, or everyWay.
+func sameScan(t *testing.T, name string, bag []byte, workers []int, way int) {
+	t.Helper()
+	readers := []func() io.Reader{
+		func() io.Reader { return bytes.NewReader(bag) },
+		func() io.Reader { return iotest.DataErrReader(iotest.HalfReader(bytes.NewReader(bag))) },
+		func() io.Reader {
+			return io.MultiReader(bytes.NewReader(bag[:len(bag)/2]), iotest.ErrReader(errUnreadable))
+		},
+	}
+	ways := 0
+	for how, reader := range readers {
+		scan := func(o bagfmt.ScannerOptions) (list []string, end int64) {
+			s, err := bagfmt.NewScanner(reader(), o)
+			if err != nil {
+				return []string{err.Error()}, 0
+			}
+			defer s.Close()
+			return events(t, s.Next), s.Offset()
+		}
+		for _, most := range []int64{0, 500} {
+			if ways++; !wanted(way, ways, 6) {
+				continue
+			}
+			want, wantEnd := scan(bagfmt.ScannerOptions{MaxChunkBytes: most})
+			for _, n := range workers {
+				for _, reuse := range []bool{false, true} {
+					got, end := scan(bagfmt.ScannerOptions{MaxChunkBytes: most, Workers: n, Reuse: reuse})
+					if d := cmp.Diff(want, got); d != "" || end != wantEnd {
+						t.Fatalf("%s, reader %d, chunks up to %d, %d workers, reuse %v: end %d, want %d:\n%.2000s", name, how, most, n, reuse, end, wantEnd, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestScannerClose leaves scanners at every place.
+func TestScannerClose(t *testing.T) {
+	t.Parallel()
+	bag := sampleBag(t, bagfmt.CompressionLZ4)
+	for at := range 30 {
+		for _, workers := range []int{0, 1, 4} {
+			s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range at {
+				if _, err := s.Next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Close()
+			s.Close()
+			if m, err := s.Next(); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("after Close: message %v, error %v", m, err)
+			}
+		}
+	}
+}
+
+// TestScannerCloseOfPipe leaves scanners that wait for a pipe.
+func TestScannerCloseOfPipe(t *testing.T) {
+	t.Parallel()
+	bag := sampleBag(t, bagfmt.CompressionLZ4)
+	for _, to := range []int{4200, (4200 + len(bag)) / 2, len(bag) - 10} { // NewScanner needs 4117
+		from, into := io.Pipe()
+		written := make(chan error)
+		go func() {
+			_, err := into.Write(bag[:to])
+			written <- err
+		}()
+		s, err := bagfmt.NewScanner(from, bagfmt.ScannerOptions{Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if to > 5000 {
+			if _, err := s.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := from.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		<-written
+	}
+}
+
+// TestCursorClose leaves cursors at every place: no goroutine stays, and Next says
+// why there is no message.
+func TestCursorClose(t *testing.T) {
+	t.Parallel()
+	r, err := openBag(sampleBag(t, bagfmt.CompressionLZ4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 30 {
+		for _, workers := range []int{0, 1, 4} {
+			c := r.Cursor(bagfmt.Query{Workers: workers})
+			for range at {
+				if _, err := c.Next(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Close()
+			c.Close()
+			if m, err := c.Next(); err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("after Close: message %v, error %v", m, err)
+			}
+		}
+		n := 0
+		for _, err := range r.All(bagfmt.Query{Workers: 3}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n++; n > at {
+				break
+			}
+		}
+	}
+}
+
+// TestReuse checks that memory is used again where that is allowed, and only there.
+func TestReuse(t *testing.T) {
+	for _, comp := range compressions {
+		bag := uniformBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 30_000}, 6000)
+		r, err := openBag(bag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, workers := range []int{0, 2} {
+			for how, open := range map[string]func(reuse bool) (func() (*bagfmt.Message, error), func()){
+				"cursor": func(reuse bool) (func() (*bagfmt.Message, error), func()) {
+					c := r.Cursor(bagfmt.Query{Workers: workers, Reuse: reuse})
+					return c.Next, c.Close
+				},
+				"scanner": func(reuse bool) (func() (*bagfmt.Message, error), func()) {
+					s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Workers: workers, Reuse: reuse})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s.Next, s.Close
+				},
+			} {
+				read := func(reuse bool) func() {
+					return func() {
+						next, stop := open(reuse)
+						defer stop()
+						for {
+							if _, err := next(); errors.Is(err, io.EOF) {
+								return
+							} else if err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+				}
+				fresh, again := allocatedBy(read(false)), allocatedBy(read(true))
+				if unpacked := uint64(6000 * 100); fresh < unpacked || again > fresh-unpacked*2/3 {
+					t.Errorf("%s, %s, %d workers: %d bytes allocated, with Reuse %d", how, comp, workers, fresh, again)
+				}
+				if n := testing.AllocsPerRun(1, read(true)); n > 600 {
+					t.Errorf("%s, %s, %d workers: %v allocations for 6000 messages", how, comp, workers, n)
+				}
+			}
+		}
+	}
+}
+
+// TestScannerOfSlowPipe reads a bag from a pipe into which no more is written before
+// what arrived so far was handed out: with workers nothing comes later than without.
+func TestScannerOfSlowPipe(t *testing.T) {
+	t.Parallel()
+	bags := map[string][]byte{}
+	for _, comp := range compressions {
+		b := sampleBag(t, comp)
+		bags[string(comp)] = b
+		bags["open chunk behind "+string(comp)] = slices.Concat(b[:recordsOf(t, b, 7)[0].off], rawChunkHeader(), recordsOf(t, sampleBag(t, bagfmt.CompressionNone), 5)[0].data)
+	}
+	for _, name := range oldBags(t) {
+		bags[name] = readFile(t, name)
+	}
+	for name, bag := range bags {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			serial := newGate(bag, len(bag))
+			s, err := bagfmt.NewScanner(serial, bagfmt.ScannerOptions{})
+			if err != nil {
+				return
+			}
+			need := []int{serial.at} // bytes that have to arrive before the Scanner, and what each Next returns
+			for err == nil || !errors.Is(err, io.EOF) {
+				_, err = s.Next()
+				need = append(need, serial.at)
+			}
+			for _, workers := range []int{1, 3} {
+				slow := newGate(bag, need[0])
+				late := time.AfterFunc(time.Minute, func() {
+					t.Errorf("%d workers: waits for more than it needs", workers)
+					slow.open(len(bag))
+				})
+				s, err := bagfmt.NewScanner(slow, bagfmt.ScannerOptions{Workers: workers})
+				for i := 1; err == nil || !errors.Is(err, io.EOF); i++ {
+					slow.open(need[i])
+					_, err = s.Next()
+				}
+				late.Stop()
+				s.Close()
+			}
+		})
+	}
+}
+
+// gate is a pipe: bytes can be read from it, one at a time, when they have come.
+type gate struct {
+	b    []byte
+	mu   sync.Mutex
+	more sync.Cond
+	come int
+	at   int // bytes read
+}
+
+func newGate(b []byte, come int) *gate {
+	g := &gate{b: b, come: come}
+	g.more.L = &g.mu
+	return g
+}
+
+// open lets bytes come.
+func (g *gate) open(come int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.come = max(g.come, come)
+	g.more.Broadcast()
+}
+
+func (g *gate) Read(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for g.at == g.come && g.come < len(g.b) {
+		g.more.Wait()
+	}
+	if g.at == len(g.b) {
+		return 0, io.EOF
+	}
+	p[0] = g.b[g.at]
+	g.at++
+	return 1, nil
+}

@@ -1,0 +1,115 @@
+package bagfmt
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// chunkLists remembers which chunks hold messages of the connections that were asked for.
+type chunkLists struct {
+	mu     sync.Mutex
+	order  []int32           // all chunks: the one with the latest end first, of equal ones the last in the file
+	of     map[int32][]int32 // by index in Reader.conns, in the same order
+	passes int               // through all chunks
+}
+
+// get returns the lists of connections, given by their index.
+func (l *chunkLists) get(r *Reader, conns []int32) map[int32][]int32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lists, missing := map[int32][]int32{}, map[*Connection]int32{}
+	for _, c := range conns {
+		list, ok := l.of[c]
+		if lists[c] = list; !ok {
+			missing[r.conns[c]] = c
+		}
+	}
+	if len(missing) == 0 {
+		return lists
+	}
+	l.sort(r)
+	l.passes++
+	for _, i := range l.order {
+		for _, n := range r.chunks[i].Counts {
+			c, ok := missing[n.Conn]
+			if list := lists[c]; ok && n.Count > 0 && (len(list) == 0 || list[len(list)-1] != i) {
+				lists[c] = append(list, i)
+			}
+		}
+	}
+	for _, c := range missing {
+		l.of[c] = lists[c]
+	}
+	return lists
+}
+
+func (l *chunkLists) sort(r *Reader) {
+	if l.order != nil {
+		return
+	}
+	l.order = make([]int32, len(r.chunks))
+	for i := range l.order {
+		l.order[i] = int32(i)
+	}
+	slices.SortFunc(l.order, func(a, b int32) int {
+		return cmp.Or(r.chunks[b].End.Compare(r.chunks[a].End), cmp.Compare(b, a))
+	})
+}
+
+// unpackAhead puts into the cache, on several cores, the chunks that find will load, if
+// they are worth it: the first one that promises a message of each connection.
+func (s *lastSearch) unpackAhead(conns []int32) {
+	if s.r.cache.Load() == nil {
+		return
+	}
+	var wanted []int
+	known := map[int]bool{}
+	for _, conn := range conns {
+		s.conn, s.best = conn, nil
+		if i, ok := s.promised(); ok && !known[i] && len(wanted) < maxLastChunks {
+			known[i] = true
+			wanted = append(wanted, i)
+		}
+	}
+	if len(wanted) < 2 {
+		return
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, i := range wanted {
+		slots <- struct{}{}
+		// owner: unpackAhead; ends with the chunk.
+		wg.Go(func() {
+			defer func() { <-slots }()
+			var l chunkLoader
+			if p, err := l.place(s.r, i); err == nil && p.compression == CompressionBZ2 {
+				_, _ = l.read(s.r, &p) // find comes across the error, too
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// promised returns the first chunk that find will load for a connection, by the indexes.
+func (s *lastSearch) promised() (chunk int, ok bool) {
+	for _, i := range s.lists[s.conn] {
+		if s.t.Before(s.r.chunks[i].Start) {
+			continue
+		}
+		x, err := s.index(int(i))
+		if err != nil || x.entriesUnknown() || x.data != nil {
+			return 0, false
+		}
+		if e := s.last(x); e != nil {
+			return int(i), s.r.cache.Load().frame(s.key(x, e)) == nil
+		}
+	}
+	return 0, false
+}
+
+// key is where the cache keeps the message of an entry of x, which was not loaded.
+func (s *lastSearch) key(x *cursorChunk, e *indexEntry) cacheKey {
+	return cacheKey{s.r, s.r.chunks[x.number].Pos, e.offset}
+}

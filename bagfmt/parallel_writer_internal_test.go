@@ -1,0 +1,102 @@
+package bagfmt
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestSealAheadMemory: one chunk is filled, as many as there are workers are sealed, and
+// one waits. What is given back is used again.
+func TestSealAheadMemory(t *testing.T) {
+	t.Parallel()
+	const workers = 3
+	a, err := newSealAhead(CompressionLZ4, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []*sealJob
+	for !a.full() {
+		if jobs = append(jobs, a.job()); len(jobs) > workers+2 {
+			t.Fatalf("memory for more than %d chunks", workers+2)
+		}
+	}
+	if len(jobs) != workers+2 {
+		t.Errorf("memory for %d chunks, want %d", len(jobs), workers+2)
+	}
+	for _, j := range jobs {
+		a.recycle(j)
+	}
+	for i := range jobs {
+		if a.full() {
+			t.Errorf("full with %d of %d chunks in use", i, len(jobs))
+		}
+		a.job()
+	}
+	if !a.full() || a.jobs != len(jobs) {
+		t.Errorf("%d chunks were made in place of the %d that came back", a.jobs, len(jobs))
+	}
+}
+
+// TestSealJob: what a worker packs is packed into the memory of the chunk before, and
+// what goes wrong is an error, a panic too.
+func TestSealJob(t *testing.T) {
+	t.Parallel()
+	z, err := NewCompressor(CompressionLZ4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Connection{Topic: "/a"}
+	var j sealJob
+	fill := func() {
+		j.builder.Reset(nil)
+		j.builder.appendMessage(c, Time{Sec: 1}, bytes.Repeat([]byte("x"), 10_000))
+	}
+	fill()
+	if j.seal(z); j.err != nil {
+		t.Fatal(j.err)
+	}
+	first := &j.chunk.Record[0]
+	fill()
+	if j.seal(z); j.err != nil || &j.chunk.Record[0] != first {
+		t.Errorf("the record of the second chunk is in other memory, %v", j.err)
+	}
+	j.builder.Reset(nil)
+	if j.seal(z); !errors.Is(j.err, errEmptyChunk) {
+		t.Errorf("an empty chunk: %v", j.err)
+	}
+	j.builder.BeginMessage(c, 100)
+	if j.seal(z); j.err == nil || !strings.Contains(j.err.Error(), "Seal inside a message") {
+		t.Errorf("a chunk with half a message: %v", j.err)
+	}
+}
+
+// TestFillWhileSealing: WriteMessage goes on while all that was handed over still waits
+// for a worker.
+func TestFillWhileSealing(t *testing.T) {
+	t.Parallel()
+	var b buffer
+	w, err := NewWriter(&b, WriterOptions{Compression: CompressionLZ4, ChunkBytes: 1, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.AddConnection("/a", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := w.Size()
+	busy := <-w.ahead.workers
+	for range 2 { // a chunk each; there is memory for three
+		if err := w.WriteMessage(c, Time{Sec: 1}, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if w.Size() != empty {
+		t.Error("a chunk is written that nobody has sealed")
+	}
+	w.ahead.workers <- busy
+	if err := w.Close(); err != nil || w.chunks != 2 {
+		t.Errorf("%d chunks, want 2, %v", w.chunks, err)
+	}
+}

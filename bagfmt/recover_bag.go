@@ -1,0 +1,185 @@
+package bagfmt
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// inputBag is the state of the bag that Recover is reading. A file may contain several
+// bags, one behind the other.
+type inputBag struct {
+	conns  inputConns
+	counts expectedCounts
+
+	unterminated bool // the last chunk has no known end: its records are read one by one
+	inIndex      bool // the index section has started
+	checksums    bool // a chunk had a crc32c field; its writer then gives one to all chunks
+	chunkInfos   int  // chunk info records read
+}
+
+func newInputBag(out *recoverOutput) *inputBag {
+	return &inputBag{
+		conns:  inputConns{out: out, byID: make(map[ConnID]inputConn)},
+		counts: expectedCounts{report: out.report},
+	}
+}
+
+// beginChunk prepares for the next chunk.
+func (b *inputBag) beginChunk() {
+	b.counts.endChunk()
+	b.unterminated, b.inIndex = false, false
+}
+
+// readIndex reads the index section that h, the bag header of the bag at base, points at,
+// as far as possible: connections whose records chunks may lack, and the number of
+// messages that each chunk should contain. The walk does not rely on it.
+func (b *inputBag) readIndex(in *recoverInput, base int64, h *recordHeader) {
+	report := b.counts.report
+	at := base + int64(min(h.indexPos, uint64(in.size)))
+	if h.indexPos == 0 || base < 0 {
+		report.repair(&CorruptError{Offset: base + int64(len(versionLine)), Op: OpBagHeader, Reason: "no index section", Err: ErrUnindexed})
+		return
+	}
+	wrong := corrupt(base+int64(len(versionLine)), OpBagHeader, "no index section at %d, where it says", h.indexPos)
+	if at >= in.size || !in.recordAt(at) {
+		if h.indexPos != uint64(in.size-base) || h.chunkCount > 0 || h.connCount > 0 {
+			report.repair(wrong)
+		}
+		return
+	}
+	section := newStream(in.section(at), at, streamBufferBytes)
+	for n := 0; ; n++ {
+		start := section.off
+		var h recordHeader
+		if section.next(&h) != nil || h.op != OpConnection && h.op != OpChunkInfo {
+			if n == 0 {
+				report.repair(wrong)
+			}
+			return
+		}
+		size, err := section.length(start, h.op)
+		if err != nil || size > in.size-section.off || h.op == OpConnection && size > maxConnectionBytes {
+			return
+		}
+		data, err := section.grab(size, start, h.op)
+		switch {
+		case err != nil:
+			return
+		case h.op == OpConnection:
+			b.conns.add(&h, data, start)
+		case int64(h.count)*countEntryBytes == size && h.chunkPos < uint64(in.size):
+			b.counts.addChunkInfo(base+int64(h.chunkPos), data)
+		}
+	}
+}
+
+// inputConns maps the connection ids of a bag of the input to connections of the output.
+type inputConns struct {
+	out  *recoverOutput
+	byID map[ConnID]inputConn
+}
+
+// inputConn is what a connection id of the input means.
+type inputConn struct {
+	digest connDigest
+	out    *Connection // in the output; nil if it cannot be there
+}
+
+// get returns the connection of the output for id, nil if id is unknown.
+func (t *inputConns) get(id ConnID) *Connection { return t.byID[id].out }
+
+// add adds the connection in the record at offset at. If its id is in use for another
+// connection, it means the new one from now on.
+func (t *inputConns) add(h *recordHeader, data []byte, at int64) inputConn {
+	report := t.out.report
+	c, err := parseConnection(h, data)
+	if err != nil {
+		report.repair(corrupt(at, OpConnection, "%v", err))
+		return inputConn{}
+	}
+	d := digest(c)
+	old, ok := t.byID[c.ID]
+	if ok && old.digest == d {
+		return old
+	}
+	if ok {
+		report.repair(corrupt(at, OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
+	}
+	out, err := t.out.connection(c, d)
+	if err != nil {
+		report.repair(&CorruptError{Offset: at, Op: OpConnection, Reason: "connection cannot be kept", Err: err})
+	}
+	t.byID[c.ID] = inputConn{d, out}
+	return t.byID[c.ID]
+}
+
+func topicOf(c *Connection) string {
+	if c == nil {
+		return ""
+	}
+	return c.Topic
+}
+
+// expectedCounts holds the message counts of chunk infos and index data, and reports
+// messages that they count but that were not kept as dropped.
+type expectedCounts struct {
+	report  *Recovery
+	infos   []infoCount // ascending by position
+	open    uint64      // count of the chunk info for the unterminated chunk
+	indexed uint64      // counts of index data without a chunk, since the last chunk record
+	kept    uint64      // messages kept outside chunks, since the last chunk record
+}
+
+// infoCount is the number of messages in a chunk, according to its chunk info.
+type infoCount struct {
+	pos      int64
+	messages uint64
+	taken    bool
+}
+
+// addChunkInfo adds the chunk info for the chunk at pos, whose data is counts.
+func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
+	p := infoCount{pos: pos}
+	for ; len(counts) >= countEntryBytes; counts = counts[countEntryBytes:] {
+		p.messages += uint64(binary.LittleEndian.Uint32(counts[4:]))
+	}
+	if n := len(e.infos); n == 0 || e.infos[n-1].pos < pos {
+		e.infos = append(e.infos, p)
+	}
+}
+
+// take returns the count of the chunk info for the chunk at pos. A second call for the same
+// chunk returns nothing.
+func (e *expectedCounts) take(pos int64) (messages uint64, ok bool) {
+	i, ok := slices.BinarySearchFunc(e.infos, pos, func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
+	if !ok || e.infos[i].taken {
+		return 0, false
+	}
+	e.infos[i].taken = true
+	return e.infos[i].messages, true
+}
+
+// endChunk reports the missing messages of an unterminated chunk, or of index data whose
+// chunk was not found.
+func (e *expectedCounts) endChunk() {
+	want := e.indexed
+	if want == 0 {
+		want = e.open
+	}
+	if want > e.kept {
+		e.report.Dropped += want - e.kept
+	}
+	e.indexed, e.open, e.kept = 0, 0, 0
+}
+
+// close reports the messages of the chunks that were not found.
+func (e *expectedCounts) close() {
+	e.endChunk()
+	for _, p := range e.infos {
+		if !p.taken {
+			e.report.Dropped += p.messages
+		}
+	}
+	e.infos = nil
+}

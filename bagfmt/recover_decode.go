@@ -1,0 +1,228 @@
+package bagfmt
+
+import (
+	"bytes"
+	stdbzip2 "compress/bzip2"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/gorosbag/gorosbag/internal/bzip2"
+	"github.com/gorosbag/gorosbag/internal/lz4frame"
+)
+
+const (
+	untrustedUnpackBytes = 64 << 20 // limit for unpacking a chunk whose header may be wrong
+	// After this many damaged compressed chunks only the slower bz2 decoder is used, because
+	// its worst case is not much slower.
+	maxFailures = 100
+)
+
+// chunkDecoder reads and unpacks chunks, also those with a wrong header. The chunks that
+// it returns share its memory, and are valid until the next call.
+type chunkDecoder struct {
+	report   *Recovery
+	limit    int64         // bytes of a chunk, stored or unpacked
+	ahead    *recoverAhead // nil without Workers
+	buf      chunkBuffer
+	plain    []byte // memory for unpacked data
+	unpack   decompressor
+	failures int // chunks that unpack could not unpack
+	lz4      lz4frame.Reader
+}
+
+// decodedChunk is a chunk that the decoder has read.
+type decodedChunk struct {
+	place   chunkPlace   // with compression and size corrected, if the header is wrong
+	stored  []byte       // stored data; nil if it is incomplete
+	buf     *chunkBuffer // contains stored
+	crc     uint32       // of stored
+	data    []byte       // unpacked data; nil if the chunk is lost
+	certain bool         // a checksum matched
+	repack  bool         // not all decoders accept the stored data
+}
+
+// chunkBuffer holds the stored data of a chunk, with space for a record header before it
+// and for index data behind it.
+type chunkBuffer struct{ b []byte }
+
+// resize returns memory for n bytes of stored data.
+func (b *chunkBuffer) resize(n int64) []byte {
+	size := chunkHeadroom + int(n)
+	if cap(b.b) < size {
+		b.b = make([]byte, size+size/8+4096) // with space for the index
+	}
+	b.b = b.b[:size]
+	return b.b[chunkHeadroom:]
+}
+
+// seal adds the header of c before its stored data and the index data behind it, and
+// returns the result as a sealed chunk.
+func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *SealedChunk {
+	kind := c.place.compression
+	start := chunkHeadroom - chunkHeaderBytes(kind)
+	appendChunkHeader(b.b[start:start:chunkHeadroom], kind, c.crc, len(c.data), len(c.stored))
+	sealed := &SealedChunk{
+		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
+		Start: index.start, End: index.end,
+	}
+	b.b, sealed.Counts = index.append(b.b[:chunkHeadroom+len(c.stored)])
+	sealed.Record = b.b[start:]
+	return sealed
+}
+
+// read reads the stored data of the chunk at p from s.
+func (d *chunkDecoder) read(s *stream, p *chunkPlace) (decodedChunk, error) {
+	stored := d.buf.resize(p.stored)
+	err := s.full(stored, p.pos, OpChunk, "data")
+	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc32.Checksum(stored, castagnoli)}, err
+}
+
+// takeAhead returns the chunk at p if it was read ahead and is intact.
+func (d *chunkDecoder) takeAhead(p *chunkPlace) (c decodedChunk, ok bool) {
+	if d.ahead == nil {
+		return c, false
+	}
+	j := d.ahead.take(p, d.failures < maxFailures)
+	if j == nil {
+		return c, false
+	}
+	d.buf, j.buf = j.buf, d.buf
+	d.plain, j.plain = j.plain, d.plain
+	d.ahead.recycle(j)
+	return decodedChunk{place: *p, stored: d.buf.b[chunkHeadroom:], buf: &d.buf, crc: j.crc, data: j.data, certain: true}, true
+}
+
+// decode unpacks the stored data of c. If the compression or the size in the header is
+// wrong and a checksum matches, it corrects them in c.place.
+func (d *chunkDecoder) decode(c *decodedChunk) error {
+	p, stored := &c.place, c.stored
+	if p.compression != CompressionNone && d.failures < maxFailures {
+		if data := unpackIntact(&d.unpack, p, stored, c.crc, &d.plain); data != nil {
+			c.data, c.certain = data, true
+			return nil
+		}
+		d.failures++
+	}
+	crcMatches := p.checked && c.crc == p.crc
+	kind := p.compression
+	if _, unknown := ParseCompression(string(kind)); unknown != nil {
+		wrong := corrupt(p.pos, OpChunk, "unknown compression %.40q", p.compression)
+		if kind = guessCompression(stored); kind == CompressionNone && !crcMatches {
+			return wrong
+		}
+		d.report.repair(wrong)
+	}
+	if kind == CompressionNone {
+		if p.checked && !crcMatches {
+			return corrupt(p.pos, OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.crc)
+		}
+		p.compression, p.size = kind, p.stored
+		c.data, c.certain = stored, crcMatches
+		return nil
+	}
+	data, err := d.unpackAll(kind, bytes.NewReader(stored), p.stored, d.unpackLimit(p))
+	if err != nil {
+		return corrupt(p.pos, OpChunk, "%v", err)
+	}
+	if n := int64(len(data)); n != p.size && p.size > 0 { // a wrong size does not matter: the codec's checksum matched
+		d.report.repair(corrupt(p.pos, OpChunk, "unpacks to %d bytes, its header says %d", n, p.size))
+	}
+	if p.checked && !crcMatches {
+		d.report.repair(corrupt(p.pos, OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
+	}
+	p.compression, p.size = kind, int64(len(data))
+	c.data, c.certain, c.repack = data, true, kind == CompressionBZ2
+	return nil
+}
+
+// decodeTorn unpacks the beginning of the chunk at p, which is truncated by the end of the
+// file. r is the file from the data of the chunk on. It returns an error if the data is
+// damaged.
+func (d *chunkDecoder) decodeTorn(r io.Reader, p *chunkPlace) (decodedChunk, error) {
+	data, err := d.unpackAll(p.compression, r, 0, d.unpackLimit(p))
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return decodedChunk{place: *p, data: data}, err
+}
+
+// unpackLimit returns the limit for unpacking a chunk whose header may be wrong.
+func (d *chunkDecoder) unpackLimit(p *chunkPlace) int64 {
+	return min(max(p.size, untrustedUnpackBytes), d.limit)
+}
+
+// unpackAll unpacks the data in r, about stored bytes, into at most limit bytes of memory,
+// which the next call reuses. With an error it returns the data unpacked before;
+// io.ErrUnexpectedEOF means that the data is truncated. Without an error the checksum
+// matched.
+func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64) ([]byte, error) {
+	var magic [4]byte
+	switch n, err := io.ReadFull(r, magic[:]); {
+	case err != nil:
+		return nil, io.ErrUnexpectedEOF
+	case guessCompression(magic[:n]) != c:
+		return nil, fmt.Errorf("%s data does not start as such", c)
+	}
+	r = io.MultiReader(bytes.NewReader(magic[:]), r)
+	var z io.Reader
+	if c == CompressionLZ4 {
+		d.lz4.Reset(r)
+		z = &d.lz4
+	} else {
+		// Not the faster decoder, which may need half a second for one hostile block.
+		z = stdbzip2.NewReader(r)
+	}
+	buf := d.plain[:cap(d.plain)]
+	if first := min(limit+1, firstUnpackBytes+firstUnpackRatio*stored); int64(len(buf)) < first {
+		buf = make([]byte, first)
+	}
+	for at := 0; ; {
+		n, err := z.Read(buf[at:])
+		at += n
+		d.plain = buf[:at]
+		switch {
+		case int64(at) > limit:
+			return nil, fmt.Errorf("%w: %s data of more than %d bytes", ErrLimit, c, limit)
+		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+			return d.plain, nil
+		case err != nil:
+			return d.plain, err
+		case at == len(buf):
+			more := make([]byte, min(limit+1, 2*int64(at)))
+			copy(more, buf)
+			buf = more
+		}
+	}
+}
+
+// unpackIntact unpacks stored data, whose crc32c is crc, into memory. If that is too small
+// it allocates, and sets memory to the result. It returns nil if the data or the header is
+// wrong in any way.
+func unpackIntact(d *decompressor, p *chunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
+	packed := p.compression == CompressionLZ4 || p.compression == CompressionBZ2
+	if !packed || p.size == 0 || p.checked && crc != p.crc {
+		return nil
+	}
+	d.checked = p.checked
+	data, err := d.unpack(p.compression, stored, p.size, (*memory)[:0])
+	if err != nil {
+		return nil
+	}
+	if cap(data) > cap(*memory) {
+		*memory = data
+	}
+	return data
+}
+
+// guessCompression returns the compression that matches the first bytes of stored data.
+func guessCompression(stored []byte) Compression {
+	switch {
+	case lz4frame.IsFrame(stored):
+		return CompressionLZ4
+	case bzip2.IsStream(stored):
+		return CompressionBZ2
+	}
+	return CompressionNone
+}

@@ -1,0 +1,138 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+)
+
+// recoverInput is the file that Recover reads, with the read position. It finds out where
+// records start and end, but stores nothing of their contents.
+type recoverInput struct {
+	r    io.ReaderAt
+	size int64
+	s    *stream // its offset is the read position
+
+	// The last search for a chunk: from searchedFrom it found foundChunk. A search that
+	// starts between the two has the same result.
+	searchedFrom, foundChunk int64
+}
+
+func newRecoverInput(r io.ReaderAt, size int64) *recoverInput {
+	in := &recoverInput{r: r, size: size}
+	in.s = newStream(in.section(0), 0, streamBufferBytes)
+	return in
+}
+
+// section returns a reader for the file from off to its end.
+func (in *recoverInput) section(off int64) *io.SectionReader {
+	return io.NewSectionReader(in.r, off, in.size-off)
+}
+
+// seek sets the read position.
+func (in *recoverInput) seek(off int64) {
+	if off == in.s.off && in.s.r.Buffered() > 0 {
+		return
+	}
+	in.s.reset(in.section(off), off)
+}
+
+// headerAt parses the record header at off. It reports whether there is a valid header of
+// at most firstHeadBytes, as every record but a connection has.
+func (in *recoverInput) headerAt(off int64, h *recordHeader) bool {
+	if off >= in.size {
+		return false
+	}
+	var buf [firstHeadBytes]byte
+	n, _ := in.r.ReadAt(buf[:min(firstHeadBytes, in.size-off)], off) // as much as there is
+	if n < 4 {
+		return false
+	}
+	length := int64(binary.LittleEndian.Uint32(buf[:]))
+	return length <= int64(n-4) && h.parse(buf[4:4+length]) == nil
+}
+
+// bagHeaderAt reports whether the bag header record of a bag of version 2.0 is at off.
+func (in *recoverInput) bagHeaderAt(off int64) bool {
+	var h recordHeader
+	return in.headerAt(off, &h) && h.op == OpBagHeader
+}
+
+// hasChecksumAt reports whether the record at off is a chunk with a checksum.
+func (in *recoverInput) hasChecksumAt(off int64) bool {
+	var h recordHeader
+	return in.headerAt(off, &h) && h.has&hasCRC32C != 0
+}
+
+// recordAt reports whether a record can start at off, or the file ends there.
+func (in *recoverInput) recordAt(off int64) bool {
+	var buf [firstHeadBytes]byte
+	return off == in.size || off < in.size && plausibleRecord(in.r, off, in.size, buf[:])
+}
+
+// chunkCanEndHere reports whether the record at the read position can follow a chunk: it
+// is not a message.
+func (in *recoverInput) chunkCanEndHere() bool {
+	b, _ := in.s.r.Peek(int(min(firstHeadBytes, in.size-in.s.off))) // as much as can be read
+	ok, op := plausibleHead(b, in.s.off, in.size)
+	return ok && op != OpMessage && op != opMessageDefinition
+}
+
+// nextChunk returns the offset of the next chunk behind start, or the end of the file.
+func (in *recoverInput) nextChunk(start int64) (next int64, ok bool) {
+	if start < in.searchedFrom || start >= in.foundChunk {
+		in.searchedFrom = start
+		if in.foundChunk, ok = resync(in.r, start+1, in.size); !ok {
+			in.foundChunk = in.size
+		}
+	}
+	return in.foundChunk, in.foundChunk < in.size
+}
+
+// containsChunk reports whether another chunk starts in the data of p, which ends at end.
+// It does not search the data of an uncompressed chunk: a message may contain a bag.
+func (in *recoverInput) containsChunk(p *chunkPlace, end int64) bool {
+	if p.compression == CompressionNone {
+		return false
+	}
+	_, ok := resync(in.r, p.data, end)
+	return ok
+}
+
+// checksumMatches reports whether the checksum of a chunk matches if its data ends at end.
+func (in *recoverInput) checksumMatches(p *chunkPlace, end int64) bool {
+	sum := crc32.New(castagnoli)
+	_, err := io.Copy(sum, io.NewSectionReader(in.r, p.data, end-p.data))
+	return err == nil && sum.Sum32() == p.crc
+}
+
+// extent reads records from the start of the data of an uncompressed chunk to the first
+// one that cannot be in a chunk. torn reports whether the file ends inside that one.
+func (in *recoverInput) extent(p *chunkPlace) (end int64, torn bool, messages uint64) {
+	in.seek(p.data)
+	if b, _ := in.s.r.Peek(firstHeadBytes); len(b) == firstHeadBytes { // without a seek, if the first record cannot be in a chunk
+		if ok, op := plausibleHead(b, p.data, in.size); ok && op >= OpBagHeader && op != OpConnection {
+			return p.data, false, 0
+		}
+	}
+	for {
+		var h recordHeader
+		start := in.s.off
+		if err := in.s.next(&h); err != nil {
+			return start, isEnd(err), messages
+		}
+		if h.op != OpMessage && h.op != OpConnection && h.op != opMessageDefinition {
+			return start, false, messages
+		}
+		n, err := in.s.length(start, h.op)
+		if err != nil || n > in.size-in.s.off {
+			return start, err == nil || isEnd(err), messages
+		}
+		if in.s.skip(n, start, h.op) != nil {
+			return start, false, messages
+		}
+		if h.op == OpMessage {
+			messages++
+		}
+	}
+}

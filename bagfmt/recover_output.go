@@ -1,0 +1,132 @@
+package bagfmt
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// recoverOutput is the bag that Recover writes. It assigns connection ids and counts what
+// was written.
+type recoverOutput struct {
+	w        *Writer
+	report   *Recovery
+	digests  map[ConnID]connDigest      // of the connections that Recover added
+	byDigest map[connDigest]*Connection // the first of these with each digest
+	recorded map[ConnID]struct{}        // connections whose records have been written
+	used     map[ConnID]struct{}        // connections that have messages
+}
+
+// writeError marks errors of the Writer. They end Recover.
+type writeError struct{ error }
+
+func (f writeError) Unwrap() error { return f.error }
+
+func newRecoverOutput(w *Writer, report *Recovery) *recoverOutput {
+	return &recoverOutput{
+		w: w, report: report,
+		digests:  make(map[ConnID]connDigest),
+		byDigest: make(map[connDigest]*Connection),
+		recorded: make(map[ConnID]struct{}),
+		used:     make(map[ConnID]struct{}),
+	}
+}
+
+// connection returns the connection of the output for c, whose digest is d. It keeps the
+// id of c if that is free, and assigns another one if not.
+func (o *recoverOutput) connection(c *Connection, d connDigest) (*Connection, error) {
+	taken, ok := o.w.conns[c.ID]
+	switch {
+	case !ok:
+		if err := o.w.learn(c); err != nil {
+			return nil, err
+		}
+	case o.digests[c.ID] == d:
+		return taken, nil
+	case o.byDigest[d] != nil:
+		return o.byDigest[d], nil
+	default:
+		var err error
+		if c, err = o.w.AddConnection(c.Topic, c.Header); err != nil {
+			return nil, err
+		}
+	}
+	o.digests[c.ID] = d
+	if o.byDigest[d] == nil {
+		o.byDigest[d] = c
+	}
+	return c, nil
+}
+
+// addConnection adds a connection with a new id.
+func (o *recoverOutput) addConnection(c *Connection) (*Connection, error) {
+	added, err := o.w.AddConnection(c.Topic, c.Header)
+	if err != nil {
+		return nil, writeError{fmt.Errorf("topic %q: %w", c.Topic, err)}
+	}
+	return added, nil
+}
+
+// writeMessage adds a message to a new chunk.
+func (o *recoverOutput) writeMessage(c *Connection, t Time, data []byte) error {
+	if err := o.w.WriteMessage(c, t, data); err != nil {
+		return writeError{err}
+	}
+	o.count(c, 1)
+	return nil
+}
+
+// copyChunk writes a chunk as it was stored.
+func (o *recoverOutput) copyChunk(c *SealedChunk) error {
+	if err := o.w.WriteChunk(c); err != nil {
+		return writeError{err}
+	}
+	for _, n := range c.Counts {
+		o.count(n.Conn, n.Count)
+	}
+	o.report.Copied++
+	return nil
+}
+
+// count counts messages of a connection that were written.
+func (o *recoverOutput) count(c *Connection, messages uint32) {
+	o.recorded[c.ID] = struct{}{}
+	o.used[c.ID] = struct{}{}
+	o.report.Connections = len(o.used)
+	o.report.Messages += uint64(messages)
+}
+
+// setRecorded marks a connection as one whose record was written, in a copied chunk.
+func (o *recoverOutput) setRecorded(id ConnID) { o.recorded[id] = struct{}{} }
+
+// isRecorded reports whether the record of a connection has been written.
+func (o *recoverOutput) isRecorded(id ConnID) bool {
+	_, ok := o.recorded[id]
+	return ok
+}
+
+// connDigest identifies a connection by its topic and all its fields, in any order. Empty
+// fields that writers add when they are missing are left out.
+type connDigest [sha256.Size]byte
+
+func digest(c *Connection) connDigest {
+	list := slices.Clone(c.Header)
+	slices.SortStableFunc(list, func(a, b Field) int { return cmp.Compare(a.Key, b.Key) })
+	h := sha256.New()
+	add := func(s string) {
+		_, _ = h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) // a hash never fails
+		_, _ = io.WriteString(h, s)
+	}
+	add(c.Topic)
+	for _, f := range list {
+		if f.Value == "" && slices.Contains(stockKeys[:], f.Key) {
+			continue
+		}
+		add(f.Key)
+		add(f.Value)
+	}
+	return connDigest(h.Sum(nil))
+}

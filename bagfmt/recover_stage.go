@@ -1,0 +1,188 @@
+package bagfmt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"slices"
+)
+
+const (
+	maxDeferred = 1 << 16 // chunks that wait for the records of their connections
+	maxSeen     = 1 << 18 // chunks remembered to detect repeats
+)
+
+// chunkStage holds a chunk until its index data has been read, and then writes its intact
+// messages to the output.
+type chunkStage struct {
+	out      *recoverOutput
+	report   *Recovery
+	chunk    stagedChunk
+	active   bool // chunk waits for its index data
+	index    chunkIndex
+	repeats  repeatFinder
+	deferred []deferredChunk
+	// retractable is the position of the last skipped range in the report if that range is
+	// to count as trailing when a repeat follows, else 0.
+	retractable int
+}
+
+// stagedChunk is a chunk whose index data may not have been read.
+type stagedChunk struct {
+	decodedChunk
+	bag     *inputBag
+	end     int64    // of its record
+	err     error    // why the chunk is lost or incomplete
+	indexed uint64   // messages that its index data counts
+	offsets []uint32 // of these messages, if no checksum matched
+	retried bool     // it was deferred before
+}
+
+// deferredChunk is a chunk with messages of connections that were unknown when it was read.
+type deferredChunk struct {
+	place   chunkPlace
+	bag     *inputBag
+	indexed uint64
+}
+
+// hold takes over a chunk. The one before must have been released.
+func (s *chunkStage) hold(c stagedChunk) {
+	c.offsets = s.chunk.offsets[:0]
+	s.chunk, s.active = c, true
+}
+
+// needsOffsets reports whether index data may be needed to find messages in the chunk.
+func (s *chunkStage) needsOffsets() bool { return s.active && !s.chunk.certain }
+
+// addIndexData adds index data with count messages to the chunk. It reports false if there
+// is no chunk.
+func (s *chunkStage) addIndexData(count uint64, entries []byte) bool {
+	if !s.active {
+		return false
+	}
+	c := &s.chunk
+	c.indexed += count
+	for ; len(entries) >= indexEntryBytes && len(c.offsets) < len(c.data)/minRecordBytes; entries = entries[indexEntryBytes:] {
+		c.offsets = append(c.offsets, binary.LittleEndian.Uint32(entries[8:]))
+	}
+	return true
+}
+
+// release writes the intact messages of the chunk, and reports the others.
+func (s *chunkStage) release() error {
+	if !s.active {
+		return nil
+	}
+	s.active = false
+	c := &s.chunk
+	expected := c.indexed
+	if info, ok := c.bag.counts.take(c.place.pos); ok && expected == 0 {
+		expected = info
+	}
+	if c.data == nil {
+		s.report.skip(c.place.pos, c.end-c.place.pos, expected, c.err)
+		return nil
+	}
+	return s.write(c, expected)
+}
+
+// write writes the chunk as it is stored if possible, else message by message.
+func (s *chunkStage) write(c *stagedChunk, expected uint64) error {
+	if !c.retried && s.repeats.isRepeat(&c.decodedChunk) {
+		s.report.Repeated++
+		if s.retractable > 0 {
+			s.report.setTrailing(s.retractable)
+		}
+		return nil
+	}
+	slices.Sort(c.offsets)
+	x := &s.index
+	x.read(c)
+	if x.orphans > 0 && !c.retried && len(s.deferred) < maxDeferred && c.err == nil {
+		s.deferred = append(s.deferred, deferredChunk{c.place, c.bag, expected})
+		return nil
+	}
+	s.report.Chunks++
+	s.reportLoss(c, expected)
+	if len(x.entries) == 0 {
+		return nil
+	}
+	if x.sameIDs && !c.repack && x.err == nil && x.orphans == 0 && len(c.stored) > 0 && x.complete(s.out) {
+		return s.copy(c)
+	}
+	for _, e := range x.entries {
+		if err := s.out.writeMessage(x.slots[e.slot].out, e.time, c.data[e.frame+4:e.end]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reportLoss reports the missing messages of the chunk.
+func (s *chunkStage) reportLoss(c *stagedChunk, expected uint64) {
+	x := &s.index
+	kept := uint64(len(x.entries))
+	dropped := max(expected, kept+x.orphans) - kept
+	switch {
+	case c.err != nil:
+		s.report.skip(c.place.pos+x.lostAt(c), x.lostBytes(c), dropped, c.err)
+	case x.err != nil:
+		s.report.skip(c.place.pos+x.lostAt(c), x.lostBytes(c), dropped, x.err)
+	case dropped > 0:
+		s.report.skip(c.place.pos, 0, dropped, x.missing(c, expected))
+	}
+}
+
+// copy writes the chunk as it is stored, with a new header and index.
+func (s *chunkStage) copy(c *stagedChunk) error {
+	if err := s.out.copyChunk(c.buf.seal(&c.decodedChunk, &s.index)); err != nil {
+		return err
+	}
+	for i := range s.index.slots {
+		if x := &s.index.slots[i]; x.record {
+			s.out.setRecorded(x.out.ID)
+		}
+	}
+	return nil
+}
+
+// repeatFinder detects chunks that the file contains twice.
+type repeatFinder struct {
+	r        io.ReaderAt
+	seen     map[chunkKey]int64 // data offsets of the chunks read
+	possible bool               // repeats may follow: behind the end of a bag, or behind damage
+}
+
+// chunkKey distinguishes most chunks without comparing their data.
+type chunkKey struct {
+	crc    uint32
+	stored int
+}
+
+// isRepeat reports whether an identical chunk was read before and repeats are possible.
+func (f *repeatFinder) isRepeat(c *decodedChunk) bool {
+	if len(c.stored) == 0 {
+		return false
+	}
+	key := chunkKey{c.crc, len(c.stored)}
+	at, ok := f.seen[key]
+	if !ok {
+		if len(f.seen) < maxSeen {
+			f.seen[key] = c.place.data
+		}
+		return false
+	}
+	if !f.possible {
+		return false
+	}
+	old := io.NewSectionReader(f.r, at, int64(len(c.stored)))
+	var buf [4096]byte
+	for rest := c.stored; len(rest) > 0; {
+		n, err := io.ReadFull(old, buf[:min(len(buf), len(rest))])
+		if err != nil || !bytes.Equal(buf[:n], rest[:n]) {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return true
+}

@@ -1,0 +1,330 @@
+package bagfmt
+
+import (
+	"bytes"
+	"errors"
+)
+
+// recoverWalker reads the top level records of the input in file order, and searches for
+// the next one behind damage.
+type recoverWalker struct {
+	in       *recoverInput
+	out      *recoverOutput
+	report   *Recovery
+	progress *progressMeter
+	decoder  *chunkDecoder
+	finder   *chunkFinder
+	stage    *chunkStage
+	bag      *inputBag
+}
+
+func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecoder, progress *progressMeter) *recoverWalker {
+	stage := &chunkStage{
+		out: out, report: out.report,
+		repeats: repeatFinder{r: in.r, seen: make(map[chunkKey]int64)},
+	}
+	return &recoverWalker{
+		in: in, out: out, report: out.report, progress: progress,
+		decoder: decoder, finder: newChunkFinder(in, decoder, stage), stage: stage, bag: newInputBag(out),
+	}
+}
+
+// walk reads the whole file.
+func (w *recoverWalker) walk() error {
+	for w.in.s.off < w.in.size {
+		if err := w.progress.reached(w.in.s.off); err != nil {
+			return err
+		}
+		if w.versionLine() {
+			continue
+		}
+		if err := w.record(); err != nil {
+			return err
+		}
+	}
+	if err := w.stage.release(); err != nil {
+		return err
+	}
+	if err := w.retryDeferred(); err != nil {
+		return err
+	}
+	w.bag.counts.close()
+	return nil
+}
+
+// versionLine skips the version line at the start of a bag. It reports false if there is
+// none.
+func (w *recoverWalker) versionLine() bool {
+	b, _ := w.in.s.r.Peek(maxVersionLineBytes) // fewer at the end of the file
+	start := w.in.s.off
+	end := start + int64(bytes.IndexByte(b, '\n')) + 1
+	if end == start || !bytes.HasPrefix(b, []byte(versionPrefix)) || !w.in.bagHeaderAt(end) {
+		return false
+	}
+	if start > 0 {
+		w.report.repair(corrupt(start, 0, "another bag starts here"))
+		w.stage.repeats.possible = true
+	}
+	w.in.seek(end)
+	return true
+}
+
+// beginBag ends the current bag and starts another one.
+func (w *recoverWalker) beginBag() {
+	w.bag.counts.close()
+	w.bag = newInputBag(w.out)
+}
+
+// record handles the next top level record.
+func (w *recoverWalker) record() error {
+	start := w.in.s.off
+	var h recordHeader
+	err := w.in.s.next(&h)
+	if err == nil && h.op == OpIndexData && h.has&hasCompression == 0 {
+		return w.indexData(&h, start)
+	}
+	// The index data of the chunk before ends here.
+	if failed := w.stage.release(); failed != nil {
+		return failed
+	}
+	switch {
+	case err != nil && !h.framed:
+		return w.lost(start, err)
+	case h.has&(hasCompression|hasCRC32C) != 0 || h.op == OpChunk:
+		return w.chunk(&h, start, err)
+	case err != nil:
+		return w.damagedRecord(&h, start, err)
+	}
+	switch h.op {
+	case OpMessage:
+		return w.message(&h, start)
+	case OpConnection:
+		w.bag.inIndex = w.bag.inIndex || !w.bag.unterminated
+		return w.connection(&h, start)
+	case OpBagHeader:
+		w.beginBag()
+		w.bag.readIndex(w.in, start-int64(len(versionLine)), &h)
+	case OpChunkInfo:
+		w.bag.chunkInfos++
+		w.bag.inIndex = true
+	case OpChunk, OpIndexData, opMessageDefinition: // handled above, or of no interest
+	}
+	return w.skipData(&h, start)
+}
+
+// skipData skips the data of a record.
+func (w *recoverWalker) skipData(h *recordHeader, start int64) error {
+	n, err := w.in.s.length(start, h.op)
+	if err != nil {
+		return w.lost(start, err)
+	}
+	if left := w.in.size - w.in.s.off; n > left {
+		return w.lost(start, torn(start, h.op, "data", left, n))
+	}
+	if n > streamBufferBytes {
+		w.in.seek(w.in.s.off + n)
+		return nil
+	}
+	if err := w.in.s.skip(n, start, h.op); err != nil {
+		return w.lost(start, err)
+	}
+	return nil
+}
+
+// chunk handles a chunk record. headerErr is the damage of its header, if any.
+func (w *recoverWalker) chunk(h *recordHeader, start int64, headerErr error) error {
+	if w.bag.chunkInfos > 0 { // the bag before is complete
+		w.beginBag()
+		w.stage.repeats.possible = true
+	}
+	w.bag.beginChunk()
+	w.bag.checksums = w.bag.checksums || h.has&hasCRC32C != 0
+	if headerErr == nil && h.op != OpChunk {
+		headerErr = corrupt(start, h.op, "chunk with the op of another record")
+	}
+	if headerErr != nil {
+		w.report.repair(headerErr)
+	}
+	err := w.finder.find(w.bag, h, start)
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return w.lost(lost.start, lost.err)
+	}
+	return err
+}
+
+// indexData handles an index data record.
+func (w *recoverWalker) indexData(h *recordHeader, start int64) error {
+	count := uint64(h.count)
+	next, err := w.in.s.indexData(h, start, w.stage.needsOffsets())
+	switch {
+	case err != nil && !next:
+		return w.lostIndexData(start, err)
+	case err != nil:
+		w.report.repair(err)
+	case !w.stage.addIndexData(count, w.in.s.data):
+		w.bag.counts.indexed += count
+	}
+	return nil
+}
+
+// lostIndexData continues behind index data that cannot be read. No message is lost with
+// it, except those of chunks behind it that are not found.
+func (w *recoverWalker) lostIndexData(start int64, err error) error {
+	if failed := w.stage.release(); failed != nil {
+		return failed
+	}
+	next, ok := w.in.nextChunk(start)
+	if !ok && isEnd(err) {
+		w.report.repair(err)
+		w.in.seek(w.in.size)
+		return nil
+	}
+	w.report.skip(start, next-start, 0, err)
+	w.in.seek(next)
+	w.stage.repeats.possible = true
+	return nil
+}
+
+// message keeps a message outside chunks: of a chunk that was never completed, or that has
+// a wrong length.
+func (w *recoverWalker) message(h *recordHeader, start int64) error {
+	n, err := w.in.s.length(start, OpMessage)
+	if err != nil {
+		return w.lost(start, err)
+	}
+	if left := w.in.size - w.in.s.off; n > left {
+		return w.tornRecord(start, OpMessage, left, n)
+	}
+	if n > maxMessageBytes {
+		return w.lost(start, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
+	}
+	data, err := w.in.s.grab(n, start, OpMessage)
+	if err != nil {
+		return w.lost(start, err)
+	}
+	c := w.bag.conns.get(h.conn)
+	if c == nil {
+		w.report.skip(start, w.in.s.off-start, 1, corrupt(start, OpMessage, "message of unknown connection %d", h.conn))
+		return nil
+	}
+	w.bag.counts.kept++
+	return w.out.writeMessage(c, h.time, data)
+}
+
+// connection handles a connection record outside chunks.
+func (w *recoverWalker) connection(h *recordHeader, start int64) error {
+	n, err := w.in.s.length(start, OpConnection)
+	if err != nil {
+		return w.lost(start, err)
+	}
+	if left := w.in.size - w.in.s.off; n > left {
+		return w.tornRecord(start, OpConnection, left, n)
+	}
+	if n > maxConnectionBytes {
+		w.report.repair(&LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
+		w.in.seek(w.in.s.off + n)
+		return nil
+	}
+	data, err := w.in.s.grab(n, start, OpConnection)
+	if err != nil {
+		return w.lost(start, err)
+	}
+	w.bag.conns.add(h, data, start)
+	return nil
+}
+
+// tornRecord ends the walk at a record that is truncated by the end of the file. It does
+// not search it for chunks: those would be part of the message.
+func (w *recoverWalker) tornRecord(start int64, op Op, left, want int64) error {
+	w.report.addSkipped(SkippedRange{
+		Offset: start, Bytes: w.in.size - start, Err: torn(start, op, "data", left, want),
+		Trailing: op == OpConnection && w.bag.inIndex,
+	})
+	w.in.seek(w.in.size)
+	return nil
+}
+
+// damagedRecord skips a record whose length is known but whose header is damaged, as err
+// says.
+func (w *recoverWalker) damagedRecord(h *recordHeader, start int64, err error) error {
+	n, failed := w.in.s.length(start, h.op)
+	end := w.in.s.off + n
+	if failed != nil || !w.in.recordAt(end) {
+		return w.lost(start, err)
+	}
+	if h.op == OpMessage || h.op == OpConnection {
+		w.report.skip(start, end-start, 0, err)
+	} else {
+		w.report.repair(err)
+	}
+	w.in.seek(end)
+	return nil
+}
+
+// lost continues behind the record at start, whose end is unknown: at the next record of an
+// uncompressed chunk if there is one, else at the next chunk.
+func (w *recoverWalker) lost(start int64, err error) error {
+	if failed := w.stage.release(); failed != nil {
+		return failed
+	}
+	next, ok := w.in.nextChunk(start)
+	if at, found := w.nextRecord(start, next, ok); found {
+		w.report.skip(start, at-start, 0, err)
+		w.in.seek(at)
+		return nil
+	}
+	w.in.seek(next)
+	w.stage.repeats.possible = true
+	if at := int64(len(versionLine)); start == at && next == at+bagHeaderBytes+minRecordBytes {
+		w.report.repair(err) // the bag header: recovery of the chunks does not need it
+		return nil
+	}
+	position := w.report.addSkipped(SkippedRange{Offset: start, Bytes: next - start, Err: err, Trailing: !ok && w.bag.inIndex})
+	w.stage.retractable = 0
+	if ok && w.bag.inIndex && w.report.More == 0 {
+		w.stage.retractable = position
+	}
+	return nil
+}
+
+// nextRecord searches the range from start to end for the next record of an uncompressed
+// chunk. At end is the next chunk, if isChunk, or the end of the file. In a bag with
+// checksums it does not search: what it found could not be checked.
+func (w *recoverWalker) nextRecord(start, end int64, isChunk bool) (next int64, ok bool) {
+	if w.bag.inIndex || w.bag.checksums || isChunk && w.in.hasChecksumAt(end) {
+		return 0, false
+	}
+	next, ok = resyncMessage(w.in.r, start+1, end, w.in.size, func(id ConnID) bool { return w.bag.conns.get(id) != nil })
+	if !ok {
+		return 0, false
+	}
+	if expected, known := w.bag.counts.take(start); known { // the header of a chunk was lost
+		w.bag.beginChunk()
+		w.bag.counts.open = expected
+	}
+	w.bag.unterminated = true
+	return next, true
+}
+
+// retryDeferred reads the deferred chunks again: by now more connections are known.
+func (w *recoverWalker) retryDeferred() error {
+	for _, d := range w.stage.deferred {
+		p := d.place
+		w.in.seek(p.data)
+		c, err := w.decoder.read(w.in.s, &p)
+		if err != nil {
+			w.report.skip(p.pos, p.data+p.stored-p.pos, d.indexed, err)
+			continue
+		}
+		err = w.decoder.decode(&c)
+		w.stage.hold(stagedChunk{
+			decodedChunk: c, bag: d.bag, end: p.data + p.stored,
+			err: err, indexed: d.indexed, retried: true,
+		})
+		if err := w.stage.release(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,423 @@
+package bagfmt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+)
+
+const (
+	arenaBytes      = 256 << 10 // memory for messages outside chunks, many at a time
+	maxArenaMessage = arenaBytes / 4
+)
+
+// ScannerOptions limits what a Scanner does. The zero value is ready to use.
+type ScannerOptions struct {
+	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
+	FutureVersion bool  // read any version 2.x as if it were 2.0
+	// Workers compressed chunks are read ahead and unpacked on as many goroutines; zero does
+	// everything within Next. The messages and errors are the same and, from a slow pipe,
+	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
+	Workers int
+	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+}
+
+// Scanner reads a bag of any version from front to back without its index: any prefix
+// of a bag, closed or not, also what stock's recorder leaves when it is killed.
+type Scanner struct {
+	s        *stream
+	o        ScannerOptions
+	version  bagVersion
+	old      *oldFormat // of a bag of a version before 2.0
+	header   recordHeader
+	conns    connTable
+	load     chunkLoader
+	chunk    scannedChunk
+	skip     skipData // to do before the next record
+	good     int64    // end of the last whole record
+	chunks   int      // seen so far
+	infos    int
+	orphans  map[ConnID]int64 // unknown connections, with the last chunk that has messages of them
+	arena    []byte
+	reusable []byte     // with Reuse, the data of the last chunk
+	ahead    *scanAhead // nil without Workers
+	closed   bool
+	msg      Message
+	final    bool // the end is reached, or the next record cannot be found
+}
+
+// scannedChunk is the last chunk that a Scanner has read.
+type scannedChunk struct {
+	pos       int64     // of its record
+	walk      chunkWalk // over its data; at the end if its records follow it instead
+	err       error     // to return at the end of walk
+	unindexed int64     // messages that no index data has counted yet
+	complete  bool      // all of it was read, and so unindexed is exact
+}
+
+// skipData is data of a record that a Scanner has not skipped yet.
+type skipData struct {
+	n      int64 // bytes
+	record int64 // offset of the record
+}
+
+// NewScanner reads what comes before the messages: the version line and the bag header
+// or, in a 1.0 bag, the table of topics.
+func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
+	var err error
+	if o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes); err != nil {
+		return nil, err
+	}
+	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
+	if o.Workers > 0 {
+		s.ahead = newScanAhead(r, o)
+		r = s.ahead
+	}
+	s.s = newStream(r, 0, streamBufferBytes)
+	v, err := s.s.version(o.FutureVersion)
+	if err != nil {
+		return nil, err
+	}
+	s.version = v
+	if v.layout != layoutV2 {
+		if err := s.startOld(); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	at := s.s.off
+	h, err := s.s.bagHeader()
+	if err != nil {
+		return nil, err
+	}
+	n, err := s.s.length(at, h.op)
+	if err == nil {
+		err = s.s.skip(n, at, h.op)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.good = s.s.off
+	return s, nil
+}
+
+// Version returns the version of the bag, as Reader.Version does.
+func (s *Scanner) Version() string { return s.version.name }
+
+// Elapsed reports whether times count from the start of the recording, as
+// Reader.Elapsed does.
+func (s *Scanner) Elapsed() bool { return s.version.elapsed }
+
+// Connections returns the connections seen so far, by ascending id.
+func (s *Scanner) Connections() []*Connection {
+	if s.old != nil {
+		return slices.Clone(s.old.conns)
+	}
+	return s.conns.all()
+}
+
+// Offset returns the end of the last top level record that was read wholly.
+func (s *Scanner) Offset() int64 { return s.good }
+
+// Next returns the next message in file order, io.EOF at a clean end. The Message
+// is valid until the next call; its Frame must not be modified and stays valid for
+// as long as it is referenced, without ScannerOptions.Reuse.
+//
+// Another error says what could not be read. A file that ends inside a record is a
+// *CorruptError that unwraps to io.ErrUnexpectedEOF, after all whole messages. The
+// next call goes on behind the damaged record or, if that cannot be found or reading
+// failed, returns io.EOF. Each fault is reported once, so that the end is always
+// reached.
+func (s *Scanner) Next() (*Message, error) {
+	if s.closed {
+		return nil, errScannerClosed
+	}
+	if s.old != nil {
+		return s.nextOld()
+	}
+	for {
+		m, err := s.fromChunk()
+		if m != nil || err != nil {
+			return m, err
+		}
+		if err := s.chunk.err; err != nil {
+			s.chunk.err = nil
+			return nil, err
+		}
+		if s.final {
+			return nil, io.EOF
+		}
+		m, err = s.record()
+		if m != nil || err != nil {
+			return m, err
+		}
+	}
+}
+
+// fromChunk returns the next message of the current chunk, nil at its end.
+func (s *Scanner) fromChunk() (*Message, error) {
+	for {
+		h, tail, err := s.chunk.walk.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			s.chunk.walk.data = nil
+			return nil, nil //nolint:nilnil // the caller goes on with the next record
+		case err != nil && errors.Is(err, io.ErrUnexpectedEOF) && s.chunk.err != nil:
+			continue // a torn chunk, which later reports
+		case err != nil:
+			s.chunk.complete = false
+			return nil, corrupt(s.chunk.pos, OpChunk, "%v", err)
+		case h.op == OpConnection:
+			if err := s.conns.add(h, tail[4:], s.chunk.pos); err != nil {
+				return nil, err
+			}
+		case h.op == OpMessage:
+			s.chunk.unindexed++
+			if m, err := s.message(h, tail, s.chunk.pos); m != nil || err != nil {
+				return m, err
+			}
+		}
+	}
+}
+
+// message returns a message from the record at offset at, nil if its connection is
+// unknown. Of many such messages of a connection in a chunk, or bare ones behind the
+// record of a chunk that was never completed, only the first is an error.
+func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, error) {
+	c := s.conns.get(h.conn)
+	if c == nil {
+		if s.orphans == nil {
+			s.orphans = make(map[ConnID]int64)
+		}
+		if last, ok := s.orphans[h.conn]; ok && last == s.chunk.pos {
+			return nil, nil //nolint:nilnil // reported before
+		}
+		s.orphans[h.conn] = s.chunk.pos
+		return nil, corrupt(at, OpMessage, "messages of unknown connection %d", h.conn)
+	}
+	s.msg = Message{Conn: c, Time: h.time, Frame: frame}
+	return &s.msg, nil
+}
+
+// record reads the next top level record. It returns a message only if that is one.
+func (s *Scanner) record() (*Message, error) {
+	if s.skip.n > 0 {
+		skip := s.skip
+		s.skip = skipData{}
+		if err := s.s.skip(skip.n, skip.record, OpChunk); err != nil {
+			return nil, s.stop(err)
+		}
+		s.good = s.s.off
+	}
+	if s.s.bagAhead() {
+		s.final = true
+		return nil, corrupt(s.s.off, 0, "another bag starts here")
+	}
+	start := s.s.off
+	h := &s.header
+	if err := s.s.next(h); err != nil {
+		if !h.framed {
+			return nil, s.stop(err)
+		}
+		n, end := s.s.length(start, h.op)
+		if end != nil {
+			s.final = true
+		}
+		s.skip = skipData{n, start} // the header alone is bad
+		return nil, err
+	}
+	switch h.op {
+	case OpChunk:
+		return nil, s.startChunk(h, start)
+	case OpMessage:
+		return s.rawMessage(h, start)
+	case OpConnection:
+		return nil, s.connection(h, start)
+	case OpIndexData:
+		if h.ver == indexVersion {
+			return nil, s.indexData(h, start)
+		}
+	case OpChunkInfo:
+		s.infos++
+	case OpBagHeader, opMessageDefinition:
+	}
+	n, err := s.s.length(start, h.op)
+	if err == nil {
+		err = s.s.skip(n, start, h.op)
+	}
+	return nil, s.done(err)
+}
+
+// done ends a record: with an error the rest of the file cannot be read.
+func (s *Scanner) done(err error) error {
+	if err != nil {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	return nil
+}
+
+// complete reports whether the index section has been read. What follows is not
+// part of the bag and, as for stock readers, may be anything.
+func (s *Scanner) complete() bool { return s.chunks > 0 && s.infos == s.chunks }
+
+// stop makes io.EOF follow err, which ends the scan.
+func (s *Scanner) stop(err error) error {
+	s.final = true
+	var bad *CorruptError
+	if errors.As(err, &bad) && s.complete() {
+		return io.EOF
+	}
+	return err
+}
+
+// startChunk reads a chunk record and makes it the current chunk.
+func (s *Scanner) startChunk(h *recordHeader, start int64) error {
+	p := chunkPlace{
+		pos: start, size: int64(h.size), compression: compressionNamed(h.compression),
+		crc: h.crc, checked: h.has&hasCRC32C != 0,
+	}
+	n, err := s.s.length(start, OpChunk)
+	if err != nil {
+		return s.stop(err)
+	}
+	p.stored = n
+	s.chunks++
+	s.chunk.pos = start
+	s.chunk.unindexed, s.chunk.complete = 0, false
+	if n == 0 && p.size == 0 {
+		// Stock's recorder starts a chunk like this and completes the header when the
+		// chunk is full. If it was killed before, the records follow bare.
+		return s.done(nil)
+	}
+	_, err = ParseCompression(string(p.compression))
+	if err != nil {
+		err = corrupt(start, OpChunk, "unknown compression %q", p.compression)
+	} else {
+		err = checkChunkSize(start, p.compression, p.stored, p.size, s.o.MaxChunkBytes)
+	}
+	if err != nil {
+		s.skip = skipData{n, start}
+		return err
+	}
+	return s.readChunk(&p)
+}
+
+func (s *Scanner) readChunk(p *chunkPlace) error {
+	if ok, err := s.readChunkAhead(p); ok {
+		return err
+	}
+	memory := s.reusable
+	s.reusable = nil
+	if p.compression != CompressionNone {
+		stored, err := s.s.grab(p.stored, p.pos, OpChunk)
+		if err != nil {
+			return s.stop(err)
+		}
+		s.good = s.s.off
+		s.load.memory = memory
+		data, err := s.load.open(p, stored)
+		s.chunk.walk, s.chunk.complete = chunkWalk{data: data}, err == nil
+		s.keep(data)
+		return err
+	}
+	stored, err := s.s.bytes(p.stored, p.pos, OpChunk, memory)
+	s.keep(stored)
+	if err != nil {
+		// The whole messages of a torn chunk are good: records were appended in order.
+		// No checksum can tell more.
+		s.chunk.walk = chunkWalk{data: stored}
+		s.chunk.err = s.stop(err)
+		return nil
+	}
+	s.good = s.s.off
+	data, err := s.load.open(p, stored)
+	s.chunk.walk, s.chunk.complete = chunkWalk{data: data}, err == nil
+	return err
+}
+
+// keep notes data as memory that can be used again once its messages are over.
+func (s *Scanner) keep(data []byte) {
+	if s.o.Reuse {
+		s.reusable = data
+	}
+}
+
+// rawMessage reads a message record outside chunks.
+func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
+	n, err := s.s.length(start, OpMessage)
+	if err != nil {
+		return nil, s.stop(err)
+	}
+	if n > maxMessageBytes {
+		s.skip = skipData{n, start}
+		return nil, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
+	}
+	frame, err := s.frame(n, start)
+	if err != nil {
+		return nil, s.stop(err)
+	}
+	s.good = s.s.off
+	return s.message(h, frame, start)
+}
+
+// frame reads the n bytes of a message outside chunks, and puts their number in front.
+func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
+	if n > maxArenaMessage {
+		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
+		frame, err = readSized(io.MultiReader(bytes.NewReader(word), s.s.r), n+4, arenaBytes)
+		s.s.off += int64(len(frame)) - 4
+		switch {
+		case err != nil && isEnd(err):
+			err = torn(start, OpMessage, "data", int64(len(frame))-4, n)
+		case err != nil:
+			err = readError(s.s.off, err)
+		}
+	} else {
+		if int64(cap(s.arena)-len(s.arena)) < n+4 {
+			s.arena = make([]byte, 0, arenaBytes)
+		}
+		at := len(s.arena)
+		s.arena = binary.LittleEndian.AppendUint32(s.arena, uint32(n))[:at+4+int(n)]
+		frame = s.arena[at:len(s.arena):len(s.arena)]
+		err = s.s.full(frame[4:], start, OpMessage, "data")
+	}
+	return frame, err
+}
+
+// connection reads a connection record outside chunks.
+func (s *Scanner) connection(h *recordHeader, start int64) error {
+	n, err := s.s.length(start, OpConnection)
+	if err != nil {
+		return s.stop(err)
+	}
+	if n > maxConnectionBytes {
+		s.skip = skipData{n, start}
+		return &LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+	}
+	data, err := s.s.grab(n, start, OpConnection)
+	if err != nil {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	return s.conns.add(h, data, start)
+}
+
+// indexData passes over an index data record. One that counts messages which the
+// chunk before it does not hold follows another chunk, whose record is so damaged
+// that it was skipped as unknown.
+func (s *Scanner) indexData(h *recordHeader, start int64) error {
+	count := int64(h.count)
+	next, err := s.s.indexData(h, start, false)
+	if err != nil && !next {
+		return s.stop(err)
+	}
+	s.good = s.s.off
+	if s.chunk.unindexed -= count; err == nil && s.chunk.complete && s.chunk.unindexed < 0 {
+		s.chunk.complete = false
+		return corrupt(start, OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
+	}
+	return err
+}

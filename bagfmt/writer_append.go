@@ -1,0 +1,167 @@
+package bagfmt
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// AppendFile is a bag that NewAppendWriter continues. *os.File is one, unless it was
+// opened with O_APPEND.
+type AppendFile interface {
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+}
+
+// NewAppendWriter continues the bag in f, of size bytes: one of version 2.0 that was
+// closed, or that its recorder left between two chunks. Writer.Connections gives its
+// connections, for more messages of theirs; Close makes the index of the old and the
+// new messages.
+//
+// Before the first new byte the bag header is marked as unindexed and the index
+// section cut off, as stock does: a crash costs the index, no message. A bag that is
+// torn or damaged is refused with an error that matches ErrCorrupt, and not touched:
+// Recover makes a good one of it. If f has a Sync method Close makes the bag durable.
+func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error) {
+	r, err := NewReader(f, size, ReaderOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if r.version != "2.0" {
+		return nil, &VersionError{r.version}
+	}
+	end, err := appendPos(r)
+	if err != nil {
+		return nil, err
+	}
+	w, err := newWriter(&appender{f, end}, end, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.conns {
+		if err := w.learn(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range r.chunks {
+		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
+	}
+	if _, err := f.WriteAt(appendBagHeader(nil, 0, 0, 0), int64(len(versionLine))); err != nil {
+		return nil, fmt.Errorf("bagfmt: bag header at %d: %w", len(versionLine), err)
+	}
+	if err := f.Truncate(end); err != nil {
+		return nil, fmt.Errorf("bagfmt: truncate at %d: %w", end, err)
+	}
+	return w, nil
+}
+
+// appendPos returns the offset of the end of the last chunk and its index data in the bag
+// of r, where more chunks can be appended.
+func appendPos(r *Reader) (int64, error) {
+	end, err := checkBagHeader(r)
+	if err != nil {
+		return 0, err
+	}
+	for _, err := range r.damage {
+		if !errors.Is(err, ErrUnindexed) {
+			return 0, err
+		}
+	}
+	for i := range r.chunks {
+		if r.chunks[i].kind.derived() {
+			return 0, corrupt(r.chunks[i].Pos, OpChunk, "it has no index data")
+		}
+	}
+	if n := len(r.chunks); n > 0 {
+		var l chunkLoader
+		p, err := l.place(r, n-1)
+		if err != nil {
+			return 0, err
+		}
+		end = p.data + p.stored
+	}
+	if end, err = skipIndexData(r, end); err != nil {
+		return 0, err
+	}
+	// Records between here and the index section would be truncated.
+	if r.indexed && end != r.indexPos {
+		return 0, corrupt(int64(len(versionLine)), OpBagHeader,
+			"the index section is at %d, the last chunk and its index data end at %d", r.indexPos, end)
+	}
+	return end, nil
+}
+
+// skipIndexData returns the offset of the first record at or behind end that is not index
+// data, or the end of the file.
+func skipIndexData(r *Reader, end int64) (int64, error) {
+	s := newStream(io.NewSectionReader(r.r, end, r.size-end), end, smallBufferBytes)
+	for {
+		start := s.off
+		var h recordHeader
+		err := s.next(&h)
+		switch {
+		case errors.Is(err, io.EOF):
+			return start, nil
+		case err != nil:
+			return 0, err
+		case h.op != OpIndexData:
+			return start, nil
+		}
+		if _, err := s.indexData(&h, start, false); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// checkBagHeader checks that the bag header can be overwritten, and returns its end.
+func checkBagHeader(r *Reader) (end int64, err error) {
+	s := newFileStream(r.r, r.size, smallBufferBytes)
+	_, h, err := s.preamble(false)
+	if err != nil {
+		return 0, err
+	}
+	at := int64(len(versionLine))
+	n, err := s.length(at, h.op)
+	if err != nil {
+		return 0, err
+	}
+	if got, want := s.off+n-at, int64(bagHeaderBytes+minRecordBytes); got != want {
+		return 0, corrupt(at, h.op, "record of %d bytes, one of %d cannot be written over it", got, want)
+	}
+	return s.off + n, nil
+}
+
+// Connections returns the connections of the bag so far, by ascending id: those of
+// AddConnection, of chunks, and of the bag that NewAppendWriter continues.
+func (w *Writer) Connections() []*Connection {
+	out := make([]*Connection, 0, len(w.conns))
+	for _, c := range w.conns {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *Connection) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}
+
+// appender writes behind what a file holds already.
+type appender struct {
+	AppendFile
+	at int64
+}
+
+// Write implements io.Writer.
+func (a *appender) Write(b []byte) (int, error) {
+	n, err := a.WriteAt(b, a.at)
+	a.at += int64(n)
+	return n, err
+}
+
+// Sync makes the file durable if it can be.
+func (a *appender) Sync() error {
+	if s, ok := a.AppendFile.(syncer); ok {
+		return s.Sync()
+	}
+	return nil
+}

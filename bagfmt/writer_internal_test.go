@@ -1,0 +1,111 @@
+package bagfmt
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// TestBuiltChunkLimit begins messages as large as a chunk may become, and larger.
+func TestBuiltChunkLimit(t *testing.T) {
+	t.Parallel()
+	c := &Connection{Topic: "/a", Header: ConnectionHeader{{Key: "type", Value: "a/A"}}}
+	var b ChunkBuilder
+	begin := func(total int) (panicked bool) {
+		defer func() { panicked = recover() != nil }()
+		b.Reset(nil)
+		b.BeginMessage(c, total-chunkHeadroom-connectionBytes(c)-messageHeaderBytes)
+		return false
+	}
+	if begin(maxBuiltChunkBytes) {
+		t.Error("a chunk of what readers accept by default is refused")
+	}
+	if !begin(maxBuiltChunkBytes + 1) {
+		t.Error("a chunk beyond the limit is begun")
+	}
+	if b.Cap() > 1<<20 {
+		t.Errorf("%d bytes for messages that have not come", b.Cap())
+	}
+}
+
+// TestCap: the memory of a builder is that of its data and of its entries.
+func TestCap(t *testing.T) {
+	t.Parallel()
+	c := &Connection{Topic: "/a"}
+	var b ChunkBuilder
+	b.Reset(nil)
+	for range 1000 {
+		b.appendMessage(c, Time{Sec: 1}, nil)
+	}
+	if want := cap(b.buf) + cap(b.entries)*int(unsafe.Sizeof(chunkEntry{})); b.Cap() != want || want < b.Len()+16*b.Messages() {
+		t.Errorf("%d bytes, want %d, for %d messages of %d bytes", b.Cap(), want, b.Messages(), b.Len())
+	}
+}
+
+// TestGrow: memory that has room stays where it is, and a chunk beyond the limit is
+// refused before there is memory for it.
+func TestGrow(t *testing.T) {
+	t.Parallel()
+	var b ChunkBuilder
+	b.Reset(nil)
+	b.grow(100)
+	had := cap(b.buf)
+	b.buf = b.buf[:had-100]
+	b.grow(100)
+	if cap(b.buf) != had {
+		t.Errorf("%d bytes of memory for what has room in %d", cap(b.buf), had)
+	}
+	defer func() {
+		if recover() == nil || cap(b.buf) != had {
+			t.Errorf("%d bytes of memory for a chunk beyond the limit", cap(b.buf))
+		}
+	}()
+	b.grow(maxBuiltChunkBytes)
+}
+
+// TestChunkMemory: messages begin where there is no memory for them yet, and the memory
+// that the index needed stays with the builder.
+func TestChunkMemory(t *testing.T) {
+	t.Parallel()
+	c := &Connection{Topic: "/a"}
+	for n := range 400 {
+		var r ConnRecords
+		r.add(c.ID, connectionBytes(c), false) // an earlier chunk has the record
+		var b ChunkBuilder
+		b.Reset(&r)
+		for range n {
+			b.appendMessage(c, Time{Sec: 1}, nil)
+		}
+		b.BeginMessage(c, 4)
+		copy(b.Room(4), []byte{0, 0, 0, 0})
+		b.FinishMessage(Time{Sec: 2})
+		sealed, err := b.Seal(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cap(b.buf) < len(sealed.Record) {
+			t.Fatalf("%d bytes of memory after a record of %d", cap(b.buf), len(sealed.Record))
+		}
+	}
+}
+
+// TestRecordsBehindOthers adds each kind of record behind other bytes.
+func TestRecordsBehindOthers(t *testing.T) {
+	t.Parallel()
+	c := &Connection{ID: 7, Topic: "/a"}
+	for name, add := range map[string]func([]byte) []byte{
+		"bag header":   func(b []byte) []byte { return appendBagHeader(b, 1, 2, 3) },
+		"connection":   func(b []byte) []byte { return appendConnection(b, c) },
+		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, CompressionLZ4, 1, 2, 3) },
+		"index header": func(b []byte) []byte { return appendIndexHeader(b, 1, 2) },
+		"chunk info": func(b []byte) []byte {
+			return appendChunkInfo(b, 1, Time{1, 2}, Time{3, 4}, []ConnCount{{c, 5}})
+		},
+	} {
+		before := []byte("before")
+		if got, want := add(before), slices.Concat(before, add(nil)); !bytes.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
