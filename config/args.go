@@ -11,9 +11,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Expand rewrites a command line as rosbag's users type it into the one form that
-// kong reads the same way in every case: each option as --name=value (a switch as
-// --name), then "--" and the positionals.
+// Expand normalizes a command line in rosbag's syntax to a form that kong always parses the
+// same way: each option as --name=value (a switch as --name), then "--" and the positionals.
 //
 // It accepts what rosbag's two parsers (boost::program_options and Python's
 // optparse) accept: --opt=v and --opt v, unambiguous abbreviations of long
@@ -50,7 +49,7 @@ type expander struct {
 	positionals []string
 }
 
-// next takes one option with its values, or one positional, off the command line.
+// next consumes one option with its values, or one positional.
 func (e *expander) next() error {
 	arg := e.rest[0]
 	e.rest = e.rest[1:]
@@ -87,7 +86,7 @@ func (e *expander) longOption(arg string) error {
 	return nil
 }
 
-// addressFollows reports whether f may have an address and the next word is one: no
+// addressFollows reports whether f has an optional address and the next argument is one: no
 // topic and no bag has such a name.
 func (e *expander) addressFollows(f *kong.Flag) bool {
 	t := f.Target.Type()
@@ -97,7 +96,7 @@ func (e *expander) addressFollows(f *kong.Flag) bool {
 // hostPort matches host:port, also with an address of IPv6 or without a host.
 var hostPort = regexp.MustCompile(`^([A-Za-z0-9._-]*|\[[0-9A-Fa-f:.%]+\]):[0-9]{1,5}$`)
 
-// list takes every word up to the next option as a value of f.
+// list consumes every argument up to the next option as a value of f.
 func (e *expander) list(f *kong.Flag, arg string) error {
 	n := 0
 	for n < len(e.rest) && !strings.HasPrefix(e.rest[n], "-") {
@@ -111,7 +110,7 @@ func (e *expander) list(f *kong.Flag, arg string) error {
 	return nil
 }
 
-// value takes the next word as the value of f, whatever it looks like.
+// value consumes the next argument as the value of f, even if it begins with a dash.
 func (e *expander) value(f *kong.Flag, arg string) error {
 	if len(e.rest) == 0 {
 		return missing(arg)
@@ -148,9 +147,9 @@ func (e *expander) emit(f *kong.Flag, value string) {
 	e.options = append(e.options, "--"+f.Name+"="+value)
 }
 
-// find resolves a long option: its name, or an abbreviation that fits only one. Of
-// several, the only one that stock has is meant: what stock understands stays clear
-// whatever we add.
+// find resolves a long option by its name or an unambiguous abbreviation. An abbreviation
+// that fits exactly one option of stock means that one, so that our own options do not make
+// abbreviations of stock ambiguous.
 func (e *expander) find(name string) (*kong.Flag, error) {
 	if f, ok := e.long[name]; ok {
 		return f, nil

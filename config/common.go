@@ -1,7 +1,6 @@
 package config
 
-// Common holds the options about options, which each program has that can be configured
-// by a file.
+// Common holds the options of configuration itself, for programs with a configuration file.
 type Common struct {
 	Config      string  `group:"Configuration:" placeholder:"FILE" help:"Read options from this YAML file: its keys are the long options, with _ for -. What is set in the environment, and above all on the command line, counts more: each option for itself, a list as a whole."`
 	PrintConfig bool    `group:"Configuration:" help:"Print all options and where each value comes from, as YAML that --config reads, and how ROS names resolve, and exit."`
@@ -11,11 +10,11 @@ type Common struct {
 	unknown  []string
 }
 
-// Settings returns all options with what is in force, in the order of the help.
+// Settings returns all options with their effective values, in the order of the help.
 func (c *Common) Settings() []Setting { return c.settings }
 
-// Unknown returns warnings: variables in the environment that look as if they were
-// meant for the program, and that it does not know.
+// Unknown returns warnings about environment variables that have the program's prefix but are
+// no options.
 func (c *Common) Unknown() []string { return c.unknown }
 
 func (c *Common) keep(settings []Setting, unknown []string) {

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxFile bounds a configuration file. One with every option is a tenth of it.
+// maxFile bounds a configuration file. A file with every option is a tenth of it.
 const maxFile = 256 << 10
 
-// readFile gives the options the values that the YAML file at path has for them.
+// readFile sets options from the YAML file at path.
 func readFile(path string, all []*option) error {
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	if err != nil {
@@ -32,8 +32,8 @@ func readFile(path string, all []*option) error {
 }
 
 // readYAML is readFile for the text of a file. What it accepts is flat: one mapping of
-// options to values, lists of values or mappings of values. Nothing else is followed,
-// so that no text costs more than its length.
+// options to values, lists of values or mappings of values. Aliases are not followed, so that
+// the cost is linear in the length of the text.
 func readYAML(path string, text []byte, all []*option) error {
 	loader, err := yaml.NewLoader(strings.NewReader(string(text)))
 	if err != nil {
@@ -57,14 +57,14 @@ func readYAML(path string, text []byte, all []*option) error {
 	return r.root(document.Content[0])
 }
 
-// syntaxError puts what is wrong with the YAML in our words and place.
+// syntaxError converts an error of the YAML package to our text and position.
 func (r *fileReader) syntaxError(text []byte, err error) error {
 	var where *yaml.LoadError
 	if !errors.As(err, &where) {
 		return fmt.Errorf("%s: %w", r.path, err)
 	}
 	at := where.Mark.Line
-	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // where the thing begins that has no end
+	if where.ContextMark.Line > 0 && !strings.Contains(where.ContextMsg, "block") { // where the unterminated element begins
 		at = where.ContextMark.Line
 	}
 	lines := strings.Split(string(text), "\n")
@@ -90,7 +90,7 @@ func short(s string) string {
 	return s
 }
 
-// fileReader gives the values of one file to the options.
+// fileReader sets options from one file.
 type fileReader struct {
 	path    string
 	options []*option
@@ -164,7 +164,7 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 	return nil
 }
 
-// quoted quotes what is no plain name.
+// quoted returns name, quoted unless it is a plain name.
 func quoted(name string) string {
 	if strings.ContainsFunc(name, func(c rune) bool { return c != '_' && c != '-' && (c < '0' || c > 'z') }) || name == "" {
 		return fmt.Sprintf("%q", name)
@@ -181,7 +181,7 @@ func (r *fileReader) find(key string) *option {
 	return nil
 }
 
-// suggest says what may have been meant by a key.
+// suggest returns a hint about the key that may have been meant.
 func (r *fileReader) suggest(key string) string {
 	key = strings.TrimLeft(snake(strings.ToLower(key)), "_")
 	var keys []string
@@ -269,7 +269,7 @@ func (r *fileReader) scalar(name string, n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// plain refuses what would make a file more than what is written in it.
+// plain refuses anchors, aliases and tags.
 func (r *fileReader) plain(name string, n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return r.wrong(n, name, "&names and *references are not supported; write the value, in 'quotes' if it is a text")

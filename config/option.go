@@ -18,7 +18,7 @@ type option struct {
 	env  string // the variable
 	args bool   // positionals are values of it, too
 
-	values []string // in force, as they were given; nil means the default
+	values []string // effective values, as given; nil means the default
 	origin origin
 }
 
@@ -40,8 +40,8 @@ func (o origin) String() string {
 // onlyFlags names the options that make no sense in a file or as a variable.
 var onlyFlags = []string{"help", "version", "man", "print-config"} //nolint:gochecknoglobals // a constant, but for the language
 
-// optionsOf lists the options of k, and makes kong leave the environment to us: it
-// could not tell where a value came from.
+// optionsOf lists the options of k, and removes their environment variables from kong, which
+// could not tell the origin of a value. We read them ourselves.
 func optionsOf(k *kong.Kong) []*option {
 	prefix := strings.ToUpper(k.Model.Name) + "_"
 	var all []*option
@@ -77,7 +77,7 @@ func (o *option) pairs() bool {
 	return o.flag.Target.Kind() == reflect.Map || o.list() && strings.Contains(o.flag.PlaceHolder, "=")
 }
 
-// try decodes a value without a trace, to say early what is wrong with it, and where.
+// try decodes a value without storing it, to report an error with its origin.
 func (o *option) try(value string) error {
 	target := reflect.New(o.flag.Target.Type()).Elem()
 	ctx := &kong.DecodeContext{Value: o.flag.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})}
@@ -117,7 +117,7 @@ func (o *option) wanted() string {
 	return "want a value"
 }
 
-// arguments returns what gives the option's values to kong.
+// arguments returns the command line arguments that pass the values to kong.
 func (o *option) arguments() []string {
 	var args []string
 	for _, v := range o.values {
@@ -130,7 +130,7 @@ func (o *option) arguments() []string {
 // may have several lines.
 func (o *option) fromEnvironment() error {
 	text := os.Getenv(o.env)
-	if o.env == "" || text == "" { // compose files pass on what is not set as empty
+	if o.env == "" || text == "" { // compose files pass unset variables as empty
 		return nil
 	}
 	o.values, o.origin = []string{text}, origin{place: "environment " + o.env}
@@ -145,8 +145,8 @@ func (o *option) fromEnvironment() error {
 	return nil
 }
 
-// unknownVariables names what begins as our variables do and is none of them. This is
-// no error: container engines make variables of the names of services.
+// unknownVariables lists variables with our prefix that are no options. They are no error:
+// container engines derive variables from the names of services.
 func unknownVariables(prefix string, all []*option) []string {
 	var names, warnings []string
 	for _, o := range all {
@@ -164,7 +164,7 @@ func unknownVariables(prefix string, all []*option) []string {
 	return warnings
 }
 
-// nearest returns that of names which name most likely stands for, or "".
+// nearest returns the most similar one of names, or "" if none is similar.
 func nearest(name string, names []string) string {
 	best, least := "", 1+max(2, len(name)/4)
 	for _, n := range names {

@@ -59,8 +59,9 @@ func newKong(program, help, version string, model any) (*kong.Kong, error) {
 		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
 }
 
-// commandLine notes what the expanded command line sets. It reports whether all that is
-// asked for is text about the program, which no wrong file is to prevent.
+// commandLine records the options that the expanded command line sets. It reports whether only
+// a text about the program is requested, such as the help, which must work with an invalid
+// configuration file, too.
 func commandLine(expanded []string, all []*option) (onlyTell bool) {
 	end := slices.Index(expanded, "--")
 	for _, o := range all {
@@ -92,7 +93,7 @@ func (o *option) set(value string) {
 	o.values, o.origin = append(o.values, value), origin{place: onCommandLine}
 }
 
-// elsewhere takes what the command line does not set from the environment and the file.
+// elsewhere sets options that are not on the command line from the environment and the file.
 func elsewhere(all []*option) error {
 	var file *option
 	var fromFile []*option
@@ -130,8 +131,7 @@ func elsewhere(all []*option) error {
 	return nil
 }
 
-// conflict is an error about values that are wrong together, or of which only Validate
-// knows that they are wrong.
+// conflict is an error of Validate about the values of one or more options.
 type conflict struct {
 	text    string
 	options []string // long names
@@ -139,11 +139,11 @@ type conflict struct {
 
 func (c *conflict) Error() string { return c.text }
 
-// about returns an error whose text does not name the options that it is about.
+// about returns an error about options whose names are not in its text.
 func about(text string, options ...string) error { return &conflict{text, options} }
 
-// whence adds to an error of Validate where the options have been set that it is about,
-// if that was not on the command line.
+// whence adds the origins of the options to an error of Validate, unless they were set on the
+// command line.
 func whence(err error, all []*option) error {
 	var c *conflict
 	names := []string(nil)

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/alecthomas/kong"
@@ -16,7 +15,7 @@ type Play struct {
 
 	PlaySelect `embed:""`
 
-	Delay Seconds `group:"Before the first message:" short:"d" default:"0.2" placeholder:"SEC" stock:"" help:"Wait this long after advertising, so that subscribers can connect (default ${default})."`
+	Delay Seconds `group:"Before the first message:" short:"d" default:"0.2" placeholder:"SEC" stock:"" help:"Wait at least this long after advertising, so that subscribers can connect (default ${default})."`
 	Pause bool    `group:"Before the first message:" stock:"" help:"Start paused."`
 
 	Rate      float64 `group:"How to play:" short:"r" default:"1" placeholder:"FACTOR" stock:"" help:"Play this many times as fast (default ${default})."`
@@ -71,8 +70,8 @@ func (p *Play) Validate() error {
 		return err
 	}
 	switch {
-	case !(p.Rate > 0) || math.IsInf(p.Rate, 0): // also NaN
-		return errors.New("--rate must be positive")
+	case !(p.Rate >= minRate && p.Rate <= maxRate): // also NaN
+		return fmt.Errorf("--rate must be between %g and %g", minRate, maxRate)
 	case p.RateControlMaxDelay < 0:
 		return errors.New("--rate-control-max-delay must be 0 or positive")
 	case p.Delay < 0:
@@ -84,6 +83,12 @@ func (p *Play) Validate() error {
 	}
 	return nil
 }
+
+// Limits of the rate: those of player.
+const (
+	minRate = 1e-6
+	maxRate = 1e9
+)
 
 // Limits of the clock. Above maxHz it would only burn a core; the period of a tiny
 // rate would not fit a time.Duration.

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Setting is one option and what is in force for it.
+// Setting is one option with its effective value.
 type Setting struct {
 	Key    string   // in a file
 	Values []string // as they were given, or the default; none if there is no default
@@ -20,10 +20,10 @@ type Setting struct {
 	list, pairs bool
 	literal     bool // a number or a truth value, not a text
 	group       string
-	secret      bool // Values has a word in place of it
+	secret      bool // Values has a placeholder instead
 }
 
-// notShown stands for a secret: the log is read by more people than the program's options.
+// notShown replaces a secret: more people can read the log than the options.
 const notShown = "(not shown)"
 
 func settingsOf(all []*option) []Setting {
@@ -60,8 +60,8 @@ func settingsOf(all []*option) []Setting {
 	return settings
 }
 
-// withoutSignatures takes out of URLs what lets in whoever reads it: user, password and,
-// of the web, the parameters. A password in the endpoint of a store is an error later on.
+// withoutSignatures removes credentials from URLs: user, password and, for http, the query.
+// A password in the endpoint of a store is an error later on.
 func withoutSignatures(values []string) []string {
 	shown := slices.Clone(values)
 	for i, v := range shown {

@@ -5,13 +5,14 @@ import (
 	"sort"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // chunksByTime finds the chunks of a bag that may hold messages of a time.
 type chunksByTime struct {
 	bag    *bagPlan
 	chunks []int         // that hold messages to be played, by start time
-	latest []bagfmt.Time // the latest end of chunks[:i+1]
+	maxEnd []bagfmt.Time // maxEnd[i] is the latest end of chunks[:i+1]
 }
 
 func newChunksByTime(b *bagPlan) *chunksByTime {
@@ -23,24 +24,24 @@ func newChunksByTime(b *bagPlan) *chunksByTime {
 		}
 	}
 	slices.SortStableFunc(c.chunks, func(x, y int) int { return all[x].Start.Compare(all[y].Start) })
-	c.latest = make([]bagfmt.Time, len(c.chunks))
+	c.maxEnd = make([]bagfmt.Time, len(c.chunks))
 	for n, i := range c.chunks {
-		c.latest[n] = all[i].End
-		if n > 0 && c.latest[n].Before(c.latest[n-1]) {
-			c.latest[n] = c.latest[n-1]
+		c.maxEnd[n] = all[i].End
+		if n > 0 && c.maxEnd[n].Before(c.maxEnd[n-1]) {
+			c.maxEnd[n] = c.maxEnd[n-1]
 		}
 	}
 	return c
 }
 
-// from returns how many chunks begin before t.
-func (c *chunksByTime) from(t bagfmt.Time) int {
+// countBefore returns the number of chunks that begin before t.
+func (c *chunksByTime) countBefore(t bagfmt.Time) int {
 	return sort.Search(len(c.chunks), func(n int) bool { return !c.bag.reader.Chunks()[c.chunks[n]].Start.Before(t) })
 }
 
-// before returns the time of the latest message before t.
-func (c *chunksByTime) before(t bagfmt.Time) (best bagfmt.Time, ok bool) {
-	for n := c.from(t) - 1; n >= 0 && (!ok || best.Before(c.latest[n])); n-- {
+// lastBefore returns the time of the latest message before t.
+func (c *chunksByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
+	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
 		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable) // play reports what is wrong with it
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
 		if last >= 0 && (!ok || best.Before(entries[last].Time)) {
@@ -52,7 +53,7 @@ func (c *chunksByTime) before(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 
 // count returns how many messages have the time t.
 func (c *chunksByTime) count(t bagfmt.Time) (count int) {
-	for n := c.from(t.Add(1)) - 1; n >= 0 && !c.latest[n].Before(t); n-- {
+	for n := c.countBefore(t.Add(1)) - 1; n >= 0 && !c.maxEnd[n].Before(t); n-- {
 		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable)
 		for _, e := range entries {
 			if e.Time == t {
@@ -65,8 +66,8 @@ func (c *chunksByTime) count(t bagfmt.Time) (count int) {
 
 // back returns the place n messages before another, or the first one. It reports false
 // if there is nothing before.
-func (r *reader) back(from place, n int) (to place, ok bool) {
-	if r.plan.order.reach > 0 {
+func (r *reader) back(from transport.Place, n int) (to transport.Place, ok bool) {
+	if r.plan.byHeader.reach > 0 {
 		return r.backByHeader(from, n)
 	}
 	if r.byTime == nil {
@@ -75,27 +76,27 @@ func (r *reader) back(from place, n int) (to place, ok bool) {
 		}
 	}
 	for {
-		if from.rank >= n {
-			return place{from.stamp, from.rank - n}, true
+		if from.Rank >= n {
+			return transport.Place{Stamp: from.Stamp, Rank: from.Rank - n}, true
 		}
-		n -= from.rank
-		ok = ok || from.rank > 0
+		n -= from.Rank
+		ok = ok || from.Rank > 0
 		var before bagfmt.Time
 		found := false
 		for _, c := range r.byTime {
-			if t, there := c.before(from.stamp); there && (!found || before.Before(t)) {
+			if t, there := c.lastBefore(from.Stamp); there && (!found || before.Before(t)) {
 				before, found = t, true
 			}
 		}
 		if !found || before.Before(r.zero) {
-			return place{stamp: r.zero}, ok
+			return transport.Place{Stamp: r.zero}, ok
 		}
-		from = place{stamp: before}
+		from = transport.Place{Stamp: before}
 		for _, c := range r.byTime {
-			from.rank += c.count(before)
+			from.Rank += c.count(before)
 		}
-		if from.rank == 0 {
-			return place{stamp: before}, true // the index does not agree with itself
+		if from.Rank == 0 {
+			return transport.Place{Stamp: before}, true // the index contradicts the chunk infos
 		}
 	}
 }

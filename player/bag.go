@@ -67,12 +67,12 @@ func OpenBag(ctx context.Context, path string) (*Bag, error) {
 // NewBag is OpenBag for a bag of size bytes in r. name is for messages. The caller
 // keeps r usable until Run has returned; Close closes it if it is an io.Closer.
 func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64) (*Bag, error) {
-	placed := &placedReader{ReaderAt: r, stopped: ctx.Err}
+	placed := &offsetReader{ReaderAt: r, stopErr: ctx.Err}
 	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}
-	placed.stopped = nil // from now on the caller of Run says when to stop
+	placed.stopErr = nil // from now on the caller of Run says when to stop
 	file, _ := r.(io.Closer)
 	return &Bag{name: name, reader: reader, file: file}, nil
 }

@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // nowhere is a publisher without subscribers.
@@ -43,7 +45,7 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 // From the queue to the publisher nothing is allocated for a message.
 func TestNoAllocationPerMessage(t *testing.T) {
 	g := &stage{queue: newQueue(1<<20, 1<<10)}
-	h := &playhead{sleeper: newTimerSleeper(), schedule: schedule{rate: 1}}
+	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
 	to := &topic{}
 	it := item{route: &route{bag: &bagPlan{}, topic: to, source: &source{publisher: nowhere{}, topic: to}}, frame: make([]byte, 100)}
 	ctx := t.Context()
@@ -53,7 +55,7 @@ func TestNoAllocationPerMessage(t *testing.T) {
 		it.pos += time.Microsecond
 		g.queue.push(ctx, it)
 		next, ok := popOne(ctx, g.queue)
-		if !ok || !h.play(ctx, &next) {
+		if !ok || !h.playItem(ctx, &next, false) {
 			t.Error("not played")
 		}
 	}); n != 0 {
@@ -72,17 +74,17 @@ func BenchmarkImmediate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				q := newQueue(maxAheadBytes, maxAheadMessages)
-				h := &playhead{sleeper: newTimerSleeper(), queue: q, schedule: schedule{rate: 1, immediate: true}}
+				h := testController(transport.Schedule{Immediate: true}, pacing.NewTimerSleeper(), q)
 				done := make(chan struct{})
 				// owner: this loop; ends when all is read.
 				go func() {
 					defer close(done)
-					newReader(p, q).read(b.Context(), order{})
+					newReader(p, q).read(b.Context(), readRequest{})
 				}()
 				h.run(b.Context())
 				<-done
-				if h.messages != n {
-					b.Fatalf("%d messages", h.messages)
+				if h.output.messages != n {
+					b.Fatalf("%d messages", h.output.messages)
 				}
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "msg/s")
@@ -93,15 +95,15 @@ func BenchmarkImmediate(b *testing.B) {
 // BenchmarkTiming plays a second of 10 000 messages and reports how late they are.
 func BenchmarkTiming(b *testing.B) {
 	p := benchPlan(b, bagfmt.CompressionLZ4, 10_000)
-	var last Timing
+	var last pacing.Quantiles
 	for b.Loop() {
-		s := newSleeper(zap.NewNop())
+		s := pacing.NewSleeper(zap.NewNop())
 		q := newQueue(maxAheadBytes, maxAheadMessages)
-		h := &playhead{sleeper: s, queue: q, schedule: schedule{rate: 1}}
+		h := testController(transport.Schedule{}, s, q)
 		done := make(chan struct{}, 2)
 		// owner: this loop; ends when all is read.
 		go func() {
-			newReader(p, q).read(b.Context(), order{})
+			newReader(p, q).read(b.Context(), readRequest{})
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.
@@ -112,7 +114,7 @@ func BenchmarkTiming(b *testing.B) {
 		<-done
 		<-done
 		s.Close()
-		last = h.timing.histogram.summary()
+		last = h.pacer.timing.Quantiles()
 	}
 	b.ReportMetric(float64(last.P50.Microseconds()), "p50-µs")
 	b.ReportMetric(float64(last.P99.Microseconds()), "p99-µs")

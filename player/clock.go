@@ -1,10 +1,8 @@
 package player
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/aler9/goroslib/pkg/msgproc"
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
@@ -16,7 +14,7 @@ import (
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
 
-// clockQueue is stock's queue length: an old time is of no use to anybody.
+// clockQueue is stock's queue length: an old time is of no use.
 const clockQueue = 1
 
 // clockPublisher is the source of the clock, and its topic unless that is one of
@@ -108,30 +106,4 @@ func (f *clockFrames) frame(t bagfmt.Time) []byte {
 	binary.LittleEndian.PutUint32(frame[4:], t.Sec)
 	binary.LittleEndian.PutUint32(frame[8:], t.Nsec)
 	return frame
-}
-
-// runClock publishes the clock at hz, by the wall, until ctx ends. It does not
-// depend on the pacer: the clock goes on, at the time that play has reached, also
-// while play waits for the disk or is behind. Between its ticks publish stamps
-// messages that would come from the future.
-func (h *playhead) runClock(ctx context.Context, hz float64) {
-	period := time.Duration(float64(time.Second) / hz)
-	next := time.Now().Add(period)
-	timer := time.NewTimer(period)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-		h.mu.Lock()
-		h.tick()
-		h.mu.Unlock()
-		next = next.Add(period)
-		if late := time.Since(next); late > 0 {
-			next = next.Add(late.Truncate(period)) // after a stall no burst of ticks
-		}
-		timer.Reset(time.Until(next))
-	}
 }

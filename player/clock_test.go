@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 func TestClock(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		schedule schedule
+		schedule transport.Schedule
 		late     time.Duration
 		stays    bool // Options.KeepAlive
 		pos      []time.Duration
@@ -25,7 +26,7 @@ func TestClock(t *testing.T) {
 		want     []string
 	}{
 		"by the wall, whatever the rate": {
-			schedule: schedule{rate: 2},
+			schedule: transport.Schedule{Rate: 2},
 			pos:      []time.Duration{0, 60 * ms, 250 * ms},
 			until:    130 * ms,
 			want: []string{
@@ -34,7 +35,7 @@ func TestClock(t *testing.T) {
 			},
 		},
 		"ends with the last message": {
-			schedule: schedule{rate: 0.5},
+			schedule: transport.Schedule{Rate: 0.5},
 			pos:      []time.Duration{0, 10 * ms},
 			until:    110 * ms,
 			want:     []string{"0s clock 0s", "0s message 0", "20ms clock 10ms", "20ms message 1", "50ms clock 10ms", "100ms clock 10ms"},
@@ -65,7 +66,7 @@ func TestClock(t *testing.T) {
 			},
 		},
 		"stamps each step": {
-			schedule: schedule{paused: true},
+			schedule: transport.Schedule{Paused: true},
 			pos:      []time.Duration{0, 100 * ms, 200 * ms},
 			orders: func(c Control) map[time.Duration]func() {
 				return map[time.Duration]func(){10 * ms: func() { c.Step() }, 20 * ms: func() { c.Step() }, 30 * ms: func() { c.Step() }}
@@ -76,7 +77,7 @@ func TestClock(t *testing.T) {
 			},
 		},
 		"stamps each message of immediate play": {
-			schedule: schedule{immediate: true},
+			schedule: transport.Schedule{Immediate: true},
 			pos:      []time.Duration{0, time.Hour},
 			until:    60 * ms,
 			want:     []string{"0s clock 0s", "0s clock 0s", "0s message 0", "0s clock 1h0m0s", "0s message 1", "50ms clock 1h0m0s"},
@@ -93,14 +94,14 @@ func TestClock(t *testing.T) {
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
-					g.head.runClock(ctx, 20)
+					g.control.runClock(ctx, 20)
 				}()
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
-					orders = tc.orders(g.head)
+					orders = tc.orders(g.control)
 				}
 				play := t.Context()
-				if g.head.keepAlive = tc.stays; tc.stays {
+				if g.control.keepAlive = tc.stays; tc.stays {
 					play = ctx
 				}
 				g.run(play, orders)
@@ -113,23 +114,23 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// While the disk is awaited the clock goes on, but stands: messages that are not
+// While play waits for the disk the clock is still published, but stands: messages that are not
 // known yet may be anywhere behind the last one.
 func TestClockWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{}, 0).withClock()
+		g := newStage(transport.Schedule{}, 0).withClock()
 		ctx, cancel := context.WithTimeout(t.Context(), 160*ms)
 		defer cancel()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			g.head.runClock(ctx, 20)
+			g.control.runClock(ctx, 20)
 		}()
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.head.run(t.Context())
+			g.control.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(120 * ms)
@@ -144,29 +145,29 @@ func TestClockWaitsForTheDisk(t *testing.T) {
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if n := g.queue.timesStarved(); n != 1 && n != 2 {
+		if n := g.queue.starvedCount(); n != 1 && n != 2 {
 			t.Errorf("starved %d times", n)
 		}
 	})
 }
 
-// What the disk has held up for long does not come in a burst: play goes on from there.
+// After a long wait for the disk there is no burst: play continues from there.
 func TestNoBurstAfterTheDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{}, 0)
+		g := newStage(transport.Schedule{}, 0)
 		var told []time.Duration
-		g.queue.slow = func(d time.Duration) { told = append(told, d) }
+		g.queue.onSlow = func(d time.Duration) { told = append(told, d) }
 		paced := make(chan struct{})
 		go func() {
 			defer close(paced)
-			g.head.run(t.Context())
+			g.control.run(t.Context())
 		}()
 		g.load(t.Context(), 0, 10*ms)
 		<-time.After(60 * ms)
 		g.load(t.Context(), 20*ms, 70*ms) // this is made up for
 		<-time.After(4940 * ms)
-		if got := g.head.Status().Starving; got != 4930*ms {
+		if got := g.control.Status().Starving; got != 4930*ms {
 			t.Errorf("waits for the disk for %v", got)
 		}
 		g.load(t.Context(), 80*ms, 90*ms, 100*ms)
@@ -179,10 +180,10 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if d := cmp.Diff([]time.Duration{slowReport}, told); d != "" {
+		if d := cmp.Diff([]time.Duration{firstSlowReport}, told); d != "" {
 			t.Errorf("told (-want +got):\n%s", d)
 		}
-		if got := g.head.Status().Starving; got != 0 {
+		if got := g.control.Status().Starving; got != 0 {
 			t.Errorf("waits for the disk for %v at the end", got)
 		}
 	})
@@ -192,7 +193,7 @@ func TestNoBurstAfterTheDisk(t *testing.T) {
 func TestClockIsNotBehindItsMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{rate: 1.0 / 3}, 0).withClock()
+		g := newStage(transport.Schedule{Rate: 1.0 / 3}, 0).withClock()
 		g.load(t.Context(), 0, 1, 10, 100_000_001)
 		g.run(t.Context(), nil)
 		want := []string{
@@ -209,8 +210,8 @@ func TestClockIsNotBehindItsMessage(t *testing.T) {
 func TestClockThatNobodyHears(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{}, 0).withClock()
-		g.head.clockHeard = func() bool { return false }
+		g := newStage(transport.Schedule{}, 0).withClock()
+		g.control.output.clockHeard = func() bool { return false }
 		g.load(t.Context(), 0, 10*ms)
 		g.run(t.Context(), nil)
 		if d := cmp.Diff([]string{"0s clock 0s", "0s message 0", "10ms message 1"}, g.events); d != "" {

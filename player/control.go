@@ -7,14 +7,14 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Control steers and watches a running Run. Its methods may be called from any
-// goroutine, do not block and do nothing once Run has returned.
+// Control controls and observes a running Run. Its methods may be called from any
+// goroutine, do not block and have no effect once Run has returned.
 //
 // A position is a time in the bags, counted from the first selected message.
 type Control interface {
 	// Pause stops before the next message. It reports whether play was running.
 	Pause() bool
-	// Resume goes on as if no time had passed. It reports whether play was paused.
+	// Resume continues as if no time had passed. It reports whether play was paused.
 	Resume() bool
 	// Toggle pauses or resumes and reports whether play is paused now.
 	Toggle() bool
@@ -29,32 +29,34 @@ type Control interface {
 	// does nothing, while play is running.
 	Burst(n int) bool
 
-	// Seek goes on from a position, or stays paused there. Positions outside of the window
-	// mean its ends. The latched messages that were valid there are published first.
+	// Seek moves play to a position, where it continues or stays paused. A position outside
+	// of the window is moved to the nearer end. The latched messages that are valid at the
+	// position are published first.
 	Seek(to time.Duration)
 	// SetRate sets the bag time per wall time, without a jump.
 	SetRate(rate float64) error
-	// SetLoop makes play go on at the first mark when it reaches the second, for ever,
-	// or to the end.
+	// SetLoop switches looping on or off: when play reaches the second mark, it continues at
+	// the first.
 	SetLoop(on bool)
-	// SetMarks sets what SetLoop repeats. Before, it is all that is played.
+	// SetMarks sets the range that SetLoop repeats. The default is everything that is played.
 	SetMarks(from, to time.Duration) error
-	// Bookmark remembers where play is and returns it.
+	// Bookmark adds the current position to Status.Bookmarks and returns it.
 	Bookmark() time.Duration
-	// PauseOnTopics makes play pause before each message of Options.PauseTopics, or not.
+	// PauseOnTopics switches on or off that play pauses before each message of
+	// Options.PauseTopics.
 	PauseOnTopics(on bool)
-	// SetTopic makes a topic, by its published name, silent, or audible again, which
-	// publishes its latched state. An unknown topic is an error.
+	// SetTopic switches a topic, by its published name, off or on. Switching it on publishes
+	// its latched messages. An unknown topic is an error.
 	SetTopic(topic string, on bool) error
-	// Stop ends play as if this had been the last message, also with Options.KeepAlive.
+	// Stop ends play as if the last message had been published, also with Options.KeepAlive.
 	Stop()
 
-	// Status returns where play is.
+	// Status returns the state of play.
 	Status() Status
-	// Stats returns what went out, by topic and subscriber. It costs more than Status.
+	// Stats returns counts for each topic and subscriber. It costs more than Status.
 	Stats() Stats
-	// Density returns how many messages lie in each nth part of what is played, as the
-	// indexes of the bags tell without reading them; nil while that is not known.
+	// Density divides the played time into n parts and returns the number of messages in
+	// each, estimated from chunk infos; nil while that is not known.
 	Density(n int) []uint64
 	// Changed returns a channel that is closed at the next change by Control, or of
 	// the phase. Ask for it before Status, so that no change is missed.
@@ -64,13 +66,13 @@ type Control interface {
 // Phase is what Run is doing.
 type Phase int
 
-// The phases, in order. Run skips those that its options do not ask for.
+// The phases, in order. Run skips phases that its options do not need.
 const (
 	PhaseRegister  Phase = iota // waiting until the master knows the topics
 	PhaseDelay                  // Options.Delay runs
 	PhaseWait                   // waiting for subscribers
 	PhasePlay                   // playing, or paused
-	PhaseKeepAlive              // all is published, the node stays
+	PhaseKeepAlive              // everything is published, the node stays
 	PhaseDrain                  // waiting until the subscribers have read what is queued
 	PhaseDone
 )
@@ -79,23 +81,23 @@ const (
 type Status struct {
 	Phase    Phase
 	Paused   bool
-	Rate     float64       // asked for
+	Rate     float64       // requested
 	Achieved float64       // bag time per wall time so far, pauses excluded; 0 if not known yet
 	Late     time.Duration // how long after its deadline the last message went out
-	BagTime  bagfmt.Time   // the same as Position, as recorded
+	BagTime  bagfmt.Time   // Position as a recorded time
 	Position time.Duration // since the first selected message
 	Length   time.Duration // from the first to the last selected message
 	Pass     int           // complete passes, with Options.Loop
 	Messages uint64        // published so far
 
-	Loop             bool            // SetLoop
-	MarkFrom, MarkTo time.Duration   // SetMarks
+	Loop             bool            // by SetLoop
+	MarkFrom, MarkTo time.Duration   // by SetMarks
 	Bookmarks        []time.Duration // in the order in which they were set; not to be modified
-	PauseOnTopics    bool            // there are such topics, and play pauses for them
-	PausedBy         string          // the topic that play has paused for, if it has
-	Delayed          time.Duration   // how far rate control says that a subscriber is behind, if it holds play up
-	Starving         time.Duration   // how long play has been waiting for the disk, from a second on
-	Seeks            uint64          // jumps so far: at each the position is a new beginning
+	PauseOnTopics    bool            // play pauses for topics, and there are such topics
+	PausedBy         string          // the topic that play has paused for; empty if it has not
+	Delayed          time.Duration   // how far the subscriber of rate control is behind, while that blocks play
+	Starving         time.Duration   // how long play has been waiting for the disk; zero below one second
+	Seeks            uint64          // jumps so far; after each the position is discontinuous
 }
 
 // Stats is a detailed account of a running Run.
@@ -104,7 +106,7 @@ type Stats struct {
 	Topics     []TopicStats // in the order of their first connection
 	Starved    uint64       // times that play had to wait for the disk or for decompression
 	AheadBytes int          // read, but not published yet
-	WaitingFor []string     // what holds play up at present: topics without a subscriber, or subscribers that are full
+	WaitingFor []string     // what blocks play at present: topics without a subscriber, or full subscribers
 }
 
 // TopicStats is the account of one topic.
@@ -116,6 +118,6 @@ type TopicStats struct {
 	Pauses      bool // one of Options.PauseTopics
 	Messages    uint64
 	Bytes       uint64
-	Dropped     uint64 // over all subscribers that are or were there
+	Dropped     uint64 // over all present and past subscribers
 	Subscribers []tcpros.SubscriberStats
 }

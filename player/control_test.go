@@ -11,38 +11,50 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// stage is a playhead with a publisher that writes down what it gets and when.
+// stage is a controller with a publisher that writes down what it gets and when.
 // It lives in a synctest bubble: time is exact.
 type stage struct {
-	head  *playhead
-	queue *queue
-	route *route
-	start time.Time
+	control *controller
+	queue   *queue
+	route   *route
+	start   time.Time
 
 	mu     sync.Mutex
 	events []string
 }
 
-func newStage(s schedule, late time.Duration) *stage {
+func newStage(s transport.Schedule, late time.Duration) *stage {
 	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
-	g.head = &playhead{sleeper: lateSleeper{newTimerSleeper(), late}, schedule: s, zero: bagfmt.Time{Sec: 100}, length: time.Second}
-	g.head.queue, g.head.plan, g.head.loop.to = g.queue, &plan{}, forever
-	if s.rate == 0 {
-		g.head.schedule.rate = 1
-	}
+	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
+	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
 	g.route = &route{bag: &bagPlan{}, topic: &topic{}, clocked: true}
 	g.route.source = &source{publisher: g, topic: g.route.topic}
 	return g
 }
 
-// withClock makes the playhead publish the clock, as events too.
+// testController is a controller that plays what a test puts into a queue.
+func testController(s transport.Schedule, sleeper pacing.Sleeper, q *queue) *controller {
+	if s.Rate == 0 {
+		s.Rate = 1
+	}
+	p := &plan{}
+	return &controller{
+		plan: p, readahead: &readahead{queue: q}, log: zap.NewNop(), output: output{plan: p}, pacer: pacer{sleeper: sleeper},
+		transport: transport.New(transport.Options{Schedule: s, Loop: transport.Loop{To: transport.Forever}}),
+	}
+}
+
+// withClock makes the controller publish the clock, as events too.
 func (g *stage) withClock() *stage {
-	g.head.clockHeard = func() bool { return true }
-	g.head.publishClock = func(at bagfmt.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(g.head.zero))) }
+	g.control.output.clockHeard = func() bool { return true }
+	g.control.output.clock = func(at bagfmt.Time) { g.note(fmt.Sprintf("clock %v", at.Sub(bagfmt.Time{Sec: 100}))) }
 	return g
 }
 
@@ -65,12 +77,12 @@ func (g *stage) Unlatch() { g.note("unlatch") }
 
 // lateSleeper wakes up late, as on a busy machine.
 type lateSleeper struct {
-	*timerSleeper
+	*pacing.TimerSleeper
 	by time.Duration
 }
 
 func (s lateSleeper) SleepUntil(deadline time.Duration) {
-	s.timerSleeper.SleepUntil(deadline)
+	s.TimerSleeper.SleepUntil(deadline)
 	<-time.After(s.by)
 }
 
@@ -83,7 +95,7 @@ func (g *stage) load(ctx context.Context, pos ...time.Duration) {
 
 // turn queues the end of a pass: the next one begins at 0 with a latched message.
 func (g *stage) turn(ctx context.Context, end time.Duration, state ...latchedMessage) {
-	g.queue.push(ctx, item{pos: end, jump: &jump{turn: true, state: state}})
+	g.queue.push(ctx, item{pos: end, jump: &jump{endOfPass: true, latched: state}})
 }
 
 // run plays what is loaded, with orders given at their times.
@@ -96,14 +108,14 @@ func (g *stage) run(ctx context.Context, orders map[time.Duration]func()) {
 			orders[at]()
 		}
 	})
-	g.head.run(ctx)
+	g.control.run(ctx)
 	wg.Wait()
 }
 
 func TestPacer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		schedule schedule
+		schedule transport.Schedule
 		late     time.Duration
 		pos      []time.Duration
 		orders   func(c Control) map[time.Duration]func()
@@ -114,12 +126,12 @@ func TestPacer(t *testing.T) {
 			want: []string{"0s message 0", "1ns message 1", "250ms message 2", "250ms message 3", "1s message 4"},
 		},
 		"rate 2": {
-			schedule: schedule{rate: 2},
+			schedule: transport.Schedule{Rate: 2},
 			pos:      []time.Duration{0, 250 * ms, 1000 * ms},
 			want:     []string{"0s message 0", "125ms message 1", "500ms message 2"},
 		},
 		"immediate": {
-			schedule: schedule{immediate: true},
+			schedule: transport.Schedule{Immediate: true},
 			pos:      []time.Duration{0, time.Hour, 2 * time.Hour},
 			want:     []string{"0s message 0", "0s message 1", "0s message 2"},
 		},
@@ -143,7 +155,7 @@ func TestPacer(t *testing.T) {
 			want: []string{"0s message 0", "110ms message 1"},
 		},
 		"pause while immediate": {
-			schedule: schedule{immediate: true, paused: true},
+			schedule: transport.Schedule{Immediate: true, Paused: true},
 			pos:      []time.Duration{0, time.Hour},
 			orders: func(c Control) map[time.Duration]func() {
 				return map[time.Duration]func(){time.Second: func() { c.Resume() }}
@@ -151,7 +163,7 @@ func TestPacer(t *testing.T) {
 			want: []string{"1s message 0", "1s message 1"},
 		},
 		"steps": {
-			schedule: schedule{paused: true},
+			schedule: transport.Schedule{Paused: true},
 			pos:      []time.Duration{0, 100 * ms, 200 * ms, 300 * ms, 350 * ms},
 			orders: func(c Control) map[time.Duration]func() {
 				return map[time.Duration]func(){
@@ -191,7 +203,7 @@ func TestPacer(t *testing.T) {
 				g.load(t.Context(), tc.pos...)
 				var orders map[time.Duration]func()
 				if tc.orders != nil {
-					orders = tc.orders(g.head)
+					orders = tc.orders(g.control)
 				}
 				g.run(t.Context(), orders)
 				if d := cmp.Diff(tc.want, g.events); d != "" {
@@ -204,19 +216,19 @@ func TestPacer(t *testing.T) {
 
 func TestPacerEndsWithContext(t *testing.T) {
 	t.Parallel()
-	for name, s := range map[string]schedule{"waiting": {}, "paused": {paused: true}} {
+	for name, s := range map[string]transport.Schedule{"waiting": {}, "paused": {Paused: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				g := newStage(s, 0)
 				g.load(t.Context(), 0, time.Hour)
 				ctx, cancel := context.WithCancel(t.Context())
-				defer context.AfterFunc(ctx, g.head.sleeper.Wake)()
+				defer context.AfterFunc(ctx, g.control.pacer.sleeper.Wake)()
 				g.run(ctx, map[time.Duration]func(){10 * ms: cancel})
 				if got := time.Since(g.start); got != 10*ms {
 					t.Errorf("ended after %v, want 10ms", got)
 				}
-				if g.head.completed {
+				if g.control.completed {
 					t.Error("counts as played to the end")
 				}
 			})
@@ -228,7 +240,7 @@ func TestPacerEndsWithContext(t *testing.T) {
 func TestPasses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{rate: 2}, 0).withClock()
+		g := newStage(transport.Schedule{Rate: 2}, 0).withClock()
 		g.load(t.Context(), 0, 100*ms)
 		g.turn(t.Context(), 100*ms)
 		g.load(t.Context(), 0, 100*ms)
@@ -240,7 +252,7 @@ func TestPasses(t *testing.T) {
 		if d := cmp.Diff(want, g.events); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
-		if s := g.head.Status(); s.Pass != 1 || s.Messages != 4 || s.Achieved != 2 {
+		if s := g.control.Status(); s.Pass != 1 || s.Messages != 4 || s.Achieved != 2 {
 			t.Errorf("status %+v", s)
 		}
 	})
@@ -250,21 +262,21 @@ func TestPasses(t *testing.T) {
 func TestPassWaitsForStep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{paused: true}, 0).withClock()
+		g := newStage(transport.Schedule{Paused: true}, 0).withClock()
 		g.load(t.Context(), 0, 100*ms)
 		g.turn(t.Context(), 100*ms, latchedMessage{g.route, []byte{1, 0, 0, 0, 77}})
 		g.load(t.Context(), 0, 100*ms)
-		step := func() { g.head.Step() }
+		step := func() { g.control.Step() }
 		g.run(t.Context(), map[time.Duration]func(){
 			10 * ms: step,
 			20 * ms: step,
 			30 * ms: func() {
-				if s := g.head.Status(); s.Position != 100*ms || s.Pass != 0 {
+				if s := g.control.Status(); s.Position != 100*ms || s.Pass != 0 {
 					t.Errorf("after the last message of a pass: position %v, pass %d", s.Position, s.Pass)
 				}
 			},
 			40 * ms: step,
-			50 * ms: func() { g.head.Resume() },
+			50 * ms: func() { g.control.Resume() },
 		})
 		want := []string{
 			"0s clock 0s", "10ms clock 0s", "10ms message 0", "20ms clock 100ms", "20ms message 1",
@@ -279,18 +291,18 @@ func TestPassWaitsForStep(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newStage(schedule{rate: 2}, 0)
+		g := newStage(transport.Schedule{Rate: 2}, 0)
 		g.load(t.Context(), 0, time.Second)
 		var got []Status
-		look := func() { got = append(got, g.head.Status()) }
+		look := func() { got = append(got, g.control.Status()) }
 		g.run(t.Context(), map[time.Duration]func(){
 			100 * ms: look,
-			200 * ms: func() { g.head.Pause() },
+			200 * ms: func() { g.control.Pause() },
 			300 * ms: look,
-			400 * ms: func() { g.head.Resume() },
+			400 * ms: func() { g.control.Resume() },
 			time.Hour: func() {
 				look()
-				if g.head.Step() {
+				if g.control.Step() {
 					t.Error("a step after the end")
 				}
 			},

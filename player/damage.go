@@ -11,12 +11,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
 // DamageError says that a part of a bag could not be read. The rest was played.
 type DamageError struct {
 	Bag      string
-	Messages uint64 // lost with it, at most; 0 if that cannot be told
+	Messages uint64 // upper bound of the messages lost with it; 0 if unknown
 	Err      error  // with the offset, see bagfmt.CorruptError and bagfmt.LimitError
 }
 
@@ -32,14 +33,15 @@ func (e *DamageError) lossless() bool {
 	return errors.As(e.Err, &corrupt) && corrupt.Recovered
 }
 
-// Unread reports whether the bag may be sound: a disk or a store did not give it.
-func (e *DamageError) Unread() bool {
+// IsReadError reports whether reading failed, on a disk or in a store: the bag itself may be
+// intact.
+func (e *DamageError) IsReadError() bool {
 	var read *readError
 	return errors.As(e.Err, &read)
 }
 
-// damageOfOpening tells what opening the bag met.
-func (p *plan) damageOfOpening(b *bagPlan) {
+// addOpenDamage adds the damage that was found while opening the bag.
+func (p *plan) addOpenDamage(b *bagPlan) {
 	for _, err := range b.reader.Damage() {
 		if errors.Is(err, bagfmt.ErrUnindexed) {
 			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
@@ -49,7 +51,8 @@ func (p *plan) damageOfOpening(b *bagPlan) {
 	}
 }
 
-// damage adds to an error of the bag what chunk infos know about it.
+// damage makes a DamageError of a read error, with the number of lost messages from the
+// chunk infos.
 func (b *bagPlan) damage(err error) *DamageError {
 	e := &DamageError{Bag: b.name, Err: err}
 	offset, ok := offsetOf(err)
@@ -70,7 +73,7 @@ func (b *bagPlan) damage(err error) *DamageError {
 	return e
 }
 
-// offsetOf returns the place in the file that an error of bagfmt is about.
+// offsetOf returns the file offset of an error of bagfmt.
 func offsetOf(err error) (offset int64, ok bool) {
 	var (
 		corrupt *bagfmt.CorruptError
@@ -88,7 +91,7 @@ func offsetOf(err error) (offset int64, ok bool) {
 	return 0, false
 }
 
-// readError is the error of a read with its place, which that of a file lacks.
+// readError adds the file offset to a read error: the errors of package os lack it.
 type readError struct {
 	offset int64
 	err    error
@@ -98,16 +101,16 @@ func (e *readError) Error() string { return e.err.Error() }
 
 func (e *readError) Unwrap() error { return e.err }
 
-// placedReader adds the place to errors but the end of the file.
-type placedReader struct {
+// offsetReader adds the offset to read errors, except io.EOF.
+type offsetReader struct {
 	io.ReaderAt
-	stopped func() error // the reason to read no more; may be nil
+	stopErr func() error // returns an error once reading has to stop; may be nil
 }
 
 // ReadAt implements io.ReaderAt.
-func (r *placedReader) ReadAt(p []byte, off int64) (int, error) {
-	if r.stopped != nil {
-		if err := r.stopped(); err != nil {
+func (r *offsetReader) ReadAt(p []byte, off int64) (int, error) {
+	if r.stopErr != nil {
+		if err := r.stopErr(); err != nil {
 			return 0, err
 		}
 	}
@@ -118,20 +121,19 @@ func (r *placedReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// maxDamage bounds how many damaged places are kept and logged. Of a bag that has
-// more, the number is of no interest.
+// maxDamage bounds how many damaged places are remembered and logged.
 const maxDamage = 1000
 
-// report keeps and logs one damaged place. Planning may have come across it, too, and
-// play comes across it in each pass. What was not read because play ends is not damaged.
+// report records and logs one damaged place, once: planning and each pass may find it
+// again. A read that was canceled because play ends is no damage.
 func (r *reader) report(e *DamageError) {
 	if errors.Is(e, context.Canceled) {
 		return
 	}
 	if e.lossless() {
-		if len(r.met) < maxDamage && !r.met[e.Error()] {
-			r.met[e.Error()] = true
-			r.mend(e)
+		if len(r.reportedIndexes) < maxDamage && !r.reportedIndexes[e.Error()] {
+			r.reportedIndexes[e.Error()] = true
+			r.reportRebuiltIndex(e)
 		}
 		return
 	}
@@ -145,46 +147,46 @@ func (r *reader) report(e *DamageError) {
 	if known {
 		return
 	}
-	if e.Unread() {
+	if e.IsReadError() {
 		r.plan.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
 		return
 	}
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
 }
 
-// reportAll reports what was met before the reading began.
+// reportAll reports damage that was found before the reader started.
 func (r *reader) reportAll(list []*DamageError) {
 	for _, e := range list {
 		if e.lossless() {
-			r.mend(e)
+			r.reportRebuiltIndex(e)
 			continue
 		}
 		r.report(e)
 	}
 }
 
-// mend counts and logs a damaged index that was rebuilt.
-func (r *reader) mend(e *DamageError) {
+// reportRebuiltIndex counts and logs a damaged chunk index that was rebuilt.
+func (r *reader) reportRebuiltIndex(e *DamageError) {
 	r.mu.Lock()
-	r.mended++
+	r.rebuilt++
 	r.mu.Unlock()
 	r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 }
 
-func (r *reader) damages() []*DamageError {
+func (r *reader) damageFound() []*DamageError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.damage)
 }
 
-func (r *reader) mendings() int {
+func (r *reader) rebuiltIndexes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mended
+	return r.rebuilt
 }
 
 func damageFields(e *DamageError) []zap.Field {
-	f := []zap.Field{zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
+	f := []zap.Field{loglimit.Each(), zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
 	if offset, ok := offsetOf(e.Err); ok {
 		f = append(f, zap.Int64("offset", offset))
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// density returns how many messages lie in each nth part of what is played. Where in
-// a chunk they lie only its index would tell: they are spread evenly.
+// density divides the played time into n parts and estimates the number of messages in
+// each. It does not read chunk indexes: messages are spread evenly over their chunk.
 func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
 	if n < 1 {
 		return nil
@@ -29,7 +29,7 @@ func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
 		}
 	}
 	out := make([]uint64, n)
-	carry := 0.0 // so that the sum of what is rounded stays that of the messages
+	carry := 0.0 // carries the rounding error, so that the sum of the parts is the number of messages
 	for i, v := range sum {
 		carry += v
 		out[i] = uint64(carry + 0.5)
@@ -38,8 +38,8 @@ func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
 	return out
 }
 
-// spread adds a count to the parts from one place to another, by their share of it.
-// What lies outside is not added.
+// spread distributes a count evenly over the parts between from and to. What lies outside
+// of all parts is not added.
 func spread(sum []float64, from, to, count float64) {
 	n := float64(len(sum))
 	if from == to {
@@ -52,12 +52,4 @@ func spread(sum []float64, from, to, count float64) {
 		share := min(to, float64(i+1)) - max(from, float64(i))
 		sum[i] += count * max(share, 0) / (to - from)
 	}
-}
-
-// Density implements Control.
-func (h *playhead) Density(n int) []uint64 {
-	h.mu.Lock()
-	zero, length := h.zero, h.length
-	h.mu.Unlock()
-	return h.plan.density(zero, length, n)
 }

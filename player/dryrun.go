@@ -13,8 +13,8 @@ type Preview struct {
 	Start, End bagfmt.Time // of the first and the last message
 	Topics     []PreviewTopic
 	Unplayable []Unplayable
-	Damage     []*DamageError // met so far; play may meet more
-	Graph      error          // why nothing is known about the live graph, if so
+	Damage     []*DamageError // found so far; play may find more
+	Graph      error          // why the state of the live graph is unknown; nil if it is known
 }
 
 // PreviewTopic is a topic that Run would publish.
@@ -23,18 +23,18 @@ type PreviewTopic struct {
 	Recorded   []string // names in the bags
 	Type       string
 	Messages   uint64
-	Rate       float64 // messages per second of bag time over all that is played; zero if that takes no time
+	Rate       float64 // messages per second of bag time, averaged over the whole window; zero if it has no length
 	Latching   bool
-	CallerIDs  []string // who published it when it was recorded
-	Publishers []string // who publishes it at present
-	Listeners  []string // who subscribes to it at present
+	CallerIDs  []string // the publishers that were recorded
+	Publishers []string // its present publishers
+	Listeners  []string // its present subscribers
 }
 
-// graphPatience bounds how long a preview waits for the master.
-const graphPatience = 2 * time.Second
+// graphTimeout bounds how long a preview waits for the master.
+const graphTimeout = 2 * time.Second
 
-// DryRun returns what Run would do with o. It advertises and publishes nothing. What
-// Run would refuse to play is an error, which comes with the preview.
+// DryRun returns what Run would do with o. It advertises and publishes nothing. If Run
+// would refuse to play, it returns the preview together with the error.
 func DryRun(ctx context.Context, o Options) (Preview, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -44,7 +44,7 @@ func DryRun(ctx context.Context, o Options) (Preview, error) {
 }
 
 func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
-	p, err := patientPlan(ctx, o, g.Resolve)
+	p, err := abandonablePlan(ctx, o, g.Resolve)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -53,7 +53,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	asking, cancel := context.WithTimeout(ctx, graphPatience)
+	asking, cancel := context.WithTimeout(ctx, graphTimeout)
 	defer cancel()
 	state, err := g.State(asking)
 	v.Graph = err
@@ -63,7 +63,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 	v.Start = counts.first
 	length := v.End.Sub(v.Start).Seconds()
 	for _, t := range p.topics {
-		n := counts.of[t]
+		n := counts.byTopic[t]
 		if n == nil {
 			continue
 		}
@@ -73,7 +73,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 		if length > 0 {
 			pt.Rate = float64(n.messages) / length
 		}
-		for _, l := range others(&state, []string{t.name}, g.Names()) {
+		for _, l := range liveTopics(&state, []string{t.name}, g.Names()) {
 			pt.Publishers, pt.Listeners = l.publishers, l.subscribers
 		}
 		v.Topics = append(v.Topics, pt)
@@ -83,10 +83,10 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 	return v, err
 }
 
-// counted is what lies in the window.
-type counted struct {
-	first bagfmt.Time
-	of    map[*topic]*topicCount
+// windowCounts counts the messages in the window.
+type windowCounts struct {
+	first   bagfmt.Time
+	byTopic map[*topic]*topicCount
 }
 
 type topicCount struct {
@@ -94,10 +94,10 @@ type topicCount struct {
 	messages          uint64
 }
 
-// countMessages counts by the chunk infos, and by the index of each chunk that the
-// window cuts. Damage is passed over: play will report it.
-func (p *plan) countMessages(ctx context.Context) (counted, error) {
-	c := counted{of: map[*topic]*topicCount{}}
+// countMessages counts by the chunk infos and, for chunks that lie only partly in the
+// window, by their index. It ignores damage, which play will report.
+func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
+	c := windowCounts{byTopic: map[*topic]*topicCount{}}
 	begun := false
 	for _, b := range p.bags {
 		perConn := map[*bagfmt.Connection]uint64{}
@@ -118,7 +118,7 @@ func (p *plan) countMessages(ctx context.Context) (counted, error) {
 			}
 			entries, _ := b.reader.ChunkIndex(i, b.playable)
 			for _, e := range entries {
-				if !p.covers(e.Time) {
+				if !p.inWindow(e.Time) {
 					continue
 				}
 				perConn[e.Conn]++
@@ -136,11 +136,11 @@ func (p *plan) countMessages(ctx context.Context) (counted, error) {
 	return c, nil
 }
 
-func (c *counted) add(r *route, messages uint64) {
-	n := c.of[r.topic]
+func (c *windowCounts) add(r *route, messages uint64) {
+	n := c.byTopic[r.topic]
 	if n == nil {
 		n = new(topicCount)
-		c.of[r.topic] = n
+		c.byTopic[r.topic] = n
 	}
 	n.messages += messages
 	for _, part := range []struct {

@@ -8,14 +8,14 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// publisher takes the frames of one original publisher. *tcpros.Source is one.
+// publisher publishes the frames of one original publisher. *tcpros.Source implements it.
 type publisher interface {
 	Publish(frame []byte)
-	PublishNow(frame []byte) // the same for a frame that is due now and alone: it gets there sooner
-	Unlatch()                // a new subscriber gets nothing of this publisher, until it publishes again
+	PublishNow(frame []byte) // sends the frame at once instead of waiting to send several together
+	Unlatch()                // a new subscriber gets no message of this publisher until it publishes again
 }
 
-// publication is a topic as the node offers it.
+// publication is an advertised topic.
 type publication interface {
 	Topic() string
 	Source(sourceKey) publisher
@@ -23,6 +23,9 @@ type publication interface {
 	Dropped() uint64
 	Stats() []tcpros.SubscriberStats
 	Room() bool // false while a subscriber is full, with Options.Overflow
+	// Linked reports whether the node with this name reads the topic, from each of play's nodes
+	// that publish it.
+	Linked(node string) bool
 	Close()
 }
 
@@ -31,12 +34,13 @@ type graph interface {
 	// Registered waits until the master knows the topics, or ctx ends.
 	Registered(ctx context.Context, topics []string)
 	Resolve(name string) (string, error)
-	// State asks the master who is in the graph, Names returns which of them play is.
+	// State asks the master for the state of the graph. Names returns the names of play's
+	// own nodes.
 	State(ctx context.Context) (tcpros.SystemState, error)
 	Names() []string
-	// Publishers prepares for original publishers with these caller IDs.
+	// Publishers opens the nodes for original publishers with these caller IDs.
 	Publishers(ctx context.Context, callers []string) error
-	// Advertise offers a topic, for the original publishers that it has.
+	// Advertise advertises a topic on behalf of these original publishers.
 	Advertise(tcpros.AdvertiseOptions, []sourceKey) (publication, error)
 	Drain(context.Context) error
 }
@@ -60,6 +64,11 @@ type nodePublication struct{ *tcpros.Publication }
 
 func (p nodePublication) Source(k sourceKey) publisher { return p.Publication.Source(k.latching) }
 
+// Linked implements publication.
+func (p nodePublication) Linked(node string) bool {
+	return slices.ContainsFunc(p.Stats(), func(s tcpros.SubscriberStats) bool { return s.CallerID == node })
+}
+
 // State implements graph.
 func (g nodeGraph) State(ctx context.Context) (tcpros.SystemState, error) {
 	return g.Master().SystemState(ctx)
@@ -68,20 +77,20 @@ func (g nodeGraph) State(ctx context.Context) (tcpros.SystemState, error) {
 // Names implements graph.
 func (g nodeGraph) Names() []string { return []string{g.Name()} }
 
-// registerPoll is how often Registered asks. A topic that the master does not take
-// within registerPatience after the node itself is not waited for.
+// registerPoll is how often Registered asks the master. Once the master knows the node,
+// Registered waits for its topics for at most registerTimeout.
 const (
-	registerPoll     = 20 * time.Millisecond
-	registerPatience = 2 * time.Second
+	registerPoll    = 20 * time.Millisecond
+	registerTimeout = 2 * time.Second
 )
 
-// Registered implements graph. Without a master it waits, as stock does: what is
-// published meanwhile would reach nobody.
+// Registered implements graph. Without a master it waits, as stock does: messages that are
+// published without a master reach no subscriber.
 func (g nodeGraph) Registered(ctx context.Context, topics []string) {
 	var known time.Time // when the master first knew the node
 	for ; ctx.Err() == nil; wait(ctx, registerPoll) {
 		if !g.MasterUp() {
-			continue // the node asks for it, less often
+			continue // the node itself polls for the master, less often
 		}
 		uri, err := g.Master().LookupNode(ctx, g.Name())
 		if err != nil || uri != g.URI() {
@@ -91,14 +100,14 @@ func (g nodeGraph) Registered(ctx context.Context, topics []string) {
 		if known.IsZero() {
 			known = time.Now()
 		}
-		if time.Since(known) > registerPatience || g.published(ctx, topics) {
+		if time.Since(known) > registerTimeout || g.published(ctx, topics) {
 			return
 		}
 	}
 }
 
-// published reports whether the master lists all topics. It does not say of which
-// node, but registrations follow each other closely.
+// published reports whether the master lists all topics. The list does not name the node,
+// but the node's registrations follow each other closely.
 func (g nodeGraph) published(ctx context.Context, topics []string) bool {
 	list, err := g.Master().PublishedTopics(ctx)
 	if err != nil {

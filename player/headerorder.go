@@ -7,42 +7,45 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// The time of a message in the order of Options.ByHeader is the stamp of its header. It
-// is the time at which it was received if it has no header, if the stamp is zero, and if
-// the stamp is further than Options.HeaderReach from that time: so far, and no further,
-// messages have to be read before their turn, and after a seek as many again that lie
-// before. The order of all others is exact, from wherever play begins, as long as those
-// messages take no more than maxReorderBytes.
+// With Options.ByHeader, messages are sorted by the stamps of their headers. A message
+// without a header, with a stamp of zero, or with a stamp further than Options.HeaderReach
+// from its time of receipt is sorted by its time of receipt. So messages are read ahead by
+// HeaderReach, and after a seek also from HeaderReach before the position. The order is
+// exact, wherever play begins, as long as the messages within HeaderReach take no more than
+// maxReorderBytes.
 const (
 	defaultReach    = time.Second
 	maxReorderBytes = 128 << 20
 )
 
-// byHeader is how a plan orders messages; the zero value is by time of receipt.
+// byHeader is the order of a plan's messages; the zero value is by time of receipt.
 type byHeader struct {
-	reach   time.Duration // zero: not at all
-	crowded atomic.Bool   // said that maxReorderBytes are too few
+	reach  time.Duration // zero: by time of receipt
+	warned atomic.Bool   // logged that maxReorderBytes are too few
 }
 
-// sequence gives out messages in the order of play, as timeline does.
+// sequence returns messages in the order of play. timeline implements it, too.
 type sequence interface {
 	begin()
 	next() (*bagfmt.Message, *route)
 	close()
 }
 
-// sequence begins at from. In the order of headers it gives what comes before that of
-// latched connections to before, which may be nil. When cancel is closed it ends early.
+// sequence returns the messages from a time on. In the order of headers it passes earlier
+// messages of latched connections to before, which may be nil. When cancel is closed it
+// ends early.
 func (p *plan) sequence(from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError), before func(*route, *bagfmt.Message)) sequence {
-	if p.order.reach == 0 {
+	if p.byHeader.reach == 0 {
 		return newTimeline(p, from, cancel, damaged)
 	}
 	return &headerOrder{
 		plan: p, from: from, before: before,
-		received: newTimeline(p, from.Add(-p.order.reach), cancel, damaged),
+		received: newTimeline(p, from.Add(-p.byHeader.reach), cancel, damaged),
 	}
 }
 
@@ -53,29 +56,29 @@ type headerOrder struct {
 	from     bagfmt.Time
 	before   func(*route, *bagfmt.Message)
 
-	heap  []queued
-	bytes int         // that heap keeps in memory
-	count uint64      // messages read
-	read  bagfmt.Time // up to there, by time of receipt
-	ended bool
-	given queued // what next has returned
+	heap      []queued
+	bytes     int         // that the heap retains
+	count     uint64      // messages read
+	readUntil bagfmt.Time // everything up to this time of receipt has been read
+	ended     bool
+	returned  queued // the message that next returned last
 }
 
-// queued is a message that waits for its turn.
+// queued is a message in the heap.
 type queued struct {
-	msg   bagfmt.Message // with the time of its turn
+	msg   bagfmt.Message // with the time that it is sorted by
 	route *route
-	count uint64 // messages with the same time come as they were received
+	seq   uint64 // sorts messages with the same time in the order of receipt
 }
 
 func (s *queued) less(o *queued) bool {
 	if c := s.msg.Time.Compare(o.msg.Time); c != 0 {
 		return c < 0
 	}
-	return s.count < o.count
+	return s.seq < o.seq
 }
 
-// next implements sequence. What cannot be played is given out as it comes.
+// next implements sequence. Unplayable messages are returned at once, unsorted.
 func (h *headerOrder) next() (*bagfmt.Message, *route) {
 	for !h.ended && !h.ready() {
 		m, r := h.received.next()
@@ -83,13 +86,13 @@ func (h *headerOrder) next() (*bagfmt.Message, *route) {
 			h.ended = true
 			break
 		}
-		h.read = m.Time
+		h.readUntil = m.Time
 		if r.reason != "" {
 			return m, r
 		}
 		h.count++
 		x := queued{*m, r, h.count}
-		x.msg.Time = h.plan.turn(m, r)
+		x.msg.Time = h.plan.sortTime(m, r)
 		if !x.msg.Time.Before(h.from) {
 			h.push(x)
 		} else if h.before != nil && r.conn.Header.Latching() {
@@ -99,35 +102,35 @@ func (h *headerOrder) next() (*bagfmt.Message, *route) {
 	if len(h.heap) == 0 {
 		return nil, nil
 	}
-	last := h.given.msg.Time
-	h.given = h.pop()
-	if h.given.msg.Time.Before(last) { // read too late to have its turn
-		h.given.msg.Time = last
+	last := h.returned.msg.Time
+	h.returned = h.pop()
+	if h.returned.msg.Time.Before(last) { // it was read too late: see maxReorderBytes
+		h.returned.msg.Time = last
 	}
-	return &h.given.msg, h.given.route
+	return &h.returned.msg, h.returned.route
 }
 
-// ready reports whether nothing that is not read yet can come before the first of the heap.
+// ready reports whether no unread message can come before the first one of the heap.
 func (h *headerOrder) ready() bool {
 	if len(h.heap) == 0 {
 		return false
 	}
-	if !h.read.Before(h.heap[0].msg.Time.Add(h.plan.order.reach)) {
+	if !h.readUntil.Before(h.heap[0].msg.Time.Add(h.plan.byHeader.reach)) {
 		return true
 	}
 	if h.bytes < maxReorderBytes {
 		return false
 	}
-	if !h.plan.order.crowded.Swap(true) {
+	if !h.plan.byHeader.warned.Swap(true) {
 		h.plan.log.Warn("too many bytes lie within the reach of the order by header: some messages may come too late",
-			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.plan.order.reach))
+			zap.Int("bytes", maxReorderBytes), zap.Duration("reach", h.plan.byHeader.reach))
 	}
 	return true
 }
 
-// turn returns the time of a message in the order of headers.
-func (p *plan) turn(m *bagfmt.Message, r *route) bagfmt.Time {
-	if !r.topic.headed {
+// sortTime returns the time that a message is sorted by in the order of headers.
+func (p *plan) sortTime(m *bagfmt.Message, r *route) bagfmt.Time {
+	if !r.topic.startsWithHeader {
 		return m.Time
 	}
 	sec, nsec, ok := msgheader.Stamp(m.Data())
@@ -136,12 +139,12 @@ func (p *plan) turn(m *bagfmt.Message, r *route) bagfmt.Time {
 		return m.Time
 	}
 	off := m.Time.Sub(t)
-	if nsec < uint32(time.Second) && off.Abs() <= p.order.reach {
+	if nsec < uint32(time.Second) && off.Abs() <= p.byHeader.reach {
 		return t
 	}
-	if !r.topic.strayed.Swap(true) {
-		p.log.Warn("stamps are too far from the time of receipt: such messages keep that time",
-			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", p.order.reach))
+	if !r.topic.stampWarned.Swap(true) {
+		p.log.Warn("stamps are too far from the time of receipt: such messages keep that time", loglimit.Each(),
+			zap.String("topic", r.topic.name), zap.Duration("by", off), zap.Duration("reach", p.byHeader.reach))
 	}
 	return m.Time
 }
@@ -166,7 +169,7 @@ func (h *headerOrder) push(x queued) {
 func (h *headerOrder) pop() queued {
 	first, last := h.heap[0], len(h.heap)-1
 	h.bytes -= first.msg.Share
-	h.heap[0], h.heap[last] = h.heap[last], queued{} // let go of the frame
+	h.heap[0], h.heap[last] = h.heap[last], queued{} // releases the frame
 	h.heap = h.heap[:last]
 	for i := 0; ; {
 		least := i
@@ -183,27 +186,27 @@ func (h *headerOrder) pop() queued {
 	}
 }
 
-// backByHeader is back in the order of headers, which no index tells: it reads what lies
-// before, further and further.
-func (r *reader) backByHeader(from place, n int) (to place, ok bool) {
+// backByHeader is back in the order of headers. No index has that order, so it reads the
+// messages before the place, in windows that grow.
+func (r *reader) backByHeader(from transport.Place, n int) (to transport.Place, ok bool) {
 	for far := time.Second; ; far *= 4 {
-		start := from.stamp.Add(-far)
+		start := from.Stamp.Add(-far)
 		first := !r.zero.Before(start)
 		if first {
 			start = r.zero
 		}
-		var places []place
+		var places []transport.Place
 		s := r.plan.sequence(start, nil, r.report, nil)
-		at := place{rank: -1}
+		at := transport.Place{Rank: -1}
 		for m, route := s.next(); m != nil; m, route = s.next() {
 			if route.reason != "" {
 				continue
 			}
-			if at.stamp != m.Time {
-				at = place{stamp: m.Time, rank: -1}
+			if at.Stamp != m.Time {
+				at = transport.Place{Stamp: m.Time, Rank: -1}
 			}
-			at.rank++
-			if c := at.stamp.Compare(from.stamp); c > 0 || c == 0 && at.rank >= from.rank {
+			at.Rank++
+			if c := at.Stamp.Compare(from.Stamp); c > 0 || c == 0 && at.Rank >= from.Rank {
 				break
 			}
 			places = append(places, at)
@@ -213,7 +216,7 @@ func (r *reader) backByHeader(from place, n int) (to place, ok bool) {
 			return places[len(places)-n], true
 		}
 		if first {
-			return place{stamp: r.zero}, len(places) > 0
+			return transport.Place{Stamp: r.zero}, len(places) > 0
 		}
 	}
 }

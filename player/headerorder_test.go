@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // headed is a message with a header.
@@ -165,21 +166,21 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		}
 	}
 	r := newReader(p, nil)
-	r.zero, r.known = all[0].time, true
+	r.zero, r.zeroKnown = all[0].time, true
 	for i := len(all) - 1; i > 0; i -= 7 {
-		at := place{all[i].time, 0}
-		for j := i - 1; j >= 0 && all[j].time == at.stamp; j-- {
-			at.rank++
+		at := transport.Place{Stamp: all[i].time}
+		for j := i - 1; j >= 0 && all[j].time == at.Stamp; j-- {
+			at.Rank++
 		}
 		for _, n := range []int{1, 3, 50, 1000} {
 			to, ok := r.back(at, n)
 			want := all[max(i-n, 0)]
-			if !ok || to.stamp != want.time {
-				t.Fatalf("%d back from message %d is at %v, %v; want %v", n, i, to.stamp, ok, want.time)
+			if !ok || to.Stamp != want.time {
+				t.Fatalf("%d back from message %d is at %v, %v; want %v", n, i, to.Stamp, ok, want.time)
 			}
 		}
 	}
-	if to, ok := r.back(place{stamp: r.zero}, 1); ok || to.stamp != r.zero {
+	if to, ok := r.back(transport.Place{Stamp: r.zero}, 1); ok || to.Stamp != r.zero {
 		t.Errorf("back from the first one: %v, %v", to, ok)
 	}
 }
@@ -252,7 +253,7 @@ func TestHeaderOrderReadsItsReach(t *testing.T) {
 		messages = append(messages, headed{"/a", at, at})
 	}
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, messages))
-	p.order.reach = defaultReach
+	p.byHeader.reach = defaultReach
 	for from, want := range map[time.Duration]uint64{0: 101, 3 * time.Second: 201} {
 		h := p.sequence(testBase.Add(from), nil, func(*DamageError) {}, nil).(*headerOrder)
 		if m, _ := h.next(); m == nil || m.Time != testBase.Add(from) {
@@ -262,5 +263,51 @@ func TestHeaderOrderReadsItsReach(t *testing.T) {
 			t.Errorf("from %v: %d messages were read for the first one, want %d", from, h.count, want)
 		}
 		h.close()
+	}
+}
+
+// What is valid where a seek leads to was received before the reach: what comes later is
+// read, and has its turn.
+func TestHeaderOrderStateOfSeek(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{
+		{"/latched", 1 * s, 1 * s}, {"/latched", 4500 * ms, 5500 * ms}, {"/latched", 6 * s, 6 * s},
+	}))
+	for _, b := range p.bags {
+		for _, r := range b.routes {
+			r.source = &source{}
+		}
+	}
+	r := newReader(p, newQueue(1<<30, 100))
+	r.zero, r.zeroKnown = testBase.Add(s), true
+	r.read(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
+	r.closing.Wait()
+	it, ok := popOne(t.Context(), r.queue)
+	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].frame}) != 0 {
+		t.Fatalf("got %+v first, want the state of message 0", it)
+	}
+	for _, want := range []uint32{1, 2} {
+		if it, ok := popOne(t.Context(), r.queue); !ok || numberOf(&bagfmt.Message{Frame: it.frame}) != want {
+			t.Errorf("got %+v, want message %d", it, want)
+		}
+	}
+}
+
+// A stamp with a second of nanoseconds, or more, is none.
+func TestHeaderOrderBadStamp(t *testing.T) {
+	t.Parallel()
+	p, logs := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{{"/a", time.Second, time.Second}}))
+	route := &route{topic: &topic{startsWithHeader: true}}
+	for nsec, want := range map[uint32]bagfmt.Time{
+		999_999_999: {Sec: 1000, Nsec: 999_999_999}, 1_000_000_000: {Sec: 1001}, 4_000_000_000: {Sec: 1001},
+	} {
+		frame := framed(headerData(bagfmt.Time{Sec: 1000, Nsec: nsec}, "map"))
+		if got := p.sortTime(&bagfmt.Message{Time: bagfmt.Time{Sec: 1001}, Frame: frame}, route); got != want {
+			t.Errorf("%d ns: its turn is at %v, want %v", nsec, got, want)
+		}
+	}
+	if logs.Len() != 1 {
+		t.Errorf("log %v", logs.All())
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -40,6 +41,8 @@ type TestMessage struct {
 	At   time.Duration
 	Text string
 }
+
+const ms = time.Millisecond
 
 // testBase is time 0 of TestMessage.
 var testBase = bagfmt.Time{Sec: 1000}
@@ -137,6 +140,7 @@ type fakeGraph struct {
 	registered  []string
 	refuse      string // a topic that cannot be advertised
 	subscribers func() int
+	linked      func(topic, node string) bool
 	room        func(topic string) bool // nil: there is always room
 	stats       func() []tcpros.SubscriberStats
 	frames      func(topic string, frame []byte) // gets what is published, instead of events
@@ -228,6 +232,10 @@ func (p *fakePublication) Subscribers() int { return p.graph.subscribers() }
 func (p *fakePublication) Dropped() uint64  { return 0 }
 func (p *fakePublication) Close()           { p.graph.closed = append(p.graph.closed, p.name) }
 
+func (p *fakePublication) Linked(node string) bool {
+	return p.graph.linked == nil || p.graph.linked(p.name, node)
+}
+
 func (p *fakePublication) Room() bool { return p.graph.room == nil || p.graph.room(p.name) }
 
 func (p *fakePublication) Stats() []tcpros.SubscriberStats {
@@ -307,7 +315,7 @@ func playFake(ctx context.Context, g *fakeGraph, o Options) (Summary, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := newTimerSleeper()
+	s := pacing.NewTimerSleeper()
 	defer s.Close()
 	return play(ctx, &o, g, s)
 }

@@ -138,7 +138,7 @@ func TestHeldUpIsTold(t *testing.T) {
 	})
 }
 
-// Play stands while somebody is behind, and goes on from there when he is not.
+// Play waits while the subscriber of rate control is behind, and continues from there.
 func TestRateControl(t *testing.T) {
 	t.Parallel()
 	bag := tenMessages(t, bagfmt.WriterOptions{})

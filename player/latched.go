@@ -1,7 +1,6 @@
 package player
 
 import (
-	"bytes"
 	"cmp"
 	"iter"
 	"slices"
@@ -10,16 +9,16 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// latchedMessage is the last message of a latched connection before a place: what a
-// subscriber would have got at that moment.
+// latchedMessage is the last message of a latched connection before a place: the message
+// that a new subscriber would have received at that moment.
 type latchedMessage struct {
 	route *route
 	frame []byte
 }
 
-// latchedBefore finds the last message before t of each latched connection that is wanted,
-// and gives to damaged what could not be read. A message exactly at t is not found: at the
-// start it is in the window, and stock sends it twice.
+// latchedBefore returns the last message before t of each wanted latched connection, and
+// calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
+// start that is in the window, and stock sends it twice.
 func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
 	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
 		if t.IsZero() {
@@ -43,9 +42,9 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 	}
 }
 
-// stateBefore collects the state before a place. Of several connections of one
+// latchedState collects the state before a place. Of several connections of one
 // original publisher, as in split bags, the latest message counts.
-type stateBefore struct {
+type latchedState struct {
 	messages []latchedMessage
 	times    []bagfmt.Time // of messages
 	at       map[publisherKey]int
@@ -57,12 +56,12 @@ type publisherKey struct {
 	source sourceKey
 }
 
-func (s *stateBefore) add(r *route, m *bagfmt.Message) {
+func (s *latchedState) add(r *route, m *bagfmt.Message) {
 	if r.reason != "" {
 		r.skipped.Add(1)
 		return
 	}
-	// A copy: it is kept for long, and would keep its chunk.
+	// A copy: the message may be held for long, and a view would retain its chunk.
 	l := latchedMessage{r, slices.Clone(m.Frame)}
 	key := publisherKey{r.topic, r.key()}
 	at, known := s.at[key]
@@ -78,9 +77,9 @@ func (s *stateBefore) add(r *route, m *bagfmt.Message) {
 	}
 }
 
-// sorted returns the state in the order in which it came about: of several publishers
-// of a topic the newest wins.
-func (s *stateBefore) sorted() []latchedMessage {
+// sorted returns the state by time, oldest first, so that the newest of several publishers
+// of a topic is published last.
+func (s *latchedState) sorted() []latchedMessage {
 	order := make([]int, len(s.messages))
 	for i := range order {
 		order[i] = i
@@ -95,46 +94,18 @@ func (s *stateBefore) sorted() []latchedMessage {
 	return out
 }
 
-// stateAt finds the state that is valid just before the first message with a stamp, or
-// anything if the order is outdated.
-func (r *reader) stateAt(o *order, stamp bagfmt.Time) (s stateBefore) {
+// latchedAt returns the state that is valid just before the first message with a stamp. If
+// the request is superseded, it returns an incomplete state.
+func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 	for _, b := range r.plan.bags {
 		for c, m := range b.latchedBefore(stamp, b.playable, r.report) {
-			if o.isOutdated() {
+			if o.isSuperseded() {
 				return s
 			}
 			s.add(b.routes[c], m)
 		}
 	}
 	return s
-}
-
-// publishLatched publishes the state before the window, once at the start. Called with
-// mu held.
-func (h *playhead) publishLatched() {
-	for _, l := range h.latched {
-		h.publishFrame(l.route, l.frame, false)
-	}
-}
-
-// setState makes the latched sources hold what is valid after a jump. After a turn of
-// a loop those that hold it already stay silent. Called with mu held.
-func (h *playhead) setState(j *jump) {
-	valid := make(map[*source]bool, len(j.state))
-	for _, l := range j.state {
-		valid[l.route.source] = true
-	}
-	for _, s := range h.sources {
-		if !valid[s] {
-			s.held = nil
-			s.Unlatch()
-		}
-	}
-	for _, l := range j.state {
-		if !j.turn || !bytes.Equal(l.route.source.held, l.frame) {
-			h.publishFrame(l.route, l.frame, false)
-		}
-	}
 }
 
 // latchedSources returns the sources that latch.

@@ -12,18 +12,18 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// liveGrace is how much longer than everything else play waits for the master to tell
-// who is in the graph. It is for the warning only.
-const liveGrace = 100 * time.Millisecond
+// graphQueryGrace is how long play waits for the master's answer to the graph query after
+// everything else is ready. Without an answer, play does not wait for subscribers to link.
+const graphQueryGrace = time.Second
 
-// liveTopic is who is at a topic, apart from play itself.
+// liveTopic lists the publishers and subscribers of a topic, without play itself.
 type liveTopic struct {
 	name                    string
 	publishers, subscribers []string
 }
 
-// others returns those of the topics that somebody publishes or subscribes to.
-func others(state *tcpros.SystemState, topics, own []string) []liveTopic {
+// liveTopics returns the topics that nodes other than our own publish or subscribe to.
+func liveTopics(state *tcpros.SystemState, topics, own []string) []liveTopic {
 	without := func(nodes []string) []string {
 		nodes = slices.DeleteFunc(slices.Clone(nodes), func(n string) bool { return slices.Contains(own, n) })
 		slices.Sort(nodes)
@@ -39,18 +39,18 @@ func others(state *tcpros.SystemState, topics, own []string) []liveTopic {
 	return all
 }
 
-// announcement says, before the first message, who will hear play and who else
-// publishes what it publishes: playing into a living robot moves it.
-type announcement struct {
+// graphQuery asks the master, before the first message, who subscribes to the played topics
+// and who else publishes them: playing into a running robot moves it.
+type graphQuery struct {
 	state chan *tcpros.SystemState
 	stop  context.CancelFunc
 }
 
-// ask begins to ask the master. say has to follow.
-func (r *run) ask(ctx context.Context) *announcement {
+// queryGraph starts a query to the master. The caller has to call liveTopics.
+func (r *run) queryGraph(ctx context.Context) *graphQuery {
 	ctx, stop := context.WithCancel(ctx)
-	a := &announcement{make(chan *tcpros.SystemState, 1), stop}
-	// owner: say; ends with the answer, or with ctx.
+	a := &graphQuery{make(chan *tcpros.SystemState, 1), stop}
+	// owner: liveTopics; ends with the answer, or with ctx.
 	go func() {
 		defer close(a.state)
 		if state, err := r.graph.State(ctx); err == nil {
@@ -60,27 +60,28 @@ func (r *run) ask(ctx context.Context) *announcement {
 	return a
 }
 
-// say logs the answer, unless it does not come.
-func (r *run) say(ctx context.Context, a *announcement) {
+// liveTopics returns the answer, if it arrives in time, and ends the query.
+func (r *run) liveTopics(ctx context.Context, a *graphQuery) []liveTopic {
 	defer func() {
 		a.stop()
 		for range a.state { // until it is closed
 		}
 	}()
-	grace := time.NewTimer(liveGrace)
+	grace := time.NewTimer(graphQueryGrace)
 	defer grace.Stop()
 	select {
 	case state := <-a.state:
 		if state != nil {
-			r.warn(others(state, r.plan.published(), r.graph.Names()))
+			return liveTopics(state, r.plan.published(), r.graph.Names())
 		}
 	case <-grace.C:
 	case <-ctx.Done():
 	}
+	return nil
 }
 
-// warn logs who is there.
-func (r *run) warn(live []liveTopic) {
+// logLiveTopics logs the other subscribers and publishers of the played topics.
+func (r *run) logLiveTopics(live []liveTopic) {
 	var heard, shared []string
 	for _, l := range live {
 		if len(l.subscribers) > 0 {
@@ -91,15 +92,15 @@ func (r *run) warn(live []liveTopic) {
 		}
 	}
 	if len(heard) > 0 {
-		r.o.Log.Info("these topics have subscribers already", zap.Strings("topics", few(heard)))
+		r.o.Log.Info("these topics have subscribers already", zap.Strings("topics", abbreviate(heard)))
 	}
 	if len(shared) > 0 {
-		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", few(shared)))
+		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", abbreviate(shared)))
 	}
 }
 
-// few keeps a line readable.
-func few(list []string) []string {
+// abbreviate shortens a list for a log line.
+func abbreviate(list []string) []string {
 	const most = 8
 	if len(list) <= most {
 		return list

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 var modelSeed = flag.Uint64("model-seed", 0, "seed of TestModel; 0 takes several")
@@ -27,13 +28,14 @@ type model struct {
 	length   time.Duration
 	conns    map[TestConn]int // in the order of the bag
 	now      time.Duration    // nothing happens before
-	schedule schedule
-	loop     loop
+	schedule transport.Schedule
+	loop     transport.Loop
 
 	next      int // message
 	last      time.Duration
-	published bool // since the last jump
-	turned    bool // which was the end of a pass
+	published bool          // since the last jump
+	turned    bool          // which was the end of a pass
+	startedAt time.Duration // when the pass, or play after a jump, began
 	limit     time.Duration
 	ended     bool
 	steps     int
@@ -54,9 +56,9 @@ func (m *model) due() (pos time.Duration, turn, ok bool) {
 		return m.messages[m.next].At, false, true
 	}
 	switch {
-	case !m.loop.on:
+	case !m.loop.On:
 		return 0, false, false
-	case m.limit != forever:
+	case m.limit != transport.Forever:
 		return m.limit, true, true
 	case m.next > 0 && m.messages[m.next-1].At >= m.last:
 		return m.messages[m.next-1].At, true, true
@@ -72,11 +74,11 @@ func (m *model) advance(to time.Duration) bool {
 			m.ended, m.now = true, to
 			return true
 		}
-		at := m.schedule.deadline(pos)
+		at := m.schedule.Deadline(pos)
 		switch {
 		case at == to:
 			return false
-		case at > to && (!m.schedule.paused || m.steps == 0):
+		case at > to && (!m.schedule.Paused || m.steps == 0):
 			m.now = to
 			return true
 		}
@@ -88,16 +90,18 @@ func (m *model) advance(to time.Duration) bool {
 // take deals with what is due.
 func (m *model) take(now, pos time.Duration, turn bool) {
 	if turn {
-		if m.schedule.paused && m.turned && !m.published {
+		if m.schedule.Paused && m.turned && !m.published {
 			m.steps = 0
 		}
-		m.arrive(now, m.loop.from, m.first(m.loop.from), true)
-		m.turned = true
+		start := max(now, m.startedAt+10*ms) // a pass takes at least this
+		m.arrive(now, m.loop.From, m.first(m.loop.From), true)
+		m.schedule.Begin(m.loop.From, start)
+		m.turned, m.startedAt = true, start
 		return
 	}
-	if m.schedule.paused {
+	if m.schedule.Paused {
 		m.steps--
-		m.schedule.step(pos)
+		m.schedule.Step(pos)
 	}
 	m.publish(now, m.next)
 	m.next, m.last, m.published = m.next+1, pos, true
@@ -127,21 +131,22 @@ func (m *model) arrive(now, pos time.Duration, next int, turn bool) {
 		}
 	}
 	m.held, m.next, m.last, m.published, m.turned = held, next, pos, false, false
-	m.schedule.begin(pos, now)
+	m.schedule.Begin(pos, now)
+	m.startedAt = now
 	m.aim(pos)
 }
 
 // aim sets where the pass ends that is read from a position on.
 func (m *model) aim(from time.Duration) {
-	m.limit = forever
-	if m.loop.on && from <= m.loop.to {
-		m.limit = m.loop.to
+	m.limit = transport.Forever
+	if m.loop.On && from <= m.loop.To {
+		m.limit = m.loop.To
 	}
 	m.ended = false
 }
 
 func (m *model) position(now time.Duration) time.Duration {
-	pos := m.schedule.position(now)
+	pos := m.schedule.Position(now)
 	if next, _, ok := m.due(); ok {
 		pos = min(pos, next)
 	}
@@ -155,7 +160,7 @@ func (m *model) seek(now, to time.Duration) {
 }
 
 func (m *model) stepBack(now time.Duration) {
-	if !m.schedule.paused {
+	if !m.schedule.Paused {
 		return
 	}
 	m.steps = 0
@@ -173,9 +178,9 @@ func (m *model) stepBack(now time.Duration) {
 
 func (m *model) loopChanged(now time.Duration) {
 	switch {
-	case m.ended && !m.loop.on:
-	case m.loop.on && m.position(now) >= m.loop.to:
-		m.seek(now, m.loop.from)
+	case m.ended && !m.loop.On:
+	case m.loop.On && m.position(now) >= m.loop.To:
+		m.seek(now, m.loop.From)
 	default:
 		m.aim(m.last)
 	}
@@ -196,8 +201,8 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		return verb{fmt.Sprint("seek ", to), seek(to), func(m *model, now time.Duration) { m.seek(now, to) }}
 	case 2, 3:
 		return verb{"toggle", toggle, func(m *model, now time.Duration) {
-			if !m.schedule.pause(m.position(now)) {
-				m.schedule.resume(now)
+			if !m.schedule.Pause(m.position(now)) {
+				m.schedule.Resume(now)
 			} else {
 				m.steps = 0
 			}
@@ -205,7 +210,7 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 	case 4, 5, 6:
 		n := 1 + r.IntN(3)
 		return verb{fmt.Sprint("burst ", n), func(c Control) { c.Burst(n) }, func(m *model, _ time.Duration) {
-			if m.schedule.paused && !m.ended {
+			if m.schedule.Paused && !m.ended {
 				m.steps += n
 			}
 		}}
@@ -214,8 +219,8 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 	case 9:
 		on := r.IntN(2) == 0
 		return verb{fmt.Sprint("loop ", on), func(c Control) { c.SetLoop(on) }, func(m *model, now time.Duration) {
-			if m.loop.on != on {
-				m.loop.on = on
+			if m.loop.On != on {
+				m.loop.On = on
 				m.loopChanged(now)
 			}
 		}}
@@ -227,16 +232,16 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 				return
 			}
 			if to == m.length {
-				to = forever
+				to = transport.Forever
 			}
-			m.loop.from, m.loop.to = from, to
+			m.loop.From, m.loop.To = from, to
 			m.loopChanged(now)
 		}}
 	}
 	rate := []float64{0.5, 1, 2, 4}[r.IntN(4)]
 	return verb{fmt.Sprint("rate ", rate), func(c Control) { _ = c.SetRate(rate) }, func(m *model, now time.Duration) {
-		m.schedule.begin(m.position(now), now)
-		m.schedule.rate = rate
+		m.schedule.Begin(m.position(now), now)
+		m.schedule.Rate = rate
 	}}
 }
 
@@ -262,12 +267,17 @@ func TestModel(t *testing.T) {
 	seeds := []uint64{*modelSeed}
 	if *modelSeed == 0 {
 		seeds = seeds[:0]
-		for range 100 {
+		count := 100
+		if testing.Short() {
+			count = 20
+		}
+		for range count {
 			seeds = append(seeds, rand.Uint64())
 		}
 	}
 	for _, seed := range seeds {
 		t.Run(fmt.Sprintf("model-seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1))
 			messages := randomMessages(r)
 			bag := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: []int{1, 60, 0}[r.IntN(3)]}, messages...)
@@ -278,8 +288,8 @@ func TestModel(t *testing.T) {
 
 func playModel(t *testing.T, r *rand.Rand, messages []TestMessage, bag []byte) {
 	m := &model{
-		messages: messages, length: messages[len(messages)-1].At, held: map[TestConn]int{}, limit: forever,
-		schedule: schedule{rate: 1, paused: r.IntN(2) == 0}, loop: loop{to: forever},
+		messages: messages, length: messages[len(messages)-1].At, held: map[TestConn]int{}, limit: transport.Forever,
+		schedule: transport.Schedule{Rate: 1, Paused: r.IntN(2) == 0}, loop: transport.Loop{To: transport.Forever},
 	}
 	m.conns = map[TestConn]int{}
 	for _, x := range messages {
@@ -288,7 +298,7 @@ func playModel(t *testing.T, r *rand.Rand, messages []TestMessage, bag []byte) {
 		}
 	}
 	g := newFakeGraph()
-	o := Options{Bags: OpenTestBags(t, bag), KeepAlive: true, Paused: m.schedule.paused}
+	o := Options{Bags: OpenTestBags(t, bag), KeepAlive: true, Paused: m.schedule.Paused}
 	var log []string
 	now := time.Duration(0)
 	orders := ordersAt{}
@@ -300,7 +310,7 @@ func playModel(t *testing.T, r *rand.Rand, messages []TestMessage, bag []byte) {
 		v := randomVerb(r, m.length)
 		log = append(log, fmt.Sprint(now, " ", v.name))
 		v.m(m, now)
-		if m.schedule.paused && m.steps > 0 {
+		if m.schedule.Paused && m.steps > 0 {
 			m.settle(now)
 		}
 		orders[now] = v.do

@@ -19,19 +19,18 @@ const (
 	maxNodes    = 256
 	maxNodeName = 255
 	maxSuffix   = 9 // _play, _play2 and so on are tried before play gives up
-	nodeGoodbye = time.Second
+	nodeTimeout = time.Second
 )
 
-// manyNodes is a graph in which each original publisher publishes from a node with its
-// own name.
+// manyNodes is a graph with one node for each original publisher, under its own name.
 type manyNodes struct {
-	nodeGraph // play's own: for the clock, and for what was recorded without a name
+	nodeGraph // play's own: for the clock, and for messages recorded without a caller ID
 	log       *zap.Logger
 	open      func(ctx context.Context, name string) (*tcpros.Node, error)
 
-	byCaller map[string]*tcpros.Node // by caller ID; several may have the same
+	byCaller map[string]*tcpros.Node // by caller ID; several caller IDs may share a node
 	opened   []*tcpros.Node
-	topics   map[*tcpros.Node][]string // that are offered
+	topics   map[*tcpros.Node][]string // advertised topics
 }
 
 func newManyNodes(o *Options) *manyNodes {
@@ -50,7 +49,7 @@ func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
 			if len(g.opened) == maxNodes {
 				return fmt.Errorf("player: the bags have more than %d publishers: play them from one node", maxNodes)
 			}
-			n, err := g.another(ctx, name)
+			n, err := g.openNode(ctx, name)
 			if err != nil {
 				return err
 			}
@@ -62,9 +61,9 @@ func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
 	return nil
 }
 
-// another opens a node by a name, or by a similar one if that is in use: the master
-// ends a node when another one comes with its name.
-func (g *manyNodes) another(ctx context.Context, name string) (*tcpros.Node, error) {
+// openNode opens a node with a name, or with a similar one if the name is in use: the
+// master shuts a node down when another one registers with its name.
+func (g *manyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, error) {
 	free := name
 	for n := 1; ; n++ {
 		used, err := g.inUse(ctx, free)
@@ -92,13 +91,13 @@ func (g *manyNodes) another(ctx context.Context, name string) (*tcpros.Node, err
 	return node, nil
 }
 
-// inUse asks the master whether there is a node with that name; of our own it does not
-// know yet. Without a master it waits for one: it would be a guess.
+// inUse asks the master whether there is a node with that name. Our own new nodes are
+// checked separately: they may not be registered yet. Without a master it waits for one.
 func (g *manyNodes) inUse(ctx context.Context, name string) (bool, error) {
 	if slices.Contains(g.Names(), name) {
 		return true, nil
 	}
-	for said := false; ; {
+	for logged := false; ; {
 		_, err := g.Master().LookupNode(ctx, name)
 		switch {
 		case err == nil:
@@ -108,16 +107,16 @@ func (g *manyNodes) inUse(ctx context.Context, name string) (bool, error) {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
 		}
-		if !said {
-			said = true
+		if !logged {
+			logged = true
 			g.log.Warn("waiting for the master, to ask which node names are in use", zap.Error(err))
 		}
 		wait(ctx, registerPoll)
 	}
 }
 
-// nodeName makes the name of a node of a recorded caller ID, which may be any text;
-// empty if there is nothing to make it of.
+// nodeName converts a recorded caller ID, which may be any text, to a legal node name. It
+// returns "" if that is not possible.
 func nodeName(caller string) string {
 	legal := func(c rune) rune {
 		switch {
@@ -154,10 +153,10 @@ func (g *manyNodes) Names() []string {
 	return names
 }
 
-// Advertise implements graph: every publisher's node offers the topic.
+// Advertise implements graph: the node of every original publisher advertises the topic.
 func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publication, error) {
 	var err error
-	if o.Topic, err = g.Resolve(o.Topic); err != nil { // the others know no remappings
+	if o.Topic, err = g.Resolve(o.Topic); err != nil { // only play's own node has the remappings
 		return nil, err
 	}
 	latching := map[*tcpros.Node]bool{}
@@ -173,7 +172,7 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publ
 		nodes = append(nodes, g.Node)
 		latching[g.Node] = o.Latching
 	}
-	joint := &jointPublication{graph: g, of: map[*tcpros.Node]publication{}}
+	joint := &jointPublication{graph: g, byNode: map[*tcpros.Node]publication{}}
 	for _, n := range nodes {
 		o.Latching = latching[n]
 		p, err := nodeGraph{n}.Advertise(o, nil)
@@ -182,7 +181,7 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publ
 			return nil, err
 		}
 		g.topics[n] = append(g.topics[n], o.Topic)
-		joint.parts, joint.of[n] = append(joint.parts, p), p
+		joint.parts, joint.byNode[n] = append(joint.parts, p), p
 	}
 	return joint, nil
 }
@@ -199,7 +198,7 @@ func (g *manyNodes) Registered(ctx context.Context, _ []string) {
 			known = time.Now()
 			fallthrough
 		default:
-			if g.registered(&state) || time.Since(known) > registerPatience {
+			if g.registered(&state) || time.Since(known) > registerTimeout {
 				return
 			}
 		}
@@ -223,30 +222,29 @@ func (g *manyNodes) Drain(ctx context.Context) error {
 	errs := make([]error, len(g.opened)+1)
 	var wg sync.WaitGroup
 	for i, n := range append([]*tcpros.Node{g.Node}, g.opened...) {
-		// owner: Drain; ends when all has been read, or with ctx.
+		// owner: Drain; ends when the subscribers have read everything, or with ctx.
 		wg.Go(func() { errs[i] = n.Drain(ctx) })
 	}
 	wg.Wait()
 	all := tcpros.DrainError{Err: ctx.Err()}
 	for _, err := range errs {
 		if e := (*tcpros.DrainError)(nil); errors.As(err, &e) {
-			all.Left = append(all.Left, e.Left...)
+			all.Subscribers = append(all.Subscribers, e.Subscribers...)
 		}
 	}
-	if len(all.Left) == 0 {
+	if len(all.Subscribers) == 0 {
 		return nil
 	}
 	return &all
 }
 
-// close ends the nodes that were opened. They say goodbye to the master even when play
-// was interrupted.
+// close closes the nodes that were opened. They unregister even when play was interrupted.
 func (g *manyNodes) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), nodeGoodbye)
+	ctx, cancel := context.WithTimeout(context.Background(), nodeTimeout)
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, n := range g.opened {
-		// owner: close; ends within nodeGoodbye.
+		// owner: close; ends within nodeTimeout.
 		wg.Go(func() {
 			if err := n.Close(ctx); err != nil {
 				g.log.Debug("leaving the graph", zap.String("node", n.Name()), zap.Error(err))
@@ -256,11 +254,11 @@ func (g *manyNodes) close() {
 	wg.Wait()
 }
 
-// jointPublication is a topic that several nodes offer.
+// jointPublication is a topic that several nodes advertise.
 type jointPublication struct {
-	graph *manyNodes
-	parts []publication // not empty
-	of    map[*tcpros.Node]publication
+	graph  *manyNodes
+	parts  []publication // not empty
+	byNode map[*tcpros.Node]publication
 }
 
 // Topic implements publication.
@@ -268,13 +266,13 @@ func (p *jointPublication) Topic() string { return p.parts[0].Topic() }
 
 // Source implements publication.
 func (p *jointPublication) Source(k sourceKey) publisher {
-	if part := p.of[p.graph.byCaller[k.callerID]]; part != nil {
+	if part := p.byNode[p.graph.byCaller[k.callerID]]; part != nil {
 		return part.Source(k)
 	}
 	return p.parts[0].Source(k) // play's own clock on a recorded topic
 }
 
-// Subscribers returns how many subscribers each of the nodes has at least.
+// Subscribers returns the smallest number of subscribers over the nodes.
 func (p *jointPublication) Subscribers() int {
 	n := p.parts[0].Subscribers()
 	for _, part := range p.parts[1:] {
@@ -304,6 +302,11 @@ func (p *jointPublication) Stats() []tcpros.SubscriberStats {
 // Room implements publication.
 func (p *jointPublication) Room() bool {
 	return !slices.ContainsFunc(p.parts, func(part publication) bool { return !part.Room() })
+}
+
+// Linked implements publication.
+func (p *jointPublication) Linked(node string) bool {
+	return !slices.ContainsFunc(p.parts, func(part publication) bool { return !part.Linked(node) })
 }
 
 // Close implements publication.

@@ -29,7 +29,7 @@ func (w *world) another(ctx context.Context, name string) (*tcpros.Node, error) 
 	})
 }
 
-// sources collects who publishes what, and with which latching.
+// sources collects the publishers of each topic, with their latching.
 type sources struct {
 	mu    sync.Mutex
 	texts map[string][]string // by caller ID and latching
@@ -78,7 +78,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
-	for deadline := time.Now().Add(patience); !ok(); <-poll.C {
+	for deadline := time.Now().Add(timeout); !ok(); <-poll.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("in vain: %s", what)
 		}

@@ -51,8 +51,8 @@ func TestPlayWithoutIndex(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.Mended != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {
-					t.Errorf("%d messages, damage %v, %d mended", s.Messages, s.Damage, s.Mended)
+				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.RebuiltIndexes != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {
+					t.Errorf("%d messages, damage %v, %d mended", s.Messages, s.Damage, s.RebuiltIndexes)
 				}
 			})
 		})
@@ -92,7 +92,7 @@ func TestPlayOldVersions(t *testing.T) {
 				// Cut files lose their last message, and say so.
 				cut := strings.Contains(file, "truncated") || strings.Contains(file, "_cut") || strings.Contains(file, "badpos") || strings.Contains(file, "undeclared")
 				if s.Messages != uint64(len(want)) || s.Lossy() != cut || len(s.Unplayable) > 0 {
-					t.Errorf("%d of %d messages, damage %v, %d mended, unplayable %v", s.Messages, len(want), s.Damage, s.Mended, s.Unplayable)
+					t.Errorf("%d of %d messages, damage %v, %d mended, unplayable %v", s.Messages, len(want), s.Damage, s.RebuiltIndexes, s.Unplayable)
 				}
 			})
 		})

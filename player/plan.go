@@ -12,74 +12,75 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 )
 
 // ErrNoMessages says that the bags hold no message that the options select.
 var ErrNoMessages = errors.New("player: no messages to play on specified topics")
 
-// plan is what will be played: which connections, in which window, under which
-// name and type. It is made once, before anything is advertised.
+// plan lists what will be played: the connections, the window, the names and types. It is
+// made once, before anything is advertised.
 type plan struct {
 	log       *zap.Logger
 	selection *selection
 	bags      []*bagPlan
 	topics    []*topic // in the order of their first connection
 	byName    map[string]*topic
-	order     byHeader
+	byHeader  byHeader
 	start     bagfmt.Time
-	end       bagfmt.Time // inclusive; zero = open
-	last      bagfmt.Time // of what will be played; zero if it cannot be told
+	end       bagfmt.Time // inclusive; zero means to the end of the bags
+	last      bagfmt.Time // stamp of the last message to be played; zero if unknown
 
-	workers int  // of each timeline, for each bag
+	workers int  // decompression workers of each timeline, for each bag
 	pauses  bool // there is a topic to pause for
 	latched []latchedMessage
-	damage  []*DamageError // that planning came across
+	damage  []*DamageError // found while planning
 }
 
-// bagPlan is the part of one bag.
+// bagPlan is the part of the plan for one bag.
 type bagPlan struct {
 	*Bag
-	routes map[*bagfmt.Connection]*route // those selected
+	routes map[*bagfmt.Connection]*route // of the selected connections
 }
 
 // topic is a topic as published.
 type topic struct {
-	name        string // resolved
-	asked       string // before resolution
-	recorded    string // name of the first connection
-	typ         string
-	md5         string
-	definition  string
-	stamps      stamps
-	latching    bool
-	publication publication
-	sources     map[sourceKey]*source
-	headed      bool        // the messages begin with a header
-	strayed     atomic.Bool // said that stamps are too far from the time of receipt
+	name             string // resolved
+	unresolvedName   string // before resolution
+	recordedName     string // name of the first connection
+	typ              string
+	md5              string
+	definition       string
+	stamps           stamps
+	latching         bool
+	publication      publication
+	sources          map[sourceKey]*source
+	startsWithHeader bool        // the messages begin with a std_msgs/Header
+	stampWarned      atomic.Bool // logged that stamps are too far from the time of receipt
 
-	messages uint64 // guarded by playhead.mu, as are the following
+	messages uint64 // guarded by controller.mu, as are the following
 	bytes    uint64
 	off      bool // by Control.SetTopic
-	pauses   bool // has a route that does
+	pauses   bool // one of its routes has pauses set
 }
 
-// sourceKey tells original publishers of a topic apart. A node that comes back,
-// or goes on in the next bag, is the same publisher.
+// sourceKey identifies an original publisher of a topic. A node that reconnects, or
+// continues in the next bag, is the same publisher.
 type sourceKey struct {
 	callerID string
 	latching bool
 }
 
-// source is one original publisher of a topic, for a subscriber of ours.
+// source publishes the messages of one original publisher of a topic.
 type source struct {
 	publisher
-	topic    *topic
-	latching bool
-	held     []byte // the message that is valid now, if it latches; guarded by playhead.mu
+	topic        *topic
+	latching     bool
+	latchedFrame []byte // the message that is latched now; guarded by controller.mu
 }
 
-// route takes the messages of one connection of a bag to a topic.
+// route maps one connection of a bag to a topic.
 type route struct {
 	bag    *bagPlan
 	conn   *bagfmt.Connection
@@ -94,23 +95,23 @@ type route struct {
 	skipped atomic.Uint64 // messages not played because of reason
 }
 
-// newPlan selects connections and sorts them into topics. resolve turns a topic
-// name into the one to publish under. It reads from the bags and returns early,
-// with the error of ctx, when that ends between two reads. With ErrNoMessages the plan
-// knows the damage that opening met.
+// newPlan selects connections and assigns them to topics. resolve resolves a topic name to
+// the name to publish under. newPlan reads from the bags; when ctx ends between two reads, it
+// returns the error of ctx. A plan that comes with ErrNoMessages has the damage that was
+// found while opening the bags.
 func newPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (*plan, error) {
-	choice, err := newSelection(o)
+	selection, err := newSelection(o)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{log: o.Log, selection: choice, byName: map[string]*topic{}, workers: aheadWorkers(o)}
+	p := &plan{log: o.Log, selection: selection, byName: map[string]*topic{}, workers: aheadWorkers(o)}
 	if o.ByHeader {
-		p.order.reach = cmp.Or(o.HeaderReach, defaultReach)
+		p.byHeader.reach = cmp.Or(o.HeaderReach, defaultReach)
 	}
 	for _, bag := range o.Bags {
 		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
-		p.damageOfOpening(b)
+		p.addOpenDamage(b)
 	}
 	earliest, latest, ok := Span(o.Bags)
 	if !ok {
@@ -122,15 +123,15 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		p.end = p.start.Add(o.Duration)
 	}
 	found := false
-	state := stateBefore{}
+	state := latchedState{}
 	for _, b := range p.bags {
-		some, err := p.choose(ctx, b, o.Start > 0, resolve, &state)
+		some, err := p.addRoutes(ctx, b, o.Start > 0, resolve, &state)
 		if err != nil {
 			return nil, err
 		}
 		found = found || some
 	}
-	choice.report(o.Log)
+	selection.report(o.Log)
 	if latest.Before(p.start) {
 		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
 	}
@@ -142,9 +143,10 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 	return p, ctx.Err()
 }
 
-// choose makes the routes of a bag, and reports whether it has messages in the window.
-// With late it adds the state before the window.
-func (p *plan) choose(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *stateBefore) (found bool, err error) {
+// addRoutes adds the routes of a bag, and reports whether it has messages in the window.
+// With late, which means that the window begins after the start of the bags, it adds the
+// latched messages before the window to state.
+func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *latchedState) (found bool, err error) {
 	chosen := map[*bagfmt.Connection]bool{}
 	for _, c := range b.reader.Connections() {
 		chosen[c] = p.selection.selects(c)
@@ -165,7 +167,7 @@ func (p *plan) choose(ctx context.Context, b *bagPlan, late bool, resolve func(s
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		if !chosen[c] || !present[c] && before[c] == nil { // nothing to say: nobody should wait for it
+		if !chosen[c] || !present[c] && before[c] == nil { // it has no messages to play: do not advertise it
 			continue
 		}
 		found = found || present[c]
@@ -177,10 +179,10 @@ func (p *plan) choose(ctx context.Context, b *bagPlan, late bool, resolve func(s
 	return found, nil
 }
 
-// route finds the topic of a connection, or the reason why it has none.
+// route returns the route of a connection, with its topic or the reason why it has none.
 func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (string, error)) *route {
-	asked := p.selection.name(c.Topic)
-	r := &route{bag: b, conn: c, name: asked}
+	unresolved := p.selection.name(c.Topic)
+	r := &route{bag: b, conn: c, name: unresolved}
 	name, err := resolve(r.name)
 	if err != nil {
 		r.unplayable(p.log, err.Error())
@@ -198,14 +200,14 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 	}
 	t := p.topic(name)
 	if t == nil {
-		t = &topic{name: name, asked: asked, recorded: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
+		t = &topic{name: name, unresolvedName: unresolved, recordedName: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
 		p.byName[name] = t
 		p.topics = append(p.topics, t)
 	}
 	if t.md5 != md5 {
 		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.typ, t.md5, typ, md5)
-		if t.recorded != c.Topic {
-			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.recorded, c.Topic)
+		if t.recordedName != c.Topic {
+			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.recordedName, c.Topic)
 		}
 		r.unplayable(p.log, reason)
 		return r
@@ -213,7 +215,7 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 	// A client that sends no definition may share the topic with one that does.
 	if t.definition == "" {
 		t.definition = c.Header.MessageDefinition()
-		_, t.headed = msgheader.First(t.definition)
+		_, t.startsWithHeader = msgheader.First(t.definition)
 	}
 	t.latching = t.latching || c.Header.Latching()
 	r.topic = t
@@ -222,9 +224,9 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 
 func (p *plan) topic(name string) *topic { return p.byName[name] }
 
-// unplayable marks the connection and says so once.
+// unplayable marks the connection as unplayable and logs the reason.
 func (r *route) unplayable(log *zap.Logger, reason string) {
 	r.topic, r.reason = nil, reason
-	log.Warn("connection cannot be played", zap.String("topic", r.name), zap.String("type", r.conn.Header.Type()),
+	log.Warn("connection cannot be played", loglimit.Each(), zap.String("topic", r.name), zap.String("type", r.conn.Header.Type()),
 		zap.String("bag", r.bag.name), zap.String("callerid", r.conn.Header.CallerID()), zap.String("reason", reason))
 }

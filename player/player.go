@@ -1,47 +1,49 @@
-// Package player publishes the messages of bags again: in their order, at their
-// time, on their topics, with the latching of each original publisher.
+// Package player publishes the messages of bags again: in their original order, with their
+// original timing, on their topics, with the latching of each original publisher.
 //
-// A reader goroutine merges the bags and reads ahead. The pacer, on a thread of
-// its own, waits for the deadline of each message and hands its frame, the very
-// bytes of the bag, to the publication; a slow subscriber has a queue and does
-// not hold up the others. A front end steers through Control.
+// A reader goroutine merges the bags and reads ahead. The pacer, on a thread of its own,
+// waits for the deadline of each message and passes its frame, which is a slice of the bag,
+// to the publication. Each subscriber has a queue, so that a slow one does not delay the
+// others. A front end controls play through Control.
 package player
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Options says what to play and how. Node and Bags are needed.
+// Options says what to play and how. Node and Bags are required.
 type Options struct {
 	Node *tcpros.Node
 	Bags []*Bag // played as one, merged by time
 
-	// What to play. Topics, names or globs of recorded names, and Types, globs, add up;
-	// none of both means all. Exclude is stronger. With Regex Topics, Exclude, Deny,
-	// WaitFor and the first half of each Rename are expressions that match whole names.
+	// What to play: connections that match Topics (names or globs of recorded names) or
+	// Types (globs), or all if both are empty, except those that match Exclude. With Regex,
+	// Topics, Exclude, Deny, WaitFor and the first half of each Rename are regular
+	// expressions that match whole names.
 	Topics  []string
 	Types   []string
 	Exclude []string
 	Regex   bool
 
 	Rename []string // FROM=TO: recorded names to be played under another name
-	Prefix string   // put in front of each name, before name resolution
-	Deny   []string // refuse to publish on a topic of such a resolved name
+	Prefix string   // prepended to each name, before name resolution
+	Deny   []string // refuse to publish on topics whose resolved names match
 
 	Start    time.Duration // offset of the window from the earliest message of all bags
 	Duration time.Duration // length of the window, end inclusive; zero means to the end
 
 	// ByHeader plays by the stamps of headers instead of by the time of receipt. A stamp
-	// further than HeaderReach, zero means 1 s, from that time does not count.
+	// further than HeaderReach (zero means 1 s) from the time of receipt is ignored.
 	ByHeader    bool
 	HeaderReach time.Duration
 
@@ -49,45 +51,47 @@ type Options struct {
 	Immediate bool    // publish without waiting for time; pausing still works
 	Paused    bool    // start paused
 	Loop      bool    // start again after the last message, for ever
-	LoopShift bool    // in each pass of a loop times go on: those of messages move by the length of the pass
-	KeepAlive bool    // after the last message stay until the context ends
+	LoopShift bool    // time goes on from pass to pass of a loop: stamps are shifted by the length of the passes before
+	KeepAlive bool    // stay in the graph after the last message, until the context ends
 
-	// NewNode, if it is not nil, opens a node with a full name, for each original
-	// publisher: what it published comes from there. Run closes them.
+	// NewNode, if it is not nil, opens a node with a full name. Run opens one for each
+	// original publisher, publishes its messages from there, and closes them.
 	NewNode func(ctx context.Context, name string) (*tcpros.Node, error)
 
 	SkipEmpty   time.Duration // jump over gaps that are longer; zero means never
-	PauseTopics []string      // recorded names; play pauses before each message of theirs
-	RateControl *RateControl  // holds play up while somebody is behind; nil means nobody does
+	PauseTopics []string      // recorded names; play pauses before each of their messages
+	RateControl *RateControl  // blocks play while a subscriber is too far behind; nil means no rate control
 
 	Queue    int      // messages held for each subscriber; zero means unlimited
-	Overflow Overflow // what to do when a subscriber does not take more
+	Overflow Overflow // what to do when the queue of a subscriber is full
 
 	Delay              time.Duration // between advertising and the first message
-	WaitForSubscribers bool          // do not begin before each topic has a subscriber
-	WaitFor            []string      // nor before these have one, by their resolved names
-	WaitTimeout        time.Duration // give up waiting for them with a *WaitError; zero means never
+	LinkTimeout        time.Duration // wait this long for the links of subscribers that the master lists; zero means not at all
+	WaitForSubscribers bool          // begin only when each topic has a subscriber
+	WaitFor            []string      // begin only when the topics with these resolved names have a subscriber
+	WaitTimeout        time.Duration // stop waiting for them with a *WaitError; zero means never
 
 	Clock bool    // publish the bag time on topic clock
-	Hz    float64 // how often at least, by the wall, 0.001 to 1e6; zero means 100
-	// ClockTopics are recorded names. The time goes out before messages of theirs only,
-	// beside Hz, so that others may come from the future; none means all topics.
+	Hz    float64 // minimum frequency in wall time, 0.001 to 1e6; zero means 100
+	// ClockTopics are recorded names; none means all topics. Besides the ticks at Hz, the
+	// clock is published before messages of these topics only, so that messages of other
+	// topics may be ahead of the clock.
 	ClockTopics []string
-	// ClockPerMessage publishes the time before each such message, even if nobody
-	// subscribes to it or it is the same as before.
+	// ClockPerMessage publishes the clock before each such message, even if the clock has no
+	// subscriber or has not changed.
 	ClockPerMessage bool
 
 	Log *zap.Logger // nil means none
 
 	// OnStart is called once, when play is prepared, with the control of this Run.
 	OnStart func(Control)
-	// OnStatus is called at each change of the phase, and ten times a second. Calls
-	// come one at a time, from a goroutine of their own: one that takes long does not
-	// hold up play. At the end Run waits a second for it and then leaves it behind.
+	// OnStatus is called at each change of the phase, and ten times a second. The calls come
+	// one at a time from a goroutine of their own, so that a slow call does not delay play.
+	// At the end Run waits at most a second for the last call.
 	OnStatus func(Status)
 }
 
-// Overflow says what to do when a subscriber does not take more.
+// Overflow says what to do when the queue of a subscriber is full.
 type Overflow int
 
 const (
@@ -96,8 +100,8 @@ const (
 	// OverflowDrop drops the oldest message of a subscriber whose queue is full, and
 	// counts it, as stock does.
 	OverflowDrop
-	// OverflowBlock holds play up until all subscribers of the next message's topic can
-	// take it: each gets every message. Options.Queue is of no effect.
+	// OverflowBlock blocks play until all subscribers of the next message's topic have room
+	// for it, so that each gets every message. Options.Queue has no effect.
 	OverflowBlock
 )
 
@@ -132,6 +136,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	o.Log = loglimit.Logger(o.Log)
 	if o.Overflow == OverflowDefault {
 		o.Overflow = OverflowDrop
 		if o.Immediate {
@@ -147,8 +152,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, checkRate(o.Rate)
 	case !(o.Hz >= minHz) || o.Hz > maxHz: // also NaN
 		return o, &OptionError{"Hz", fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
-	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.WaitTimeout < 0:
-		return o, &OptionError{"Start, Duration, HeaderReach, Delay or WaitTimeout", "is negative"}
+	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.LinkTimeout < 0, o.WaitTimeout < 0:
+		return o, &OptionError{"Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", "is negative"}
 	case o.SkipEmpty < 0:
 		return o, &OptionError{"SkipEmpty", "is negative"}
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
@@ -159,24 +164,30 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// checkRate returns an *OptionError for what is no rate.
+// The limits of a rate. At the lowest a second in the bags takes twelve days, at the highest
+// a year takes 32 ms.
+const (
+	minRate = 1e-6
+	maxRate = 1e9
+)
+
+// checkRate returns an *OptionError for an invalid rate.
 func checkRate(rate float64) error {
-	if !(rate > 0) || math.IsInf(rate, 0) { // also NaN
-		return &OptionError{"Rate", "must be positive"}
+	if !(rate >= minRate && rate <= maxRate) { // also NaN
+		return &OptionError{"Rate", fmt.Sprintf("must be between %g and %g", minRate, maxRate)}
 	}
 	return nil
 }
 
-// Run plays until the last message, or for ever with Loop or KeepAlive, or until
-// ctx ends, which is no error. What could not be played is in the Summary. Run
-// returns ErrNoMessages when there is nothing to play. The node stays open, but
-// is drained when play comes to its end by itself.
+// Run plays until the last message, or for ever with Loop or KeepAlive, or until ctx ends,
+// which is no error. The Summary lists what could not be played. Run returns ErrNoMessages
+// when there is nothing to play. The node stays open; it is drained unless ctx ended.
 func Run(ctx context.Context, o Options) (Summary, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return Summary{}, err
 	}
-	s := newSleeper(o.Log)
+	s := pacing.NewSleeper(o.Log)
 	defer s.Close()
 	if o.NewNode == nil {
 		return play(ctx, &o, nodeGraph{o.Node}, s)
@@ -186,21 +197,21 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	return play(ctx, &o, g, s)
 }
 
-// play is Run against a given graph and clock.
-func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) {
+// play is Run with a given graph and sleeper.
+func play(ctx context.Context, o *Options, g graph, s pacing.Sleeper) (Summary, error) {
 	cache := bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes)
 	for _, b := range o.Bags {
 		b.reader.Use(cache)
 		defer b.reader.Use(nil)
 	}
-	p, err := patientPlan(ctx, o, g.Resolve)
+	p, err := abandonablePlan(ctx, o, g.Resolve)
 	switch {
 	case ctx.Err() != nil:
 		return Summary{Interrupted: true}, nil
 	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
 		r := newReader(p, nil)
 		r.reportAll(p.damage)
-		return Summary{Damage: r.damages(), Mended: r.mendings()}, nil
+		return Summary{Damage: r.damageFound(), RebuiltIndexes: r.rebuiltIndexes()}, nil
 	case err != nil:
 		return Summary{}, err
 	}
@@ -220,23 +231,12 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 	}
 	p.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: s.Wake})
 	defer p.close()
-	r := &run{o: o, graph: g, plan: p, queue: newQueue(maxAheadBytes, maxAheadMessages)}
-	r.reader = newReader(p, r.queue)
-	r.head = &playhead{
-		sleeper: s, plan: p, awaited: awaited, log: o.Log, queue: r.queue, reader: r.reader, keepAlive: o.KeepAlive,
-		schedule:  schedule{rate: o.Rate, immediate: o.Immediate, paused: o.Paused},
-		loop:      loop{on: o.Loop, to: forever, shift: o.LoopShift, immediate: o.Immediate},
-		latched:   p.latched,
-		sources:   p.latchedSources(),
-		skipEmpty: o.SkipEmpty, rateControl: o.RateControl, clockAll: o.ClockPerMessage,
-		pauseOn: len(o.PauseTopics) > 0,
-	}
-	r.queue.slow = r.head.waitsForDisk
-	p.mark(o)
+	p.applyRouteOptions(o)
+	r := &run{o: o, graph: g, plan: p, control: newController(o, p, s, awaited)}
 	if o.RateControl != nil {
 		o.RateControl.attach(s.Wake)
 	}
-	r.reader.reportAll(p.damage)
+	r.control.readahead.reader.reportAll(p.damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
 		if err != nil {
@@ -248,22 +248,22 @@ func play(ctx context.Context, o *Options, g graph, s sleeper) (Summary, error) 
 		if o.Immediate {
 			publish = clock.Publish // as many as messages
 		}
-		r.head.publishClock = func(t bagfmt.Time) { publish(frames.frame(t)) }
-		r.head.clockHeard = clock.heard
+		r.control.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
+		r.control.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
 }
 
-// patientPlan makes the plan. A read that does not return is left behind with its
-// goroutine, soon after ctx has ended: nobody uses that plan any more.
-func patientPlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (p *plan, err error) {
+// abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
+// after ctx has ended and abandons the goroutine with its plan.
+func abandonablePlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (p *plan, err error) {
 	type result struct {
 		plan *plan
 		err  error
 	}
 	planned := make(chan result, 1)
 	done := make(chan struct{})
-	// owner: patientPlan; ends when all is read, or with ctx.
+	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
 		p, err := newPlan(ctx, o, resolve)
@@ -274,7 +274,7 @@ func patientPlan(ctx context.Context, o *Options, resolve func(string) (string, 
 		<-done
 		return r.plan, r.err
 	case <-ctx.Done():
-		awaitRead(done, o.Log)
+		awaitReader(done, o.Log)
 		return nil, ctx.Err()
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// advertise offers every topic of the plan, and gives each original publisher its
-// own source: of two latched publishers of a topic, a late subscriber gets the
-// last message of both. A topic that the node refuses is not played. how is the same for
-// all topics.
+// advertise advertises every topic of the plan, and gives each original publisher its own
+// source: a late subscriber gets the last message of each latched publisher of a topic. A
+// topic that the node refuses is not played. how holds the options common to all topics.
 func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 	refused := map[*topic]string{}
 	keys := p.keys()
@@ -18,10 +18,10 @@ func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 		if t.definition == "" {
 			// Stock's text.
 			p.log.Warn(fmt.Sprintf("Advertising on topic [%s] with an empty message definition.  "+
-				"Some tools (e.g. rosbag) may not work correctly.", t.name))
+				"Some tools (e.g. rosbag) may not work correctly.", t.name), loglimit.Each())
 		}
 		offer := how
-		offer.Topic, offer.Type, offer.MD5Sum = t.asked, t.typ, t.md5
+		offer.Topic, offer.Type, offer.MD5Sum = t.unresolvedName, t.typ, t.md5
 		offer.MessageDefinition, offer.Latching = t.definition, t.latching
 		pub, err := g.Advertise(offer, keys[t])
 		if err != nil {
@@ -78,7 +78,7 @@ func (p *plan) callers() []string {
 	return all
 }
 
-// key tells which original publisher the connection belongs to.
+// key returns the original publisher of the connection.
 func (r *route) key() sourceKey {
 	return sourceKey{r.conn.Header.CallerID(), r.conn.Header.Latching()}
 }
@@ -91,7 +91,7 @@ func (t *topic) source(k sourceKey) *source {
 	return t.sources[k]
 }
 
-// published returns the names of the topics that are offered.
+// published returns the names of the advertised topics.
 func (p *plan) published() []string {
 	var names []string
 	for _, t := range p.topics {
@@ -111,7 +111,7 @@ func (p *plan) close() {
 	}
 }
 
-// summarize adds what the plan knows to s. Nothing is being played any more.
+// summarize adds the counts of all topics to s. Play must have ended.
 func (p *plan) summarize(s *Summary) {
 	for _, t := range p.topics {
 		if t.publication == nil {
@@ -129,7 +129,7 @@ func (p *plan) summarize(s *Summary) {
 	s.Unplayable = p.unplayable()
 }
 
-// unplayable lists the connections that are left out, and how much of them was.
+// unplayable lists the connections that were not played, with their numbers of messages.
 func (p *plan) unplayable() []Unplayable {
 	var all []Unplayable
 	for _, b := range p.bags {

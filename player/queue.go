@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // Bounds of the read-ahead. Whichever is reached first stops the reader.
@@ -14,70 +14,62 @@ const (
 	maxAheadMessages = 32 << 10
 )
 
-// What is kept for who seeks or steps back: chunks, of which those that the queue holds
-// cost nothing more, and latched messages.
+// Bounds of the caches for seeking and stepping back: decompressed chunks, which the queue
+// shares, and latched messages.
 const (
 	cacheChunkBytes = maxAheadBytes + 16<<20
 	cacheFrameBytes = 16 << 20
 )
 
-// When who waits for what is not read yet is told of it, and how often.
+// When a wait for the reader is first reported, and how often the report is repeated.
 const (
-	slowReport = 3 * time.Second
-	slowAgain  = 30 * time.Second
+	firstSlowReport    = 3 * time.Second
+	slowReportInterval = 30 * time.Second
 )
 
 // item is one message on its way from the reader to the pacer, or a jump.
 type item struct {
-	route *route
-	frame []byte
-	stamp bagfmt.Time
-	share int           // bytes of memory that the frame keeps, see bagfmt.Message.Share
-	pos   time.Duration // since the first selected message
-	rank  int           // how many messages with the same stamp come before
-	epoch uint64        // of the order that it was read for
-	jump  *jump         // nil if it is a message
+	route    *route
+	frame    []byte
+	retained int // bytes of memory that the frame retains, see bagfmt.Message.Share
+	at       transport.Place
+	pos      time.Duration // since the first selected message
+	epoch    uint64        // of the read request that it belongs to
+	jump     *jump         // nil if it is a message
 }
 
-// jump is where play goes on elsewhere: after an order to do so, or at the end of a
-// pass. There the item's pos is where the pass ends.
+// jump moves play to another position: after a seek or a step back, or at the end of a
+// pass. At the end of a pass, the item's pos is where the pass ends.
 type jump struct {
-	turn  bool          // the end of a pass
-	end   time.Duration // which is there
-	to    time.Duration
-	step  bool             // the message there is to be published, even while paused
-	shift time.Duration    // what is added to stamps from here on, see Options.LoopShift
-	state []latchedMessage // valid at to, oldest first; who is not in it has published nothing yet
+	endOfPass bool          // the jump begins the next pass of a loop
+	passEnd   time.Duration // with endOfPass: the position where the pass ends
+	to        time.Duration
+	step      bool             // publish the message there even while paused
+	shift     time.Duration    // what is added to stamps from here on, see Options.LoopShift
+	latched   []latchedMessage // latched messages valid at to, oldest first; other sources have published nothing yet
 }
 
-// place is a place in the merged bags: of the messages with this stamp, that with so
-// many before it.
-type place struct {
-	stamp bagfmt.Time
-	rank  int
-}
-
-// queue is the read-ahead: one goroutine pushes, one pops. An order to read from
-// elsewhere begins a new epoch: what was read before is of no use any more.
+// queue holds the items that are read ahead: one goroutine pushes, one pops. A new read
+// request begins a new epoch, which discards all items of the epoch before.
 type queue struct {
 	maxBytes, maxItems int
-	slow               func(waits time.Duration) // is told now and then while pop or peek waits for long; may be nil
-	waited             time.Duration             // by the last pop; only for who pops
+	onSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
+	lastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
 
-	mu       sync.Mutex
-	items    []item // ring
-	head     int
-	count    int
-	bytes    int
-	epoch    uint64
-	closed   bool // nothing more comes in this epoch
-	fresh    bool // nothing was popped in this epoch
-	starved  uint64
-	dry      time.Time     // since when pop waits for what is not read yet; zero if it does not
-	hungry   bool          // somebody waits for notEmpty
-	stuck    bool          // push waits for notFull
-	notEmpty chan struct{} // holds a token after a push to the hungry, close or restart
-	notFull  chan struct{} // holds a token after a pop that has made room, or restart
+	mu           sync.Mutex
+	items        []item // ring
+	head         int
+	count        int
+	bytes        int
+	epoch        uint64
+	closed       bool // no more items come in this epoch
+	epochStart   bool // nothing was popped in this epoch
+	starved      uint64
+	starvedSince time.Time     // since when pop has been waiting for the reader; zero if it is not
+	popWaiting   bool          // pop, peek or awaitRestart waits for notEmpty
+	pushWaiting  bool          // push waits for notFull
+	notEmpty     chan struct{} // holds a token after a push while popWaiting, after close or restart
+	notFull      chan struct{} // holds a token after a pop that has made room, or restart
 }
 
 func newQueue(maxBytes, maxItems int) *queue {
@@ -87,8 +79,8 @@ func newQueue(maxBytes, maxItems int) *queue {
 	}
 }
 
-// push waits for room and reports whether it got some before ctx or the epoch of the
-// item ended. A message bigger than the bound gets in when the queue is empty.
+// push waits for room and adds the item. It reports false if ctx or the epoch of the item
+// ended before. A message larger than the bound is accepted when the queue is empty.
 func (q *queue) push(ctx context.Context, it item) bool {
 	cost := it.cost()
 	for {
@@ -100,15 +92,15 @@ func (q *queue) push(ctx context.Context, it item) bool {
 		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.maxBytes {
 			q.append(it)
 			q.bytes += cost
-			wake := q.hungry
-			q.hungry = false
+			wake := q.popWaiting
+			q.popWaiting = false
 			q.mu.Unlock()
 			if wake {
 				signal(q.notEmpty)
 			}
 			return true
 		}
-		q.stuck = true
+		q.pushWaiting = true
 		q.mu.Unlock()
 		select {
 		case <-q.notFull:
@@ -118,17 +110,17 @@ func (q *queue) push(ctx context.Context, it item) bool {
 	}
 }
 
-// cost is what an item counts against maxBytes. A frame keeps its whole chunk in
-// memory, so of a topic that is rare in its bag each message costs more.
+// cost returns the bytes that an item counts against maxBytes. A frame keeps its whole
+// chunk in memory, so each message of a topic that is rare in its bag costs more.
 func (it *item) cost() int {
 	if it.jump != nil {
 		return jumpCost
 	}
-	return max(len(it.frame), it.share)
+	return max(len(it.frame), it.retained)
 }
 
-// jumpCost is what the end of a pass counts: of a loop of a second not an hour is read
-// ahead, for nothing when somebody seeks.
+// jumpCost is the cost of a jump. It bounds how many passes of a short loop are read
+// ahead, which a seek would discard.
 const jumpCost = maxAheadBytes / 8
 
 func (q *queue) append(it item) {
@@ -146,15 +138,14 @@ func (q *queue) append(it item) {
 	q.count++
 }
 
-// What pop gives out at a time at most, so that who pushes and who pops do not meet for
-// each message.
+// The most that one pop returns. Popping several items at once saves lock operations.
 const (
 	runItems = 64
 	runBytes = 256 << 10
 )
 
-// pop waits for items, moves the first ones to the end of run, as far as that has
-// room, and returns it. It reports false at the end of the epoch, or when ctx ended.
+// pop waits for items, appends the first ones to run up to its capacity, and returns it.
+// It reports false at the end of the epoch, or when ctx ended.
 func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
 	if !q.await(ctx, true) {
 		return run, false
@@ -163,12 +154,12 @@ func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
 		it := &q.items[q.head]
 		cost += it.cost()
 		run = append(run, *it)
-		q.drop()
+		q.removeFirst()
 	}
-	q.fresh = false
-	// Only when half is free: else the two would wake each other for each message.
-	wake := q.stuck && q.count <= q.maxItems/2 && q.bytes <= q.maxBytes/2
-	q.stuck = q.stuck && !wake
+	q.epochStart = false
+	// Only when half is free: otherwise reader and pacer would wake each other for each message.
+	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.maxBytes/2
+	q.pushWaiting = q.pushWaiting && !wake
 	q.mu.Unlock()
 	if wake {
 		signal(q.notFull)
@@ -176,7 +167,7 @@ func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
 	return run, true
 }
 
-// peek waits for the first item and leaves it.
+// peek waits for the first item and returns it without removing it.
 func (q *queue) peek(ctx context.Context) (item, bool) {
 	if !q.await(ctx, false) {
 		return item{}, false
@@ -185,55 +176,56 @@ func (q *queue) peek(ctx context.Context) (item, bool) {
 	return q.items[q.head], true
 }
 
-// await returns with mu held when there is an item, or without when it reports false.
-func (q *queue) await(ctx context.Context, play bool) bool {
+// await waits for an item. It returns true with mu held, or false without mu at the end of
+// the epoch or of ctx. Only waits with popping count as starvation.
+func (q *queue) await(ctx context.Context, popping bool) bool {
 	var began time.Time
-	var report *time.Timer // when to tell that it takes long
+	var report *time.Timer // when to report the wait
 	defer func() {
-		q.waited = 0
+		q.lastWait = 0
 		if report != nil {
 			report.Stop()
-			q.waited = time.Since(began)
+			q.lastWait = time.Since(began)
 		}
 	}()
 	for {
 		q.mu.Lock()
 		if q.count > 0 || q.closed {
-			q.dry = time.Time{}
+			q.starvedSince = time.Time{}
 		}
 		if q.count > 0 {
 			return true
 		}
 		closed := q.closed
-		if report == nil && !closed && play {
-			q.dry = time.Now()
-			if !q.fresh {
+		if report == nil && !closed && popping {
+			q.starvedSince = time.Now()
+			if !q.epochStart {
 				q.starved++
 			}
 		}
-		q.hungry = true
+		q.popWaiting = true
 		q.mu.Unlock()
 		if closed {
 			return false
 		}
 		if report == nil {
-			began, report = time.Now(), time.NewTimer(slowReport)
+			began, report = time.Now(), time.NewTimer(firstSlowReport)
 		}
 		select {
 		case <-q.notEmpty:
 		case <-report.C:
-			if q.slow != nil {
-				q.slow(time.Since(began))
+			if q.onSlow != nil {
+				q.onSlow(time.Since(began))
 			}
-			report.Reset(slowAgain)
+			report.Reset(slowReportInterval)
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-// drop removes the first item.
-func (q *queue) drop() {
+// removeFirst removes the first item.
+func (q *queue) removeFirst() {
 	q.bytes -= q.items[q.head].cost()
 	q.items[q.head] = item{} // frees the chunk
 	if q.head++; q.head == len(q.items) {
@@ -242,7 +234,7 @@ func (q *queue) drop() {
 	q.count--
 }
 
-// close ends an epoch: pop gives out what is left, then reports false.
+// close ends an epoch: pop returns the remaining items, then reports false.
 func (q *queue) close(epoch uint64) {
 	q.mu.Lock()
 	q.closed = q.closed || q.epoch == epoch
@@ -250,14 +242,14 @@ func (q *queue) close(epoch uint64) {
 	signal(q.notEmpty)
 }
 
-// restart forgets what was read and begins a new epoch, which it returns.
+// restart discards all items and begins a new epoch, which it returns.
 func (q *queue) restart() uint64 {
 	q.mu.Lock()
 	for q.count > 0 {
-		q.drop()
+		q.removeFirst()
 	}
 	q.epoch++
-	q.closed, q.fresh = false, true
+	q.closed, q.epochStart = false, true
 	epoch := q.epoch
 	q.mu.Unlock()
 	signal(q.notEmpty)
@@ -265,9 +257,9 @@ func (q *queue) restart() uint64 {
 	return epoch
 }
 
-// reopened waits for the end of an epoch that everything was popped of. It reports false
-// when ctx ended.
-func (q *queue) reopened(ctx context.Context, epoch uint64) bool {
+// awaitRestart waits until restart ends an epoch whose items were all popped. It reports
+// false when ctx ended.
+func (q *queue) awaitRestart(ctx context.Context, epoch uint64) bool {
 	for {
 		q.mu.Lock()
 		same := q.epoch == epoch
@@ -290,32 +282,32 @@ func signal(c chan struct{}) {
 	}
 }
 
-// timesStarved returns how often pop had to wait.
-func (q *queue) timesStarved() uint64 {
+// starvedCount returns how often pop had to wait.
+func (q *queue) starvedCount() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.starved
 }
 
-// dryFor returns how long pop has been waiting for what is not read yet.
-func (q *queue) dryFor() time.Duration {
+// starvedFor returns how long pop has been waiting for the reader, 0 if it is not.
+func (q *queue) starvedFor() time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.dry.IsZero() {
+	if q.starvedSince.IsZero() {
 		return 0
 	}
-	return time.Since(q.dry)
+	return time.Since(q.starvedSince)
 }
 
-// ahead returns how many bytes are waiting.
-func (q *queue) ahead() int {
+// queuedBytes returns the cost of all queued items.
+func (q *queue) queuedBytes() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.bytes
 }
 
-// done reports whether the epoch has ended and all was popped.
-func (q *queue) done() bool {
+// drained reports whether the epoch has ended and all its items were popped.
+func (q *queue) drained() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed && q.count == 0

@@ -4,10 +4,13 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 func testItem(n int) item {
-	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, rank: n}
+	return item{frame: make([]byte, n), route: &route{bag: &bagPlan{}}, at: transport.Place{Rank: n}}
 }
 
 // popOne is pop for one item.
@@ -51,8 +54,8 @@ func TestQueueBounds(t *testing.T) {
 					t.Errorf("%d items got in, want %d", pushed, tc.fit)
 				}
 				for i, n := range tc.push {
-					if it, ok := popOne(t.Context(), q); !ok || it.rank != n {
-						t.Fatalf("item %d: got %d, %v; want %d", i, it.rank, ok, n)
+					if it, ok := popOne(t.Context(), q); !ok || it.at.Rank != n {
+						t.Fatalf("item %d: got %d, %v; want %d", i, it.at.Rank, ok, n)
 					}
 				}
 				if _, ok := popOne(t.Context(), q); ok {
@@ -67,7 +70,7 @@ func TestQueueBounds(t *testing.T) {
 func TestQueueCountsChunkShare(t *testing.T) {
 	t.Parallel()
 	it := testItem(8)
-	it.share = 700_000
+	it.retained = 700_000
 	if got := it.cost(); got != 700_000 {
 		t.Errorf("cost %d, want the share of the chunk", got)
 	}
@@ -92,8 +95,8 @@ func TestQueueEndsWithContext(t *testing.T) {
 		if _, ok := popOne(ctx, q); ok {
 			t.Error("pop made up an item")
 		}
-		if q.timesStarved() != 1 {
-			t.Errorf("starved %d times, want 1", q.timesStarved())
+		if q.starvedCount() != 1 {
+			t.Errorf("starved %d times, want 1", q.starvedCount())
 		}
 	})
 }
@@ -108,7 +111,7 @@ func TestQueueRing(t *testing.T) {
 			in++
 		}
 		for range 2 * round {
-			if it, _ := popOne(t.Context(), q); it.rank != out%7 {
+			if it, _ := popOne(t.Context(), q); it.at.Rank != out%7 {
 				t.Fatalf("item %d out of order", out)
 			}
 			out++
@@ -135,27 +138,114 @@ func TestQueueRuns(t *testing.T) {
 	}
 }
 
-// Who waits for room is woken once for many items, not for each.
+// Who waits for room is woken once for many items, not for each: when half of what the
+// queue holds, items or bytes, is free, not before.
 func TestQueueWakesAtHalf(t *testing.T) {
 	t.Parallel()
+	for name, tc := range map[string]struct{ bytes, items, itemBytes int }{"items": {1000, 10, 1}, "bytes": {100, 1000, 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(tc.bytes, tc.items)
+			pushed := 0
+			go func() {
+				for range 20 {
+					q.push(t.Context(), testItem(tc.itemBytes))
+					pushed++
+				}
+			}()
+			for i, want := range []int{10, 10, 10, 10, 10, 15, 15} {
+				synctest.Wait()
+				if pushed != want {
+					t.Errorf("%s: after %d were popped %d had been pushed, want %d", name, i, pushed, want)
+				}
+				popOne(t.Context(), q)
+			}
+			for range 13 {
+				popOne(t.Context(), q)
+			}
+		})
+	}
+}
+
+// A push wakes pop only while it waits.
+func TestQueueWakesNobody(t *testing.T) {
+	t.Parallel()
+	q := newQueue(100, 10)
+	for range 3 {
+		q.push(t.Context(), testItem(1))
+	}
+	popOne(t.Context(), q)
+	popOne(t.Context(), q)
+	if len(q.notFull) > 0 || q.pushWaiting {
+		t.Error("a push that had room is said to wait for it")
+	}
+	if len(q.notEmpty) > 0 || q.popWaiting {
+		t.Error("a pop that had an item is said to wait for one")
+	}
+}
+
+// Whoever pops is waiting for the disk until an item comes or the epoch ends.
+func TestQueueIsDry(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueue(1000, 10)
-		pushed := 0
+		q := newQueue(100, 10)
 		go func() {
-			for range 20 {
-				q.push(t.Context(), testItem(1))
-				pushed++
+			time.Sleep(2 * time.Second)
+			if got := q.starvedFor(); got != 2*time.Second {
+				t.Errorf("dry for %v, want 2s", got)
 			}
+			q.push(t.Context(), testItem(1))
 		}()
-		for i, want := range []int{10, 10, 10, 10, 10, 15, 15} {
-			synctest.Wait()
-			if pushed != want {
-				t.Errorf("after %d were popped %d had been pushed, want %d", i, pushed, want)
-			}
-			popOne(t.Context(), q)
+		popOne(t.Context(), q)
+		time.Sleep(time.Second)
+		if got := q.starvedFor(); got != 0 {
+			t.Errorf("dry for %v after an item came", got)
 		}
-		for range 13 {
-			popOne(t.Context(), q)
+		go func() {
+			time.Sleep(2 * time.Second)
+			q.close(0)
+		}()
+		popOne(t.Context(), q)
+		if got := q.starvedFor(); got != 0 || q.starvedCount() != 2 {
+			t.Errorf("dry for %v at the end, starved %d times", got, q.starvedCount())
 		}
 	})
+}
+
+// An epoch is done when it has ended and everything of it was popped.
+func TestQueueIsDone(t *testing.T) {
+	t.Parallel()
+	q := newQueue(100, 10)
+	q.push(t.Context(), testItem(1))
+	for _, step := range []struct {
+		what string
+		do   func()
+		want bool
+	}{
+		{"with an item", func() {}, false},
+		{"closed, with an item", func() { q.close(0) }, false},
+		{"closed and empty", func() { popOne(t.Context(), q) }, true},
+		{"a new epoch", func() { q.restart() }, false},
+		{"the end of an old epoch", func() { q.close(0) }, false},
+	} {
+		if step.do(); q.drained() != step.want {
+			t.Errorf("%s: done is %v", step.what, q.drained())
+		}
+	}
+}
+
+// A restart forgets everything, and what is pushed for an older epoch is refused.
+func TestQueueRestarts(t *testing.T) {
+	t.Parallel()
+	q := newQueue(100, 10)
+	for range 3 {
+		q.push(t.Context(), testItem(7))
+	}
+	epoch := q.restart()
+	if q.queuedBytes() != 0 || q.push(t.Context(), testItem(7)) {
+		t.Error("something of the old epoch is left")
+	}
+	it := testItem(5)
+	if it.epoch = epoch; !q.push(t.Context(), it) || q.queuedBytes() != 5 {
+		t.Error("the new epoch has no room")
+	}
 }

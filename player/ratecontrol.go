@@ -7,12 +7,12 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// RateControl keeps play from running ahead of somebody who says how far he is, as
-// rosbag play's --rate-control-topic does: before each message, if the bag time is more
-// than a delay ahead of the stamp reported last, play stands still until it is not. At
-// the beginning, and wherever play goes on elsewhere, the stamp is that of play itself.
+// RateControl keeps play from running ahead of a subscriber that reports its progress, as
+// --rate-control-topic of rosbag play does: while the bag time of the next message is more
+// than a delay ahead of the last reported stamp, play waits. At the beginning and after each
+// jump, play's own position counts as reported.
 //
-// While paused, Step and Burst publish all the same.
+// While paused, Step and Burst ignore rate control.
 type RateControl struct {
 	delay time.Duration
 
@@ -21,12 +21,12 @@ type RateControl struct {
 	wake  func()
 }
 
-// NewRateControl returns a RateControl for Options, of one Run, that lets play be ahead
-// by a delay.
+// NewRateControl returns a RateControl for the Options of one Run that permits play to be
+// ahead by a delay.
 func NewRateControl(delay time.Duration) *RateControl { return &RateControl{delay: delay} }
 
-// Report says that somebody has got to a stamp. It does not block, and may be called
-// from any goroutine and at any time.
+// Report reports that the subscriber has reached a stamp. It does not block, and may be
+// called from any goroutine and at any time.
 func (c *RateControl) Report(stamp bagfmt.Time) {
 	c.mu.Lock()
 	c.stamp = stamp
@@ -37,14 +37,14 @@ func (c *RateControl) Report(stamp bagfmt.Time) {
 	}
 }
 
-// attach says whom to wake.
+// attach sets the function that Report calls.
 func (c *RateControl) attach(wake func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wake = wake
 }
 
-// reset says that play goes on at a time. It is fine with nil.
+// reset sets the reported stamp to play's own position. The receiver may be nil.
 func (c *RateControl) reset(now bagfmt.Time) {
 	if c == nil {
 		return
@@ -54,7 +54,8 @@ func (c *RateControl) reset(now bagfmt.Time) {
 	c.stamp = now
 }
 
-// ahead returns how far play is ahead at a time, if that is too much, else 0.
+// ahead returns how far a bag time is ahead of the reported stamp, or 0 if that is within
+// the delay. The receiver may be nil.
 func (c *RateControl) ahead(now bagfmt.Time) time.Duration {
 	if c == nil {
 		return 0

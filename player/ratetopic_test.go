@@ -43,7 +43,7 @@ func TestRateLink(t *testing.T) {
 	if c.stamp.Nsec != 5 {
 		t.Errorf("nanoseconds: %v", c.stamp)
 	}
-	bad := &rateLink{to: c, bad: true}
+	bad := &rateLink{to: c, noStamp: true}
 	bad.Frames(stamped(20, bagfmt.Time{Sec: 9}), 1, time.Time{})
 	if bad.Large(100_000) != nil {
 		t.Error("a large message of a bad type is wanted")

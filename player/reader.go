@@ -6,99 +6,87 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// reader reads ahead of play into a queue, so that a chunk is decompressed on
-// another core before its messages are due. It begins anywhere, at each order anew.
+// reader reads ahead of play into a queue, so that a chunk is decompressed on another
+// core before its messages are due. Each read request starts it at any place.
 type reader struct {
-	plan   *plan
-	queue  *queue
-	orders chan order  // holds the latest one
-	zero   bagfmt.Time // first selected message
+	plan     *plan
+	queue    *queue
+	requests chan readRequest // holds the latest request
+	zero     bagfmt.Time      // first selected message
 
-	known bool // zero
+	zeroKnown bool // zero is set
 
-	byTime []*chunksByTime // of the bags, once it was needed
+	byTime []*chunksByTime // one for each bag; made at the first step back
 
-	met map[string]bool // damaged indexes that reading came across
+	reportedIndexes map[string]bool // damaged indexes that were reported already
 
-	newest   chan struct{}  // order.outdated of the latest order
-	leaving  sync.WaitGroup // sequences that are being closed
-	departed chan struct{}  // has room for as many as may be
+	superseded chan struct{}  // closed when the latest request is superseded
+	closing    sync.WaitGroup // sequences that are being closed in the background
+	closeSlots chan struct{}  // bounds them to maxClosing
 
-	mu     sync.Mutex
-	damage []*DamageError
-	mended int // damaged indexes that were rebuilt
+	mu      sync.Mutex
+	damage  []*DamageError
+	rebuilt int // number of damaged indexes that were rebuilt
 }
 
-// order says where to read.
-type order struct {
-	epoch  uint64
-	from   place // the first message, or what comes next if there is none
-	back   int   // begin so many messages before it
-	arrive bool  // play goes on elsewhere: say so first, with the state that is valid there
-	loop   loop
-	shift  time.Duration // see jump
-
-	outdated chan struct{} // closed when there is another order
+// readRequest asks the reader to read from a place. It holds until the next request.
+type readRequest struct {
+	transport.ReadRequest
+	epoch      uint64
+	superseded chan struct{} // closed by the next request
 }
 
-// isOutdated reports whether nobody wants any more what is read for the order.
-func (o *order) isOutdated() bool {
+// isSuperseded reports whether a newer request has replaced this one.
+func (o *readRequest) isSuperseded() bool {
 	select {
-	case <-o.outdated:
+	case <-o.superseded:
 		return true
 	default:
 		return false
 	}
 }
 
-// loop is what to do at the end of the pass.
-type loop struct {
-	on        bool
-	from, to  time.Duration // played over and over; forever is the last message
-	shift     bool          // Options.LoopShift
-	immediate bool          // Options.Immediate
-}
-
-// maxLeaving is how many sequences are closed at a time behind the reader's back: each
-// holds chunks that are being unpacked, and cores.
-const maxLeaving = 2
+// maxClosing bounds the sequences that are closed in the background at the same time: each
+// holds chunks that are being decompressed, and uses cores.
+const maxClosing = 2
 
 func newReader(p *plan, q *queue) *reader {
-	return &reader{plan: p, queue: q, orders: make(chan order, 1), met: map[string]bool{}, departed: make(chan struct{}, maxLeaving)}
+	return &reader{plan: p, queue: q, requests: make(chan readRequest, 1), reportedIndexes: map[string]bool{}, closeSlots: make(chan struct{}, maxClosing)}
 }
 
-// give replaces the order. Only one goroutine at a time may call it.
-func (r *reader) give(o order) {
-	if r.newest != nil {
-		close(r.newest)
+// submit replaces the read request. Only one goroutine at a time may call it.
+func (r *reader) submit(o readRequest) {
+	if r.superseded != nil {
+		close(r.superseded)
 	}
-	r.newest = make(chan struct{})
-	o.outdated = r.newest
+	r.superseded = make(chan struct{})
+	o.superseded = r.superseded
 	select {
-	case <-r.orders: // it is outdated
+	case <-r.requests: // it is superseded
 	default:
 	}
-	r.orders <- o
+	r.requests <- o
 }
 
-// leave closes a sequence without waiting for what is being unpacked for it.
-func (r *reader) leave(s sequence) {
-	r.departed <- struct{}{}
+// closeInBackground closes a sequence without waiting for its decompression workers.
+func (r *reader) closeInBackground(s sequence) {
+	r.closeSlots <- struct{}{}
 	// owner: run; ends when the workers of the cursors have.
-	r.leaving.Go(func() {
+	r.closing.Go(func() {
 		s.close()
-		<-r.departed
+		<-r.closeSlots
 	})
 }
 
-// run follows orders until ctx ends.
+// run serves read requests until ctx ends.
 func (r *reader) run(ctx context.Context) {
-	defer r.leaving.Wait()
+	defer r.closing.Wait()
 	for {
 		select {
-		case o := <-r.orders:
+		case o := <-r.requests:
 			r.read(ctx, o)
 		case <-ctx.Done():
 			return
@@ -106,123 +94,123 @@ func (r *reader) run(ctx context.Context) {
 	}
 }
 
-// read fills the queue until the bags, ctx, or the epoch of the order end; with a loop
-// it goes on with the next pass, so that there is no gap between passes. It closes the
-// epoch.
-func (r *reader) read(ctx context.Context, o order) {
+// read fills the queue until the bags, ctx or the epoch of the request end. With a loop
+// it continues with the next pass, so that there is no gap between passes. It closes the
+// epoch in the queue.
+func (r *reader) read(ctx context.Context, o readRequest) {
 	defer r.queue.close(o.epoch)
 	step := false
-	if o.back > 0 {
-		o.from, step = r.back(o.from, o.back)
+	if o.Back > 0 {
+		o.From, step = r.back(o.From, o.Back)
 	}
 	var arrival *jump
-	if o.arrive {
+	if o.Arrive {
 		arrival = &jump{step: step}
 	}
 	for first := true; ; first = false {
-		p := pass{reader: r, order: &o, arrival: arrival, limit: forever}
-		if o.loop.on && (!r.known || o.from.stamp.Sub(r.zero) <= o.loop.to) {
-			p.limit = o.loop.to
+		p := pass{reader: r, request: &o, arrival: arrival, limit: transport.Forever}
+		if o.Loop.On && (!r.zeroKnown || o.From.Stamp.Sub(r.zero) <= o.Loop.To) {
+			p.limit = o.Loop.To
 		}
-		if r.known {
-			p.end = o.from.stamp.Sub(r.zero)
+		if r.zeroKnown {
+			p.end = o.From.Stamp.Sub(r.zero)
 		}
 		ok := p.read(ctx)
-		if !ok || !o.loop.on || !r.known {
+		if !ok || !o.Loop.On || !r.zeroKnown {
 			return
 		}
-		if !first && p.count == 0 && (p.end <= o.loop.from || o.loop.immediate) {
-			return // there is nothing in the loop, not even time
+		if !first && p.count == 0 && (p.end <= o.Loop.From || o.Loop.Immediate) {
+			return // an empty loop without duration would spin
 		}
-		if o.loop.shift {
-			o.shift += p.end - o.loop.from
+		if o.Loop.Shift {
+			o.Shift += p.end - o.Loop.From
 		}
-		o.from = place{stamp: r.zero.Add(o.loop.from)}
-		arrival = &jump{turn: true, end: p.end}
+		o.From = transport.Place{Stamp: r.zero.Add(o.Loop.From)}
+		arrival = &jump{endOfPass: true, passEnd: p.end}
 	}
 }
 
-// pass is one way through the bags.
+// pass is one run through the bags.
 type pass struct {
 	*reader
-	order   *order
-	arrival *jump         // what the pacer is to be told yet of where it begins
+	request *readRequest
+	arrival *jump         // the jump to queue before the first message; nil once it is queued
 	limit   time.Duration // the last position
-	state   stateBefore   // for arrival
+	latched latchedState  // for arrival
 
 	count int           // messages queued
 	end   time.Duration // where it ended
 }
 
-// read queues what comes from a place on. It reports whether there was room for all.
+// read queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) read(ctx context.Context) bool {
-	from := p.order.from.stamp
-	t := p.plan.sequence(from, p.order.outdated, p.report, func(route *route, m *bagfmt.Message) {
+	from := p.request.From.Stamp
+	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *bagfmt.Message) {
 		if p.arrival != nil {
-			p.state.add(route, m)
+			p.latched.add(route, m)
 		}
 	})
-	defer p.leave(t)
+	defer p.closeInBackground(t)
 	if p.arrival != nil {
 		t.begin()
-		p.state = p.stateAt(p.order, from.Add(-p.plan.order.reach))
+		p.latched = p.latchedAt(p.request, from.Add(-p.plan.byHeader.reach))
 	}
-	at := place{rank: -1}
+	at := transport.Place{Rank: -1}
 	for m, route := t.next(); m != nil; m, route = t.next() {
 		if route.reason != "" {
 			route.skipped.Add(1)
-			if ctx.Err() != nil || len(p.orders) > 0 {
+			if ctx.Err() != nil || len(p.requests) > 0 {
 				return false
 			}
 			continue
 		}
-		if at.stamp != m.Time {
-			at = place{stamp: m.Time, rank: -1}
+		if at.Stamp != m.Time {
+			at = transport.Place{Stamp: m.Time, Rank: -1}
 		}
-		at.rank++
-		if !p.known {
-			p.zero, p.known = m.Time, true
+		at.Rank++
+		if !p.zeroKnown {
+			p.zero, p.zeroKnown = m.Time, true
 		}
 		pos := m.Time.Sub(p.zero)
 		if pos > p.limit {
 			p.end = p.limit
-			return p.arrive(ctx)
+			return p.pushArrival(ctx)
 		}
 		p.end = pos
-		if at.stamp == p.order.from.stamp && at.rank < p.order.from.rank {
+		if at.Stamp == p.request.From.Stamp && at.Rank < p.request.From.Rank {
 			if p.arrival != nil && route.conn.Header.Latching() {
-				p.state.add(route, m)
+				p.latched.add(route, m)
 			}
 			continue
 		}
 		frame := m.Frame
-		if p.order.shift != 0 {
-			frame = route.topic.stamps.shiftStamps(frame, p.order.shift)
+		if p.request.Shift != 0 {
+			frame = route.topic.stamps.shiftStamps(frame, p.request.Shift)
 		}
-		it := item{route: route, frame: frame, share: m.Share, stamp: m.Time, pos: pos, rank: at.rank, epoch: p.order.epoch}
-		if !p.arrive(ctx) || !p.queue.push(ctx, it) {
+		it := item{route: route, frame: frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
+		if !p.pushArrival(ctx) || !p.queue.push(ctx, it) {
 			return false
 		}
 		p.count++
 	}
-	if p.limit != forever {
+	if p.limit != transport.Forever {
 		p.end = p.limit
 	}
-	return !p.order.isOutdated() && p.arrive(ctx) && ctx.Err() == nil
+	return !p.request.isSuperseded() && p.pushArrival(ctx) && ctx.Err() == nil
 }
 
-// arrive tells the pacer, if it was not told yet, where it is now.
-func (p *pass) arrive(ctx context.Context) bool {
+// pushArrival queues the jump to where this pass begins, unless that was done already.
+func (p *pass) pushArrival(ctx context.Context) bool {
 	if p.arrival == nil {
 		return true
 	}
-	j, from := p.arrival, p.order.from
+	j, from := p.arrival, p.request.From
 	p.arrival = nil
-	j.to, j.shift = from.stamp.Sub(p.zero), p.order.shift
-	j.state = shifted(p.state.sorted(), j.shift)
-	it := item{pos: j.to, stamp: from.stamp, rank: from.rank, epoch: p.order.epoch, jump: j}
-	if j.turn {
-		it.pos, it.stamp = j.end, p.zero.Add(j.end)
+	j.to, j.shift = from.Stamp.Sub(p.zero), p.request.Shift
+	j.latched = shifted(p.latched.sorted(), j.shift)
+	it := item{pos: j.to, at: from, epoch: p.request.epoch, jump: j}
+	if j.endOfPass {
+		it.pos, it.at.Stamp = j.passEnd, p.zero.Add(j.passEnd)
 	}
 	return p.queue.push(ctx, it)
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // countedChunks counts how often each chunk is read.
@@ -71,17 +72,19 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	}
 	q := newQueue(1<<20, 4)
 	r := newReader(p, q)
-	r.zero, r.known = testBase, true
+	r.zero, r.zeroKnown = testBase, true
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	wg.Go(func() { r.run(ctx) })
 	for _, to := range []int{40, 10, 41, 10, 40, 11} {
-		o := order{epoch: q.restart(), from: place{stamp: testBase.Add(time.Duration(to) * ms)}, arrive: true, loop: loop{to: forever}}
-		r.give(o)
+		o := readRequest{epoch: q.restart(), ReadRequest: transport.ReadRequest{
+			From: transport.Place{Stamp: testBase.Add(time.Duration(to) * ms)}, Arrive: true, Loop: transport.Loop{To: transport.Forever},
+		}}
+		r.submit(o)
 		it, ok := popOne(t.Context(), q)
-		if !ok || it.jump == nil || len(it.jump.state) != 3 {
+		if !ok || it.jump == nil || len(it.jump.latched) != 3 {
 			t.Fatalf("seek to %d: got %+v first", to, it)
 		}
 		if it, ok = popOne(t.Context(), q); !ok || string(it.frame[8:]) != fmt.Sprint(to) {

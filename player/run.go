@@ -9,69 +9,66 @@ import (
 )
 
 const (
-	// A read that the kernel does not finish (a dead file server) cannot be taken
-	// back. Run waits this long for it and then leaves it behind.
+	// A read that the kernel does not finish (a dead file server) cannot be canceled. Run
+	// waits this long for it and then abandons it.
 	readerGrace = time.Second
-	drainReport = 2 * time.Second // Drain taking longer is worth a line
+	drainReport = 2 * time.Second // a longer Drain is logged
 )
 
-// run is one Run after its preparation.
+// run is the state of one Run after planning.
 type run struct {
-	o      *Options
-	graph  graph
-	plan   *plan
-	head   *playhead
-	queue  *queue
-	reader *reader
-
-	status *statusReporter // nil without OnStatus
+	o       *Options
+	graph   graph
+	plan    *plan
+	control *controller
+	status  *statusReporter // nil without OnStatus
 }
 
-// perform starts the goroutines and goes through the phases.
+// perform starts the goroutines and runs the phases.
 func (r *run) perform(ctx context.Context) (Summary, error) {
 	readCtx, stopReading := context.WithCancel(ctx)
-	read := make(chan struct{})
-	// owner: perform; ends with readCtx or when all is read.
+	readerDone := make(chan struct{})
+	// owner: perform; ends with readCtx or when everything is read.
 	go func() {
-		defer close(read)
-		r.reader.run(readCtx)
+		defer close(readerDone)
+		r.control.readahead.reader.run(readCtx)
 	}()
-	defer awaitRead(read, r.o.Log)
+	defer awaitReader(readerDone, r.o.Log)
 	defer stopReading()
-	r.reader.give(order{loop: r.head.loop})
+	r.control.readAhead()
 
-	first, ok := r.queue.peek(ctx)
+	first, ok := r.control.readahead.queue.peek(ctx)
 	if !ok {
-		return r.nothing(ctx)
+		return r.emptySelection(ctx)
 	}
 	playCtx, stop := context.WithCancel(ctx)
 	defer stop()
-	stopWake := context.AfterFunc(playCtx, r.head.sleeper.Wake)
+	stopWake := context.AfterFunc(playCtx, r.control.pacer.sleeper.Wake)
 	defer stopWake()
-	r.head.begins(first.stamp, max(r.plan.last.Sub(first.stamp), 0), stop)
+	r.control.load(first.at.Stamp, max(r.plan.last.Sub(first.at.Stamp), 0), stop)
 	if r.o.OnStart != nil {
-		r.o.OnStart(r.head)
+		r.o.OnStart(r.control)
 	}
 
 	if r.o.OnStatus != nil {
-		r.status = newStatusReporter(r.head, r.o.OnStatus)
-		r.head.entered = r.status.enter
+		r.status = newStatusReporter(r.control, r.o.OnStatus)
+		r.control.onPhase = r.status.addPhase
 		reported := make(chan struct{})
 		// owner: perform; ends after the last phase, unless OnStatus does not return.
 		go func() {
 			defer close(reported)
 			r.status.run()
 		}()
-		defer r.status.end(reported, r.o.Log)
+		defer r.status.finish(reported, r.o.Log)
 	}
 	s, err := r.phases(ctx, playCtx)
-	r.enter(PhaseDone)
+	r.control.setPhase(PhaseDone)
 	return s, err
 }
 
-// nothing returns what to say when the selection turned out empty.
-func (r *run) nothing(ctx context.Context) (Summary, error) {
-	s := r.summary()
+// emptySelection returns the result of a Run whose selection has no messages.
+func (r *run) emptySelection(ctx context.Context) (Summary, error) {
+	s := r.control.summary()
 	s.Interrupted = ctx.Err() != nil
 	if s.Interrupted || s.Lossy() {
 		return s, nil
@@ -79,33 +76,33 @@ func (r *run) nothing(ctx context.Context) (Summary, error) {
 	return s, ErrNoMessages
 }
 
-// awaitRead waits until read is closed, but not for ever.
-func awaitRead(read <-chan struct{}, log *zap.Logger) {
+// awaitReader waits until done is closed, but at most readerGrace.
+func awaitReader(done <-chan struct{}, log *zap.Logger) {
 	grace := time.NewTimer(readerGrace)
 	defer grace.Stop()
 	select {
-	case <-read:
+	case <-done:
 	case <-grace.C:
 		log.Warn("a read of a bag does not return, leaving it behind")
 	}
 }
 
-// phases plays from the first delay to the last message read by a subscriber. playCtx
-// ends before ctx when somebody has stopped play.
+// phases runs all phases from registration to draining. playCtx ends before ctx when
+// Control.Stop is called.
 func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
 	if err := r.prepare(playCtx); err != nil {
-		return r.summary(), err
+		return r.control.summary(), err
 	}
 	if ctx.Err() == nil {
-		r.enter(PhasePlay)
+		r.control.setPhase(PhasePlay)
 		r.publish(playCtx)
 	}
-	s := r.summary()
-	s.Interrupted = !r.head.completed
+	s := r.control.summary()
+	s.Interrupted = !r.control.completed
 	if ctx.Err() != nil {
 		return s, nil
 	}
-	r.enter(PhaseDrain)
+	r.control.setPhase(PhaseDrain)
 	slow := time.AfterFunc(drainReport, func() {
 		r.o.Log.Info("all is published; subscribers are still reading what is queued for them")
 	})
@@ -121,45 +118,46 @@ func (r *run) phases(ctx, playCtx context.Context) (Summary, error) {
 	return s, nil
 }
 
-// prepare gives the subscribers time to connect, and the state before the window.
+// prepare waits for registration and subscribers, and publishes the latched messages from
+// before the window.
 func (r *run) prepare(ctx context.Context) error {
-	r.enter(PhaseRegister)
-	asked := r.ask(ctx)
+	r.control.setPhase(PhaseRegister)
+	query := r.queryGraph(ctx)
 	r.graph.Registered(ctx, r.plan.published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
-		r.enter(PhaseDelay)
+		r.control.setPhase(PhaseDelay)
 		wait(ctx, r.o.Delay)
 	}
-	r.say(ctx, asked)
+	live := r.liveTopics(ctx, query)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // to be interrupted is no error
 	}
-	r.head.mu.Lock()
-	r.head.publishLatched()
-	r.head.mu.Unlock()
-	if len(r.head.awaited) == 0 {
+	r.logLiveTopics(live)
+	r.control.publishLatched()
+	r.waitForLinks(ctx, live)
+	if len(r.control.awaited) == 0 {
 		return nil
 	}
-	r.enter(PhaseWait)
-	return r.plan.waitForSubscribers(ctx, r.head.awaited, r.o.WaitTimeout)
+	r.control.setPhase(PhaseWait)
+	return r.plan.waitForSubscribers(ctx, r.control.awaited, r.o.WaitTimeout)
 }
 
-// publish runs the pacer and, beside it, the clock.
+// publish plays and, concurrently, publishes the clock.
 func (r *run) publish(ctx context.Context) {
 	clockCtx, stopClock := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stopClock()
-	if r.head.publishClock != nil {
+	if r.o.Clock {
 		// owner: publish; ends with clockCtx.
-		wg.Go(func() { r.head.runClock(clockCtx, r.o.Hz) })
+		wg.Go(func() { r.control.runClock(clockCtx, r.o.Hz) })
 	}
 	paced := make(chan struct{})
 	// owner: publish; ends with ctx or after the last message. It may lock its
 	// thread, so it must be a goroutine that ends.
 	go func() {
 		defer close(paced)
-		r.head.run(ctx)
+		r.control.run(ctx)
 	}()
 	<-paced
 }
@@ -172,26 +170,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-t.C:
 	case <-ctx.Done():
 	}
-}
-
-// enter changes the phase and tells the front end.
-func (r *run) enter(p Phase) {
-	r.head.mu.Lock()
-	defer r.head.mu.Unlock()
-	r.head.enter(p)
-}
-
-// summary collects what happened up to now.
-func (r *run) summary() Summary {
-	var s Summary
-	r.head.mu.Lock()
-	defer r.head.mu.Unlock()
-	r.plan.summarize(&s)
-	t := &r.head.timing
-	now := r.head.sleeper.Now()
-	s.Played, s.Elapsed, s.Achieved = t.played, t.elapsed(now), t.achieved(now)
-	s.Timing = t.histogram.summary()
-	s.Starved = r.queue.timesStarved()
-	s.Damage, s.Mended = r.reader.damages(), r.reader.mendings()
-	return s
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
@@ -23,7 +24,7 @@ type selection struct {
 	prefix  string
 }
 
-// newSelection compiles what the options ask for.
+// newSelection compiles the patterns of the options.
 func newSelection(o *Options) (*selection, error) {
 	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
 	for _, list := range []struct {
@@ -51,7 +52,8 @@ func newSelection(o *Options) (*selection, error) {
 	return s, nil
 }
 
-// selects decides about a connection. Every list is asked, so that unmatched knows.
+// selects reports whether a connection is played. It evaluates every list, so that Unmatched
+// finds the patterns without a match.
 func (s *selection) selects(c *bagfmt.Connection) bool {
 	byName, byType := s.topics.match(c.Topic), s.types.Match(c.Header.Type())
 	if s.exclude.match(c.Topic) {
@@ -60,7 +62,7 @@ func (s *selection) selects(c *bagfmt.Connection) bool {
 	return byName || byType || len(s.topics.set) == 0 && len(s.types) == 0
 }
 
-// name returns what a recorded topic is to be called, before resolution.
+// name returns the new name of a recorded topic, before resolution.
 func (s *selection) name(recorded string) string {
 	for _, r := range s.rename {
 		if name, ok := r.Apply(recorded); ok {
@@ -70,8 +72,8 @@ func (s *selection) name(recorded string) string {
 	return s.prefix + recorded
 }
 
-// report says which wishes fit nothing in the bags: mostly misspelled names. Deny and
-// WaitFor are no wishes about the bags.
+// report logs the patterns that match nothing in the bags: mostly misspelled names. Deny and
+// WaitFor need not match.
 func (s *selection) report(log *zap.Logger) {
 	for _, part := range []struct {
 		option  string
@@ -82,18 +84,18 @@ func (s *selection) report(log *zap.Logger) {
 		{"exclude", s.exclude.set.Unmatched()},
 	} {
 		if len(part.nothing) > 0 {
-			log.Warn("nothing in the bags fits", zap.String("option", part.option), zap.Strings("values", part.nothing))
+			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", part.option), zap.Strings("values", part.nothing))
 		}
 	}
 	for _, r := range s.rename {
 		if !r.Used() {
-			log.Warn("nothing in the bags fits", zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
+			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
 		}
 	}
 }
 
-// names matches the names of topics. But for expressions the leading slash may be left
-// out on either side.
+// names matches names of topics. Unless the patterns are regular expressions, the leading
+// slash is optional on either side.
 type names struct {
 	set   topicmatch.Set
 	regex bool
@@ -131,8 +133,8 @@ func (e *DenyError) Error() string {
 	return fmt.Sprintf("player: not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
 }
 
-// check returns an error if what is selected must not or cannot be played, and else the
-// topics that play waits for.
+// check returns the topics that need a subscriber before play begins, or an error if the
+// selection must not or cannot be played.
 func (p *plan) check(g graph, o *Options) ([]*topic, error) {
 	awaited, err := p.awaited(o)
 	err = errors.Join(p.denied(), err)
@@ -142,8 +144,8 @@ func (p *plan) check(g graph, o *Options) ([]*topic, error) {
 	return awaited, err
 }
 
-// denied returns an error if the plan has a topic that must not be played. What counts is
-// the name that others hear it by: to play it under another is what --prefix is for.
+// denied returns an error if the plan has a topic that must not be played. It checks the
+// published name: --prefix exists to play such a topic under another name.
 func (p *plan) denied() error {
 	var e DenyError
 	for _, b := range p.bags {
@@ -165,4 +167,25 @@ func (p *plan) denied() error {
 		return nil
 	}
 	return &e
+}
+
+// applyRouteOptions applies the options that list recorded names to the routes. Names are
+// compared as in stock, but the leading slash is optional on either side.
+func (p *plan) applyRouteOptions(o *Options) {
+	names := func(list []string, recorded string) bool {
+		return slices.ContainsFunc(list, func(name string) bool {
+			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
+		})
+	}
+	for _, b := range p.bags {
+		for _, r := range b.routes {
+			r.pauses = names(o.PauseTopics, r.conn.Topic)
+			r.clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.conn.Topic)
+			p.pauses = p.pauses || r.pauses
+			if r.topic != nil {
+				r.topic.stamps = stampsOf(r.topic.md5, r.topic.definition)
+				r.topic.pauses = r.topic.pauses || r.pauses
+			}
+		}
+	}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 )
 
-// stamps says where the stamps of a type are, for Options.LoopShift.
+// stamps is the layout of the stamps of a message type, for Options.LoopShift.
 type stamps uint8
 
 const (
 	noStamps    stamps = iota
-	headerStamp        // it begins with a header
+	headerStamp        // the message begins with a header
 	tfStamps           // a list of geometry_msgs/TransformStamped
-	clockStamp         // it is a time
+	clockStamp         // the message is a time
 )
 
-// stampsOf knows the types that begin with a header, those of tf, and the clock.
+// stampsOf returns the layout for types that begin with a header, for tf, and for the clock.
 func stampsOf(md5, definition string) stamps {
 	switch md5 {
 	case "94810edda583a504dfda3829e70d7eec": // tf2_msgs/TFMessage and tf/tfMessage
@@ -34,14 +34,14 @@ func stampsOf(md5, definition string) stamps {
 }
 
 const (
-	frameLength    = 4 // of its prefix
+	frameLength    = 4 // the length prefix
 	headerStampAt  = frameLength + 4
 	stampBytes     = 8
 	transformBytes = 7 * 8 // translation and rotation
 )
 
-// shiftStamps returns a frame with its stamps moved: a copy, or the frame itself if it
-// has none, or is not what its type says. A stamp of zero stays: it means none.
+// shiftStamps returns a copy of a frame with its stamps shifted, or the frame itself if it
+// has no stamps or does not have the layout. A stamp of zero means none and stays zero.
 func (s stamps) shiftStamps(frame []byte, by time.Duration) []byte {
 	var at []int
 	switch s {
@@ -69,10 +69,10 @@ func (s stamps) shiftStamps(frame []byte, by time.Duration) []byte {
 	return frame
 }
 
-// transformStamps returns where the stamps of a list of transforms are, nil if it is
-// none: seq, stamp, frame_id, child_frame_id and seven floats for each.
+// transformStamps returns the offsets of the stamps in a list of transforms, or nil if the
+// frame is no such list. A transform is seq, stamp, frame_id, child_frame_id and seven floats.
 func transformStamps(frame []byte) (at []int) {
-	rest := 0 // where the next field is
+	rest := 0 // offset of the next field
 	length := func() bool {
 		if len(frame)-rest < 4 {
 			return false
@@ -105,7 +105,7 @@ func transformStamps(frame []byte) (at []int) {
 	return at
 }
 
-// shifted returns a state with its stamps moved.
+// shifted returns a state with its stamps shifted.
 func shifted(state []latchedMessage, by time.Duration) []latchedMessage {
 	if by == 0 {
 		return state

@@ -87,6 +87,47 @@ func TestShiftStamps(t *testing.T) {
 	}
 }
 
+// What latched publishers hold moves with the pass; the state that was read does not.
+func TestShiftedState(t *testing.T) {
+	t.Parallel()
+	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
+	state := []latchedMessage{{&route{topic: &topic{stamps: headerStamp}}, frame}}
+	moved := shifted(state, time.Second)
+	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if &state[0].frame[0] != &frame[0] {
+		t.Error("the state that was read has changed")
+	}
+	if same := shifted(state, 0); &same[0] != &state[0] {
+		t.Error("a pass that does not move costs a copy")
+	}
+}
+
+// A list of transforms that ends early, or whose lengths are wrong, is not one: it is left
+// as it is.
+func TestShiftDamagedTransforms(t *testing.T) {
+	t.Parallel()
+	at := bagfmt.Time{Sec: 100}
+	whole := framed(tfData(at, at))
+	for i := frameLength; i < len(whole); i++ {
+		if got := tfStamps.shiftStamps(whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
+			t.Errorf("cut at %d of %d: %x", i, len(whole), got)
+		}
+	}
+	one := framed(tfData(at))
+	child := bytes.Index(one, []byte("child"))
+	if child < 0 {
+		t.Fatal("no child_frame_id")
+	}
+	// Without its text, and a length that lies beyond the end: 56 bytes follow nevertheless.
+	damaged := append(slices.Clone(one[:child]), one[child+len("child"):]...)
+	binary.LittleEndian.PutUint32(damaged[child-4:], 1000)
+	if got := tfStamps.shiftStamps(damaged, time.Second); !bytes.Equal(got, damaged) {
+		t.Errorf("a name longer than the message: %x", got)
+	}
+}
+
 // Whatever the bytes, only stamps change, and back again they are what they were.
 func FuzzShiftStamps(f *testing.F) {
 	at := bagfmt.Time{Sec: 100, Nsec: 5}

@@ -116,7 +116,7 @@ func TestStateAfterJumps(t *testing.T) {
 	}
 }
 
-// The clock says at once where play goes on, and goes on from there; a message is never
+// The clock jumps at once to where play continues; a message is never
 // from its future.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()

@@ -9,38 +9,38 @@ import (
 
 const (
 	statusPeriod = 100 * time.Millisecond
-	// A front end that writes to a frozen terminal or a full pipe may never return.
-	// Run waits this long for it at the end.
+	// A front end that writes to a frozen terminal or a full pipe may never return. At the
+	// end Run waits this long for it.
 	statusGrace = time.Second
 )
 
-// statusReporter calls OnStatus from its own goroutine, so that a slow front end
-// misses regular reports but delays nothing.
+// statusReporter calls OnStatus from its own goroutine, so that a slow front end skips
+// periodic reports but does not delay play.
 type statusReporter struct {
-	head     *playhead
-	call     func(Status)
-	deserted atomic.Bool   // Run has returned
-	news     chan struct{} // holds a token after a phase was entered, and at the end
+	control   *controller
+	call      func(Status)
+	abandoned atomic.Bool   // Run has returned
+	wake      chan struct{} // holds a token after a phase was entered, and at the end
 
-	entered []Status // each phase as it was entered, not reported yet; with head.mu held
-	done    bool     // no more will come; with head.mu held
+	pending []Status // one status for each phase not reported yet; guarded by control.mu
+	done    bool     // the last phase has been added; guarded by control.mu
 }
 
-func newStatusReporter(h *playhead, call func(Status)) *statusReporter {
-	return &statusReporter{head: h, call: call, news: make(chan struct{}, 1)}
+func newStatusReporter(c *controller, call func(Status)) *statusReporter {
+	return &statusReporter{control: c, call: call, wake: make(chan struct{}, 1)}
 }
 
-// enter is told a change of the phase. Called with head.mu held.
-func (s *statusReporter) enter(status Status) {
-	s.entered = append(s.entered, status)
-	signal(s.news)
+// addPhase queues the status at a change of the phase. Called with control.mu held.
+func (s *statusReporter) addPhase(status Status) {
+	s.pending = append(s.pending, status)
+	signal(s.wake)
 }
 
 // run reports until the last phase.
 func (s *statusReporter) run() {
 	t := time.NewTicker(statusPeriod)
 	defer t.Stop()
-	for regular := false; !s.deserted.Load(); {
+	for regular := false; !s.abandoned.Load(); {
 		status, ok, done := s.next(regular)
 		regular = false
 		switch {
@@ -51,73 +51,40 @@ func (s *statusReporter) run() {
 			return
 		}
 		select {
-		case <-s.news:
+		case <-s.wake:
 		case <-t.C:
 			regular = true
 		}
 	}
 }
 
-// next returns the next phase to be reported, or the status now if it is time.
+// next returns the next phase to report or, with regular, the present status.
 func (s *statusReporter) next(regular bool) (status Status, ok, done bool) {
-	s.head.mu.Lock()
-	defer s.head.mu.Unlock()
-	if len(s.entered) > 0 {
-		status = s.entered[0]
-		s.entered = s.entered[1:]
+	s.control.mu.Lock()
+	defer s.control.mu.Unlock()
+	if len(s.pending) > 0 {
+		status = s.pending[0]
+		s.pending = s.pending[1:]
 		return status, true, false
 	}
 	if s.done || !regular {
 		return status, false, s.done
 	}
-	return s.head.status(), true, false
+	return s.control.status(), true, false
 }
 
-// end waits until all phases are reported, but not for ever.
-func (s *statusReporter) end(reported <-chan struct{}, log *zap.Logger) {
-	s.head.mu.Lock()
+// finish waits until all phases are reported, but at most statusGrace.
+func (s *statusReporter) finish(reported <-chan struct{}, log *zap.Logger) {
+	s.control.mu.Lock()
 	s.done = true
-	s.head.mu.Unlock()
-	signal(s.news)
+	s.control.mu.Unlock()
+	signal(s.wake)
 	grace := time.NewTimer(statusGrace)
 	defer grace.Stop()
 	select {
 	case <-reported:
 	case <-grace.C:
-		s.deserted.Store(true)
+		s.abandoned.Store(true)
 		log.Warn("the display of the status does not return, leaving it behind")
 	}
-}
-
-// Stats implements Control.
-func (h *playhead) Stats() Stats {
-	h.mu.Lock()
-	s := Stats{Status: h.status()}
-	full := h.full
-	for _, t := range h.plan.topics {
-		if t.publication != nil {
-			s.Topics = append(s.Topics, TopicStats{
-				Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
-				Messages: t.messages, Bytes: t.bytes,
-			})
-		}
-	}
-	h.mu.Unlock()
-	s.Starved, s.AheadBytes = h.queue.timesStarved(), h.queue.ahead()
-	i := 0
-	for _, t := range h.plan.topics {
-		if t.publication == nil {
-			continue
-		}
-		subscribers := t.publication.Stats()
-		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
-		i++
-		if t == full {
-			s.WaitingFor = notReading(t, subscribers)
-		}
-	}
-	if s.Phase == PhaseWait {
-		s.WaitingFor = withoutSubscriber(h.awaited)
-	}
-	return s
 }

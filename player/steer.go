@@ -1,263 +1,175 @@
 package player
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// Pause implements Control.
-func (h *playhead) Pause() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.pause()
+// apply carries out the effects of a control command. Called with mu held.
+func (c *controller) apply(e transport.Effects) {
+	if e.Moved {
+		c.positionChanged()
+	}
+	if e.Restarted {
+		c.completed = false
+		if !c.transport.Paused() {
+			c.pacer.timing.Resume(c.pacer.sleeper.Now())
+		}
+		c.setPhaseLocked(PhasePlay)
+	}
+	if e.Read {
+		c.pacer.epoch = c.readahead.restart(e.Request)
+	}
+	if e.Changed {
+		c.notifyChange()
+	}
 }
 
-func (h *playhead) pause() bool {
-	if !h.schedule.pause(h.position()) {
+// Pause implements Control.
+func (c *controller) Pause() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pause()
+}
+
+func (c *controller) pause() bool {
+	now := c.pacer.sleeper.Now()
+	if !c.transport.Pause(now) {
 		return false
 	}
-	h.steps = 0
-	if !h.ended {
-		h.timing.pause(h.sleeper.Now())
-	}
-	h.changed()
+	c.notePaused(now)
 	return true
 }
 
-// Resume implements Control.
-func (h *playhead) Resume() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.resume()
+// notePaused updates timing and watchers after a pause. Called with mu held.
+func (c *controller) notePaused(now time.Duration) {
+	if !c.transport.Ended() {
+		c.pacer.timing.Pause(now)
+	}
+	c.notifyChange()
 }
 
-func (h *playhead) resume() bool {
-	now := h.sleeper.Now()
-	if !h.schedule.resume(now) {
+// Resume implements Control.
+func (c *controller) Resume() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.resume()
+}
+
+func (c *controller) resume() bool {
+	now := c.pacer.sleeper.Now()
+	if !c.transport.Resume(now) {
 		return false
 	}
-	h.pausedBy = ""
-	if !h.ended {
-		h.timing.resume(now)
+	if !c.transport.Ended() {
+		c.pacer.timing.Resume(now)
 	}
-	h.changed()
+	c.notifyChange()
 	return true
 }
 
 // Toggle implements Control.
-func (h *playhead) Toggle() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.pause() {
-		h.resume()
+func (c *controller) Toggle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.pause() {
+		c.resume()
 	}
-	return h.schedule.paused
+	return c.transport.Paused()
 }
 
 // Step implements Control.
-func (h *playhead) Step() bool { return h.Burst(1) }
+func (c *controller) Step() bool { return c.Burst(1) }
 
 // Burst implements Control.
-func (h *playhead) Burst(n int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.schedule.paused || h.ended || n < 1 {
+func (c *controller) Burst(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.transport.Burst(n) {
 		return false
 	}
-	h.steps += n
-	h.changed()
+	c.notifyChange()
 	return true
 }
 
 // StepBack implements Control.
-func (h *playhead) StepBack() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.schedule.paused || h.over {
-		return false
-	}
-	back := 1
-	if h.arriving { // the reader has not got there yet: further back from where it was sent
-		back += h.ordered.back
-	}
-	h.jump(order{from: h.at, back: back})
-	return true
+func (c *controller) StepBack() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.transport.StepBack()
+	c.apply(e)
+	return ok
 }
 
 // Seek implements Control.
-func (h *playhead) Seek(to time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.over {
-		h.seek(to)
-	}
-}
-
-// seek goes to a position. The clock says so at once; the state there comes as soon as
-// the reader has found it. Called with mu held.
-func (h *playhead) seek(to time.Duration) {
-	to = max(0, min(to, h.length))
-	h.at = place{stamp: h.zero.Add(to)}
-	h.arriving = true
-	h.settle(to)
-	h.tick()
-	h.jump(order{from: h.at})
-}
-
-// jump makes the reader go elsewhere, and tell the state there. Called with mu held.
-func (h *playhead) jump(o order) {
-	h.seeks++
-	h.steps = 0
-	h.pausedBy = ""
-	h.arriving = true
-	o.arrive = true
-	h.read(o)
-}
-
-// read gives the reader a new order. Called with mu held.
-func (h *playhead) read(o order) {
-	if h.ended {
-		h.ended, h.completed = false, false
-		if !h.schedule.paused {
-			h.timing.resume(h.sleeper.Now())
-		}
-		h.enter(PhasePlay)
-	}
-	o.loop, o.shift = h.loop, h.shift
-	h.epoch = h.queue.restart()
-	o.epoch = h.epoch
-	h.ordered = o
-	h.reader.give(o)
-	h.changed()
+func (c *controller) Seek(to time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.apply(c.transport.Seek(to, c.pacer.sleeper.Now()))
 }
 
 // SetRate implements Control.
-func (h *playhead) SetRate(rate float64) error {
+func (c *controller) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.schedule.begin(h.position(), h.sleeper.Now())
-	h.schedule.rate = rate
-	h.changed()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.transport.SetRate(rate, c.pacer.sleeper.Now())
+	c.notifyChange()
 	return nil
 }
 
 // SetLoop implements Control.
-func (h *playhead) SetLoop(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.loop.on != on {
-		h.loop.on = on
-		h.loopChanged()
-	}
+func (c *controller) SetLoop(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.apply(c.transport.SetLoop(on, c.pacer.sleeper.Now()))
 }
 
 // SetMarks implements Control.
-func (h *playhead) SetMarks(from, to time.Duration) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	from, to = max(from, 0), min(to, h.length)
-	if from >= to {
-		return fmt.Errorf("player: marks at %v and %v: the second has to be behind the first, and both in the %v that are played",
-			from, to, h.length)
-	}
-	h.loop.from, h.loop.to = from, to
-	if to == h.length {
-		h.loop.to = forever
-	}
-	h.loopChanged()
-	return nil
-}
-
-// loopChanged tells the reader, which may be beyond the end of the loop already, or in
-// the next pass. It reads again from where play is. Called with mu held.
-func (h *playhead) loopChanged() {
-	from := h.at
-	if h.published {
-		from.rank++
-	}
-	switch {
-	case h.over || h.ended && !h.loop.on:
-		h.changed()
-	case h.loop.on && h.position() >= h.loop.to:
-		h.seek(h.loop.from)
-	case h.arriving:
-		h.read(h.ordered)
-	default:
-		h.read(order{from: from})
-	}
+func (c *controller) SetMarks(from, to time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, err := c.transport.SetMarks(from, to, c.pacer.sleeper.Now())
+	c.apply(e)
+	return err
 }
 
 // Bookmark implements Control.
-func (h *playhead) Bookmark() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	pos := min(h.position(), h.length)
-	h.bookmarks = append(h.bookmarks, pos)
-	h.changed()
+func (c *controller) Bookmark() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pos := c.transport.Bookmark(c.pacer.sleeper.Now())
+	c.notifyChange()
 	return pos
 }
 
 // PauseOnTopics implements Control.
-func (h *playhead) PauseOnTopics(on bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.pauseOn = on
-	h.changed()
+func (c *controller) PauseOnTopics(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.transport.PauseOnTopics(on)
+	c.notifyChange()
 }
 
 // SetTopic implements Control.
-func (h *playhead) SetTopic(name string, on bool) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	t := h.plan.byName[name]
-	if t == nil || t.publication == nil {
-		return fmt.Errorf("player: topic %q is not played", name)
+func (c *controller) SetTopic(name string, on bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed, err := c.output.setTopic(name, on)
+	if changed {
+		c.notifyChange()
 	}
-	if t.off == !on {
-		return nil
-	}
-	t.off = !on
-	for _, s := range h.sources {
-		switch {
-		case s.topic != t:
-		case !on:
-			s.Unlatch()
-		case s.held != nil:
-			s.send(s.held, false)
-			h.messages++
-		}
-	}
-	h.changed()
-	return nil
+	return err
 }
 
 // Stop implements Control.
-func (h *playhead) Stop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stopped = true
-	h.stop()
-	h.changed()
-}
-
-// changed tells all who wait that something did. Called with mu held.
-func (h *playhead) changed() {
-	if h.change != nil {
-		close(h.change)
-		h.change = nil
-	}
-	h.sleeper.Wake()
-}
-
-// Changed implements Control.
-func (h *playhead) Changed() <-chan struct{} {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.change == nil {
-		h.change = make(chan struct{})
-	}
-	return h.change
+func (c *controller) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	c.stop()
+	c.notifyChange()
 }

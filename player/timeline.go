@@ -19,18 +19,18 @@ type timeline struct {
 	canceled bool
 }
 
-// lane is one bag of a timeline. Its cursor is opened when the merge gets there:
-// a bag split in a hundred files must not load a hundred chunks at the start.
+// lane is one bag of a timeline. Its cursor is opened when the merge reaches the bag: a
+// recording split into a hundred bags must not load a hundred chunks at the start.
 type lane struct {
 	index  int
 	bag    *bagPlan
 	cursor *bagfmt.Cursor
-	time   bagfmt.Time // of msg; before the cursor is opened a lower bound
+	time   bagfmt.Time // of msg; a lower bound before the cursor is opened
 	msg    *bagfmt.Message
 }
 
-// aheadWorkers is how many chunks of a bag are unpacked at once before they are needed. As
-// fast as it was recorded one is enough, and two cores that unpack bz2 make messages late.
+// aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
+// the recorded rate one is enough, and decompressing bz2 on two cores makes messages late.
 func aheadWorkers(o *Options) int {
 	if o.Immediate || o.Rate > 1 {
 		return 2
@@ -38,7 +38,7 @@ func aheadWorkers(o *Options) int {
 	return 1
 }
 
-// newTimeline begins at from, or where the window does if that is later.
+// newTimeline begins at from, or at the start of the window if that is later.
 func newTimeline(p *plan, from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
 	t := &timeline{plan: p, start: p.start, cancel: cancel, damaged: damaged}
 	if t.start.Before(from) {
@@ -60,7 +60,7 @@ func newTimeline(p *plan, from bagfmt.Time, cancel <-chan struct{}, damaged func
 	return t
 }
 
-// begin makes other cores unpack what is needed first.
+// begin starts decompressing the first chunks on other cores.
 func (t *timeline) begin() {
 	for _, l := range t.heap {
 		if l.time == t.start {
@@ -80,10 +80,10 @@ func (t *timeline) next() (*bagfmt.Message, *route) {
 			l.msg = nil
 			return m, r
 		}
-		// The message given out last is no longer in use: now the lane may advance.
+		// The message returned last is no longer in use: now the lane may advance.
 		if !t.advance(l) {
 			if t.canceled {
-				return nil, nil // close may wait, who has canceled does not
+				return nil, nil // leave the cursor to close: closing may block
 			}
 			l.cursor.Close()
 			t.heap[0] = t.heap[len(t.heap)-1]
@@ -94,8 +94,8 @@ func (t *timeline) next() (*bagfmt.Message, *route) {
 	return nil, nil
 }
 
-// advance loads the lane's next message and reports whether there is one. Play
-// goes on behind damage: the cursor reports each fault once.
+// advance loads the lane's next message and reports whether there is one. It skips damage,
+// which the cursor reports once for each place.
 func (t *timeline) advance(l *lane) bool {
 	t.open(l)
 	for {
@@ -127,7 +127,7 @@ func (t *timeline) open(l *lane) {
 	}
 }
 
-// close ends what the cursors do ahead of time.
+// close closes the cursors and their read-ahead.
 func (t *timeline) close() {
 	for _, l := range t.heap {
 		if l.cursor != nil {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
 // plain are the connections that most tests use.
@@ -159,7 +160,7 @@ func TestNothingSelected(t *testing.T) {
 	}
 }
 
-// Play goes on behind a damaged chunk and says where it was.
+// Play continues after a damaged chunk and reports its offset.
 func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
@@ -173,7 +174,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReader(p, newQueue(1<<20, 1<<10))
-	r.read(t.Context(), order{})
+	r.read(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
 		got = append(got, string(it.frame[8:]))
@@ -181,7 +182,7 @@ func TestDamagedChunk(t *testing.T) {
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	damage := r.damages()
+	damage := r.damageFound()
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
@@ -228,7 +229,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := newReader(p, newQueue(1, 1))
-	r.give(order{loop: loop{on: true, to: forever}})
+	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -293,16 +294,16 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := newReader(p, newQueue(1<<30, 1<<10))
-			r.read(t.Context(), order{})
+			r.read(t.Context(), readRequest{})
 			var lost []uint64
-			for _, e := range r.damages() {
+			for _, e := range r.damageFound() {
 				lost = append(lost, e.Messages)
-				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.Unread() != (tc.wantErr != nil) {
-					t.Errorf("got %v, unread %v, want %v", e, e.Unread(), tc.wantErr)
+				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
+					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damages(), d)
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damageFound(), d)
 			}
 		})
 	}
@@ -322,9 +323,71 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReader(p, newQueue(1<<20, 1<<10))
-	r.read(t.Context(), order{})
-	damage := r.damages()
+	r.read(t.Context(), readRequest{})
+	damage := r.damageFound()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
+	}
+}
+
+// A bag split in many files is opened file by file, in whatever order they are named; one
+// that holds nothing to be played is not opened at all.
+func TestTimelineOpensInTurn(t *testing.T) {
+	t.Parallel()
+	var bags [][]byte
+	const sec = time.Second
+	for _, at := range []time.Duration{4 * sec, 2 * sec, 5 * sec, sec, 3 * sec} {
+		bags = append(bags, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", at)...))
+	}
+	bags = append(bags,
+		MakeBag(t, bagfmt.WriterOptions{}, series(connB, "b", 6*sec)...),
+		MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 7*sec)...))
+	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
+	line := newTimeline(p, testBase.Add(2*sec), nil, func(*DamageError) {})
+	defer line.close()
+	if len(line.heap) != 5 {
+		t.Errorf("%d bags, want 5: without the one before the beginning, and that of another topic", len(line.heap))
+	}
+	onlyOne := func(when string) {
+		t.Helper()
+		open := 0
+		for _, l := range line.heap {
+			if l.cursor != nil {
+				open++
+			}
+		}
+		if open != 1 {
+			t.Errorf("%s %d bags are open, want 1", when, open)
+		}
+	}
+	line.begin()
+	onlyOne("at the beginning")
+	for n, want := range []time.Duration{2 * sec, 3 * sec, 4 * sec, 5 * sec, 7 * sec} {
+		m, _ := line.next()
+		if m == nil || m.Time.Sub(testBase) != want {
+			t.Fatalf("message %d is %+v, want that at %v", n, m, want)
+		}
+		onlyOne(fmt.Sprintf("for message %d", n))
+	}
+	early := newTimeline(p, testBase, nil, func(*DamageError) {})
+	early.next()
+	early.close() // one bag is open, the others never were
+	if m, _ := early.next(); m != nil {
+		t.Errorf("%+v after the end", m)
+	}
+}
+
+// Only play that is faster than it was recorded unpacks on several cores.
+func TestAheadWorkers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		o    Options
+		want int
+	}{
+		{Options{Rate: 1}, 1}, {Options{Rate: 0.5}, 1}, {Options{Rate: 1.5}, 2}, {Options{Rate: 1, Immediate: true}, 2},
+	} {
+		if got := aheadWorkers(&tc.o); got != tc.want {
+			t.Errorf("rate %v, immediate %v: %d workers, want %d", tc.o.Rate, tc.o.Immediate, got, tc.want)
+		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// subscriberPoll is how often waiting looks for subscribers, missingReport how often
-// it says whom it is waiting for.
+// subscriberPoll is how often waitForSubscribers checks for subscribers, missingReport how
+// often it logs the topics that have none. linkPoll is how often waitForLinks checks for links.
 const (
+	linkPoll       = 5 * time.Millisecond
 	subscriberPoll = 20 * time.Millisecond
 	missingReport  = 3 * time.Second
 )
@@ -25,10 +26,11 @@ type WaitError struct {
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("player: no subscriber within %v: %s", e.After, strings.Join(few(e.Topics), ", "))
+	return fmt.Sprintf("player: no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
 }
 
-// awaited returns the topics that play waits for. All must be able to come.
+// awaited returns the topics that need a subscriber before play begins. It is an error to
+// wait for a topic that is not played.
 func (p *plan) awaited(o *Options) ([]*topic, error) {
 	var all []*topic
 	for _, t := range p.topics {
@@ -58,7 +60,7 @@ func (p *plan) waitForSubscribers(ctx context.Context, topics []*topic, timeout 
 		}
 		if time.Since(reported) >= missingReport {
 			reported = time.Now()
-			p.log.Info("still waiting for subscribers", zap.Strings("topics", few(missing)))
+			p.log.Info("still waiting for subscribers", zap.Strings("topics", abbreviate(missing)))
 		}
 		select {
 		case <-poll.C:
@@ -68,7 +70,54 @@ func (p *plan) waitForSubscribers(ctx context.Context, topics []*topic, timeout 
 	}
 }
 
-// withoutSubscriber returns the names of those topics that nobody listens to.
+// waitForLinks returns when the subscribers that the master lists are linked, but after
+// Options.LinkTimeout at the latest. A node learns from the master that play publishes, and
+// then asks play for a link: with roscpp that takes up to 300 ms, and what is published before
+// does not reach it. Subscribers without a link by then are logged and not waited for again.
+func (r *run) waitForLinks(ctx context.Context, live []liveTopic) {
+	if r.o.LinkTimeout == 0 {
+		return
+	}
+	deadline := time.Now().Add(r.o.LinkTimeout)
+	published := map[string]publication{}
+	for _, t := range r.plan.topics {
+		if t.publication != nil {
+			published[t.publication.Topic()] = t.publication
+		}
+	}
+	for ; ; wait(ctx, linkPoll) {
+		live = withoutLink(published, live)
+		if len(live) == 0 || ctx.Err() != nil {
+			return
+		}
+		if !time.Now().Before(deadline) {
+			break
+		}
+	}
+	var missing []string
+	for _, l := range live {
+		missing = append(missing, l.name+": "+strings.Join(l.subscribers, " "))
+	}
+	r.o.Log.Warn("subscribers that the master lists have not connected: play begins without them",
+		zap.Duration("after", r.o.LinkTimeout), zap.Strings("topics", abbreviate(missing)))
+}
+
+// withoutLink returns the topics with subscribers that are not linked, and only these.
+func withoutLink(published map[string]publication, live []liveTopic) (left []liveTopic) {
+	for _, l := range live {
+		pub, ok := published[l.name]
+		if !ok {
+			continue
+		}
+		l.subscribers = slices.DeleteFunc(slices.Clone(l.subscribers), pub.Linked)
+		if len(l.subscribers) > 0 {
+			left = append(left, l)
+		}
+	}
+	return left
+}
+
+// withoutSubscriber returns the names of the topics without a subscriber.
 func withoutSubscriber(topics []*topic) []string {
 	var missing []string
 	for _, t := range topics {

@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -20,7 +22,7 @@ import (
 func playLogged(ctx context.Context, g *fakeGraph, o Options) (Summary, *observer.ObservedLogs, error) {
 	core, logs := observer.New(zap.InfoLevel)
 	o.Rate, o.Hz, o.Log = 1, 100, zap.New(core)
-	s := newTimerSleeper()
+	s := pacing.NewTimerSleeper()
 	defer s.Close()
 	sum, err := play(ctx, &o, g, s)
 	return sum, logs, err
@@ -72,8 +74,17 @@ func TestWaitFor(t *testing.T) {
 				if first != tc.want {
 					t.Errorf("first event %q, want %q", first, tc.want)
 				}
-				if n := logs.FilterMessage("still waiting for subscribers").Len(); n != tc.said {
-					t.Errorf("said %d times whom it is waiting for, want %d", n, tc.said)
+				said := logs.FilterMessage("still waiting for subscribers").All()
+				if len(said) != tc.said {
+					t.Errorf("said %d times whom it is waiting for, want %d", len(said), tc.said)
+				}
+				for i, entry := range said {
+					if after := entry.Time.Sub(g.start); after != time.Duration(i+1)*missingReport {
+						t.Errorf("said whom it is waiting for after %v", after)
+					}
+				}
+				if took := time.Since(g.start); errors.As(err, new(*WaitError)) && took != tc.o.WaitTimeout {
+					t.Errorf("gave up after %v", took)
 				}
 			})
 		})
@@ -132,8 +143,8 @@ func TestWaitIsInterruptible(t *testing.T) {
 	})
 }
 
-// Before the first message play says who is there already. A master that does not
-// answer that delays play by no more than liveGrace.
+// Before the first message play logs the other nodes on its topics. A master that does not
+// answer that delays play by no more than graphQueryGrace.
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	live := tcpros.SystemState{
@@ -149,7 +160,7 @@ func TestAnnouncement(t *testing.T) {
 	}{
 		"at once":  {0, nil, []any{"/a: /x /y"}, []any{"/a: /other"}, "200ms /a#1 a0"},
 		"in time":  {250 * time.Millisecond, nil, []any{"/a: /x /y"}, []any{"/a: /other"}, "250ms /a#1 a0"},
-		"too late": {time.Minute, nil, nil, nil, "300ms /a#1 a0"},
+		"too late": {time.Minute, nil, nil, nil, "1.2s /a#1 a0"},
 		"refused":  {0, errors.New("no"), nil, nil, "200ms /a#1 a0"},
 	}
 	for name, tc := range tests {
@@ -187,12 +198,66 @@ func TestAnnouncement(t *testing.T) {
 
 func TestFew(t *testing.T) {
 	t.Parallel()
-	got := few(strings.Fields(strings.Repeat("x ", 25)))
+	got := abbreviate(strings.Fields(strings.Repeat("x ", 25)))
 	if len(got) != 9 || got[8] != "and 17 more" {
 		t.Errorf("%d: %v", len(got), got)
 	}
 	err := &WaitError{Topics: strings.Fields(strings.Repeat("/x ", 200))}
 	if text := err.Error(); !strings.HasSuffix(text, "/x, /x, and 192 more") {
 		t.Errorf("got %q", text)
+	}
+}
+
+// TestWaitForLinks: play begins when the subscribers that the master lists are linked, or
+// when LinkTimeout is over; Delay remains the minimum.
+func TestWaitForLinks(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		o      Options
+		come   map[string]time.Duration // when the link of a node exists
+		want   string                   // the first event
+		warned string
+	}{
+		"all come":           {Options{LinkTimeout: 2 * time.Second}, map[string]time.Duration{"/one": 300 * ms, "/two": 250 * ms}, "300ms /a#1 a0", ""},
+		"they are there":     {Options{LinkTimeout: 2 * time.Second, Delay: 500 * ms}, map[string]time.Duration{"/one": 0, "/two": 0}, "500ms /a#1 a0", ""},
+		"one never comes":    {Options{LinkTimeout: 2 * time.Second}, map[string]time.Duration{"/one": 300 * ms, "/two": time.Hour}, "2s /a#1 a0", "[/a: /two]"},
+		"not to be awaited":  {Options{}, map[string]time.Duration{"/one": time.Hour, "/two": time.Hour}, "0s /a#1 a0", ""},
+		"after the delay":    {Options{LinkTimeout: time.Second, Delay: 500 * ms}, map[string]time.Duration{"/one": 700 * ms, "/two": 0}, "700ms /a#1 a0", ""},
+		"the master is slow": {Options{LinkTimeout: time.Second, Delay: 1}, nil, "1.000000001s /a#1 a0", ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := twoTopics(t)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				g.state = func(ctx context.Context) (tcpros.SystemState, error) {
+					if tc.come == nil {
+						<-ctx.Done()
+						return tcpros.SystemState{}, ctx.Err()
+					}
+					return tcpros.SystemState{Subscribers: map[string][]string{"/a": {"/one", "/two", "/play"}, "/other": {"/three"}}}, nil
+				}
+				g.linked = func(topic, node string) bool {
+					come, ok := tc.come[node]
+					if topic != "/a" || !ok {
+						t.Errorf("play waits for %s of %s", node, topic)
+					}
+					return time.Since(g.start) >= come
+				}
+				tc.o.Bags = OpenTestBags(t, bag)
+				_, logs, err := playLogged(t.Context(), g, tc.o)
+				if err != nil || len(g.events) == 0 || g.events[0] != tc.want {
+					t.Errorf("%v, events %q, want %q first", err, g.events, tc.want)
+				}
+				warned := ""
+				for _, e := range logs.FilterMessageSnippet("have not connected").All() {
+					warned += fmt.Sprint(e.ContextMap()["topics"])
+				}
+				if warned != tc.warned {
+					t.Errorf("warned of %q, want %q", warned, tc.warned)
+				}
+			})
+		})
 	}
 }

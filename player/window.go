@@ -25,22 +25,22 @@ func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
 	return first, last, ok
 }
 
-// maxProbed bounds how many indexes are read only to learn which connections have
-// messages in a window that cuts their chunks. In an ordinary bag the window cuts
-// two.
+// maxProbed bounds how many indexes are read to find the connections with messages in the
+// window for chunks that lie only partly in it. An ordinary bag has two such chunks.
 const maxProbed = 16
 
 // connectionsInWindow returns the connections that have messages in the window.
-// Chunk infos tell for all chunks but those that the window cuts: of these the
-// index is read. When they are many, or damaged, their connections count as present.
+// For chunks that lie wholly in the window, the chunk infos say so. Of chunks that lie
+// partly in it, the index is read; if those are many, or damaged, their connections count as
+// present.
 func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*bagfmt.Connection]bool {
 	present := map[*bagfmt.Connection]bool{}
-	var cut []int
+	var partial []int
 	for i, chunk := range r.Chunks() {
 		switch {
 		case chunk.End.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.Start):
 		case chunk.Start.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.End):
-			cut = append(cut, i)
+			partial = append(partial, i)
 		default:
 			for _, n := range chunk.Counts {
 				if n.Count > 0 {
@@ -49,7 +49,7 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 			}
 		}
 	}
-	for _, i := range cut {
+	for _, i := range partial {
 		if ctx.Err() != nil {
 			break
 		}
@@ -59,7 +59,7 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 				missing[n.Conn] = true
 			}
 		}
-		if len(missing) > 0 && (len(cut) > maxProbed || !p.probe(r, i, missing, present)) {
+		if len(missing) > 0 && (len(partial) > maxProbed || !p.probe(r, i, missing, present)) {
 			for c := range missing {
 				present[c] = true
 			}
@@ -69,28 +69,28 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 }
 
 // probe adds those wanted connections to present that have messages in the part
-// of chunk i that lies in the window. It reports false when it cannot tell.
+// of chunk i that lies in the window. It reports false if the index cannot be read.
 func (p *plan) probe(r *bagfmt.Reader, i int, wanted, present map[*bagfmt.Connection]bool) bool {
 	entries, err := r.ChunkIndex(i, func(c *bagfmt.Connection) bool { return wanted[c] })
 	if err != nil {
 		return false
 	}
 	for _, e := range entries {
-		if p.covers(e.Time) {
+		if p.inWindow(e.Time) {
 			present[e.Conn] = true
 		}
 	}
 	return true
 }
 
-// covers reports whether t lies in the window.
-func (p *plan) covers(t bagfmt.Time) bool {
+// inWindow reports whether t lies in the window.
+func (p *plan) inWindow(t bagfmt.Time) bool {
 	return !t.Before(p.start) && (p.end.IsZero() || !p.end.Before(t))
 }
 
 // lastStamp returns the stamp of the last message that will be played. It reads
 // the indexes of the chunks that end latest, until no other can hold a later one.
-// It is for display only, so it passes over damage: play will report that.
+// It is for display only, so it ignores damage, which play will report.
 func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 	var best bagfmt.Time
 	for _, b := range p.bags {
@@ -110,7 +110,7 @@ func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 			}
 			entries, _ := b.reader.ChunkIndex(i, b.playable)
 			for _, e := range entries {
-				if p.covers(e.Time) && best.Before(e.Time) {
+				if p.inWindow(e.Time) && best.Before(e.Time) {
 					best = e.Time
 				}
 			}

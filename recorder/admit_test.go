@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
@@ -20,13 +21,13 @@ type slowDisk struct {
 // newSlowDisk returns a pipeline that writes to one.
 func newSlowDisk(t testing.TB, o Options) *slowDisk {
 	d := new(slowDisk)
-	d.pipe = testPipeline(t, o, func(f file) file { return slowFile{f, d} })
+	d.pipe = testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { return slowFile{f, d} })
 	return d
 }
 
 // slowFile is a file on it.
 type slowFile struct {
-	file
+	bagfile.Handle
 	disk *slowDisk
 }
 
@@ -41,7 +42,7 @@ func (f slowFile) WriteAt(b []byte, off int64) (int, error) {
 	}
 	d.credit -= int64(len(b))
 	p.mu.Unlock()
-	return f.file.WriteAt(b, off)
+	return f.Handle.WriteAt(b, off)
 }
 
 // turn lets the disk take n bytes and waits until it has. A disk that had nothing to do
@@ -240,6 +241,7 @@ func FuzzOverload(f *testing.F) {
 		f.Add(byte(noise.Uint32()), script)
 	}
 	f.Fuzz(func(t *testing.T, setup byte, script []byte) {
+		t.Parallel()
 		const topics, chunkBytes = 4, 20_000
 		o := Options{ChunkBytes: chunkBytes, BufferBytes: int64(setup) * chunkBytes / 8, Sync: SyncNone, Split: true}
 		if setup%4 == 0 {
@@ -312,7 +314,7 @@ func control(t *testing.T, p *pipeline, what int) {
 	case 1:
 		err = p.resume(time.Now())
 	case 2:
-		_, err = p.cut(time.Now())
+		_, err = p.requestSplit(time.Now())
 	default:
 		p.tick(time.Now().Add(time.Minute))
 	}
@@ -353,7 +355,7 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	}
 	before := topic.dropped
 	p.mu.Lock()
-	p.full = true
+	p.atSizeLimit = true
 	p.mu.Unlock()
 	offer(l, frame(0, 0, 200_000))
 	if topic.dropped != before {

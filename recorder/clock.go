@@ -6,20 +6,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// jumpLeast is the least step of the wall clock that is said. A clock that is slewed
+// jumpLeast is the least step of the wall clock that is logged. A clock that is slewed
 // moves by less than a thousandth of the time that passes.
 const jumpLeast = 500 * time.Millisecond
 
-// jumpEvery bounds how often steps are said.
+// jumpEvery bounds how often steps are logged.
 const jumpEvery = time.Minute
 
 // wallClock notices when the wall clock is set. Messages keep the order in which they
 // came, whatever their stamps say; only the splits on the wall clock follow it.
 type wallClock struct {
-	wall  int64     // nanoseconds since 1970 at the last look
-	last  time.Time // the same on the monotonic clock
-	said  time.Time
-	jumps int // since said
+	wall   int64     // nanoseconds since 1970 at the last look
+	last   time.Time // the same on the monotonic clock
+	logged time.Time
+	jumps  int // since then
 }
 
 // look compares both clocks with those of the last call.
@@ -30,9 +30,9 @@ func (c *wallClock) look(now time.Time, log *zap.Logger) {
 	c.wall, c.last = wall, now
 	if step := passedOnWall - passed; first || step.Abs() < jumpLeast {
 		return
-	} else if c.jumps++; c.said.IsZero() || now.Sub(c.said) >= jumpEvery {
+	} else if c.jumps++; c.logged.IsZero() || now.Sub(c.logged) >= jumpEvery {
 		log.Warn("the clock was set, or the machine slept: stamps follow it, messages stay in the order in which they came",
 			zap.Duration("by", step.Round(time.Millisecond)), zap.Int("times", c.jumps))
-		c.said, c.jumps = now, 0
+		c.logged, c.jumps = now, 0
 	}
 }

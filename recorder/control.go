@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Why a Control does not do what it was asked for.
+// Errors of Control.
 var (
 	// ErrNotRecording means that there is no recording: Run has not begun, or is ending.
 	ErrNotRecording = errors.New("recorder: there is no recording")
@@ -19,17 +19,17 @@ var (
 // terminal, ROS services, a web page. The zero value is ready; give it to
 // Options.Control. All methods may be called at any time by anybody.
 //
-// To be asked for what is already so is no error. What has to wait for the file waits
+// A command for a state that is reached already is no error. What has to wait for the file waits
 // behind the messages that are queued for it, and while ctx lasts; a wait that was
 // given up does not take the command back.
 type Control struct {
 	mu        sync.Mutex
-	recording *recording    // nil before and after Run
+	recording *session      // nil before and after Run
 	changed   chan struct{} // closed at the next change; nil if nobody waits for it
 }
 
 // attach begins, and with nil ends, what the control can reach.
-func (c *Control) attach(r *recording) {
+func (c *Control) attach(r *session) {
 	if c == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *Control) attach(r *recording) {
 	c.notify()
 }
 
-func (c *Control) reach() (*recording, error) {
+func (c *Control) reach() (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.recording == nil {
@@ -112,7 +112,7 @@ func (c *Control) Stop(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.stop()
+	e, err := r.pipe.requestStop()
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +127,7 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.start()
+	e, err := r.pipe.requestStart()
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func (c *Control) Start(ctx context.Context) (opened string, err error) {
 		return "", err
 	}
 	if e != nil {
-		return e.file.target, nil
+		return e.file.Target(), nil
 	}
 	return r.stats().File, nil
 }
@@ -149,7 +149,7 @@ func (c *Control) Split(ctx context.Context) (closed string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e, err := r.pipe.cut(time.Now())
+	e, err := r.pipe.requestSplit(time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -165,30 +165,4 @@ func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, 
 		return nil, err
 	}
 	return r.pipe.pin(ctx, time.Now().Add(-last))
-}
-
-// wait waits for an errand. There may be none.
-func (e *errand) wait(ctx context.Context) error {
-	if e == nil {
-		return nil
-	}
-	select {
-	case <-e.done:
-		return e.err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// closedFile waits for an errand and for the end of the file that it closes.
-func (e *errand) closedFile(ctx context.Context) (string, error) {
-	if err := e.wait(ctx); err != nil || e == nil || e.file == nil {
-		return "", err
-	}
-	select {
-	case <-e.file.finished:
-		return e.file.sealed, e.file.fault
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
 }

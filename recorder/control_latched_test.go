@@ -100,7 +100,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
-	p.parts.next = time.Now().Add(-time.Hour) // it was stopped for long
+	p.rotation.next = time.Now().Add(-time.Hour) // it was stopped for long
 	p.mu.Unlock()
 	before := time.Now()
 	if _, err := c.Start(t.Context()); err != nil {
@@ -111,11 +111,11 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
-	if _, byFile := numbers(t, p.out.sealed); !slices.Equal(byFile[1], []uint32{1}) {
+	if _, byFile := numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
-	if s, err := c.Stats(); err != nil || s.Part != 1 || p.parts.next.Before(before.Add(time.Hour)) {
-		t.Errorf("part %d, split in %v, %v", s.Part, p.parts.next.Sub(before), err)
+	if s, err := c.Stats(); err != nil || s.Part != 1 || p.rotation.next.Before(before.Add(time.Hour)) {
+		t.Errorf("part %d, split in %v, %v", s.Part, p.rotation.next.Sub(before), err)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // TestStartThatCannotBe leaves the recording stopped, and loses nothing.
@@ -15,7 +17,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: StateStopped})
 	l := open(t, p, "/t", "/p")
-	taken := p.outputs.path(time.Now())
+	taken := p.outputs.NextPath(time.Now())
 	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -46,14 +48,14 @@ func TestStartThatCannotBe(t *testing.T) {
 func TestStartOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: StateStopped, MinSpace: 1000, MinSpaceText: "1000"})
-	p.disk.free = func() (int64, error) { return 999, nil }
+	p.disk.Free = func() (int64, error) { return 999, nil }
 	if p.lowDisk(time.Now()) {
 		t.Error("the recording is to end")
 	}
 	if name, err := c.Start(t.Context()); !errors.Is(err, ErrMinSpace) {
 		t.Errorf("start: %s, %v", name, err)
 	}
-	p.disk.free = func() (int64, error) { return 1000, nil }
+	p.disk.Free = func() (int64, error) { return 1000, nil }
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -67,19 +69,19 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
 	l := open(t, p, "/t", "/p")
-	shut, err := openFolder(t.TempDir())
+	shut, err := bagfile.OpenFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	shut.Close()
-	dir := p.outputs.dir
-	p.outputs.dir = shut // the writer has nothing to do yet
+	dir := p.outputs.Dir
+	p.outputs.Dir = shut // the writer has nothing to do yet
 	l.Frames(frame(1, 0, 10), 1, time.Now())
 	if name, err := c.Split(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("split: %s, %v", name, err)
 	}
 	l.Frames(frame(1, 1, 10), 1, time.Now())
-	p.outputs.dir = dir // nor now
+	p.outputs.Dir = dir // nor now
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +95,8 @@ func TestNextFileThatCannotBe(t *testing.T) {
 func TestStopTakesAStartBack(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
-	g := gate{p.out.file, make(chan struct{})}
-	p.out.file = g
+	g := gate{open: make(chan struct{})}
+	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())

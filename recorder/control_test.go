@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // controlled is a pipeline with its control.
@@ -22,7 +23,7 @@ func controlled(t testing.TB, o Options) (*pipeline, *Control) {
 	if p.out != nil {
 		p.opened(p.out)
 	}
-	c.attach(&recording{Options: o, pipe: p, started: time.Now()})
+	c.attach(&session{Options: o, pipe: p, started: time.Now()})
 	return p, c
 }
 
@@ -122,7 +123,7 @@ func TestBordersAreExact(t *testing.T) {
 			if !slices.Equal(bases([]string{name}), bases([]string{want})) {
 				t.Errorf("%s, want %s", name, want)
 			}
-			if name != "" && !fileExists(name) {
+			if name != "" && !exists(name) {
 				t.Errorf("%s is said to be closed, and is not there", name)
 			}
 		}
@@ -287,7 +288,7 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Duration: time.Minute})
 	l := open(t, p, "/t", "/p")
-	start := p.parts.next.Add(-time.Minute)
+	start := p.rotation.next.Add(-time.Minute)
 	at := func(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
 	l.Frames(frame(1, 0, 10), 1, at(0.5))
 	if err := c.Pause(); err != nil {
@@ -319,8 +320,8 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 func TestAWaitThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{})
-	g := gate{p.out.file, make(chan struct{})}
-	p.out.file = g
+	g := gate{open: make(chan struct{})}
+	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	l.Frames(frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -384,8 +385,8 @@ func TestChangedTellsOfEachChange(t *testing.T) {
 func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Overflow: OverflowBlock, BufferBytes: 1, ChunkBytes: 20_000})
-	g := gate{p.out.file, make(chan struct{})}
-	p.out.file = g
+	g := gate{open: make(chan struct{})}
+	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large := open(t, p, "/s", "/p"), open(t, p, "/l", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { publishPlain(small, 20) })
@@ -397,7 +398,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	waitFor(t, func() bool { // both come to it; the large one shows it
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.largeWaits > 0
+		return p.large.short+len(p.large.queue) > 0
 	})
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -59,15 +61,15 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if after := heap(); after > before+2<<20 {
 		t.Errorf("%d cycles take %d bytes", cycles-warm, after-before)
 	}
-	if len(p.conns) != 2 || len(topic.publishers) != 1 || topic.linked != 0 {
-		t.Errorf("%d connections, %d publishers, %d links", len(p.conns), len(topic.publishers), topic.linked)
+	if len(p.connections.all) != 2 || len(topic.publishers) != 1 || topic.linked != 0 {
+		t.Errorf("%d connections, %d publishers, %d links", len(p.connections.all), len(topic.publishers), topic.linked)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	checkCount(t, "two types", byTime, 2, cycles/2)
-	for _, c := range openBag(t, p.out.target).Connections() {
+	for _, c := range openBag(t, p.out.Target()).Connections() {
 		if c.Topic != "/t" {
 			continue // the account of losses
 		}
@@ -85,15 +87,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	start := func(name string) *tcpros.Node {
-		n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: name, MasterURI: m.URI(), Getenv: func(string) string { return "" }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { n.Close(t.Context()) })
-		return n
-	}
-	rec, robot := start("record"), start("robot")
+	rec, robot := startNode(t, m, "record"), startNode(t, m, "robot")
 	p := testPipeline(t, Options{}, nil)
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
@@ -124,7 +118,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 			info = otherType(info)
 		}
 		h := bagfmt.ConnectionHeader(info.Header)
-		pub, err := robot.Advertise(tcpros.AdvertiseOptions{Topic: name, Type: h.Type(), MD5Sum: h.MD5Sum(), MessageDefinition: h.MessageDefinition()})
+		pub, err := robot.Advertise(tcpros.AdvertiseOptions{Topic: name, Latching: true, Type: h.Type(), MD5Sum: h.MD5Sum(), MessageDefinition: h.MessageDefinition()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,11 +137,28 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	checkCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
-	if len(p.conns) != 2*topics {
-		t.Errorf("%d connections", len(p.conns))
+	if losses := (&Summary{Topics: p.accounts(time.Now())}).Losses(); losses != "" {
+		t.Errorf("%s, although nothing was lost", losses)
 	}
+	if all := openBag(t, p.out.Target()).Connections(); len(all) != 2*topics {
+		for _, c := range all {
+			t.Logf("%d %s %q", c.ID, c.Topic, c.Header)
+		}
+		t.Errorf("%d connections", len(all))
+	}
+}
+
+// startNode starts a node, which ends with the test.
+func startNode(t *testing.T, m *master.Master, name string) *tcpros.Node {
+	t.Helper()
+	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: name, MasterURI: m.URI(), Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close(context.Background()) })
+	return n
 }
 
 func topicName(i int) string { return "/t" + strconv.Itoa(i) }
@@ -156,4 +167,95 @@ func topicName(i int) string { return "/t" + strconv.Itoa(i) }
 func openFiles() int {
 	files, _ := os.ReadDir("/proc/self/fd")
 	return len(files)
+}
+
+// TestTopicsComeAndGo: of many topics that came and went only the accounts are left, and
+// one that comes back goes on in its own.
+func TestTopicsComeAndGo(t *testing.T) {
+	m, err := master.New(t.Context(), master.Options{Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	rec, robot := startNode(t, m, "record"), startNode(t, m, "robot")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	control := new(Control)
+	o := Options{
+		Node: rec, Control: control, PollInterval: 5 * time.Millisecond, Output: Output{Name: filepath.Join(t.TempDir(), "out")},
+		Select: Selection{Regex: true, Topics: []string{"/t[0-9]+"}},
+	}
+	ended := make(chan Summary, 1)
+	go func() {
+		s, err := Run(ctx, o)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- s
+	}()
+	messages := func() (n uint64) {
+		s, err := control.Stats()
+		if err != nil {
+			return 0 // not yet
+		}
+		for _, topic := range s.Topics {
+			n += topic.Messages
+		}
+		return n
+	}
+	advertise := func(name string) *tcpros.Publication {
+		pub, err := robot.Advertise(tcpros.AdvertiseOptions{Topic: name, Type: "std_msgs/String", MD5Sum: "992ce8a1687cec8c8bd883ec73ca41d1", MessageDefinition: "string data\n", Latching: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pub
+	}
+	sent := uint64(0)
+	send := func(topics ...string) {
+		var pubs []*tcpros.Publication
+		for _, name := range topics {
+			pub := advertise(name)
+			pub.Source(true).Publish(frame(1, 0, 12))
+			pubs = append(pubs, pub)
+		}
+		sent += uint64(len(topics))
+		waitFor(t, func() bool { return messages() == sent })
+		for _, pub := range pubs {
+			pub.Close()
+		}
+	}
+	const rounds, each = 6, 40
+	for round := range rounds {
+		var names []string
+		for i := range each {
+			names = append(names, topicName(round*each+i))
+		}
+		send(names...)
+	}
+	defer advertise("/t99999").Close() // what is left is found out by comparison with what is listed
+	waitFor(t, func() bool {
+		state, err := robot.Master().SystemState(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		subscribed := 0
+		for _, nodes := range state.Subscribers {
+			subscribed += len(nodes)
+		}
+		return subscribed <= mostDeserted+1
+	})
+	send(topicName(0)) // it was left first
+	stop()
+	s := <-ended
+	if err := rec.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(s.Topics) != rounds*each+1 || s.Messages() != sent || s.Losses() != "" {
+		t.Errorf("%d topics, %d messages of %d, lost: %s", len(s.Topics), s.Messages(), sent, s.Losses())
+	}
+	for _, topic := range s.Topics {
+		if topic.Topic == topicName(0) && topic.Messages != 2 {
+			t.Errorf("the topic that came back: %+v", topic)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,19 +13,23 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// sighting is what one round of discovery has found.
-type sighting struct {
+// discoveryResult is what one round of discovery has found.
+type discoveryResult struct {
 	names []string
+	live  int       // so many of them, the first, have a publisher that answers, as far as is known
 	since time.Time // when the round before began, in which new names were not there; zero in the first
+	all   bool      // a topic that is not among names has no publisher
 }
 
-// Discovery asks a master that answers slowly, because the graph is big, less often: at
-// most this share of the time. One answer that is late says nothing of that, on a busy
-// machine: the quickest of the last few does.
+// Discovery asks a big graph, or a master that answers slowly, less often. rosmaster is one
+// thread of Python, which takes 2 us for each topic that it lists: it is kept busy with that
+// for half a percent of the time. What an answer takes is limited to a larger share; one that
+// is late says nothing, on a busy machine: the quickest of the last few does.
 const (
-	pollShare  = 20
-	pollMost   = time.Second // as often as stock, at least
-	pollLatest = 4
+	pollPerTopic = 450 * time.Microsecond // a quarter of a second with 500 topics
+	pollShare    = 20
+	pollMost     = time.Second // as often as stock, at least
+	pollLatest   = 4
 )
 
 // pollPace says how long to wait between rounds.
@@ -33,33 +38,67 @@ type pollPace struct {
 	took     []time.Duration
 }
 
-// next notes how long a round took and returns the time until the next.
-func (p *pollPace) next(took time.Duration) time.Duration {
+// next notes how long a round took, and how many topics it has listed, and returns the time
+// until the next.
+func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 	p.took = append(p.took[max(0, len(p.took)-pollLatest+1):], took)
-	if len(p.took) < pollLatest {
-		return p.interval
+	wait := time.Duration(topics) * pollPerTopic
+	if len(p.took) == pollLatest {
+		wait = max(wait, pollShare*slices.Min(p.took))
 	}
-	return max(p.interval, min(pollShare*slices.Min(p.took), pollMost))
+	return max(p.interval, min(wait, pollMost))
 }
 
 // discoverers returns what asks for the names of selected topics: the master, and each
 // node of its own. A node that does not answer must not keep the others' topics waiting.
-func (r *recording) discoverers() (all []func(context.Context) []string) {
+func (r *session) discoverers() (all []discoverer) {
 	if r.Select.lists() {
-		robots := map[string]bool{}
-		all = append(all, func(ctx context.Context) []string { return r.listed(ctx, robots) })
+		known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
+		ask := func(ctx context.Context) ([]string, int) { return r.listed(ctx, known) }
+		all = append(all, discoverer{ask: ask, rank: r.rankNew(), all: len(r.Select.Nodes)+len(r.Select.NodePublications) == 0})
 	}
 	for _, node := range r.Select.Nodes {
-		all = append(all, r.pollNode(node, "subscribes to", r.Node.Master().NodeSubscriptions))
+		all = append(all, discoverer{ask: r.pollNode(node, "subscribes to", r.Node.Master().NodeSubscriptions), rank: noneLive})
 	}
 	for _, node := range r.Select.NodePublications {
-		all = append(all, r.pollNode(node, "publishes", r.Node.Master().NodePublications))
+		all = append(all, discoverer{ask: r.pollNode(node, "publishes", r.Node.Master().NodePublications), rank: allLive})
 	}
 	return all
 }
 
+// discoverer asks for the names of topics to record.
+type discoverer struct {
+	ask  func(context.Context) (names []string, of int) // no names if there was no answer; of is how many were listed, selected or not
+	rank func(ctx context.Context, names []string) int  // puts topics with live publishers first and returns how many those are
+	all  bool                                           // the answer has all topics with publishers that are selected
+}
+
+func noneLive(context.Context, []string) int { return 0 }
+
+func allLive(_ context.Context, names []string) int { return len(names) }
+
+// rankNew returns the rank of a discoverer of what the master lists. While few topics are new
+// all count as live: registering those takes no longer than finding out.
+func (r *session) rankNew() func(context.Context, []string) int {
+	before := map[string]bool{}
+	return func(ctx context.Context, names []string) int {
+		listed, fresh := make(map[string]bool, len(names)), 0
+		for _, name := range names {
+			listed[name] = true
+			if !before[name] {
+				fresh++
+			}
+		}
+		before = listed
+		if fresh < surveyFrom {
+			return len(names)
+		}
+		return r.sortByLiveness(ctx, names)
+	}
+}
+
 // discover asks again and again and sends the names.
-func (r *recording) discover(ctx context.Context, ask func(context.Context) []string, found chan<- sighting) {
+func (r *session) discover(ctx context.Context, d discoverer, found chan<- discoveryResult) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
 	pace := pollPace{interval: r.PollInterval}
@@ -71,14 +110,15 @@ func (r *recording) discover(ctx context.Context, ask func(context.Context) []st
 			return
 		}
 		start := time.Now()
-		names := ask(ctx)
-		wait.Reset(pace.next(time.Since(start)))
+		names, of := d.ask(ctx)
+		wait.Reset(pace.next(time.Since(start), of))
 		if len(names) == 0 {
 			before = start
 			continue
 		}
+		live := d.rank(ctx, names)
 		select {
-		case found <- sighting{names, before}:
+		case found <- discoveryResult{names, live, before, d.all}:
 			before = start
 		case <-ctx.Done():
 			return
@@ -86,45 +126,62 @@ func (r *recording) discover(ctx context.Context, ask func(context.Context) []st
 	}
 }
 
-// listed asks the master. Trouble with it is the node's to report. robots are the topics
-// named status that are not those of ofTool.
-func (r *recording) listed(ctx context.Context, robots map[string]bool) (names []string) {
+// statusTopics is what is known of the topics named status that the master lists: whether
+// they are those of tools. It is asked once: a tool that ends takes back its services
+// before its status.
+type statusTopics struct{ tools, robots map[string]bool }
+
+// listed asks the master. Trouble with it is the node's to report.
+func (r *session) listed(ctx context.Context, known statusTopics) (names []string, of int) {
 	topics, err := r.Node.Master().PublishedTopics(ctx)
 	if err != nil {
 		r.Log.Debug("no topic list from the master", zap.Error(err))
-		return nil
+		return nil, 0
 	}
+	present := make(map[string]bool, len(known.tools))
 	for _, t := range topics {
-		if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, robots) {
+		if known.tools[t.Name] {
+			present[t.Name] = true
+		}
+	}
+	maps.DeleteFunc(known.tools, func(name string, _ bool) bool { return !present[name] }) // a robot may take the name
+	for _, t := range topics {
+		if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, known) {
 			names = append(names, t.Name)
 		}
 	}
-	return names
+	return names, len(topics)
 }
 
 // ofTool reports whether a topic is what a player or another recorder of ours says about
 // itself: it is recorded only where it is named, or a recording of a bag that is played
 // would hold more than that bag. Such nodes register these services before their status.
-func (r *recording) ofTool(ctx context.Context, t tcpros.TopicInfo, robots map[string]bool) bool {
+func (r *session) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
 	node, ok := strings.CutSuffix(t.Name, "/status")
-	if !ok || t.Type != tcpros.DiagnosticArrayType || robots[t.Name] {
+	if !ok || t.Type != tcpros.DiagnosticArrayType || known.robots[t.Name] {
 		return false
+	}
+	if known.tools[t.Name] {
+		return true
 	}
 	for _, service := range []string{"/pause_playback", "/pause_recording"} {
 		_, err := r.Node.Master().LookupService(ctx, node+service)
+		if err == nil {
+			known.tools[t.Name] = true
+		}
 		if err == nil || !errors.Is(err, tcpros.ErrStatus) {
 			return true // if the master does not say it now, the next round finds out
 		}
 	}
-	robots[t.Name] = true
+	known.robots[t.Name] = true
 	return false
 }
 
-// pollNode asks one node. Its topics stay subscribed to when it dies. Trouble is said
+// pollNode asks one node. Its topics stay subscribed to when it dies. Errors are logged
 // when it changes.
-func (r *recording) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) []string {
+func (r *session) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
 	trouble := ""
-	return func(ctx context.Context) (names []string) {
+	return func(ctx context.Context) (names []string, of int) {
 		topics, err := r.nodeTopics(ctx, node, ask)
 		text := ""
 		if err != nil {
@@ -139,11 +196,11 @@ func (r *recording) pollNode(node, does string, ask func(context.Context, string
 				names = append(names, t.Name)
 			}
 		}
-		return names
+		return names, len(topics)
 	}
 }
 
-func (r *recording) nodeTopics(ctx context.Context, node string,
+func (r *session) nodeTopics(ctx context.Context, node string,
 	ask func(context.Context, string) ([]tcpros.TopicInfo, error),
 ) ([]tcpros.TopicInfo, error) {
 	name, err := r.Node.Resolve(node)

@@ -17,17 +17,22 @@ func TestPollPace(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
 	tests := map[string]struct {
-		took []time.Duration
-		want time.Duration // after the last
+		took   []time.Duration
+		topics int
+		want   time.Duration // after the last
 	}{
-		"quick":               {[]time.Duration{ms, ms, ms}, 100 * ms},
-		"slow once":           {[]time.Duration{ms, ms, ms, 500 * ms}, 100 * ms},
-		"slow thrice":         {[]time.Duration{ms, 500 * ms, 400 * ms, 300 * ms}, 100 * ms},
-		"slow":                {[]time.Duration{ms, 20 * ms, 30 * ms, 25 * ms, 40 * ms}, 400 * ms},
-		"slow at first":       {[]time.Duration{time.Second, 20 * ms, 20 * ms}, 100 * ms},
-		"slow from the start": {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 400 * ms},
-		"very slow":           {[]time.Duration{ms, time.Second, time.Second, time.Second, time.Second}, time.Second},
-		"quick again":         {[]time.Duration{time.Second, time.Second, time.Second, time.Second, ms}, 100 * ms},
+		"quick":               {[]time.Duration{ms, ms, ms}, 10, 100 * ms},
+		"slow once":           {[]time.Duration{ms, ms, ms, 500 * ms}, 10, 100 * ms},
+		"slow thrice":         {[]time.Duration{ms, 500 * ms, 400 * ms, 300 * ms}, 10, 100 * ms},
+		"slow":                {[]time.Duration{ms, 20 * ms, 30 * ms, 25 * ms, 40 * ms}, 10, 400 * ms},
+		"slow at first":       {[]time.Duration{time.Second, 20 * ms, 20 * ms}, 10, 100 * ms},
+		"slow from the start": {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 10, 400 * ms},
+		"very slow":           {[]time.Duration{ms, time.Second, time.Second, time.Second, time.Second}, 10, time.Second},
+		"300 topics":          {[]time.Duration{ms}, 300, 135 * ms},
+		"500 topics":          {[]time.Duration{ms}, 500, 225 * ms}, // pickup within 250 ms
+		"500 topics, slow":    {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 500, 400 * ms},
+		"20,000 topics":       {[]time.Duration{ms}, 20_000, time.Second},
+		"quick again":         {[]time.Duration{time.Second, time.Second, time.Second, time.Second, ms}, 10, 100 * ms},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +40,7 @@ func TestPollPace(t *testing.T) {
 			p := pollPace{interval: 100 * ms}
 			var got time.Duration
 			for _, took := range tc.took {
-				got = p.next(took)
+				got = p.next(took, tc.topics)
 			}
 			if got != tc.want {
 				t.Errorf("waits %v, want %v", got, tc.want)
@@ -43,7 +48,7 @@ func TestPollPace(t *testing.T) {
 		})
 	}
 	slow := pollPace{interval: 3 * time.Second} // as the user asked
-	if got := slow.next(ms); got != 3*time.Second {
+	if got := slow.next(ms, 20_000); got != 3*time.Second {
 		t.Errorf("waits %v, want 3s", got)
 	}
 }
@@ -55,7 +60,7 @@ func TestStatusOfTools(t *testing.T) {
 	g := newAskedGraph(t)
 	g.services = map[string]bool{"/play_1/pause_playback": true, "/rec/pause_recording": true}
 	r := g.recording(t)
-	robots := map[string]bool{}
+	known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
 	tests := []struct {
 		topic, typ string
 		want       bool
@@ -67,14 +72,18 @@ func TestStatusOfTools(t *testing.T) {
 		{"/battery/status", tcpros.DiagnosticArrayType, false},
 	}
 	for _, tc := range tests {
-		if got := r.ofTool(t.Context(), tcpros.TopicInfo{Name: tc.topic, Type: tc.typ}, robots); got != tc.want {
+		if got := r.ofTool(t.Context(), tcpros.TopicInfo{Name: tc.topic, Type: tc.typ}, known); got != tc.want {
 			t.Errorf("%s %s: %t", tc.topic, tc.typ, got)
 		}
+	}
+	delete(g.services, "/rec/pause_recording") // it ends
+	if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: "/rec/status", Type: tcpros.DiagnosticArrayType}, known) {
+		t.Error("a tool that ends is taken for a robot")
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
 	for topic, want := range map[string]bool{"/battery/status": false, "/motor/status": true} {
-		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, robots); got != want {
+		if got := r.ofTool(late, tcpros.TopicInfo{Name: topic, Type: tcpros.DiagnosticArrayType}, known); got != want {
 			t.Errorf("without an answer of the master: %s: %t", topic, got)
 		}
 	}
@@ -101,7 +110,7 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	found := make(chan sighting)
+	found := make(chan discoveryResult)
 	start := time.Now()
 	for _, ask := range r.discoverers() {
 		wg.Go(func() { r.discover(ctx, ask, found) })

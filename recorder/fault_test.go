@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -35,12 +36,12 @@ type volume struct {
 // volumeFile is a file on it, in the way of ext4: what is reserved is its own, also if
 // that was not all.
 type volumeFile struct {
-	file
+	bagfile.Handle
 	*volume
 	owns *int64
 }
 
-func (v *volume) wrap(inner file) file {
+func (v *volume) wrap(inner bagfile.Handle) bagfile.Handle {
 	owns := int64(8 << 10) // the head of the bag
 	v.files = append(v.files, &owns)
 	return volumeFile{inner, v, &owns}
@@ -69,9 +70,9 @@ func (f volumeFile) Reserve(_, end int64) error {
 func (f volumeFile) WriteAt(p []byte, off int64) (int, error) {
 	got := f.take(off + int64(len(p)))
 	if got >= off+int64(len(p)) {
-		return f.file.WriteAt(p, off)
+		return f.Handle.WriteAt(p, off)
 	}
-	n, err := f.file.WriteAt(p[:max(got-off, 0)], off)
+	n, err := f.Handle.WriteAt(p[:max(got-off, 0)], off)
 	return n, errors.Join(err, syscall.ENOSPC)
 }
 
@@ -80,7 +81,7 @@ func (f volumeFile) Truncate(size int64) error {
 	defer f.mu.Unlock()
 	f.free += max(*f.owns-size, 0)
 	*f.owns = min(*f.owns, size)
-	return f.file.Truncate(size)
+	return f.Handle.Truncate(size)
 }
 
 // TestFullDiskAlwaysHasRoomForTheIndex: whenever somebody else fills the disk, every
@@ -94,17 +95,23 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 			if testing.Short() {
 				step = 5
 			}
+			const topics, messages = 30, 20 // the records of the topics are most of the index
+			var frames [messages][topics][]byte
+			for n := range frames {
+				for i := range frames[n] {
+					frames[n][i] = noise(frame(uint32(i), uint32(n), 3000))
+				}
+			}
 			for after := 1; after < 40; after += step {
 				v := &volume{free: 900_000, after: 3 * after} // too little to reserve much ahead
 				p := testPipeline(t, Options{Compression: c, ChunkBytes: 20 << 10}, v.wrap)
 				var links []*link
-				for i := range 30 { // their records are most of the index
+				for i := range topics {
 					links = append(links, open(t, p, fmt.Sprintf("/t%d", i), fmt.Sprintf("/p%d", i)))
 				}
-				const messages = 20
-				for n := range uint32(messages) {
+				for n := range frames {
 					for i, l := range links {
-						l.Frames(noise(frame(uint32(i), n, 3000)), 1, time.Now())
+						l.Frames(frames[n][i], 1, time.Now())
 					}
 				}
 				err := p.close()
@@ -160,15 +167,15 @@ func TestHangingDisk(t *testing.T) {
 	g := gate{open: make(chan struct{})}
 	const budget = 1 << 20
 	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Log: zap.New(core)}
-	p := testPipeline(t, o, func(f file) file { g.file = f; return g })
-	p.outputs.stall.limit = 200 * time.Millisecond
+	p := testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
+	p.outputs.Watchdog.Limit = 200 * time.Millisecond
 	o.Select.All, o.Node = true, new(tcpros.Node)
 	o, err := o.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Select = Selection{} // subscribes to nothing
-	r := &recording{Options: o, pipe: p, subs: map[string]*subscription{}, ready: make(chan struct{})}
+	r := &session{Options: o, pipe: p, subs: map[string]*subscription{}, ready: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()
@@ -187,10 +194,10 @@ func TestHangingDisk(t *testing.T) {
 		t.Errorf("while the disk hangs: %+v", s)
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.out.sealed) {
+	if err := <-done; !errors.Is(err, ErrDiskHangs) || !strings.Contains(err.Error(), "write of "+p.out.Path()) {
 		t.Errorf("got %v", err)
 	}
-	if sum := r.summary(time.Second); sum.File != p.out.sealed || len(sum.Files) != 1 {
+	if sum := r.summary(time.Second); sum.File != p.out.Path() || len(sum.Files) != 1 {
 		t.Errorf("the summary knows the files %v", sum.Files)
 	}
 	topic := l.connection.topic
@@ -200,7 +207,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	p.mu.Unlock()
 	close(g.open) // for the end of the test
-	waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.done) == 1 })
+	waitFor(t, func() bool { return p.finished.number() == 1 })
 }
 
 // setClock moves the wall clock of t by d and leaves the monotonic one. The time package
@@ -276,16 +283,16 @@ func TestClockJumpsAgainAndAgain(t *testing.T) {
 func TestNoSplitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, MinSpace: 1000, MinSpaceText: "1000"}, nil)
-	p.disk.free = func() (int64, error) { return 999, nil }
+	p.disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 3)
-	l.Frames(frame(1, 3, 100), 1, p.parts.next)
-	<-p.disk.full
+	l.Frames(frame(1, 3, 100), 1, p.rotation.next)
+	<-p.disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	byTime, _ := numbers(t, files(t, p)[0])
-	if checkCount(t, "in the only file", byTime, 1, 4); len(p.done) != 1 {
-		t.Errorf("%d files", len(p.done))
+	if checkCount(t, "in the only file", byTime, 1, 4); p.finished.number() != 1 {
+		t.Errorf("%d files", p.finished.number())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // TestReserveOnARealFile: room is taken beyond the end and given back at the end.
@@ -18,20 +21,23 @@ func TestReserveOnARealFile(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	l := open(t, p, "/t", "/p")
-	if p.out.file.Reserve(0, 1<<20) != nil || blocks(t, p.out.sealed) < 1<<20 {
+	const reserveLeast = 1 << 20 // that bagfile reserves ahead
+	var file bagfile.Handle
+	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { file = f; return f })
+	if file.Reserve(0, 1<<20) != nil || blocks(t, p.out.Path()) < 1<<20 {
 		p.close()
-		t.Skip("the file system of " + p.out.sealed + " knows no fallocate")
+		t.Skip("the file system of " + p.out.Path() + " knows no fallocate")
 	}
 	publishPlain(l, 3)
-	p.lastCall()
-	waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored > 0 })
-	if n := blocks(t, p.out.sealed); n < reserveLeast+30_000 {
+	p.unblockLinks()
+	waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+	if n := blocks(t, p.out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := blocks(t, p.out.target); n > reserveLeast/2 {
+	if n := blocks(t, p.out.Target()); n > reserveLeast/2 {
 		t.Errorf("%d bytes of blocks after the end", n)
 	}
 }
@@ -51,9 +57,9 @@ func publishUntil(t *testing.T, l *link, ok func() bool) (sent uint32) {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); <-again.C {
+	for deadline := time.Now().Add(time.Minute); !ok(); <-again.C {
 		if time.Now().After(deadline) {
-			t.Fatal("not within 20 s")
+			t.Fatal("not within a minute")
 		}
 		l.Frames(frame(1, sent, 30_000), 1, time.Now())
 		sent++
@@ -71,7 +77,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 		want error // of the recording: a file that is moved is no loss
 		said string
 	}{
-		"deleted": {os.Remove, errDeleted, "was deleted"},
+		"deleted": {os.Remove, bagfile.ErrDeleted, "was deleted"},
 		"moved":   {func(active string) error { return os.Rename(active, elsewhere) }, nil, "was moved away"},
 	}
 	for name, tc := range tests {
@@ -82,8 +88,8 @@ func TestFileThatLosesItsName(t *testing.T) {
 			l := open(t, p, "/t", "/p")
 			first := p.out
 			l.Frames(frame(1, 0, 30_000), 1, time.Now())
-			waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored > 0 })
-			if err := tc.lose(first.sealed); err != nil {
+			waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}
 			// Message 0 was sent; the others are numbered from 0, too.
@@ -102,7 +108,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if len(said) != 2 {
 				t.Errorf("said %v", said)
 			}
-			byTime, _ := numbers(t, p.out.target)
+			byTime, _ := numbers(t, p.out.Target())
 			inSecond := uint64(len(byTime[1]))
 			topic := l.connection.topic
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
@@ -118,6 +124,51 @@ func TestFileThatLosesItsName(t *testing.T) {
 			}
 			if topic.dropped[dropDeleted] != lost || topic.messages != uint64(sent)-lost {
 				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.messages, topic.dropped[dropDeleted], sent, lost)
+			}
+		})
+	}
+}
+
+// TestDirectoryThatMoves: the bags stay in the directory, under its new path, which is what
+// is reported from then on.
+func TestDirectoryThatMoves(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(dir string) error{
+		"renamed":               func(string) error { return nil },
+		"replaced by a symlink": func(dir string) error { return os.Symlink(os.TempDir(), dir) },
+		"replaced":              func(dir string) error { return os.Mkdir(dir, 0o700) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			core, logs := observer.New(zap.WarnLevel)
+			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
+			l := open(t, p, "/t", "/p")
+			dir, base := filepath.Split(p.out.Target())
+			dir = filepath.Clean(dir)
+			moved := dir + "-moved"
+			if err := errors.Join(os.Rename(dir, moved), replace(dir)); err != nil {
+				t.Fatal(err)
+			}
+			said := func() []observer.LoggedEntry { return logs.FilterMessageSnippet("directory was renamed").All() }
+			sent := publishUntil(t, l, func() bool { return len(said()) > 0 })
+			if got, want := p.out.Path(), filepath.Join(moved, base+".active"); got != want {
+				t.Errorf("recording to %s, want %s", got, want)
+			}
+			if err := p.close(); err != nil {
+				t.Error(err)
+			}
+			var s Summary
+			p.finished.summarize(&s)
+			want := filepath.Join(moved, base)
+			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
+				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
+			}
+			byTime, _ := numbers(t, s.File)
+			if len(byTime[1]) != int(sent) {
+				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
+			}
+			if all := said(); len(all) != 1 || all[0].ContextMap()["path"] != moved {
+				t.Errorf("logged %v", all)
 			}
 		})
 	}

@@ -18,23 +18,23 @@ type HandoverStats struct {
 	DoneBytes    int64  // of those
 	Sent         int64  // bytes, repetitions included
 	Failures     int    // tries that failed
-	Refused      int    // files that nobody takes
+	Refused      int    // files that are not accepted
 	Lost         int    // files that were deleted before
 	Err          string // why the last try failed; empty since one did not
 }
 
-// nobody takes no files.
-type nobody struct{}
+// noHandover is a Handover that needs no files.
+type noHandover struct{}
 
-func (nobody) Begun(string)           {}
-func (nobody) Finished(string, int64) {}
-func (nobody) Keeps(string) bool      { return false }
-func (nobody) Handed() *HandoverStats { return nil }
+func (noHandover) Begun(string)           {}
+func (noHandover) Finished(string, int64) {}
+func (noHandover) Keeps(string) bool      { return false }
+func (noHandover) Handed() *HandoverStats { return nil }
 
-// taker returns who takes the files.
-func (o *Options) taker() Handover {
+// handover returns Options.Handover, or one that needs no files.
+func (o *Options) handover() Handover {
 	if o.Handover == nil {
-		return nobody{}
+		return noHandover{}
 	}
 	return o.Handover
 }

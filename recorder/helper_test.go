@@ -5,12 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -37,7 +39,7 @@ func linkInfo(topic, publisher string) tcpros.LinkInfo {
 }
 
 // testPipeline is a pipeline on a file in a directory of the test.
-func testPipeline(t testing.TB, o Options, wrap func(file) file) *pipeline {
+func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Handle) *pipeline {
 	t.Helper()
 	o.Select.All, o.Node = true, new(tcpros.Node)
 	o, err := o.withDefaults()
@@ -45,22 +47,23 @@ func testPipeline(t testing.TB, o Options, wrap func(file) file) *pipeline {
 		t.Fatal(err)
 	}
 	o.Output.Name = filepath.Join(t.TempDir(), "test")
-	outputs, err := openOutputs(o.Output, o.Sync, o.Split)
+	outputs, err := bagfile.OpenSeries(o.Output, o.Sync, o.Split, o.Log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { outputs.close() })
+	t.Cleanup(func() { outputs.Close() })
 	var out *bagFile
 	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
-		if out, err = outputs.create(time.Now()); err != nil {
+		if out, err = createBag(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if wrap != nil { // the head of the first file is written already
-		out.file = wrap(out.file)
-		outputs.wrap = wrap
+		out.Wrap(wrap)
+		outputs.Wrap = wrap
 	}
-	return newPipeline(o, outputs, out)
+	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
+	return newPipeline(o, outputs, retain, out)
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *link {
@@ -178,12 +181,17 @@ func publish(l *link, publisher uint32, messages int) {
 	}
 }
 
-// waitFor waits for a condition that another goroutine brings about.
+// waitFor waits for a condition that another goroutine brings about. It leaves the
+// processor to that goroutine, and soon also to other tests.
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !ok(); runtime.Gosched() {
-		if time.Now().After(deadline) {
-			t.Fatal("not within 20 s")
+	start := time.Now()
+	for looks := 0; !ok(); looks++ {
+		if time.Since(start) > time.Minute {
+			t.Fatal("not within a minute")
+		}
+		if runtime.Gosched(); looks > 100 {
+			<-time.After(200 * time.Microsecond)
 		}
 	}
 }
@@ -192,4 +200,29 @@ func publishPlain(l *link, messages uint32) {
 	for n := range messages {
 		l.Frames(frame(1, n, 10_000), 1, time.Now())
 	}
+}
+
+// holdWriter makes the writer wait behind what is queued until now, until release.
+func holdWriter(p *pipeline) (release func()) {
+	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
+	held, asked := make(chan struct{}), make(chan struct{})
+	var others atomic.Bool
+	p.disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
+		if others.Swap(true) {
+			return least, nil
+		}
+		close(asked)
+		<-held
+		return 0, nil
+	}, p.sink.log)
+	p.mu.Lock()
+	p.enqueue(&command{kind: commandOpen})
+	p.mu.Unlock()
+	<-asked
+	return func() { close(held) }
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

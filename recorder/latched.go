@@ -2,17 +2,15 @@ package recorder
 
 import (
 	"encoding/binary"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // latched is the latest message of a latching publisher, to be repeated at the
-// start of each file. It is guarded by pipeline.mu, but for frame while it is
-// pinned: then nobody changes it.
+// start of each file. It is guarded by intake.mu, but for frame while it is
+// pinned: then it does not change.
 type latched struct {
 	frame   []byte
 	pins    int   // writers that are about to read frame
@@ -29,7 +27,7 @@ type latchedStore struct {
 
 // pinned is a latched message on its way into a file.
 type pinned struct {
-	conn *bagfmt.Connection
+	*connection
 	*latched
 }
 
@@ -46,39 +44,45 @@ func lastFrame(run []byte) []byte {
 
 // latchedWeight is what a latched message counts: for itself and for its copy on
 // the way to the file.
-func (p *pipeline) latchedWeight(n int) int64 { return 2 * p.pool.weight(n) }
+func (m *buffer) latchedWeight(n int) int64 { return 2 * m.pool.weight(n) }
 
-// remember keeps a copy of the latest message of c. mu is held.
-func (p *pipeline) remember(c *connection, frame []byte) {
+// rememberLatched keeps a copy of the latest message of c. mu is held.
+func (m *buffer) rememberLatched(c *connection, frame []byte) {
 	if l := c.last; l != nil && l.pins == 0 && cap(l.frame) >= len(frame) {
 		l.frame = append(l.frame[:0], frame...)
 		return
 	}
-	p.forget(c)
-	if !p.reserve(p.latchedWeight(len(frame)), p.latchedWeight(len(frame)), c) {
+	m.forgetLatched(c)
+	weight := m.latchedWeight(len(frame))
+	if !m.reserve(weight, c) {
 		return
 	}
-	c.last = &latched{frame: append([]byte(nil), frame...), counted: p.latchedWeight(len(frame))}
+	c.last = &latched{frame: append([]byte(nil), frame...), counted: weight}
 }
 
-// reserve takes n bytes of the budget for latched messages, of which keep will stay.
+// reserve takes n bytes of the budget for the latched message of c.
 // Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
 // repeated until a later message of it finds room. mu is held.
-func (p *pipeline) reserve(n, keep int64, c *connection) bool {
-	if p.pool.budget < 0 || p.latched.held+keep <= (p.pool.budget-p.sharedChunk())/2 && p.pool.makeRoom(n) {
-		p.pool.held += n
-		p.latched.held += keep
+func (m *buffer) reserve(n int64, c *connection) bool {
+	if m.pool.budget < 0 || m.latched.held+n <= min((m.pool.budget-m.sharedChunk())/2, m.leftByLarge()) && m.pool.makeRoom(n) {
+		m.pool.held += n
+		m.latched.held += n
 		return true
 	}
-	if !p.latched.warned {
-		p.latched.warned = true
-		p.log.Warn("no memory to repeat a latched message in the next file: -b is too small", zap.String("topic", c.topic.name))
-	}
+	m.warnLatched("no memory to repeat a latched message in the next file: -b is too small", zap.String("topic", c.topic.name))
 	return false
 }
 
-// forget lets the remembered message of c go. mu is held.
-func (p *pipeline) forget(c *connection) {
+// warnLatched says once why latched messages are not repeated. mu is held.
+func (m *buffer) warnLatched(text string, fields ...zap.Field) {
+	if !m.latched.warned {
+		m.latched.warned = true
+		m.log.Warn(text, fields...)
+	}
+}
+
+// forgetLatched lets the remembered message of c go. mu is held.
+func (m *buffer) forgetLatched(c *connection) {
 	l := c.last
 	if l == nil {
 		return
@@ -88,36 +92,20 @@ func (p *pipeline) forget(c *connection) {
 		l.gone = true
 		return
 	}
-	p.letGo(l)
+	m.releaseLatched(l)
 }
 
-// makeWay lets go of what a message of n bytes would wait for in vain, because nothing
-// but that message ends it, and reports whether there was any. mu is held.
-func (p *pipeline) makeWay(n int64) bool {
-	before := p.pool.held - p.pool.idle
-	if p.open != nil { // with a record at most
-		p.pool.put(p.open)
-		p.open, p.records = nil, new(bagfmt.ConnRecords) // which is written anew
-	}
-	if n+p.latched.held > p.pool.budget {
-		for _, c := range p.conns {
-			p.forget(c)
-		}
-	}
-	return p.pool.held-p.pool.idle < before
-}
-
-func (p *pipeline) letGo(l *latched) {
-	p.pool.held -= l.counted
-	p.latched.held -= l.counted
-	p.room.Broadcast()
+func (m *buffer) releaseLatched(l *latched) {
+	m.pool.held -= l.counted
+	m.latched.held -= l.counted
+	m.room.Broadcast()
 }
 
 // pinLatched returns the latched messages of all publishers, or of those that pass
 // want if it is not nil. They stay as they are until unpin. Of one publisher that has
 // come back with another header only the latest connection counts. mu is held.
-func (p *pipeline) pinLatched(want func(*connection) bool) []pinned {
-	if p.latched.off {
+func (in *intake) pinLatched(want func(*connection) bool) []pinned {
+	if in.latched.off {
 		return nil
 	}
 	var all []pinned
@@ -126,8 +114,8 @@ func (p *pipeline) pinLatched(want func(*connection) bool) []pinned {
 		id    string
 	}
 	seen := map[publisher]bool{}
-	for i := len(p.conns) - 1; i >= 0; i-- {
-		c := p.conns[i]
+	for i := len(in.connections.all) - 1; i >= 0; i-- {
+		c := in.connections.all[i]
 		if !c.latching || c.last == nil {
 			continue
 		}
@@ -140,166 +128,41 @@ func (p *pipeline) pinLatched(want func(*connection) bool) []pinned {
 			continue
 		}
 		c.last.pins++
-		all = append(all, pinned{c.conn, c.last})
+		c.written = in.rotation.number + 1
+		all = append(all, pinned{c, c.last})
 	}
 	return all
 }
 
-func (p *pipeline) unpin(all []pinned) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (in *intake) unpin(all []pinned) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	for _, l := range all {
 		l.pins--
 		if l.gone && l.pins == 0 {
-			p.letGo(l.latched)
+			in.releaseLatched(l.latched)
 		}
 	}
 }
 
-// repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
-// the same trouble. The writer calls it.
-func (p *pipeline) repeat(next *opening) {
-	defer p.unpin(next.latched)
-	if p.err != nil {
-		return
-	}
-	if err := p.repeatLatched(next); err != nil {
-		p.log.Warn("latched messages not repeated", zap.String("file", p.out.target), zap.Error(err))
+// repeatedInFile accounts for latched messages that were written to the file of part.
+func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, usage []chunkUsage, part int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.countRepeated(c, usage)
+	if part == in.rotation.number { // but leave room for what is new
+		in.rotation.stored += min(int64(len(c.Record)), in.rotation.maxBytes/2)
 	}
 }
 
-// repeatLatched writes the latched messages at the start of a file, under their own
-// connections and with the time at which the file begins.
-func (p *pipeline) repeatLatched(next *opening) error {
-	return p.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk) error {
-		if err := p.out.write(c); err != nil {
-			return err
-		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.countRepeated(c)
-		if next.part == p.parts.number { // but leave room for what is new
-			p.parts.stored += min(int64(len(c.Record)), p.parts.maxBytes/2)
-		}
-		return nil
-	})
+// repeatedInSnapshot accounts for latched messages that were written to a snapshot.
+func (in *intake) repeatedInSnapshot(c *bagfmt.SealedChunk, usage []chunkUsage) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.countRepeated(c, usage)
 }
 
-// countRepeated accounts for latched messages that were written. mu is held.
-func (p *pipeline) countRepeated(c *bagfmt.SealedChunk) {
-	for _, n := range c.Counts {
-		p.conns[n.Conn.ID].topic.repeated += uint64(n.Count)
-	}
-}
-
-// packLatched makes chunks of latched messages, with the time at, and hands them to
-// write, valid during the call only.
-func (p *pipeline) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
-	if len(all) == 0 {
-		return nil
-	}
-	z, err := bagfmt.NewCompressor(p.compression)
-	if err != nil {
-		return err
-	}
-	var b bagfmt.ChunkBuilder
-	b.Reset(nil)
-	var packed []byte
-	for i := len(all) - 1; i >= 0; i-- { // oldest connection first
-		l := all[i]
-		b.AppendRun(l.conn, at, l.frame, 1)
-		if b.Len() <= p.chunkBytes && i > 0 {
-			continue
-		}
-		c, err := b.Seal(z, packed)
-		if err != nil {
-			return err
-		}
-		if c.Compression != bagfmt.CompressionNone {
-			packed = c.Record[:0]
-		}
-		if err := write(c); err != nil {
-			return err
-		}
-		b.Reset(nil)
-	}
-	return nil
-}
-
-// collect takes a large message of a latching publisher into memory of its own, to
-// be remembered, from which it is copied into a chunk. nil means that there is no
-// room for that: the message goes straight into a chunk and is not repeated. mu is
-// held.
-func (p *pipeline) collect(l *link, frameBytes int) tcpros.LargeFrame {
-	c := l.connection
-	p.forget(c)                                  // it will not be the latest any more
-	if p.ended || p.full || p.atLimit(c.topic) { // but also while nothing is recorded
-		return nil
-	}
-	chunk := p.pool.weight(frameBytes + largeOverhead)
-	keep := p.latchedWeight(frameBytes)
-	if p.budget >= 0 && chunk > p.budget || !p.admits(c.topic, chunk, false) || !p.reserve(chunk+keep, keep, c) {
-		return nil
-	}
-	return &latchedFrame{link: l, size: frameBytes, chunk: chunk, keep: keep}
-}
-
-// latchedFrame is a large message of a latching publisher on its way into memory.
-type latchedFrame struct {
-	link  *link
-	buf   []byte
-	size  int
-	chunk int64 // reserved for the chunk
-	keep  int64 // reserved for the memory
-}
-
-// Room implements tcpros.LargeFrame. Memory follows what has arrived.
-func (f *latchedFrame) Room(n int) []byte {
-	at := len(f.buf)
-	if at == cap(f.buf) {
-		grown := make([]byte, at, min(f.size, max(1<<20, 2*at)))
-		copy(grown, f.buf)
-		f.buf = grown
-	}
-	f.buf = f.buf[:min(at+n, cap(f.buf))]
-	return f.buf[at:]
-}
-
-// Commit implements tcpros.LargeFrame.
-func (f *latchedFrame) Commit(received time.Time) {
-	p, c := f.link.pipe, f.link.connection
-	p.mu.Lock()
-	p.pool.held -= f.chunk
-	chunk := p.pool.get(f.size+largeOverhead, f.size+largeOverhead)
-	p.mu.Unlock()
-	if chunk == nil { // the budget was cut meanwhile
-		f.refuse(dropBufferFull)
-		return
-	}
-	chunk.builder.Reset(nil) // shares nothing: the copy needs no lock
-	chunk.builder.AppendRun(c.conn, bagfmt.TimeOf(p.sim.at(received)), f.buf, 1)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.turn(received)
-	p.forget(c)
-	c.last = &latched{frame: f.buf, counted: f.keep}
-	p.commit(chunk, c, f.size-4, received)
-}
-
-// refuse gives the message up and counts it.
-func (f *latchedFrame) refuse(cause dropCause) {
-	p := f.link.pipe
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.drop(f.link.connection.topic, cause, 1)
-	p.letGo(&latched{counted: f.keep})
-}
-
-// Abort implements tcpros.LargeFrame: the link ended within the message.
-func (f *latchedFrame) Abort() {
-	p := f.link.pipe
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pool.held -= f.chunk
-	p.letGo(&latched{counted: f.keep})
+// countRepeated counts latched messages that were repeated. mu is held.
+func (in *intake) countRepeated(c *bagfmt.SealedChunk, usage []chunkUsage) {
+	eachCount(c.Counts, usage, func(t *topic, messages uint64) { t.repeated += messages })
 }

@@ -1,31 +1,33 @@
 package recorder
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // link receives the messages of one publisher. It implements tcpros.LinkSink.
 type link struct {
-	pipe       *pipeline
+	in         *intake
 	connection *connection
-	publisher  *publisher
-	seq        *seqWatch  // nil if the messages have no numbers
-	frame      largeFrame // the large message that is under way
+	publisher  *loss.Publisher
+	seq        *loss.Sequence // nil if the messages have no numbers
+	frame      largeFrame     // the large message that is under way
 	watched    watchedFrame
 }
 
 // Frames implements tcpros.LinkSink.
 func (l *link) Frames(run []byte, count int, received time.Time) {
 	if l.seq != nil {
-		l.missed(l.seq.run(run, count))
+		l.countMissed(l.seq.Run(run, count))
 	}
-	l.pipe.append(l.connection, run, count, received)
+	l.in.append(l.connection, run, count, received)
 }
 
 // largeOverhead is room for the records around a large frame in its chunk: its
@@ -42,7 +44,7 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 	switch {
 	case l.seq == nil:
 	case f == nil:
-		l.seq.unseen()
+		l.seq.Unseen()
 	default:
 		l.watched = watchedFrame{LargeFrame: f, link: l}
 		return &l.watched
@@ -51,175 +53,281 @@ func (l *link) Large(frameBytes int) tcpros.LargeFrame {
 }
 
 // takeLarge gives a large message a chunk of its own, into which it is read straight
-// from the socket: no copy, and no other topic waits for it.
+// from the socket: no copy, and no other topic waits for it. What was announced counts as
+// it arrives, whatever happens when the buffer is full: a false claim costs nothing.
 func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
-	p, topic := l.pipe, l.connection.topic
-	size := frameBytes + largeOverhead
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	idle := p.state != StateRecording
-	if !idle && topic.thin && !topic.keep(p.sim.at(time.Now())) {
+	in, c := l.in, l.connection
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	// While nothing is recorded a latched message is received to be remembered, if that
+	// does not cost a wait.
+	idle := in.state != StateRecording
+	if !idle && c.topic.thin && !c.topic.keep(in.sim.at(time.Now())) {
 		return nil
 	}
-	if l.connection.latching {
-		if f := p.collect(l, frameBytes); f != nil {
-			return f
-		}
+	if c.latching {
+		in.forgetLatched(c) // it will not be the latest any more
 	}
-	if !idle && p.budget >= 0 && p.pool.weight(size) > p.budget {
-		p.drop(topic, dropOversize, 1)
+	if in.ended || in.atSizeLimit || c.topic.atLimit() || idle && !c.latching {
+		in.countUnwanted(c)
 		return nil
 	}
-	// Where links wait for room the whole claim is reserved: two half-read messages
-	// that wait for each other's memory would wait for ever. Where they drop, a
-	// false claim must not cost other topics anything: it counts as it arrives.
-	counted := size
-	if p.overflow == OverflowDrop {
-		counted = min(size, trusted)
+	f := &l.frame
+	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
+	size := frameBytes + largeOverhead + c.bytes
+	f.lease.need = in.pool.weight(size)
+	if in.budget >= 0 && f.lease.need > in.budget {
+		if idle {
+			in.countUnwanted(c)
+		} else {
+			c.topic.drop(dropOversize, 1)
+		}
+		return nil
 	}
-	for p.wants(topic) {
-		if !p.admits(topic, p.pool.weight(size), false) {
-			p.drop(topic, dropBufferFull, 1)
-			return nil
+	first := min(size, trusted+c.bytes)
+	switch {
+	case f.blocks:
+		f.chunk = in.awaitChunk(f, size, first)
+	case in.admits(c.topic, f.lease.need, false):
+		if fit := in.reusable(c, size); fit >= 0 {
+			f.chunk = in.pool.take(fit)
+		} else {
+			f.chunk = in.pool.get(first, first)
 		}
-		if c := p.pool.get(size, counted); c != nil {
-			// nil makes the chunk hold the record: it may be given up, so each one does until
-			// the record is safely in another. Where that costs less than a percent each one
-			// does anyway, and belongs to whatever file is written when it is complete.
-			var records *bagfmt.ConnRecords
-			if l.connection.stored == p.parts.number+1 && l.connection.bytes*recordShare > frameBytes {
-				records = p.records
-			}
-			c.builder.Reset(records)
-			c.builder.BeginMessage(l.connection.conn, frameBytes)
-			l.frame = largeFrame{link: l, chunk: c, payload: frameBytes - 4, part: p.parts.number, relies: records != nil}
-			return &l.frame
-		}
-		if p.overflow == OverflowDrop {
-			p.drop(topic, dropBufferFull, 1)
-			return nil
-		}
-		p.sealOpen()
-		if p.makeWay(p.pool.weight(size)) {
-			continue
-		}
-		p.largeWaits++ // small messages do not take the room that this one waits for
-		p.room.Wait()
-		p.largeWaits--
 	}
-	p.leave(l.connection)
+	switch {
+	case f.chunk != nil:
+		f.begin()
+		return f
+	case f.blocks || idle:
+		in.countUnwanted(c)
+	default:
+		c.topic.drop(dropBufferFull, 1)
+	}
 	return nil
+}
+
+// begin starts the message in its chunk. intake.mu is held.
+func (f *largeFrame) begin() {
+	in, c := f.link.in, f.link.connection
+	// nil makes the chunk hold the record: it may be given up, so each one does until
+	// the record is safely in another. Where that costs less than a percent each one
+	// does anyway, and belongs to whatever file is written when it is complete.
+	var records *bagfmt.ConnRecords
+	if c.stored == in.rotation.number+1 && c.bytes*recordShare > f.size {
+		records, f.relies = in.records, true
+	}
+	f.chunk.builder.Reset(records)
+	f.chunk.builder.BeginMessage(c.conn, f.size)
+	in.pool.count(f.chunk)
+}
+
+// held returns the memory that counts for the message.
+func (f *largeFrame) held() int64 {
+	if !f.begun() {
+		return 0
+	}
+	return f.chunk.counted
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
 func (l *link) Closed(err error) {
-	l.pipe.mu.Lock()
-	defer l.pipe.mu.Unlock()
+	l.in.mu.Lock()
+	defer l.in.mu.Unlock()
+	l.connection.links--
 	l.connection.topic.linked--
-	l.publisher.end(err, time.Now())
+	l.publisher.End(err, time.Now())
 	switch {
 	case errors.Is(err, tcpros.ErrTooLarge):
-		l.pipe.drop(l.connection.topic, dropOversize, 1)
+		l.connection.topic.drop(dropOversize, 1)
 	case errors.Is(err, tcpros.ErrStalled):
-		l.pipe.drop(l.connection.topic, dropLink, 1)
+		l.connection.topic.drop(dropLink, 1)
 	}
 }
 
 // Lost implements tcpros.LostSink.
 func (l *link) Lost(messages int) {
-	l.pipe.mu.Lock()
-	l.pipe.drop(l.connection.topic, dropUDP, uint64(messages))
-	l.pipe.mu.Unlock()
+	l.in.mu.Lock()
+	l.connection.topic.drop(dropUDP, uint64(messages))
+	l.in.mu.Unlock()
 }
 
 // largeFrame is a message on its way into a chunk of its own.
 type largeFrame struct {
-	link    *link
-	chunk   *chunk // nil behind the end: the link must not keep a buffer that is let go
-	payload int
-	part    int  // the file that was filled when it began
-	relies  bool // on the record of its connection in that file
+	link     *link
+	chunk    *chunk // nil before it begins, and behind the end: the link must not keep a buffer that is let go
+	size     int
+	relies   bool     // on the record of its connection in the file that was filled when it began
+	blocks   bool     // its link while there is no room, rather than being dropped
+	lease    lease    // if it blocks
+	blockage blockage // while it waits
 }
 
-// Room implements tcpros.LargeFrame. It gives the message up when the memory for
-// what has arrived is not there any more.
+// begun reports whether the message has a chunk.
+func (f *largeFrame) begun() bool { return f.chunk != nil }
+
+// Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
+// the message is given up.
 func (f *largeFrame) Room(n int) []byte {
-	room := f.chunk.builder.Room(n)
-	p := f.link.pipe
-	if p.pool.weight(f.chunk.builder.Cap()) <= f.chunk.counted {
-		return room
+	if f.blocks {
+		f.lease.arrived.Store(int64(f.chunk.builder.Len()))
+		n = min(n, leasePiece)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.pool.count(f.chunk)
-	if p.overflow == OverflowDrop && (!p.pool.makeRoom(0) || !p.fitsBeside(f.chunk.counted, 0)) {
-		p.drop(f.link.connection.topic, dropBufferFull, 1)
-		f.chunk.builder.AbortMessage()
-		p.pool.put(f.leave())
+	if next := f.link.in.pool.weight(f.chunk.builder.NextCap()); next > f.chunk.counted && !f.grow(next) {
 		return nil
 	}
-	return room
+	return f.chunk.builder.Room(n)
+}
+
+// grow makes the message count so many bytes, or gives it up.
+func (f *largeFrame) grow(count int64) bool {
+	in, t := f.link.in, f.link.connection.topic
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.chunk.counted)
+	in.pool.grow(f.chunk, count)
+	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
+		grown = in.pool.makeRoom(0) && in.fitsBeside(count, 0)
+	}
+	if grown {
+		return true
+	}
+	if in.accepts(t) {
+		t.drop(dropBufferFull, 1)
+	} else {
+		in.countUnwanted(f.link.connection)
+	}
+	f.giveUp()
+	return false
+}
+
+// giveUp takes the message out of its chunk and gives that back. intake.mu is held.
+func (f *largeFrame) giveUp() {
+	in := f.link.in
+	f.chunk.builder.AbortMessage()
+	in.pool.put(f.detachChunk())
+	in.room.Broadcast()
 }
 
 // Commit implements tcpros.LargeFrame.
 func (f *largeFrame) Commit(received time.Time) {
-	p, c := f.link.pipe, f.link.connection
-	p.mu.Lock() // also guards p.records, which the builder shares
-	defer p.mu.Unlock()
-	c.topic.last = received
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(p.sim.at(received)))
-	p.turn(received)
-	if f.relies && f.part != p.parts.number && c.stored != p.parts.number+1 && p.wants(c.topic) && p.openChunk() {
-		// The record that it relied on is in an earlier file.
-		p.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
-		c.stored = p.parts.number + 1
+	in, c := f.link.in, f.link.connection
+	latest := f.latest()
+	in.mu.Lock() // also guards in.records, which the builder shares
+	defer in.mu.Unlock()
+	c.topic.last, c.latest, c.proven = received, received, true
+	f.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.at(received)))
+	in.rotateIfDue(received)
+	if latest != nil {
+		in.forgetLatched(c)
+		c.last = latest
 	}
-	p.commit(f.leave(), c, f.payload, received)
+	stored := !f.relies || c.stored == in.rotation.number+1
+	if !stored && in.accepts(c.topic) && in.openChunk() {
+		// The record that it relied on is in an earlier file. A chunk without messages may
+		// never be written: the next large message brings the record, too.
+		in.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		stored = in.open.builder.Messages() > 0
+	}
+	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
 
-// leave gives the chunk away.
-func (f *largeFrame) leave() *chunk {
+// latest returns a copy of a latching publisher's message, if there is memory for it.
+func (f *largeFrame) latest() *latched {
+	in, c := f.link.in, f.link.connection
+	if !c.latching {
+		return nil
+	}
+	in.mu.Lock()
+	weight := in.latchedWeight(f.size)
+	reserved := in.reserve(weight, c)
+	in.mu.Unlock()
+	if !reserved {
+		return nil
+	}
+	return &latched{frame: append([]byte(nil), f.chunk.builder.Frame()...), counted: weight}
+}
+
+// detachChunk gives the chunk away. intake.mu is held.
+func (f *largeFrame) detachChunk() *chunk {
 	c := f.chunk
 	f.chunk = nil
+	if f.blocks {
+		f.link.in.large.end(f)
+		f.link.in.room.Broadcast() // others may have a lease now
+	}
 	return c
 }
 
-// commit hands on a chunk with one large message. mu is held.
-func (p *pipeline) commit(chunk *chunk, c *connection, payload int, received time.Time) {
-	if !p.wants(c.topic) {
-		p.leave(c)
-		p.pool.put(chunk)
-		p.room.Broadcast()
+// commit hands on a chunk with one large message. stored says that the record of its
+// connection is in it or in an earlier one of the file. mu is held.
+func (in *intake) commit(chunk *chunk, c *connection, payload int, received time.Time, stored bool) {
+	if !in.accepts(c.topic) {
+		in.countUnwanted(c)
+		in.pool.put(chunk)
+		in.room.Broadcast()
 		return
 	}
-	if p.open != nil && p.open.builder.HasConn(c.conn.ID) {
-		p.sealOpen() // the earlier messages of this publisher come first in the file
+	if in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
-	c.stored = p.parts.number + 1
-	chunk.born, chunk.until = received, received
-	chunk.holdings = append(chunk.holdings, holding{c.topic, p.pool.weight(chunk.builder.Cap())})
-	p.hand(chunk)
-	p.account(c.topic, 1, uint64(payload))
-	p.checkSize(received)
+	if stored {
+		c.stored = in.rotation.number + 1
+	}
+	chunk.firstAt, chunk.lastAt = received, received
+	chunk.usage = append(chunk.usage, chunkUsage{c, in.pool.weight(chunk.builder.Cap())})
+	in.submit(chunk)
+	in.account(c.topic, 1, uint64(payload))
+	in.checkSize(received)
 }
 
-// leave counts one message that is not wanted. mu is held.
-func (p *pipeline) leave(c *connection) {
+// countUnwanted counts one message that is not wanted. mu is held.
+func (in *intake) countUnwanted(c *connection) {
 	switch {
-	case p.full || p.atLimit(c.topic): // nobody asked for it
-	case p.ended:
-		p.drop(c.topic, dropDisk, 1)
+	case in.atSizeLimit || c.topic.atLimit(): // it is not wanted
+	case in.ended:
+		c.topic.drop(dropDisk, 1)
 	default:
-		p.pass(c, 1)
+		c.countUnrecorded(1)
 	}
 }
 
 // Abort implements tcpros.LargeFrame: the link ended within the message.
 func (f *largeFrame) Abort() {
-	p := f.link.pipe
-	p.mu.Lock()
-	f.chunk.builder.AbortMessage()
-	p.mu.Unlock()
-	p.release(f.leave())
-	p.log.Debug("message cut off", zap.String("topic", f.link.connection.topic.name))
+	in := f.link.in
+	in.mu.Lock()
+	f.giveUp()
+	in.mu.Unlock()
+	in.log.Debug("message cut off", zap.String("topic", f.link.connection.topic.name))
+}
+
+// watchedFrame looks at the number of a large message on its way.
+type watchedFrame struct {
+	tcpros.LargeFrame
+	link *link
+	head []byte // the frame's first bytes, once they are there
+}
+
+// Room implements tcpros.LargeFrame.
+func (f *watchedFrame) Room(n int) []byte {
+	room := f.LargeFrame.Room(n)
+	if room == nil {
+		f.link.seq.Unseen() // it is counted as dropped
+		f.head = nil
+	} else if f.head == nil {
+		f.head = room
+	}
+	return room
+}
+
+// Commit implements tcpros.LargeFrame.
+func (f *watchedFrame) Commit(received time.Time) {
+	w := f.link.seq
+	if len(f.head) < 8 {
+		w.Unseen()
+	} else {
+		f.link.countMissed(w.Step(binary.LittleEndian.Uint32(f.head[4:])))
+	}
+	f.head = nil
+	f.LargeFrame.Commit(received)
 }

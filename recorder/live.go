@@ -36,31 +36,36 @@ type TopicStats struct {
 	Missed     uint64            // published and never arrived, as far as publishers number theirs
 	LinksLost  int               // as in PublisherSummary
 	Passed     uint64            // while paused or stopped
+	HeldUp     time.Duration     // as in TopicSummary
+	Refused    int               // as in TopicSummary
 	Last       time.Time         // when the last message came; zero if none did
 }
 
 // stats reads the accounts of a recording under way.
-func (r *recording) stats() Stats {
+func (r *session) stats() Stats {
 	p, now := r.pipe, time.Now()
-	handed := p.handover.Handed()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := Stats{
-		Taken: now, Elapsed: now.Sub(r.started), State: p.state, Ending: p.ended || p.full, Part: max(p.parts.number, 0),
-		FileBytes: p.parts.stored, Bytes: p.stored, Buffered: p.pool.held - p.pool.idle, BufferMost: p.budget,
-		Handover: handed, Topics: make([]TopicStats, 0, len(p.topics)),
+	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: p.handover.Handed()}
+	if out := p.current(); out != nil {
+		s.File = out.Target()
 	}
-	if p.out != nil {
-		s.File = p.out.target
-	}
-	s.Snapshots = p.snapshotStats(now)
-	s.DiskFree, s.TimeLeft = p.disk.forecast()
-	s.Disk, s.Finished = p.outputs.stall.account(), len(p.done)
-	for _, t := range p.topics {
-		ts := TopicStats{Topic: t.name, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, Last: t.last}
-		if len(t.conns) > 0 {
-			ts.Type = t.conns[0].conn.Header.Type()
-		}
+	s.DiskFree, s.TimeLeft = p.disk.Forecast()
+	s.Disk, s.Finished = p.outputs.Watchdog.Account(), p.finished.number()
+	p.addStats(&s)
+	s.Snapshots.Failed = p.snapshots.failures()
+	return s
+}
+
+// addStats adds what the intake knows to an account.
+func (in *intake) addStats(s *Stats) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s.State, s.Ending = in.state, in.ended || in.atSizeLimit
+	s.Part, s.FileBytes = max(in.rotation.number, 0), in.rotation.stored
+	s.Buffered, s.BufferMost = in.pool.held-in.pool.idle, in.budget
+	s.Snapshots = in.snapshotStats(s.Taken)
+	s.Topics = make([]TopicStats, 0, len(in.topics))
+	for _, t := range in.topics {
+		ts := TopicStats{Topic: t.name, Type: t.typ, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, HeldUp: in.heldUp(t, s.Taken), Last: t.last}
 		for cause, n := range t.dropped {
 			if n == 0 {
 				continue
@@ -71,11 +76,12 @@ func (r *recording) stats() Stats {
 			ts.Dropped += n
 			ts.Causes[dropCause(cause).String()] = n
 		}
+		ts.Missed, ts.LinksLost, ts.Refused = t.former.Missed, t.former.LinksLost, len(t.refused)
 		for _, u := range t.publishers {
-			ts.Missed += u.missed
-			ts.LinksLost += u.lost
+			a := u.Account(s.Taken)
+			ts.Missed += a.Missed
+			ts.LinksLost += a.LinksLost
 		}
 		s.Topics = append(s.Topics, ts)
 	}
-	return s
 }

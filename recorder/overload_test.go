@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 	"github.com/gorosbag/gorosbag/test/load"
@@ -11,7 +12,7 @@ import (
 
 // throttled is a file that takes no more than some bytes a second.
 type throttled struct {
-	file
+	bagfile.Handle
 	rate int64
 	next time.Time // when it takes more; owned by the writer
 }
@@ -22,7 +23,7 @@ func (f *throttled) WriteAt(b []byte, off int64) (int, error) {
 	}
 	f.next = f.next.Add(time.Duration(len(b)) * time.Second / time.Duration(f.rate))
 	<-time.After(time.Until(f.next))
-	return f.file.WriteAt(b, off)
+	return f.Handle.WriteAt(b, off)
 }
 
 // TestFloodCostsNoIMUMessage records a camera that floods, beside an IMU, from sockets to
@@ -40,7 +41,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer node.Close(t.Context())
-	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f file) file { return &throttled{file: f, rate: 20_000_000} })
+	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*topic, *load.Publisher) {
 		topic := p.addTopic(name)
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
@@ -76,7 +77,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		defer p.mu.Unlock()
 		return camera.dropped[dropBufferFull] > 0
 	})
-	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 10*time.Millisecond, func(int) { p.tick(time.Now()) })
+	err = imuPub.Pace(t.Context(), imuBytes, imuMessages, 2*time.Millisecond, func(int) { p.tick(time.Now()) })
 	close(stop)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	checkCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.dropped[dropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)

@@ -42,8 +42,8 @@ func stringFrame(text []byte) []byte {
 }
 
 // storeParams asks the master for the parameters and the graph, and records both as if
-// they came from a publisher. Trouble is said and costs nothing else.
-func (r *recording) storeParams(ctx context.Context) {
+// they came from a publisher. Errors are logged and cost nothing else.
+func (r *session) storeParams(ctx context.Context) {
 	r.store(ctx, ParamsTopic, func() (any, error) {
 		value, _, err := r.Node.Master().Param(ctx, "/")
 		return finite(value), err
@@ -63,9 +63,9 @@ func (r *recording) storeParams(ctx context.Context) {
 }
 
 // store records on topic what ask says, as soon as the master answers.
-func (r *recording) store(ctx context.Context, topic string, ask func() (any, error)) {
+func (r *session) store(ctx context.Context, topic string, ask func() (any, error)) {
 	log := r.Log.With(zap.String("topic", topic))
-	said := false
+	warned := false
 	for {
 		value, err := ask()
 		if err == nil {
@@ -74,8 +74,8 @@ func (r *recording) store(ctx context.Context, topic string, ask func() (any, er
 			}
 			return
 		}
-		if !said && ctx.Err() == nil {
-			said = true
+		if !warned && ctx.Err() == nil {
+			warned = true
 			log.Warn("not stored yet: the master does not say", zap.Error(err))
 		}
 		select {
@@ -86,8 +86,8 @@ func (r *recording) store(ctx context.Context, topic string, ask func() (any, er
 	}
 }
 
-// keep brings one value into the pipeline, as a link does.
-func (r *recording) keep(topic string, value any) error {
+// keep hands one value to the intake, as a link does.
+func (r *session) keep(topic string, value any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
@@ -97,9 +97,7 @@ func (r *recording) keep(topic string, value any) error {
 	if text.Len() > maxParams {
 		return fmt.Errorf("%d bytes, at most %d are stored", text.Len(), maxParams)
 	}
-	r.pipe.mu.Lock()
-	l := r.pipe.openOwn(topic, stringType, stringMD5, stringDefinition)
-	r.pipe.mu.Unlock()
+	l := r.pipe.openLatched(topic, stringType, stringMD5, stringDefinition)
 	deliver(l, stringFrame(bytes.TrimSpace(text.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil

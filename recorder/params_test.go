@@ -32,7 +32,7 @@ func stored(t *testing.T, path, topic string) (texts []string) {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	r := &recording{Options: Options{Log: zap.NewNop()}, pipe: p}
+	r := &session{Options: Options{Log: zap.NewNop()}, pipe: p}
 	long := string(bytes.Repeat([]byte("<x>"), 100_000))
 	ctx, cancel := context.WithCancel(t.Context())
 	for topic, value := range map[string]any{
@@ -50,7 +50,7 @@ func TestStore(t *testing.T) {
 	}
 	cancel()
 	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
-	first := p.out.target
+	first := p.out.Target()
 	p.mu.Lock()
 	p.nextFile(time.Now())
 	p.mu.Unlock()

@@ -38,9 +38,9 @@ func TestPin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left []string
-	for _, b := range p.done {
-		if fileExists(b.target) {
-			left = append(left, filepath.Base(b.target))
+	for _, b := range p.finished.list() {
+		if exists(b.place.Target()) {
+			left = append(left, filepath.Base(b.place.Target()))
 		}
 	}
 	if want := []string{"test_1.bag", "test_2.bag", "test_4.bag", "test_5.bag"}; !slices.Equal(left, want) {
@@ -54,14 +54,14 @@ func TestPinDoesNotWaitForADeletion(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Retain: Retention{KeepFree: 1}})
 	asked, hangs, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	p.retain.free = func() (int64, error) {
+	p.retain.Free = func() (int64, error) {
 		close(asked)
 		<-hangs
 		return 1, nil
 	}
 	go func() {
 		defer close(over)
-		p.retain.enforce(time.Now())
+		p.retain.Enforce(time.Now())
 	}()
 	<-asked
 	if files, err := c.Pin(t.Context(), time.Hour); err != nil || len(files) != 1 {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // faulty fails the at-th operation of all its files together, a write after half of
@@ -15,16 +17,16 @@ type faulty struct {
 	mu    sync.Mutex
 	at, n int
 	sync  bool // count syncs instead of writes
-	syncs map[file]int
+	syncs map[bagfile.Handle]int
 }
 
 // faultyFile is one of them.
 type faultyFile struct {
-	file
+	bagfile.Handle
 	*faulty
 }
 
-func (f *faulty) wrap(inner file) file { return faultyFile{inner, f} }
+func (f *faulty) wrap(inner bagfile.Handle) bagfile.Handle { return faultyFile{inner, f} }
 
 func (f *faulty) due(isSync bool) bool {
 	f.mu.Lock()
@@ -38,23 +40,23 @@ func (f *faulty) due(isSync bool) bool {
 
 func (f faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	if f.due(false) {
-		n, err := f.file.WriteAt(p[:len(p)/2], off)
+		n, err := f.Handle.WriteAt(p[:len(p)/2], off)
 		return n, errors.Join(f.err, err)
 	}
-	return f.file.WriteAt(p, off)
+	return f.Handle.WriteAt(p, off)
 }
 
 func (f faultyFile) Sync() error {
 	f.mu.Lock()
 	if f.syncs == nil {
-		f.syncs = map[file]int{}
+		f.syncs = map[bagfile.Handle]int{}
 	}
-	f.syncs[f.file]++
+	f.syncs[f.Handle]++
 	f.mu.Unlock()
 	if f.due(true) {
 		return f.err
 	}
-	return f.file.Sync()
+	return f.Handle.Sync()
 }
 
 // TestEveryWriteFailsOnce checks for each write that what was written before can be
@@ -93,12 +95,12 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 		t.Fatalf("write %d: %v", at, err)
 	}
 	kept, indexed := uint64(0), true
-	for _, b := range p.done {
-		if b.sealed != b.target { // closed without an index
+	for _, b := range p.finished.list() {
+		if b.Name != b.place.Target() { // closed without an index
 			indexed = false
 			continue
 		}
-		byTime, _ := numbers(t, b.sealed)
+		byTime, _ := numbers(t, b.Name)
 		kept += uint64(len(byTime[1]))
 	}
 	topic := l.connection.topic
@@ -120,18 +122,20 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	t.Parallel()
 	f := &faulty{at: 2, sync: true, err: errInjected}
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, f.wrap)
+	var first bagfile.Handle
+	p.out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 20)
 	err := p.close()
 	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
 		t.Fatalf("got %v, want the failed sync", err)
 	}
-	if len(p.done) != 2 || f.syncs[p.done[0].file.(faultyFile).file] != 2 {
-		t.Errorf("%d files, syncs %v: none may follow the failed one", len(p.done), f.syncs)
+	if p.finished.number() != 2 || f.syncs[first] != 2 {
+		t.Errorf("%d files, syncs %v: none may follow the failed one", p.finished.number(), f.syncs)
 	}
 	var kept []uint32
-	for _, b := range p.done {
-		byTime, _ := numbers(t, b.sealed)
+	for _, b := range p.finished.list() {
+		byTime, _ := numbers(t, b.Name)
 		kept = append(kept, byTime[1]...)
 	}
 	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
@@ -140,23 +144,23 @@ func TestFailedSyncMovesOn(t *testing.T) {
 // TestSecondFaultEnds: a disk that fails again does not get a third file.
 func TestSecondFaultEnds(t *testing.T) {
 	t.Parallel()
-	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f file) file { return broken{f} })
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f bagfile.Handle) bagfile.Handle { return broken{f} })
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 20)
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.connection.topic; len(p.done) != 2 || topic.messages != 0 || topic.dropped[dropDisk] != 20 {
-		t.Errorf("%d files, %d messages, %d dropped", len(p.done), topic.messages, topic.dropped[dropDisk])
+	if topic := l.connection.topic; p.finished.number() != 2 || topic.messages != 0 || topic.dropped[dropDisk] != 20 {
+		t.Errorf("%d files, %d messages, %d dropped", p.finished.number(), topic.messages, topic.dropped[dropDisk])
 	}
 }
 
 // broken takes the head of a bag and what is behind its chunks, but no chunk.
-type broken struct{ file }
+type broken struct{ bagfile.Handle }
 
 func (b broken) WriteAt(p []byte, off int64) (int, error) {
 	if off == 4117 && len(p) > 10_000 {
 		return 0, errInjected
 	}
-	return b.file.WriteAt(p, off)
+	return b.Handle.WriteAt(p, off)
 }

@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // gate is a file whose writes wait while it is shut.
 type gate struct {
-	file
+	bagfile.Handle
 	open chan struct{}
 }
 
 func (g gate) WriteAt(p []byte, off int64) (int, error) {
 	<-g.open
-	return g.file.WriteAt(p, off)
+	return g.Handle.WriteAt(p, off)
 }
 
 func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f file) file { g.file = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	const messages = 1000
 	for n := range uint32(messages) {
@@ -39,7 +40,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	kept := len(byTime[1])
 	for i, v := range byTime[1] {
 		if int(v) != i {
@@ -61,7 +62,7 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	done := make(chan struct{})
 	go func() {
@@ -84,7 +85,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, byFile := numbers(t, p.out.target)
+	byTime, byFile := numbers(t, p.out.Target())
 	checkCount(t, "by time", byTime, 1, 300)
 	checkCount(t, "in the file", byFile, 1, 300)
 }
@@ -94,7 +95,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 func TestLastCallReleasesALargeMessage(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f file) file { g.file = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
 	small.Frames(frame(1, 0, 10_000), 1, time.Now())
 	first := other.Large(1_800_000)
@@ -106,9 +107,9 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	waitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.largeWaits == 1
+		return len(p.large.queue) == 1
 	})
-	p.lastCall()
+	p.unblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()
 	}
@@ -117,14 +118,14 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.target)
+	_, byFile := numbers(t, p.out.Target())
 	checkCount(t, "in the file", byFile, 1, 1)
 }
 
 func TestEndReleasesABlockedPublisher(t *testing.T) {
 	t.Parallel()
 	g := gate{open: make(chan struct{})}
-	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f file) file { g.file = f; return g })
+	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	var wg sync.WaitGroup
 	wg.Go(func() { publishPlain(l, 100) })
@@ -151,7 +152,7 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 	t.Helper()
 	g := gate{open: make(chan struct{})}
 	hurry := make(chan struct{})
-	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f file) file { g.file = f; return g })
+	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 100)
 	close(hurry)
@@ -159,9 +160,9 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	topic := l.connection.topic
-	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropHurry] != 100-got || got > 2 {
-		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropHurry])
+	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropAborted] != 100-got || got > 2 {
+		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropAborted])
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
@@ -29,7 +30,7 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := numbers(t, p.out.target)
+				byTime, byFile := numbers(t, p.out.Target())
 				checkCount(t, "by time", byTime, publishers, messages)
 				checkCount(t, "in the file", byFile, publishers, messages)
 			})
@@ -54,7 +55,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.target)
+	_, byFile := numbers(t, p.out.Target())
 	checkCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -143,7 +144,7 @@ var errInjected = errors.New("injected")
 func TestFlushSealsAnOldChunk(t *testing.T) {
 	t.Parallel()
 	written := make(chan struct{}, 10)
-	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f file) file { return told{f, written} })
+	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f bagfile.Handle) bagfile.Handle { return told{f, written} })
 	l := open(t, p, "/t", "/p")
 	now := time.Now()
 	l.Frames(frame(1, 0, 10), 1, now)
@@ -162,7 +163,7 @@ func TestFlushSealsAnOldChunk(t *testing.T) {
 
 // told reports each write.
 type told struct {
-	file
+	bagfile.Handle
 	written chan<- struct{}
 }
 
@@ -173,7 +174,7 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 		default:
 		}
 	}()
-	return f.file.WriteAt(p, off)
+	return f.Handle.WriteAt(p, off)
 }
 
 func TestSameHeaderSameConnection(t *testing.T) {
@@ -214,7 +215,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.target)
+	byTime, _ := numbers(t, p.out.Target())
 	checkCount(t, "by time", byTime, 1, 5)
 }
 
@@ -222,7 +223,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 // the file.
 func TestLargeAllocatesNothing(t *testing.T) {
 	wrote := make(chan struct{}, 1)
-	p := testPipeline(t, Options{FlushInterval: time.Hour, Sync: SyncNone, Overflow: OverflowBlock}, func(f file) file {
+	p := testPipeline(t, Options{FlushInterval: time.Hour, Sync: SyncNone, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle {
 		return told{nowhere{f}, wrote}
 	})
 	l := open(t, p, "/t", "/p")
@@ -272,7 +273,7 @@ func testAllocations(t *testing.T, overflow Overflow) {
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
-			p := testPipeline(b, Options{Sync: SyncNone, Overflow: OverflowBlock}, func(f file) file { return nowhere{f} })
+			p := testPipeline(b, Options{Sync: SyncNone, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { return nowhere{f} })
 			l := open(b, p, "/t", "/p")
 			count := max(64<<10/size, 1)
 			var run []byte
@@ -293,6 +294,6 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 // nowhere takes every write.
-type nowhere struct{ file }
+type nowhere struct{ bagfile.Handle }
 
 func (nowhere) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }

@@ -2,22 +2,22 @@ package recorder
 
 const (
 	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
-	trusted  = 1 << 20  // how much of a publisher's claim is counted before it arrives
 
 	leastChunks = 4 // that the budget has room for: one to fill, one to write, one kept free, and some choice
 )
 
 // pool hands out chunk buffers and holds all of them, used or free, within one
 // number of bytes. Buffers are reused: in steady state nothing is allocated.
-// It is guarded by pipeline.mu.
+// It is guarded by intake.mu.
 type pool struct {
-	budget int64 // negative means no limit
-	twice  bool  // each buffer counts double: it will be compressed into a second one
-	held   int64 // bytes of all buffers, in use and free
-	idle   int64 // bytes of the free ones
-	free   []*chunk
-	yield  func() bool // gives up memory that was only kept in case, and reports whether there was any
-	grown  int         // the largest buffer that an ordinary chunk came to
+	budget           int64 // negative means no limit
+	twice            bool  // each buffer counts double: it will be compressed into a second one
+	held             int64 // bytes of all buffers, in use and free
+	idle             int64 // bytes of the free ones
+	free             []*chunk
+	reclaimElsewhere func() bool // gives up memory that was only kept in case, and reports whether there was any
+	grown            int         // the largest buffer that an ordinary chunk came to
+	shared           int         // chunks for the messages of many that are in use
 
 	waiting int64 // bytes of messages that wait for the disk
 	waiters int   // topics that have some there
@@ -57,8 +57,8 @@ func (p *pool) get(size, counted int) *chunk {
 	}
 	for !p.fits(need) {
 		if len(p.free) > 0 {
-			p.forget()
-		} else if !p.yield() {
+			p.dropFree()
+		} else if !p.reclaimElsewhere() {
 			return nil
 		} else if fit, _ := p.find(size); fit >= 0 {
 			return p.take(fit) // what was given up is as good as new
@@ -103,20 +103,20 @@ func (p *pool) take(i int) *chunk {
 	return c
 }
 
-// forget leaves one free buffer to the garbage collector.
-func (p *pool) forget() { p.held -= p.take(len(p.free) - 1).counted }
+// dropFree leaves one free buffer to the garbage collector.
+func (p *pool) dropFree() { p.held -= p.take(len(p.free) - 1).counted }
 
 func (p *pool) fits(more int64) bool { return p.budget < 0 || p.held+more <= p.budget }
 
 // makeRoom lets go of free buffers, and of what was only kept in case, until more bytes
 // fit. It reports whether they do.
-func (p *pool) makeRoom(more int64) bool { return p.reclaim(more, p.yield) }
+func (p *pool) makeRoom(more int64) bool { return p.reclaim(more, p.reclaimElsewhere) }
 
 // reclaim is makeRoom with another way to give memory up.
 func (p *pool) reclaim(more int64, yield func() bool) bool {
 	for !p.fits(more) {
 		if len(p.free) > 0 {
-			p.forget()
+			p.dropFree()
 		} else if !yield() {
 			return false
 		}
@@ -135,17 +135,31 @@ func (p *pool) grow(c *chunk, now int64) {
 	}
 }
 
+// unshare makes c none of the chunks for the messages of many that are in use.
+func (p *pool) unshare(c *chunk) {
+	if c.shared {
+		c.shared = false
+		p.shared--
+	}
+}
+
 // put takes a buffer back. Buffers that grew past the budget with one large
 // message, or pile up after a burst, are let go.
 func (p *pool) put(c *chunk) {
 	c.sealed, c.err = nil, nil
+	p.unshare(c)
 	p.discharge(c)
+	if c.builder.Cap() > 0 {
+		c.builder.Reset(nil) // it holds on to connections
+	}
+	clear(c.usage)
+	c.usage = c.usage[:0]
 	p.held -= c.counted // what was claimed may not have come
 	c.counted = 0
 	p.count(c)
 	p.free = append(p.free, c)
 	p.idle += c.counted
 	for len(p.free) > 0 && (!p.fits(0) || p.budget < 0 && p.idle > keepFree) {
-		p.forget()
+		p.dropFree()
 	}
 }

@@ -1,83 +1,15 @@
 package recorder
 
 import (
+	"encoding/binary"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// TestLinksLost: which links that end are lost, and how long there was none.
-func TestLinksLost(t *testing.T) {
-	t.Parallel()
-	const ms = time.Millisecond
-	type event struct {
-		at   time.Duration
-		what string
-	}
-	tests := map[string]struct {
-		events  []event
-		lost    int
-		back    int
-		without time.Duration // at 60 s
-	}{
-		"ended well":               {[]event{{0, "end"}, {20 * ms, "leave"}}, 0, 0, 0},
-		"ended well and came back": {[]event{{0, "end"}, {20 * ms, "leave"}, {200 * ms, "open"}}, 0, 1, 200 * ms},
-		"ended well, slowly":       {[]event{{0, "end"}, {4 * time.Second, "leave"}, {9 * time.Second, "open"}}, 0, 1, 9 * time.Second},
-		"ended well in a message":  {[]event{{0, "cut"}, {20 * ms, "leave"}}, 0, 0, 0},
-		"ended for a moment":       {[]event{{0, "end"}, {100 * ms, "again"}}, 0, 1, 100 * ms},
-		"ended for long":           {[]event{{0, "end"}, {9 * time.Second, "again"}}, 1, 0, 9 * time.Second},
-		"cut for a moment":         {[]event{{0, "cut"}, {100 * ms, "again"}}, 1, 0, 100 * ms},
-		"cut while paused":         {[]event{{0, "pause"}, {0, "cut"}, {100 * ms, "again"}}, 0, 1, 100 * ms},
-		"ended by us":              {[]event{{0, "close"}}, 0, 0, 0},
-		"killed":                   {[]event{{0, "end"}}, 1, 0, time.Minute},
-		"killed, then forgotten":   {[]event{{0, "end"}, {9 * time.Second, "leave"}}, 1, 0, time.Minute},
-		"killed, soon back":        {[]event{{0, "end"}, {time.Second, "open"}}, 0, 1, time.Second},
-		"killed, late back":        {[]event{{0, "end"}, {10 * time.Second, "open"}}, 1, 0, 10 * time.Second},
-		"twice":                    {[]event{{0, "end"}, {time.Second, "open"}, {3 * time.Second, "end"}, {9 * time.Second, "open"}}, 1, 1, 7 * time.Second},
-		"another while it lives":   {[]event{{0, "open"}, {20 * ms, "end"}, {20 * ms, "leave"}}, 0, 0, 0},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			start := time.Now()
-			u := &publisher{}
-			u.open(false, true, start)
-			listed, wanted := true, true
-			events := tc.events
-			for at := time.Duration(0); at <= time.Minute; at += 10 * ms {
-				for len(events) > 0 && events[0].at <= at {
-					switch now := start.Add(events[0].at); events[0].what {
-					case "open":
-						u.open(false, wanted, now)
-					case "again":
-						u.open(true, wanted, now)
-					case "end":
-						u.end(io.EOF, now)
-					case "cut":
-						u.end(io.ErrUnexpectedEOF, now)
-					case "close":
-						u.end(nil, now)
-					case "leave":
-						listed = false
-					case "pause":
-						wanted = false
-					}
-					events = events[1:]
-				}
-				if u.overdue(start.Add(at)) {
-					u.explain(listed)
-				}
-			}
-			if got := u.without(start.Add(time.Minute)); u.lost != tc.lost || u.back != tc.back || got != tc.without {
-				t.Errorf("%d lost, %d back, %v without, want %d, %d, %v", u.lost, u.back, got, tc.lost, tc.back, tc.without)
-			}
-		})
-	}
-}
 
 func headerInfo(topic, publisher string) tcpros.LinkInfo {
 	info := linkInfo(topic, publisher)
@@ -185,11 +117,11 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w seqWatch
+	var w loss.Sequence
 	run := numbered(count(0, 100)...)
 	if n := testing.AllocsPerRun(100, func() {
-		l.missed(w.run(run, 100))
-		w = seqWatch{}
+		l.countMissed(w.Run(run, 100))
+		w = loss.Sequence{}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -198,23 +130,101 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSaid: a number that grows all the time is told at once and then now and then,
-// and nothing of it is told twice.
-func TestSaid(t *testing.T) {
+// TestLargeMessagesHaveNumbers: they are read wherever the message goes in pieces. One
+// that was given up, or is too short for a number, is no hole.
+func TestLargeMessagesHaveNumbers(t *testing.T) {
 	t.Parallel()
-	var s said
-	start := time.Now()
-	told, times := uint64(0), 0
-	for i := range 60 {
-		if n := s.news(uint64(10+i), start.Add(time.Duration(i)*time.Second)); n > 0 {
-			told += n
-			times++
+	info := linkInfo("/map", "/p")
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = "Header header\nuint8[] data\n"
 		}
 	}
-	if told != 10+50 || times != 6 {
-		t.Errorf("told %d in %d lines, want 60 in 6", told, times)
+	p := testPipeline(t, Options{Sync: SyncNone}, nil)
+	l, err := p.openLink(p.addTopic("/map"), info)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if s.news(20, start.Add(time.Hour)) != 0 || s.news(22, start.Add(time.Hour)) != 2 {
-		t.Error("what was taken back is told, or what came then is not")
+	large := func(seq uint32, giveUp bool) {
+		f := frame(seq, 0, 200_000)
+		m := l.Large(len(f))
+		if giveUp {
+			l.watched.LargeFrame = refusal{l.watched.LargeFrame}
+		}
+		for rest := f; len(rest) > 0; {
+			room := m.Room(min(len(rest), 50_000))
+			if room == nil {
+				return
+			}
+			rest = rest[copy(room, rest):]
+		}
+		m.Commit(time.Now())
 	}
+	missed := func() uint64 {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return l.publisher.Account(time.Now()).Missed
+	}
+	for seq := range uint32(5) {
+		large(seq, false)
+	}
+	large(7, false)
+	if n := missed(); n != 2 {
+		t.Errorf("%d missing, want 2", n)
+	}
+	large(8, true)
+	large(9, false)
+	if n := missed(); n != 2 {
+		t.Errorf("%d missing, want 2: a message that was given up is not one of the publisher's queue", n)
+	}
+	l.Frames(numbered(11), 1, time.Now())
+	if n := missed(); n != 3 {
+		t.Errorf("%d missing, want 3", n)
+	}
+	// The first piece has the number, or all but its last byte: then the message is taken for the next.
+	for i, first := range []int{8, 7, 8} {
+		f := frame(uint32(13+2*i), 0, 200_000)
+		m := l.Large(len(f))
+		copy(m.Room(first), f)
+		for rest := f[first:]; len(rest) > 0; {
+			rest = rest[copy(m.Room(len(rest)), rest):]
+		}
+		m.Commit(time.Now())
+		if n, want := missed(), []uint64{4, 4, 6}[i]; n != want {
+			t.Errorf("first piece of %d bytes: %d missing, want %d", first, n, want)
+		}
+	}
+	closePipeline(t, p)
+	if n := accountOf(l).recorded; n != 11 {
+		t.Errorf("%d messages, want 11", n)
+	}
+}
+
+// refusal is a large message for which there is no room.
+type refusal struct{ tcpros.LargeFrame }
+
+// Room gives the message up.
+func (r refusal) Room(int) []byte {
+	r.Abort()
+	return nil
+}
+
+// numbered makes frames back to back whose payloads begin with the numbers.
+func numbered(seqs ...uint32) []byte {
+	var run []byte
+	for _, seq := range seqs {
+		run = binary.LittleEndian.AppendUint32(run, 12)
+		run = binary.LittleEndian.AppendUint32(run, seq)
+		run = append(run, "8 bytes."...)
+	}
+	return run
+}
+
+// count returns n numbers from first on.
+func count(first uint32, n int) []uint32 {
+	seqs := make([]uint32, n)
+	for i := range seqs {
+		seqs[i] = first + uint32(i)
+	}
+	return seqs
 }

@@ -85,67 +85,90 @@ func level(dropped uint64, lossy bool) tcpros.DiagnosticLevel {
 	return tcpros.DiagnosticOK
 }
 
-// writeReport writes the account at the end of a file. It is an errand: all that was
-// queued is in the file, or counted as lost. A file that met a fault gets none: it needs
+// writeReport writes the account at the end of a file: all that was queued is in the
+// file, or counted as lost. A file that met a fault gets none: it needs
 // the room for its index.
-func (p *pipeline) writeReport(*errand) error {
-	if p.report == ReportNever || p.out == nil {
+func (s *sink) writeReport() error {
+	if s.report == ReportNever || s.out == nil {
 		return nil
 	}
-	if p.err != nil {
-		return p.err
+	if s.err != nil {
+		return s.err
 	}
-	p.mu.Lock()
-	s := Summary{Topics: p.accounts(time.Now())}
-	if p.report == ReportOnLoss && s.Losses() == "" {
-		p.mu.Unlock()
+	sum, conn := s.in.lossReport(s.report)
+	if conn == nil {
 		return nil
 	}
-	at := p.newest // as the last message, so that the bag does not seem to be longer
+	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(p.sim.at(time.Now()))
+		at = bagfmt.TimeOf(s.in.sim.at(time.Now()))
 	}
-	if p.reported == nil {
-		p.reported = p.openOwn(ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition)
-	}
-	p.mu.Unlock()
-	frame := s.diagnostics(at.Std()).AppendFrame(nil)
-	if err := p.writeOwn(p.reported.connection, at, frame); err != nil {
-		p.log.Warn("the account of losses is not in the bag", zap.String("file", p.out.target), zap.Error(err))
+	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
+	if err := s.writeOwn(conn, at, frame); err != nil {
+		s.log.Warn("the account of losses is not in the bag", zap.String("file", s.out.Target()), zap.Error(err))
 	}
 	return nil
 }
 
-// writeOwn writes one message as a chunk. The writer calls it.
-func (p *pipeline) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
-	z, err := bagfmt.NewCompressor(p.compression)
+// writeOwn writes one message as a chunk.
+func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
+	z, err := bagfmt.NewCompressor(s.compression)
 	if err != nil {
 		return err
 	}
 	chunk := new(chunk)
 	chunk.builder.Reset(nil)
 	chunk.builder.AppendRun(c.conn, at, frame, 1)
+	chunk.usage = []chunkUsage{{connection: c}}
 	if chunk.sealed, err = chunk.builder.Seal(z, nil); err != nil {
 		return err
 	}
-	if err := p.out.write(chunk.sealed); err != nil {
+	if err := s.out.WriteChunk(chunk.sealed); err != nil {
 		return err
 	}
-	p.mu.Lock()
-	chunk.part = p.parts.number
-	p.account(c.topic, 1, uint64(len(frame)-4))
-	p.mu.Unlock()
-	p.written(chunk)
+	chunk.part = s.in.countOwn(c, len(frame)-4)
+	s.written(chunk)
 	return nil
 }
 
-// openOwn makes a link on which the recorder itself speaks, latched. mu is held.
-func (p *pipeline) openOwn(name, typ, md5sum, definition string) *link {
+// lossReport returns the account and the connection that it is written to; nil if when
+// asks for none.
+func (in *intake) lossReport(when Report) (Summary, *connection) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s := Summary{Topics: in.accounts(time.Now())}
+	if when == ReportOnLoss && s.Losses() == "" {
+		return s, nil
+	}
+	if in.reported == nil {
+		in.reported = in.openOwn(ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition)
+	}
+	return s, in.reported.connection
+}
+
+// countOwn counts a message of the recorder's own that is in the file, and returns the
+// number of that.
+func (in *intake) countOwn(c *connection, bytes int) (part int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.account(c.topic, 1, uint64(bytes))
+	return in.rotation.number
+}
+
+// openLatched makes a link on which the recorder itself publishes, latched.
+func (in *intake) openLatched(name, typ, md5sum, definition string) *link {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.openOwn(name, typ, md5sum, definition)
+}
+
+// openOwn is openLatched with mu held.
+func (in *intake) openOwn(name, typ, md5sum, definition string) *link {
 	t := &topic{name: name}
-	p.topics = append(p.topics, t)
-	return p.connect(t, tcpros.LinkInfo{
-		Topic: name, PublisherURI: p.node, Header: tcpros.Header{
-			{Key: "callerid", Value: p.node},
+	in.topics = append(in.topics, t)
+	return in.connect(t, nil, tcpros.LinkInfo{
+		Topic: name, PublisherURI: in.node, Header: tcpros.Header{
+			{Key: "callerid", Value: in.node},
 			{Key: "latching", Value: "1"},
 			{Key: "md5sum", Value: md5sum},
 			{Key: "message_definition", Value: definition},

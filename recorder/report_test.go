@@ -57,7 +57,7 @@ func TestReport(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				reports, end := reportIn(t, p.out.target)
+				reports, end := reportIn(t, p.out.Target())
 				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
 				}

@@ -10,11 +10,12 @@ import (
 // ringChunk is a sealed chunk that waits in memory for a snapshot.
 type ringChunk struct {
 	*bagfmt.SealedChunk
-	chunk  *chunk    // that the record is part of; nil when it is in memory of its own
-	memory []byte    // of its own
-	weight int64     // bytes that the pool counts for it
-	born   time.Time // when its first message came
-	until  time.Time // and its last
+	usage   []chunkUsage // what is in it of whom
+	chunk   *chunk       // that the record is part of; nil when it is in memory of its own
+	memory  []byte       // of its own
+	weight  int64        // bytes that the pool counts for it
+	firstAt time.Time    // when its first message came
+	lastAt  time.Time    // and its last
 }
 
 // messages returns how many messages the chunk holds.
@@ -27,7 +28,7 @@ func (c *ringChunk) messages() uint64 {
 }
 
 // ring holds what a snapshot would begin with: the latest chunks, the oldest first.
-// Whoever needs memory may take it from the ring. It is guarded by pipeline.mu.
+// Memory of the ring can be reclaimed at any time. It is guarded by intake.mu.
 type ring struct {
 	most   int64         // bytes
 	window time.Duration // how far back it reaches at most; zero means as far as there is memory
@@ -35,7 +36,7 @@ type ring struct {
 	chunks []ringChunk
 	bytes  int64
 	spare  [][]byte // memory of chunks that fell out, to be used again
-	short  bool     // something of the window had to go since anybody looked
+	short  bool     // a part of the window was reclaimed since warnShort looked
 }
 
 // maxSpare is how many pieces of memory the ring keeps to use again.
@@ -51,7 +52,7 @@ func (r *ring) reach(now time.Time) time.Duration {
 	if len(r.chunks) == 0 {
 		return 0
 	}
-	return now.Sub(r.chunks[0].born)
+	return now.Sub(r.chunks[0].firstAt)
 }
 
 // takeAll empties the ring.
@@ -73,118 +74,151 @@ func (r *ring) memoryFor(n int) []byte {
 	return nil
 }
 
-// hold takes over a sealed chunk that the recording is done with. A record that does
+// toRingChunk takes over a sealed chunk that the recording is done with. A record that does
 // not fill its buffer well, because it is packed or was sealed young, gets memory of
 // its own, so that the ring reaches far back.
-func (p *pipeline) hold(c *chunk) ringChunk {
-	rc := ringChunk{SealedChunk: c.sealed, chunk: c, born: c.born, until: c.until}
+func (in *intake) toRingChunk(c *chunk) ringChunk {
+	rc := ringChunk{SealedChunk: c.sealed, usage: c.usage, chunk: c, firstAt: c.firstAt, lastAt: c.lastAt}
 	n := len(c.sealed.Record)
-	p.mu.Lock()
+	in.mu.Lock()
 	rc.weight = c.counted
 	if 4*int64(n) >= 3*c.counted {
-		p.mu.Unlock()
+		in.mu.Unlock()
 		return rc
 	}
-	rc.memory = p.snaps.ring.memoryFor(n) // counted already
+	rc.memory = in.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
-		// What a snapshot was asked for must not make room for itself: a chunk is given back in a moment.
-		if (p.snaps.asked == 0 || n > 2*p.chunkBytes) && !p.pool.reclaim(int64(n), p.yield) {
-			p.mu.Unlock()
+		// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
+		if (in.snaps.pending == 0 || n > 2*in.chunkBytes) && !in.pool.reclaim(int64(n), in.reclaimRing) {
+			in.mu.Unlock()
 			return rc // all memory waits for the disk
 		}
 		rc.memory = make([]byte, 0, n)
-		p.pool.held += int64(n)
+		in.pool.held += int64(n)
 	}
-	p.mu.Unlock()
+	in.mu.Unlock()
 	own := *c.sealed // which goes back with its chunk
 	rc.memory = append(rc.memory, own.Record...)
-	own.Record, own.Counts = rc.memory, slices.Clone(own.Counts)
+	own.Record, own.Counts, rc.usage = rc.memory, slices.Clone(own.Counts), slices.Clone(c.usage)
 	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
-	p.release(c)
+	in.release(c)
 	return rc
 }
 
 // recycle takes the memory of a chunk back. mu is held.
-func (p *pipeline) recycle(c ringChunk) {
+func (m *buffer) recycle(c ringChunk) {
 	if c.chunk != nil {
-		p.pool.put(c.chunk)
+		m.pool.put(c.chunk)
 		return
 	}
-	r := &p.snaps.ring
-	if len(r.spare) == maxSpare || !p.pool.fits(0) {
-		p.pool.held -= c.weight
+	r := &m.snaps.ring
+	if len(r.spare) == maxSpare || !m.pool.fits(0) {
+		m.pool.held -= c.weight
 		return
 	}
 	r.spare = append(r.spare, c.memory)
 }
 
+// addToRing adds a chunk that the recording is done with.
+func (in *intake) addToRing(c ringChunk) {
+	in.mu.Lock()
+	in.keepInRing(c)
+	in.mu.Unlock()
+	in.room.Broadcast()
+}
+
+// freshChunk returns a buffer for n bytes, or nil.
+func (in *intake) freshChunk(n int) *chunk {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.pool.get(n, n)
+}
+
+// giveBack takes the memory of a chunk back.
+func (in *intake) giveBack(c ringChunk) {
+	in.mu.Lock()
+	in.recycle(c)
+	in.mu.Unlock()
+	in.room.Broadcast()
+}
+
+// count brings the account of a chunk up to date that has grown.
+func (in *intake) count(c *chunk) {
+	in.mu.Lock()
+	in.pool.count(c)
+	in.mu.Unlock()
+}
+
 // keepInRing adds a chunk, and lets go of what is too old or too much. mu is held.
-func (p *pipeline) keepInRing(c ringChunk) {
-	r := &p.snaps.ring
+func (m *buffer) keepInRing(c ringChunk) {
+	r := &m.snaps.ring
 	r.push(c)
 	if c.chunk != nil {
-		p.pool.discharge(c.chunk)
+		m.pool.discharge(c.chunk)
+		m.pool.unshare(c.chunk) // its memory can be had at any time
 	}
-	p.expire(c.until)
+	m.expire(c.lastAt)
 	for r.bytes > r.most {
 		r.short = true
-		p.dropOldest()
+		m.dropOldest()
 	}
 }
 
 // expire lets go of chunks that came wholly before the window. mu is held.
-func (p *pipeline) expire(now time.Time) {
-	r := &p.snaps.ring
-	for r.window > 0 && len(r.chunks) > 0 && now.Sub(r.chunks[0].until) > r.window {
-		p.dropOldest()
+func (m *buffer) expire(now time.Time) {
+	r := &m.snaps.ring
+	if at := m.snaps.requested; !at.IsZero() && now.After(at) {
+		now = at
+	}
+	for r.window > 0 && len(r.chunks) > 0 && now.Sub(r.chunks[0].lastAt) > r.window {
+		m.dropOldest()
 	}
 }
 
-// yield gives up memory of the ring, and reports whether there was any. mu is held.
-func (p *pipeline) yield() bool {
-	if p.snaps == nil {
+// reclaimRing gives up memory of the ring, and reports whether there was any. mu is held.
+func (m *buffer) reclaimRing() bool {
+	if m.snaps == nil {
 		return false
 	}
-	r := &p.snaps.ring
+	r := &m.snaps.ring
 	switch {
 	case len(r.spare) > 0:
 		last := len(r.spare) - 1
-		p.pool.held -= int64(cap(r.spare[last]))
+		m.pool.held -= int64(cap(r.spare[last]))
 		r.spare[last] = nil
 		r.spare = r.spare[:last]
 	case len(r.chunks) > 0:
 		r.short = true
-		p.dropOldest()
+		m.dropOldest()
 	default:
 		return false
 	}
 	return true
 }
 
-// concede is yield for the intake. Where links wait for memory they get that of the
-// ring only while what they have filled is within their own quarter: what waits for the
-// compressors is as good as in the ring. And what a snapshot was asked for a moment ago
-// is not given up for what comes after it, unless there is a recording to think of. mu is
-// held.
-func (p *pipeline) concede() bool {
-	s := p.snaps
+// reclaimForIntake is reclaimRing for new messages. With OverflowBlock they get memory of the
+// ring only while what they fill is within their own quarter: what waits for the compressors
+// is as good as in the ring. The chunks of a snapshot that was just requested are not given up
+// for what comes after it, unless there is a recording beside it. mu is held.
+func (m *buffer) reclaimForIntake() bool {
+	s := m.snaps
 	if s == nil {
 		return false
 	}
-	wait := p.overflow == OverflowBlock
-	filled := p.pool.held - p.pool.idle - s.ring.held() - p.latched.held
+	wait := m.overflow == OverflowBlock
+	filled := m.pool.held - m.pool.idle - s.ring.held() - m.latched.held - m.large.held()
 	switch {
-	case wait && filled > p.pool.budget-s.ring.most:
+	case wait && filled > m.pool.budget-s.ring.most:
 		return false
-	case s.asked > 0 && (wait || s.only()):
+	case s.pending > 0 && (wait || s.only()):
 		return false
 	}
-	return p.yield()
+	return m.reclaimRing()
 }
 
-// yields returns how much memory the intake may take from the ring. mu is held.
-func (s *snapshots) yields() int64 {
-	if s == nil || s.asked > 0 && s.only() {
+// reclaimable returns how much memory the intake may reclaim from the ring. mu is held.
+func (s *snapshots) reclaimable() int64 {
+	if s == nil || s.pending > 0 && s.only() {
 		return 0
 	}
 	return s.ring.held()
@@ -199,11 +233,11 @@ func (r *ring) held() int64 {
 	return n
 }
 
-func (p *pipeline) dropOldest() {
-	r := &p.snaps.ring
+func (m *buffer) dropOldest() {
+	r := &m.snaps.ring
 	oldest := r.chunks[0]
 	r.bytes -= oldest.weight
 	r.chunks[0] = ringChunk{}
 	r.chunks = r.chunks[1:]
-	p.recycle(oldest)
+	m.recycle(oldest)
 }

@@ -199,7 +199,7 @@ func (l *clockLink) Closed(err error) {
 // awaitClock finds out whether the graph has a clock of its own, and waits for its
 // first time. Topics that were named are linked to meanwhile, so that nothing that is
 // published after that is missed. It returns false if ctx ends before.
-func (r *recording) awaitClock(ctx context.Context) (bool, error) {
+func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	value, _, err := r.Node.Master().Param(ctx, "/use_sim_time")
 	if err != nil {
 		r.late = true // the master is away, and with it all publishers
@@ -217,7 +217,7 @@ func (r *recording) awaitClock(ctx context.Context) (bool, error) {
 		if resolved, err := r.Node.Resolve(name); err != nil || resolved == sim.sub.Topic() {
 			continue // checkNames has no doubt; the clock waits by itself
 		}
-		if err := r.subscribe(name, time.Time{}); err != nil { //nolint:contextcheck // as above
+		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil { //nolint:contextcheck // as above
 			return false, err
 		}
 	}
@@ -237,7 +237,7 @@ func (r *recording) awaitClock(ctx context.Context) (bool, error) {
 
 // lookLate asks the master that was away at the start whether it has a clock of its
 // own, as soon as it answers: by then it is too late to use it.
-func (r *recording) lookLate(ctx context.Context) {
+func (r *session) lookLate(ctx context.Context) {
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
 	for {

@@ -60,7 +60,7 @@ func TestSimStamps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := p.out.target
+	first := p.out.Target()
 	l.Frames(numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
 	large(t, l, 4, 200_000)
@@ -81,8 +81,8 @@ func TestSimStamps(t *testing.T) {
 	}{
 		{first, "/t", at(100, 100, 100, 104)},
 		{first, "/clock", at(100, 105, 104)}, // the first was before the file
-		{p.out.target, "/clock", at(111)},
-		{p.out.target, "/t", at(111, 111)}, // repeated, and new
+		{p.out.Target(), "/clock", at(111)},
+		{p.out.Target(), "/t", at(111, 111)}, // repeated, and new
 	} {
 		if got := stamps(t, tc.path, tc.topic); !slices.Equal(got, tc.want) {
 			t.Errorf("%s in %s: %v, want %v", tc.topic, tc.path, got, tc.want)

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 // SnapshotMode says whether the latest messages are kept ready in memory, for a
@@ -58,72 +55,41 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	return s, nil
 }
 
-// snapshots keeps the ring and knows of the snapshot that is being taken:
-//
-//	recording -> writer -> ring -> (trigger) -> the goroutine that writes snapshots
-//	                    \-> (post-roll) ------/
-//
-// A chunk belongs to one of them. nil means that there are no snapshots.
+// snapshots is the part of snapshots that the intake owns: the ring, and which messages
+// belong to the snapshot that is being taken. It is guarded by intake.mu; nil means that
+// there are no snapshots.
 type snapshots struct {
 	Snapshot
-	outputs  *outputs
-	starting sync.Mutex // of one snapshot at a time; guards outputs
-
-	ring    ring      // this and the following are guarded by pipeline.mu
-	current *snapshot // whose post-roll goes on
-	until   time.Time // when that ends
-	asked   int       // snapshots that the ring was not handed over to yet
-	taken   int
-	warned  bool // that memory is short
-
-	pack   *bagfmt.Compressor // owned by writeSnapshots
-	taking *snapshot          // what sealed chunks go into; owned by the writer
-	queue  *fifo[func()]      // what is to be done to files of snapshots
-	writer sync.WaitGroup
+	ring       ring
+	current    *snapshot // whose post-roll goes on
+	until      time.Time // when that ends
+	pending    int       // snapshots that do not have the ring yet
+	requested  time.Time // by the first trigger of a snapshot that waits for its turn; zero for none
+	taken      int
+	unfinished int  // snapshots whose file is not complete
+	warned     bool // that memory is short
 }
 
-// snapshot is one that is being taken. What is not said to be another's belongs to the
-// goroutine that writes it.
+// snapshot is one that is being taken. The goroutine that writes it owns all fields
+// that are not marked otherwise.
 type snapshot struct {
 	out     *bagFile
-	at      time.Time            // of the trigger
-	from    time.Time            // what came before is not wanted; zero means all is
-	latched []pinned             // the state at the trigger
-	conns   []*bagfmt.Connection // whose records may be needed at the beginning
-	rooted  bool                 // those have been written
+	at      time.Time     // of the trigger
+	last    time.Time     // of the last one that came before it began
+	from    time.Time     // what came before is not wanted; zero means all is
+	latched []pinned      // the state at the trigger
+	conns   []*connection // whose records may be needed at the beginning
+	rooted  bool          // those have been written
 
 	messages, missing uint64
 	err               error
 }
 
-// startSnapshots prepares for snapshots.
-func (p *pipeline) startSnapshots(o *Options) {
-	if o.Snapshot.Mode == SnapshotOff {
-		return
-	}
-	p.snaps = &snapshots{
-		Snapshot: o.Snapshot,
-		outputs:  p.outputs.ofSnapshots(o.Snapshot.Mode == SnapshotBeside),
-		ring:     ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll},
-		queue:    newFIFO[func()](),
-	}
-	// owner: close; ends when the queue is closed and empty.
-	p.snaps.writer.Go(p.writeSnapshots)
-}
-
-// close waits until all snapshots are written, and those that come too late are given up.
-func (s *snapshots) close() {
-	if s == nil {
-		return
-	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	s.queue.close()
-	s.writer.Wait()
-}
-
 // only reports whether nothing is written but snapshots.
 func (s *snapshots) only() bool { return s != nil && s.Mode == SnapshotOnly }
+
+// writing reports whether a snapshot is not complete. mu is held.
+func (s *snapshots) writing() bool { return s != nil && s.unfinished > 0 }
 
 // due reports whether what was received at now comes after the post-roll.
 func (s *snapshots) due(now time.Time) bool {
@@ -146,7 +112,7 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	began, now := make(chan beginning, 1), time.Now()
 	// owner: Snapshot; if that gives up before the disk has answered, the end of Run waits for it.
 	go func() {
-		sn, err := r.pipe.snapshot(now)
+		sn, err := r.pipe.snapshots.trigger(now)
 		began <- beginning{sn, err}
 	}()
 	var sn beginning
@@ -160,56 +126,22 @@ func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
 	}
 	select {
 	case <-sn.out.finished:
-		return sn.out.sealed, errors.Join(sn.snapshot.err, sn.out.fault)
+		return sn.out.Path(), errors.Join(sn.snapshot.err, sn.out.fault)
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 }
 
-// snapshot begins a snapshot, or prolongs the one whose post-roll goes on.
-func (p *pipeline) snapshot(now time.Time) (*snapshot, error) {
-	s := p.snaps
-	if s == nil {
-		return nil, ErrNoSnapshots
-	}
-	s.starting.Lock()
-	defer s.starting.Unlock()
-	if sn, err := p.prolong(now); sn != nil || err != nil {
-		return sn, err
-	}
-	if err := p.disk.short(); err != nil {
-		return nil, err
-	}
-	out, err := s.outputs.create(now)
-	if err != nil {
-		return nil, err
-	}
-	out.snapshot = true
-	sn := &snapshot{out: out, at: now}
-	if s.PreRoll > 0 {
-		sn.from = now.Add(-s.PreRoll)
-	}
-	if !p.beginSnapshot(sn) {
-		return nil, errors.Join(ErrNotRecording, out.discard())
-	}
-	p.log.Info("Triggered snapshot recording with name '" + out.target + "'.")
-	p.handover.Begun(out.target)
-	if p.onOpen != nil {
-		p.onOpen(out.target)
-	}
-	return sn, nil
-}
-
 // prolong moves the end of a post-roll that goes on.
-func (p *pipeline) prolong(now time.Time) (*snapshot, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.snaps
-	if p.ended {
+func (in *intake) prolong(now time.Time) (*snapshot, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	s := in.snaps
+	if in.ended {
 		return nil, ErrNotRecording
 	}
 	if s.due(now) {
-		p.endSnapshot()
+		in.endSnapshot()
 	}
 	if end := now.Add(s.PostRoll); s.current != nil && end.After(s.until) {
 		s.until = end
@@ -219,118 +151,116 @@ func (p *pipeline) prolong(now time.Time) (*snapshot, error) {
 
 // beginSnapshot makes all that was received until now, and the post-roll, part of sn.
 // It reports whether the recording still goes on.
-func (p *pipeline) beginSnapshot(sn *snapshot) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
+func (in *intake) beginSnapshot(sn *snapshot) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
 		return false
 	}
-	p.sealOpen()
-	s := p.snaps
-	sn.latched = p.pinLatched(nil)
+	in.sealOpen()
+	s := in.snaps
+	if s.PreRoll > 0 {
+		sn.from = sn.at.Add(-s.PreRoll)
+	}
+	sn.latched = in.pinLatched(nil)
+	s.requested = time.Time{}
 	s.taken++
-	s.asked++
-	p.send(func(*errand) error {
-		p.takeRing(sn)
-		return nil
-	})
-	s.current, s.until = sn, sn.at.Add(s.PostRoll)
+	s.pending++
+	s.unfinished++
+	in.enqueue(&command{kind: commandSnapshot, snapshot: sn})
+	s.current, s.until = sn, sn.last.Add(s.PostRoll)
 	if s.PostRoll == 0 {
-		p.endSnapshot()
+		in.endSnapshot()
 		return true
 	}
-	for _, c := range p.conns {
+	for _, c := range in.connections.all {
 		if c.stored > 0 { // its record may be in a chunk that has gone
-			sn.conns = append(sn.conns, c.conn)
+			sn.conns = append(sn.conns, c)
 		}
 	}
 	return true
 }
 
-// takeRing hands the ring over. It is an errand.
-func (p *pipeline) takeRing(sn *snapshot) {
-	s := p.snaps
-	p.mu.Lock()
-	p.expire(sn.at)
-	chunks := s.ring.takeAll()
-	s.asked--
-	p.mu.Unlock()
-	p.room.Broadcast()
-	s.taking = sn
-	s.queue.put(func() { p.openSnapshot(sn, chunks) })
+// requestSnapshot keeps what the ring holds for a snapshot that waits for its turn.
+func (in *intake) requestSnapshot(at time.Time) {
+	in.mu.Lock()
+	if in.snaps.requested.IsZero() {
+		in.snaps.requested = at
+	}
+	in.mu.Unlock()
+}
+
+// endRequest ends that.
+func (in *intake) endRequest() {
+	in.mu.Lock()
+	in.snaps.requested = time.Time{}
+	in.mu.Unlock()
+}
+
+// takeRing gives the ring to a snapshot.
+func (in *intake) takeRing(sn *snapshot) []ringChunk {
+	in.mu.Lock()
+	in.expire(sn.at)
+	chunks := in.snaps.ring.takeAll()
+	in.snaps.pending--
+	in.mu.Unlock()
+	in.room.Broadcast()
+	return chunks
+}
+
+// snapshotClosed notes that the file of a snapshot is complete.
+func (in *intake) snapshotClosed() {
+	in.mu.Lock()
+	in.snaps.unfinished--
+	in.mu.Unlock()
 }
 
 // endSnapshot ends the one that is being taken, if there is one, with what was received
 // until now. mu is held.
-func (p *pipeline) endSnapshot() {
-	s := p.snaps
+func (in *intake) endSnapshot() {
+	s := in.snaps
 	if s == nil || s.current == nil {
 		return
 	}
 	sn := s.current
 	s.current = nil
-	p.sealOpen()
-	p.send(func(*errand) error {
-		s.taking = nil
-		s.queue.put(func() { p.closeSnapshot(sn) })
-		return nil
-	})
+	in.sealOpen()
+	in.enqueue(&command{kind: commandEndSnapshot, snapshot: sn})
 }
 
-// keep takes a chunk that the recording is done with, for a snapshot or to use its
-// buffer again. The writer calls it.
-func (p *pipeline) keep(c *chunk) {
-	s := p.snaps
-	if s != nil && c.sealed == nil {
-		c.seal(nil) // a compressor has failed, or skipped it
-	}
-	if s == nil || c.sealed == nil {
-		p.release(c)
-		return
-	}
-	rc := p.hold(c)
-	if sn := s.taking; sn != nil {
-		s.queue.put(func() { p.addToSnapshot(sn, rc) })
-		return
-	}
-	p.mu.Lock()
-	p.keepInRing(rc)
-	p.mu.Unlock()
-	p.room.Broadcast()
-}
-
-// warnShort says once that memory does not reach as far back as was asked for, and
+// warnShort warns once that memory does not reach as far back as was asked for, and
 // again if it did meanwhile.
-func (p *pipeline) warnShort(now time.Time) {
-	s := p.snaps
+func (in *intake) warnShort(now time.Time) {
+	s := in.snaps
 	if s == nil || s.PreRoll == 0 {
 		return
 	}
-	p.mu.Lock()
+	in.mu.Lock()
 	reach := s.ring.reach(now)
 	short := s.ring.short && !s.warned
 	s.ring.short = false
 	s.warned = (s.warned || short) && reach < s.PreRoll
-	p.mu.Unlock()
+	in.mu.Unlock()
 	if short {
-		p.log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
+		in.log.Warn("memory does not hold as much as snapshots are to begin with: give more, or compress",
 			zap.Duration("wanted", s.PreRoll), zap.Duration("held", reach.Round(time.Millisecond)), zap.Int64("bytes", s.ring.most))
 	}
 }
 
 // SnapshotStats is a live account of snapshots.
 type SnapshotStats struct {
-	Mode  SnapshotMode
-	Held  time.Duration // how far back a snapshot would reach now
-	Bytes int64         // of memory for that
-	Most  int64         // and their bound
-	Taken int           // snapshots until now
-	File  string        // the bag whose post-roll goes on, by its final name; empty for none
+	Mode   SnapshotMode
+	Held   time.Duration // how far back a snapshot would reach now
+	Bytes  int64         // of memory for that
+	Most   int64         // and their bound
+	Taken  int           // snapshots until now
+	Failed int           // that could not begin
+	File   string        // the bag whose post-roll goes on, by its final name; empty for none
 }
 
 // snapshotStats makes the account. mu is held.
-func (p *pipeline) snapshotStats(now time.Time) SnapshotStats {
-	s := p.snaps
+func (in *intake) snapshotStats(now time.Time) SnapshotStats {
+	s := in.snaps
 	if s == nil {
 		return SnapshotStats{}
 	}
@@ -339,15 +269,15 @@ func (p *pipeline) snapshotStats(now time.Time) SnapshotStats {
 		stats.Held = min(stats.Held, s.PreRoll)
 	}
 	if s.current != nil {
-		stats.File = s.current.out.target
+		stats.File = s.current.out.Target()
 	}
 	return stats
 }
 
 // recorded returns the messages of t that are in bags, or about to be. mu is held.
-func (p *pipeline) recorded(t *topic) uint64 {
-	if p.snaps.only() {
-		return t.written
+func (in *intake) recorded(t *topic) uint64 {
+	if in.snaps.only() {
+		return t.written.Load()
 	}
 	return t.messages
 }

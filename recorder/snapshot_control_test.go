@@ -59,11 +59,11 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shots, bags []string
-			for _, b := range p.done {
-				if b.snapshot {
-					shots = append(shots, b.target)
+			for _, b := range p.finished.list() {
+				if b.Snapshot {
+					shots = append(shots, b.place.Target())
 				} else {
-					bags = append(bags, b.target)
+					bags = append(bags, b.place.Target())
 				}
 			}
 			got := allNumbers(t, shots)[1]
@@ -85,7 +85,7 @@ func TestSnapshotThroughControl(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&recording{pipe: p})
+	c.attach(&session{pipe: p})
 	l := open(t, p, "/t", "/p")
 	l.Frames(frame(1, 0, 10), 1, time.Now())
 	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
@@ -119,7 +119,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Snapshot: Snapshot{PostRoll: time.Hour}})
-	c.attach(&recording{pipe: p})
+	c.attach(&session{pipe: p})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
@@ -136,7 +136,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbersOf(t, sn.out.target); !slices.Equal(got, []uint32{0}) {
+	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, []uint32{0}) {
 		t.Errorf("messages %v", got)
 	}
 }
@@ -145,7 +145,7 @@ func TestNoSnapshots(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := testPipeline(t, Options{Control: c}, nil)
-	c.attach(&recording{pipe: p})
+	c.attach(&session{pipe: p})
 	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
 		t.Errorf("snapshot: %v", err)
 	}
@@ -160,7 +160,7 @@ func TestResumeWithoutABag(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
-	c.attach(&recording{pipe: p})
+	c.attach(&session{pipe: p})
 	latching(t, p, "/map", "/server").Frames(frame(1, 5, 10), 1, time.Now())
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)

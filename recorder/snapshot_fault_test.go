@@ -8,12 +8,16 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // TestTornSnapshotCanBeRead: the records of the connections come before the messages,
@@ -28,14 +32,14 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second/10))
 	}
 	end := start.Add(100 * time.Second)
-	sn, err := p.snapshot(end)
+	sn, err := p.snapshots.trigger(end)
 	if err != nil {
 		t.Fatal(err)
 	}
 	quiet.Frames(frame(2, 1, 10), 1, end.Add(time.Millisecond))
 	p.tick(end.Add(time.Second))
 	<-sn.out.finished
-	b, err := os.ReadFile(sn.out.target)
+	b, err := os.ReadFile(sn.out.Target())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +60,13 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 }
 
 // failing is a file that takes no writes after the first few bytes.
-type failing struct{ file }
+type failing struct{ bagfile.Handle }
 
 func (f failing) WriteAt(p []byte, off int64) (int, error) {
 	if off >= 4117 {
 		return 0, syscall.ENOSPC
 	}
-	return f.file.WriteAt(p, off)
+	return f.Handle.WriteAt(p, off)
 }
 
 // TestSnapshotThatFails: what is missing is counted and returned, and the ring goes on.
@@ -73,8 +77,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	for n := range uint32(100) {
 		l.Frames(frame(1, n, 100), 1, time.Now())
 	}
-	p.snaps.outputs.wrap = func(f file) file { return failing{f} }
-	sn, err := p.snapshot(time.Now())
+	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle { return failing{f} }
+	sn, err := p.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +86,9 @@ func TestSnapshotThatFails(t *testing.T) {
 	if sn.err == nil || sn.missing != 100 {
 		t.Errorf("missing %d: %v", sn.missing, sn.err)
 	}
-	p.snaps.outputs.wrap = nil
+	p.snapshots.outputs.Wrap = nil
 	l.Frames(frame(1, 100, 100), 1, time.Now())
-	if got := numbersOf(t, take(t, p, time.Now()).out.target); !slices.Equal(got, []uint32{100}) {
+	if got := numbersOf(t, take(t, p, time.Now()).out.Target()); !slices.Equal(got, []uint32{100}) {
 		t.Errorf("the next snapshot has %v", got)
 	}
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
@@ -97,13 +101,13 @@ func TestSnapshotThatFails(t *testing.T) {
 
 // telling is a file that tells of each write before it is done.
 type telling struct {
-	file
+	bagfile.Handle
 	writes func()
 }
 
 func (f telling) WriteAt(p []byte, off int64) (int, error) {
 	f.writes()
-	return f.file.WriteAt(p, off)
+	return f.Handle.WriteAt(p, off)
 }
 
 // TestSnapshotLetsMemoryGo: what is written of a snapshot may be collected before the rest
@@ -130,7 +134,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	}
 	p.mu.Unlock()
 	writes, held := 0, 0
-	p.snaps.outputs.wrap = func(f file) file {
+	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		return telling{f, func() {
 			if writes++; writes != chunks { // the last one, about
 				return
@@ -158,9 +162,9 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&recording{pipe: p})
+	c.attach(&session{pipe: p})
 	creating, hangs := make(chan struct{}), make(chan struct{})
-	p.snaps.outputs.wrap = func(f file) file {
+	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		close(creating)
 		<-hangs
 		return f
@@ -189,7 +193,145 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	if err := <-closed; err != nil {
 		t.Fatal(err)
 	}
-	if left, err := filepath.Glob(filepath.Dir(p.snaps.outputs.path(time.Now())) + "/*"); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Dir(p.snapshots.outputs.NextPath(time.Now())) + "/*"); err != nil || len(left) != 0 {
 		t.Errorf("files %v, %v", left, err)
+	}
+}
+
+// TestTriggerFlood: a trigger that is stuck takes one snapshot at a time, and after a burst
+// one each second; every trigger gets the name of one that was begun after it.
+func TestTriggerFlood(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := ringPipeline(t, Options{ChunkBytes: 1000})
+		l := open(t, p, "/t", "/p")
+		var mu sync.Mutex
+		bags := map[string]int{}
+		var wg sync.WaitGroup
+		const seconds = 5
+		for n := range uint32(1000 * seconds) {
+			l.Frames(frame(1, n, 100), 1, time.Now())
+			wg.Go(func() {
+				sn, err := p.snapshots.trigger(time.Now())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				bags[sn.out.Target()]++
+				mu.Unlock()
+			})
+			time.Sleep(time.Millisecond)
+		}
+		wg.Wait()
+		if n := len(bags); n < seconds || n > snapshotBurst+seconds+1 {
+			t.Errorf("%d snapshots in %d s", n, seconds)
+		}
+		if err := p.close(); err != nil {
+			t.Fatal(err)
+		}
+		if n := l.connection.topic.dropped[dropBufferFull]; n != 0 {
+			t.Errorf("%d messages were dropped", n)
+		}
+	})
+}
+
+// TestSnapshotsThatCannotBegin count, and are an error of the recording.
+func TestSnapshotsThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{ChunkBytes: 1000})
+	if err := os.Remove(p.outputs.Dir.Name()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := p.snapshots.trigger(time.Now()); err == nil {
+			t.Error("a snapshot in a directory that is gone")
+		}
+	}
+	if n := p.snapshots.failures(); n != 3 {
+		t.Errorf("%d failures, want 3", n)
+	}
+	if err := p.close(); err == nil || !strings.Contains(err.Error(), "a snapshot could not begin") {
+		t.Errorf("close returns %v", err)
+	}
+}
+
+// TestTriggersThatWait: a snapshot that waits for its turn has all of the pre-roll of its first
+// trigger, and all of the post-roll of the last.
+func TestTriggersThatWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PreRoll: time.Second, PostRoll: time.Second}})
+		l := open(t, p, "/t", "/p")
+		n := uint32(0)
+		step := func(count int) { // ten messages a second
+			for range count {
+				l.Frames(frame(1, n, 1000), 1, time.Now())
+				n++
+				time.Sleep(100 * time.Millisecond)
+				p.tick(time.Now())
+			}
+		}
+		step(20)
+		for range snapshotBurst { // no more at once
+			p.snapshots.limiter.Allow()
+		}
+		before := n
+		var names [2]string
+		var wg sync.WaitGroup
+		for i := range names {
+			wg.Go(func() {
+				sn, err := p.snapshots.trigger(time.Now())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				names[i] = sn.out.Target()
+			})
+			step(5)
+		}
+		wg.Wait()
+		step(20)
+		if err := p.close(); err != nil {
+			t.Fatal(err)
+		}
+		got := numbersOf(t, names[0])
+		if names[0] != names[1] || got[0] > before-9 || got[len(got)-1] < before+14 {
+			t.Errorf("%v: messages %d to %d of %d, triggers at %d and %d", names, got[0], got[len(got)-1], n, before, before+5)
+		}
+	})
+}
+
+// TestTriggerWhileAnotherBegins: it prolongs that one, rather than to wait for its end.
+func TestTriggerWhileAnotherBegins(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PostRoll: time.Hour}})
+	p.snapshots.starting.Lock() // the first one creates its file
+	var got [2]*snapshot
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() {
+			sn, err := p.snapshots.trigger(time.Now())
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = sn
+		})
+		waitFor(t, func() bool {
+			p.snapshots.mu.Lock()
+			defer p.snapshots.mu.Unlock()
+			return p.snapshots.next != nil
+		})
+		p.snapshots.mu.Lock()
+		p.snapshots.next = nil // as when it is served
+		p.snapshots.mu.Unlock()
+	}
+	p.snapshots.starting.Unlock()
+	wg.Wait()
+	if got[0] == nil || got[0] != got[1] {
+		t.Errorf("two snapshots: %v, %v", got[0], got[1])
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
 	}
 }

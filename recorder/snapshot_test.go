@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -21,7 +22,7 @@ import (
 // take takes a snapshot and returns it when it is closed.
 func take(t testing.TB, p *pipeline, now time.Time) *snapshot {
 	t.Helper()
-	sn, err := p.snapshot(now)
+	sn, err := p.snapshots.trigger(now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +72,13 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 					}
 				}
 				send(0, 30)
-				sn, err := p.snapshot(at(29.5)) // 19.5 to 34.5
+				sn, err := p.snapshots.trigger(at(29.5)) // 19.5 to 34.5
 				if err != nil {
 					t.Fatal(err)
 				}
 				send(30, 40)
 				<-sn.out.finished
-				if got := numbersOf(t, sn.out.target); !slices.Equal(got, sequence(20, 35)) {
+				if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(20, 35)) {
 					t.Errorf("messages %v, want 20 to 34", got)
 				}
 				send(40, 42)
@@ -97,13 +98,13 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 // take2 takes a snapshot whose post-roll is over at end.
 func take2(t *testing.T, p *pipeline, now, end time.Time) string {
 	t.Helper()
-	sn, err := p.snapshot(now)
+	sn, err := p.snapshots.trigger(now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.tick(end)
 	<-sn.out.finished
-	return sn.out.target
+	return sn.out.Target()
 }
 
 // TestSnapshotWithSlowClock: the pre-roll is time that passed, whatever the stamps say.
@@ -119,7 +120,7 @@ func TestSnapshotWithSlowClock(t *testing.T) {
 		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	sn := take(t, p, start.Add(20*time.Second))
-	if got := numbersOf(t, sn.out.target); !slices.Equal(got, sequence(10, 21)) {
+	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(10, 21)) {
 		t.Errorf("messages %v, want 10 to 20", got)
 	}
 	if err := p.close(); err != nil {
@@ -140,9 +141,9 @@ func TestSnapshotProlonged(t *testing.T) {
 		var err error
 		switch n {
 		case 3:
-			first, err = p.snapshot(now)
+			first, err = p.snapshots.trigger(now)
 		case 7:
-			second, err = p.snapshot(now)
+			second, err = p.snapshots.trigger(now)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -152,7 +153,7 @@ func TestSnapshotProlonged(t *testing.T) {
 		t.Error("the second trigger began another snapshot")
 	}
 	<-first.out.finished
-	if got := numbersOf(t, first.out.target); !slices.Equal(got, sequence(0, 12)) {
+	if got := numbersOf(t, first.out.Target()); !slices.Equal(got, sequence(0, 12)) {
 		t.Errorf("messages %v, want 0 to 11", got)
 	}
 	if err := p.close(); err != nil {
@@ -171,6 +172,7 @@ func TestSnapshotsInARow(t *testing.T) {
 					ChunkBytes: 20 << 10, BufferBytes: 64 << 20, Overflow: OverflowBlock, Compression: c,
 					Snapshot: Snapshot{Mode: mode, PostRoll: time.Millisecond},
 				})
+				p.snapshots.limiter.SetLimit(rate.Inf)
 				const messages, snapshots = 20_000, 50
 				links := []*link{open(t, p, "/t", "/p"), open(t, p, "/u", "/q")}
 				done := make(chan struct{})
@@ -185,21 +187,21 @@ func TestSnapshotsInARow(t *testing.T) {
 				}()
 				var paths []string
 				for len(paths) < snapshots {
-					sn, err := p.snapshot(time.Now())
+					sn, err := p.snapshots.trigger(time.Now())
 					if err != nil {
 						t.Fatal(err)
 					}
-					if len(paths) == 0 || paths[len(paths)-1] != sn.out.target {
-						paths = append(paths, sn.out.target)
+					if len(paths) == 0 || paths[len(paths)-1] != sn.out.Target() {
+						paths = append(paths, sn.out.Target())
 					}
 					p.tick(time.Now())
 				}
 				<-done
-				sn, err := p.snapshot(time.Now())
+				sn, err := p.snapshots.trigger(time.Now())
 				if err != nil {
 					t.Fatal(err)
 				}
-				paths = append(paths, sn.out.target)
+				paths = append(paths, sn.out.Target())
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
@@ -207,7 +209,7 @@ func TestSnapshotsInARow(t *testing.T) {
 				checkCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
 				checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == SnapshotBeside {
-					byTime, _ := numbers(t, p.out.target)
+					byTime, _ := numbers(t, p.out.Target())
 					checkCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := links[0].connection.topic.messages; m != messages {
@@ -244,7 +246,7 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	if n := logged.FilterMessageSnippet("memory does not hold").Len(); n != 1 {
 		t.Errorf("said %d times that memory is short", n)
 	}
-	got := numbersOf(t, take(t, p, time.Now()).out.target)
+	got := numbersOf(t, take(t, p, time.Now()).out.Target())
 	if n := len(got); n < 200 || n > buffer*3/4/5000 || !slices.Equal(got, sequence(messages-n, messages)) {
 		t.Errorf("%d messages, %d to %d", n, got[0], got[n-1])
 	}
@@ -284,7 +286,7 @@ func TestSnapshotHasLatchedMessages(t *testing.T) {
 	l.Frames(frame(1, 0, 10), 1, start.Add(95*time.Second))
 	fresh.Frames(frame(8, 1, 10), 1, start.Add(99*time.Second))
 	for i := range 2 {
-		path := take(t, p, start.Add(time.Duration(100+i)*time.Second)).out.target
+		path := take(t, p, start.Add(time.Duration(100+i)*time.Second)).out.Target()
 		byTime, _ := numbers(t, path)
 		if len(byTime[7]) != 1 || len(byTime[8]) != 1 {
 			t.Errorf("%s: latched messages %v and %v", path, byTime[7], byTime[8])
@@ -322,7 +324,7 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	l := open(t, p, "/t", "/p")
 	l.Frames(frame(1, 0, 10), 1, time.Now())
-	sn, err := p.snapshot(time.Now())
+	sn, err := p.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,13 +332,13 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbersOf(t, sn.out.target); !slices.Equal(got, sequence(0, 2)) {
+	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(0, 2)) {
 		t.Errorf("messages %v", got)
 	}
-	if _, err := p.snapshot(time.Now()); !errors.Is(err, ErrNotRecording) {
+	if _, err := p.snapshots.trigger(time.Now()); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
-	left, err := filepath.Glob(filepath.Dir(sn.out.target) + "/*")
+	left, err := filepath.Glob(filepath.Dir(sn.out.Target()) + "/*")
 	if err != nil || len(left) != 1 {
 		t.Errorf("files %v, %v", left, err)
 	}
@@ -346,37 +348,12 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 func TestEmptySnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{})
-	path := take(t, p, time.Now()).out.target
+	path := take(t, p, time.Now()).out.Target()
 	if byTime, _ := numbers(t, path); len(byTime) != 0 {
 		t.Errorf("messages %v", byTime)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestSnapshotNames(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 8, 15, 30, 0, time.Local)
-	tests := []struct {
-		out    Output
-		beside bool
-		want   string
-	}{
-		{Output{}, false, "2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, false, "run_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, false, "run.bag"},
-		{Output{}, true, "snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "dir/"}, true, "dir/snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Prefix: "run"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Name: "run.bag"}, true, "run_snapshot_2026-11-21-08-15-30.bag"},
-		{Output{Template: "day_%Y.bag"}, true, "day_2026_snapshot.bag"},
-	}
-	for _, tc := range tests {
-		main := &outputs{Output: tc.out}
-		if got := main.ofSnapshots(tc.beside).path(now); got != tc.want {
-			t.Errorf("%+v, beside %v: %s, want %s", tc.out, tc.beside, got, tc.want)
-		}
 	}
 }
 

@@ -1,14 +1,14 @@
 package recorder
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -18,7 +18,7 @@ const (
 	dropBufferFull dropCause = iota // no room in the buffer
 	dropOversize                    // one message larger than the whole buffer
 	dropDisk                        // the file could not be written
-	dropHurry                       // skipped at the end on request
+	dropAborted                     // skipped at the end on request
 	dropCodec                       // the compressor failed
 	dropLink                        // the publisher stalled in the middle of it
 	dropDeleted                     // the file was deleted while it was recorded
@@ -35,7 +35,7 @@ func (c dropCause) String() string {
 		return "oversize"
 	case dropDisk:
 		return "disk"
-	case dropHurry:
+	case dropAborted:
 		return "hurried_end"
 	case dropCodec:
 		return "codec"
@@ -50,13 +50,57 @@ func (c dropCause) String() string {
 	return "unknown"
 }
 
-// drop counts messages of t that were received and are lost; those beyond the limit
-// nobody asked for. mu is held.
-func (p *pipeline) drop(t *topic, cause dropCause, messages uint64) {
+// drop counts messages that were received and are lost; those beyond the limit
+// are not wanted and do not count.
+func (t *topic) drop(cause dropCause, messages uint64) {
 	if t.limit > 0 {
 		messages = min(messages, t.limit-min(t.messages, t.limit))
 	}
 	t.dropped[cause] += messages
+}
+
+// lose counts the messages of a chunk that will not be written.
+func (in *intake) lose(c *chunk, cause dropCause) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	eachCount(c.sealed.Counts, c.usage, func(t *topic, messages uint64) {
+		t.messages -= messages
+		t.dropped[cause] += messages
+	})
+}
+
+// loseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
+// where nothing else is written.
+func (in *intake) loseFromSnapshot(c *ringChunk, cause dropCause) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	eachCount(c.Counts, c.usage, func(t *topic, messages uint64) { t.dropped[cause] += messages })
+}
+
+// countDeleted takes the messages of a deleted file for lost.
+func (in *intake) countDeleted(messages map[*topic]uint64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for t, n := range messages {
+		t.messages -= n
+		t.written.Add(-n)
+		t.dropped[dropDeleted] += n
+	}
+}
+
+// eachCount calls do with the topic and the number of messages of each connection that
+// has some in a chunk. It sorts usage as counts are, by connection.
+func eachCount(counts []bagfmt.ConnCount, usage []chunkUsage, do func(t *topic, messages uint64)) {
+	slices.SortFunc(usage, func(a, b chunkUsage) int {
+		return cmp.Compare(a.connection.conn.ID, b.connection.conn.ID)
+	})
+	i := 0
+	for _, n := range counts {
+		for usage[i].connection.conn != n.Conn {
+			i++
+		}
+		do(usage[i].connection.topic, uint64(n.Count))
+	}
 }
 
 // drop is one line of the report of tick.
@@ -67,11 +111,11 @@ type drop struct {
 }
 
 // newDrops returns what is to be told of drops. mu is held.
-func (p *pipeline) newDrops(now time.Time) []drop {
+func (in *intake) newDrops(now time.Time) []drop {
 	var all []drop
-	for _, t := range p.topics {
+	for _, t := range in.topics {
 		for cause, n := range t.dropped {
-			if d := t.warned[cause].news(n, now); d > 0 {
+			if d := t.reportedDrops[cause].News(n, now); d > 0 {
 				all = append(all, drop{t.name, dropCause(cause), d})
 			}
 		}
@@ -83,7 +127,8 @@ func (p *pipeline) newDrops(now time.Time) []drop {
 type Summary struct {
 	File     string        // the last bag; empty if there was none
 	Bytes    int64         // of all files
-	Files    []FileSummary // in the order of their beginning
+	Files    []FileSummary // the latest ones, in the order of their end
+	Earlier  EarlierFiles  // those before
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
@@ -100,17 +145,28 @@ type FileSummary struct {
 	Snapshot bool
 }
 
+// EarlierFiles is the account of the files before the latest ones, all together. Snapshots
+// are among the files.
+type EarlierFiles struct {
+	Files, Deleted, Snapshots int
+	SnapshotBytes             int64
+}
+
 // TopicSummary is the account of one topic.
 type TopicSummary struct {
 	Topic      string
 	Type       string             // of the first publisher; empty if there was none
 	Publishers []PublisherSummary // in order of their first connection
+	Former     FormerPublishers   // that were gone before
+	Refused    int                // publishers, for want of memory for their headers; at most 256 are told apart
 	Messages   uint64             // in the bags
 	Repeated   uint64             // of latched messages at the start of later files; not in Messages
 	Pickup     time.Duration      // at most so long after its registration a new topic was linked to; zero if it was there before
+	Waiting    Waiting            // what a topic that was never linked waited for at the end
 	Skipped    uint64             // as Options.Limits asks
 	Passed     uint64             // while paused or stopped
 	Bytes      uint64             // payload of the messages that went into chunks
+	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
 	Dropped    map[string]uint64
 }
 
@@ -159,7 +215,7 @@ func (t *TopicSummary) Missed() (n uint64) {
 	for i := range t.Publishers {
 		n += t.Publishers[i].Missed
 	}
-	return n
+	return n + t.Former.Missed
 }
 
 // LinksLost returns how many links to publishers were lost.
@@ -168,13 +224,22 @@ func (s *Summary) LinksLost() (n int) {
 		for j := range s.Topics[i].Publishers {
 			n += s.Topics[i].Publishers[j].LinksLost
 		}
+		n += s.Topics[i].Former.LinksLost
+	}
+	return n
+}
+
+// Refused returns how many publishers were refused for want of memory for their headers.
+func (s *Summary) Refused() (n int) {
+	for i := range s.Topics {
+		n += s.Topics[i].Refused
 	}
 	return n
 }
 
 // Losses says in words what is not in the bag; empty if nothing is known to be
 // missing. A link that was lost counts: what its publisher had still to say is gone,
-// and nobody knows how much that was.
+// and it is not known how much that was.
 func (s *Summary) Losses() string {
 	var parts []string
 	if n := s.Dropped(); n > 0 {
@@ -186,32 +251,28 @@ func (s *Summary) Losses() string {
 	if n := s.LinksLost(); n > 0 {
 		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))
 	}
+	if n := s.Refused(); n > 0 {
+		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
+	}
 	return strings.Join(parts, ", ")
 }
 
 // summary reads the accounts after the pipeline has been closed.
-func (r *recording) summary(d time.Duration) Summary {
-	r.pipe.mu.Lock()
-	defer r.pipe.mu.Unlock()
+func (r *session) summary(d time.Duration) Summary {
 	s := Summary{Duration: d}
 	if r.Adaptive {
-		s.Chunks = maps.Clone(r.pipe.ladder.stored)
+		s.Chunks = r.pipe.sink.encoder.stored()
 	}
-	for _, b := range r.pipe.done {
-		if !b.snapshot || r.pipe.snaps.only() {
-			s.File = b.sealed
-		}
-		s.Bytes += b.end
-		s.Files = append(s.Files, FileSummary{b.sealed, b.end, r.pipe.retain.deleted(b) || errors.Is(b.away, errDeleted), b.snapshot})
+	r.pipe.finished.summarize(&s)
+	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
+		bytes := r.pipe.fileBytes()
+		s.File = out.Target() + bagfile.ActiveSuffix
+		s.Bytes += bytes
+		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	if out := r.pipe.out; r.pipe.abandoned && out != nil {
-		s.File = out.target + activeSuffix
-		s.Bytes += r.pipe.parts.stored
-		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: r.pipe.parts.stored})
-	}
-	s.Topics = r.pipe.accounts(time.Now())
+	s.Topics = r.pipe.summarize(time.Now())
 	for _, t := range s.Topics {
-		if len(t.Publishers) == 0 && slices.Contains(r.Select.literal, t.Topic) {
+		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
 		}
 	}
@@ -219,18 +280,28 @@ func (r *recording) summary(d time.Duration) Summary {
 	return s
 }
 
-// accounts returns those of the topics, by name. mu is held.
-func (p *pipeline) accounts(now time.Time) []TopicSummary {
-	all := make([]TopicSummary, 0, len(p.topics))
-	for _, t := range p.topics {
-		ts := TopicSummary{Topic: t.name, Messages: p.recorded(t), Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Bytes: t.bytes, Dropped: map[string]uint64{}}
-		for _, c := range t.conns {
-			if ts.Type == "" {
-				ts.Type = c.conn.Header.Type()
-			}
-		}
+// fileBytes returns how much is written of the file that the intake fills.
+func (in *intake) fileBytes() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.rotation.stored
+}
+
+// summarize returns the accounts of the topics, by name.
+func (in *intake) summarize(now time.Time) []TopicSummary {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts(now)
+}
+
+// accounts is summarize with mu held.
+func (in *intake) accounts(now time.Time) []TopicSummary {
+	all := make([]TopicSummary, 0, len(in.topics))
+	for _, t := range in.topics {
+		ts := TopicSummary{Topic: t.name, Type: t.typ, Former: t.former, Refused: len(t.refused), Messages: in.recorded(t), Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Waiting: t.waitsFor, Bytes: t.bytes, HeldUp: in.heldUp(t, now), Dropped: map[string]uint64{}}
 		for _, u := range t.publishers {
-			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.id, Missed: u.missed, LinksLost: u.lost, Reconnected: u.back, Away: u.gone, Without: u.without(now)})
+			a := u.Account(now)
+			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.ID, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
 		}
 		for cause, n := range t.dropped {
 			if n > 0 {

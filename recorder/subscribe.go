@@ -2,12 +2,14 @@ package recorder
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -17,29 +19,90 @@ var errEnded = errors.New("recorder: the recording has ended")
 type subscription struct {
 	name  string // as it was asked for
 	since time.Time
-	topic *topic // nil while the recording waits for the clock
+	topic *topic               // nil while the recording waits for the clock
+	sub   *tcpros.Subscription // nil for the clock's
 	close func()
 	ended bool // the limit is reached: no longer subscribed
+
+	deserted time.Time // since when no publisher is listed; zero if one is
+}
+
+// mostDeserted is how many topics without a publisher stay subscribed to, so that one that
+// comes back is linked to at once. Beyond that those that were deserted first are left; like
+// new ones they are found again when they are listed again.
+const mostDeserted = 64
+
+// leaveDeserted leaves topics that were found, are not listed any more, and have no links.
+func (r *session) leaveDeserted(listed []string) {
+	if len(r.subs) <= mostDeserted {
+		return
+	}
+	present := make(map[string]bool, len(listed))
+	for _, name := range listed {
+		present[name] = true
+	}
+	var deserted []string
+	for resolved, s := range r.subs {
+		switch {
+		case present[resolved]:
+			s.deserted = time.Time{}
+		case s.ended || s.topic == nil || !r.tried[resolved] || r.names(resolved): // what was named is waited for
+		case r.pipe.isLinked(s.topic):
+			s.deserted = time.Time{}
+		default:
+			if s.deserted.IsZero() {
+				s.deserted = time.Now()
+			}
+			deserted = append(deserted, resolved)
+		}
+	}
+	if len(deserted) <= mostDeserted {
+		return
+	}
+	slices.SortFunc(deserted, func(a, b string) int { return r.subs[a].deserted.Compare(r.subs[b].deserted) })
+	for _, resolved := range deserted[:len(deserted)-mostDeserted] {
+		s := r.subs[resolved]
+		s.close()
+		r.pipe.leaveTopic(s.topic)
+		r.left[resolved] = s.topic
+		delete(r.subs, resolved)
+		delete(r.tried, resolved)
+		r.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
+	}
+}
+
+// isLinked reports whether a link of t is open.
+func (in *intake) isLinked(t *topic) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return t.linked > 0
+}
+
+// leaveTopic releases what is not needed of a topic without links but its account.
+func (in *intake) leaveTopic(t *topic) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.foldPublishers(t, 0, func(*loss.Publisher) bool { return true })
 }
 
 // consider subscribes to a topic that the master knows, if it is new. A name that
-// is not valid is said once and costs only this topic. What this node itself publishes
+// is not valid is logged once and costs only this topic. What this node itself publishes
 // under its name, its status, is recorded only where it is named.
-func (r *recording) consider(name string, since time.Time) {
+func (r *session) consider(name string, priority int, since time.Time) {
 	if r.tried[name] || strings.HasPrefix(name, r.Node.Name()+"/") {
 		return
 	}
 	r.tried[name] = true
-	if err := r.subscribe(name, since); err != nil {
+	if err := r.subscribe(name, priority, since); err != nil {
 		r.Log.Warn("topic not recorded", zap.String("topic", name), zap.Error(err))
 	}
 }
 
 // subscribe adds a topic under the name it was asked for, which is also the name
 // in the bag, as stock does it. One topic asked for under two names is recorded
-// once, under the first (stock writes each message twice). since is before the
-// topic's registration, if that is known.
-func (r *recording) subscribe(name string, since time.Time) error {
+// once, under the first (stock writes each message twice). priority is that of its
+// registration with the master; since is before the topic's own, if that is known.
+func (r *session) subscribe(name string, priority int, since time.Time) error {
 	resolved, err := r.Node.Resolve(name)
 	if err != nil {
 		return err
@@ -55,7 +118,7 @@ func (r *recording) subscribe(name string, since time.Time) error {
 		err = r.sim.record(func(info tcpros.LinkInfo) (*link, error) { return r.pipe.openLink(s.topic, info) })
 		s.close = r.sim.forget
 	} else {
-		err = r.receive(resolved, s)
+		err = r.receive(resolved, priority, s)
 	}
 	if err != nil {
 		return err
@@ -66,17 +129,23 @@ func (r *recording) subscribe(name string, since time.Time) error {
 }
 
 // account makes the topic of a subscription.
-func (r *recording) account(resolved string, s *subscription) {
+func (r *session) account(resolved string, s *subscription) {
+	if t := r.left[resolved]; t != nil { // it comes back
+		s.topic = t
+		delete(r.left, resolved)
+		return
+	}
 	s.topic = r.pipe.addTopicOf(s.name, resolved)
 	s.topic.since = s.since // no link has it yet
 }
 
 // receive subscribes to the topic of s. Links that open before there is a file wait.
-func (r *recording) receive(resolved string, s *subscription) error {
+func (r *session) receive(resolved string, priority int, s *subscription) error {
 	sub, err := r.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic:      s.name,
 		TCPNoDelay: r.TCPNoDelay,
 		UDP:        r.UDP,
+		Priority:   priority,
 		// What is larger than the buffer is refused, and counted, message by message.
 		MaxMessageBytes: maxMessageBytes,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
@@ -93,13 +162,13 @@ func (r *recording) receive(resolved string, s *subscription) error {
 		},
 	})
 	if err == nil {
-		s.close = sub.Close
+		s.sub, s.close = sub, sub.Close
 	}
 	return err
 }
 
 // begin lets the links in that wait.
-func (r *recording) begin() {
+func (r *session) begin() {
 	for resolved, s := range r.subs {
 		if s.topic == nil {
 			r.account(resolved, s)
@@ -110,7 +179,7 @@ func (r *recording) begin() {
 
 // endLimited leaves the topics that have all the messages asked for, and reports
 // whether every topic has.
-func (r *recording) endLimited() bool {
+func (r *session) endLimited() bool {
 	all := true
 	for _, s := range r.subs {
 		switch {
@@ -126,7 +195,7 @@ func (r *recording) endLimited() bool {
 }
 
 // closeSubscriptions ends all links.
-func (r *recording) closeSubscriptions() {
+func (r *session) closeSubscriptions() {
 	r.trigger.close()
 	var wg sync.WaitGroup
 	for _, s := range r.subs {

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -15,19 +16,18 @@ import (
 type trigger struct {
 	topic string               // resolved
 	sub   *tcpros.Subscription // nil if it is recorded
-	fired chan struct{}
+	fired chan time.Time
 }
 
-// The topic, relative as stock's, and how many triggers wait at most.
+// The topic, relative as stock's.
 const (
 	triggerTopic = "snapshot_trigger"
 	triggerType  = "std_msgs/Empty"
 	triggerMD5   = "d41d8cd98f00b204e9800998ecf8427e"
-	maxTriggers  = 100
 )
 
 // listen subscribes to the trigger, if there are snapshots.
-func (r *recording) listen() error {
+func (r *session) listen() error {
 	if r.pipe.snaps == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (r *recording) listen() error {
 	if err != nil {
 		return err
 	}
-	t := &trigger{topic: name, fired: make(chan struct{}, maxTriggers)}
+	t := &trigger{topic: name, fired: make(chan time.Time, 1)}
 	r.trigger = t
 	s := r.pipe.snaps
 	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
@@ -43,10 +43,10 @@ func (r *recording) listen() error {
 	r.tried[name] = true
 	switch {
 	case r.names(name):
-		return r.subscribe(name, time.Time{})
+		return r.subscribe(name, priorityNamed, time.Time{})
 	case r.Select.selects(name, triggerType): // the account has it when there is a publisher
-		sub := &subscription{name: name, topic: &topic{name: name, share: shareOf(r.pipe.limits, name)}}
-		if err := r.receive(name, sub); err != nil {
+		sub := &subscription{name: name, topic: &topic{name: name, sampler: samplerOf(r.pipe.limits, name)}}
+		if err := r.receive(name, priorityNamed, sub); err != nil {
 			return err
 		}
 		r.subs[name] = sub
@@ -60,7 +60,7 @@ func (r *recording) listen() error {
 }
 
 // names reports whether the user has named a topic in full.
-func (r *recording) names(topic string) bool {
+func (r *session) names(topic string) bool {
 	return slices.ContainsFunc(r.Select.literal, func(name string) bool {
 		resolved, err := r.Node.Resolve(name)
 		return err == nil && resolved == topic
@@ -72,7 +72,7 @@ func (t *trigger) watch(topic string, l *link) tcpros.LinkSink {
 	if t == nil || topic != t.topic {
 		return l
 	}
-	l.pipe.list(l.connection.topic)
+	l.in.list(l.connection.topic)
 	if l.connection.conn.Header.Type() != triggerType {
 		return l
 	}
@@ -80,11 +80,11 @@ func (t *trigger) watch(topic string, l *link) tcpros.LinkSink {
 }
 
 // list makes sure that the account has t.
-func (p *pipeline) list(t *topic) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !slices.Contains(p.topics, t) {
-		p.topics = append(p.topics, t)
+func (in *intake) list(t *topic) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !slices.Contains(in.topics, t) {
+		in.topics = append(in.topics, t)
 	}
 }
 
@@ -99,8 +99,8 @@ func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
 	l.LinkSink.Frames(run, count, received)
 	for range count {
 		select {
-		case l.trigger.fired <- struct{}{}:
-		default: // as many wait already
+		case l.trigger.fired <- received:
+		default: // one waits already, and stands for all
 		}
 	}
 }
@@ -118,12 +118,19 @@ func (ignore) Large(int) tcpros.LargeFrame { return nil }
 func (ignore) Closed(error) {}
 
 // answerTriggers begins snapshots until ctx is done.
-func (r *recording) answerTriggers(ctx context.Context) {
+func (r *session) answerTriggers(ctx context.Context) {
+	var told loss.Told
+	failed := uint64(0)
 	for {
 		select {
-		case <-r.trigger.fired:
-			if _, err := r.pipe.snapshot(time.Now()); err != nil {
-				r.Log.Error("no snapshot", zap.String("trigger", r.trigger.topic), zap.Error(err))
+		case now := <-r.trigger.fired:
+			_, err := r.pipe.snapshots.trigger(now)
+			if err == nil {
+				continue
+			}
+			failed++
+			if n := told.News(failed, now); n > 0 {
+				r.Log.Error("no snapshot", zap.String("trigger", r.trigger.topic), zap.Uint64("times", n), zap.Error(err))
 			}
 		case <-ctx.Done():
 			return

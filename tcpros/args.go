@@ -8,7 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// Args is what the ROS arguments of a command line say.
+// Args holds the ROS arguments of a command line.
 type Args struct {
 	Remaps    []Remap // in the order given; the last of one name wins
 	Name      string  // __name
@@ -24,14 +24,14 @@ type Args struct {
 // Remap is one from:=to argument, unresolved.
 type Remap struct{ From, To string }
 
-// Param is one _name:=value argument: a private parameter to be set at the master.
+// Param is one _name:=value argument: a private parameter to set at the master.
 type Param struct {
 	Name  string // without the underscore
-	Value any    // int, float64, bool or string, the first that the text fits
+	Value any    // the first of int, float64, bool and string that the text can be parsed as
 }
 
-// ParseArgs takes every argument that contains := out of args, as roscpp does.
-// Names are checked later, by NewNode, which knows the namespace.
+// ParseArgs removes every argument that contains := from args, as roscpp does. NewNode checks
+// the names, because it knows the namespace.
 func ParseArgs(args []string) (rest []string, a Args, err error) {
 	for _, arg := range args {
 		from, to, ok := strings.Cut(arg, ":=")
@@ -61,7 +61,7 @@ func ParseArgs(args []string) (rest []string, a Args, err error) {
 	return rest, a, nil
 }
 
-// special takes a __key:=value argument. Unknown keys are ignored, as in roscpp:
+// special stores a __key:=value argument. Unknown keys are ignored, as in roscpp:
 // launch files pass keys of other client libraries.
 func (a *Args) special(key, value string) error {
 	switch key {

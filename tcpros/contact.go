@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// unreachable reports whether err is one of contact: nothing sound was answered.
+// unreachable reports whether err means that the master gave no valid answer.
 func unreachable(ctx context.Context, err error) bool {
 	if err == nil {
 		return false
@@ -20,27 +22,34 @@ func unreachable(ctx context.Context, err error) bool {
 func (r *registrar) failed(ctx context.Context, err error) {
 	r.failures++
 	r.up.Store(false)
-	if r.lost || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return
 	}
-	r.lost = true
-	r.mu.Lock()
-	for _, e := range r.entries { // what comes to light next it could not tell us
-		e.compared, e.missed = false, time.Time{}
+	if !r.away.On() {
+		r.mu.Lock()
+		for _, e := range r.entries { // the master could not notify us of changes in the meantime
+			e.compared, e.changedAt = false, time.Time{}
+		}
+		r.mu.Unlock()
 	}
-	r.mu.Unlock()
-	// The texts are roscpp's: people search logs for them.
-	r.log.Error("Failed to contact master at ["+r.master.hostport+"].  Retrying...", zap.Error(err))
+	// The texts are roscpp's: people search logs for them. They come in pairs, so the limit is
+	// here: a master that answers nonsense comes and goes many times a second.
+	if log, earlier := r.away.Begin(time.Now()); log {
+		before := zap.Skip()
+		if earlier > 0 {
+			before = zap.Int("times before", earlier)
+		}
+		r.log.Error("Failed to contact master at ["+r.master.hostport+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
+	}
 }
 
 func (r *registrar) succeeded() {
-	if r.lost {
+	if log, _ := r.away.End(time.Now()); log {
 		r.log.Info("Connected to master at [" + r.master.hostport + "]")
 	}
-	r.lost, r.failures = false, 0
+	r.failures = 0
 	r.up.Store(true)
 }
 
-// MasterUp reports whether the master has answered when it was last asked, which is done
-// every few seconds.
+// MasterUp reports whether the master answered the last call; there is one every few seconds.
 func (n *Node) MasterUp() bool { return n.reg.up.Load() }

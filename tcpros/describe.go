@@ -6,9 +6,8 @@ import (
 	"os"
 )
 
-// Describe says in words what NewNode would make of o, without starting anything:
-// which master the node would have, under which name and address it would be known, and
-// what names resolve to.
+// Describe explains, line by line, what NewNode would do with o, without starting anything:
+// the master, the node's name and advertised address, and how names resolve.
 func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	getenv := o.Getenv
 	if getenv == nil {
@@ -44,7 +43,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if bind == "" {
 		bind = "all addresses"
 	}
-	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.host, bind, at.why))
+	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.host, bind, at.reason))
 	for _, name := range []string{"imu", "~imu"} {
 		full, err := names.resolve(name)
 		if err != nil {

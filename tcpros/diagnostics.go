@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What DiagnosticArray is on the wire. The definition is that of diagnostic_msgs and
-// std_msgs without their comments, which do not count for the checksum.
+// The wire type of DiagnosticArray. The definition is that of diagnostic_msgs and std_msgs
+// without comments, which do not affect the checksum.
 const (
 	DiagnosticArrayType       = "diagnostic_msgs/DiagnosticArray"
 	DiagnosticArrayMD5Sum     = "60810da900de1dd6ddd437c3503511da"
@@ -35,7 +35,7 @@ string value
 `
 )
 
-// DiagnosticLevel says how a part of the robot does.
+// DiagnosticLevel is the health of a component.
 type DiagnosticLevel byte
 
 // The levels of diagnostic_msgs/DiagnosticStatus.
@@ -46,18 +46,17 @@ const (
 	DiagnosticStale
 )
 
-// DiagnosticArray is a diagnostic_msgs/DiagnosticArray, which needs no generated
-// code to be published or recorded.
+// DiagnosticArray is a diagnostic_msgs/DiagnosticArray, without generated code.
 type DiagnosticArray struct {
 	Seq    uint32
-	Stamp  time.Time // from 1970 to 2106, as far as ROS can say it
+	Stamp  time.Time // between 1970 and 2106, the range of ROS time
 	Status []DiagnosticStatus
 }
 
-// DiagnosticStatus is the state of one part of the robot.
+// DiagnosticStatus is the state of one component.
 type DiagnosticStatus struct {
 	Level      DiagnosticLevel
-	Name       string // of the part, such as "gorecord: /imu"
+	Name       string // of the component, such as "gorecord: /imu"
 	Message    string
 	HardwareID string
 	Values     []DiagnosticValue
@@ -66,12 +65,11 @@ type DiagnosticStatus struct {
 // DiagnosticValue is a diagnostic_msgs/KeyValue.
 type DiagnosticValue struct{ Key, Value string }
 
-// AppendFrame adds the message as a frame, <u32 length><payload>, to dst: what
-// Source.Publish takes and what the tail of a bag's message record is. frame_id is
-// empty.
+// AppendFrame appends the message as a frame, <u32 length><payload>, to dst: the argument of
+// Source.Publish, and the tail of a message record in a bag. frame_id is empty.
 func (d *DiagnosticArray) AppendFrame(dst []byte) []byte {
 	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0) // the length, when it is known
+	dst = append(dst, 0, 0, 0, 0) // the length is set below
 	dst = binary.LittleEndian.AppendUint32(dst, d.Seq)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.Stamp.Unix()))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(d.Stamp.Nanosecond()))
@@ -92,8 +90,8 @@ func (d *DiagnosticArray) AppendFrame(dst []byte) []byte {
 	return dst
 }
 
-// appendString adds a string as messages hold it, its length first.
+// appendString appends a string in ROS serialization: its length, then its bytes.
 func appendString(dst []byte, s string) []byte {
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s))) // a text of people, far below 4 GiB
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(s))) // texts are far below 4 GiB
 	return append(dst, s...)
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Waits of one connection attempt.
+// Timeouts of one connection attempt.
 const (
-	resolveTimeout   = 3 * time.Second
 	dialTimeout      = 5 * time.Second
-	handshakeTimeout = 10 * time.Second // both headers, from the connection on
+	handshakeTimeout = 10 * time.Second // for both headers, from the connection on
 )
 
 // keepAlive finds a dead peer in 11 s; stock ROS needs 150 s.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
 
-// dialer connects to peers. It holds no state that one slow name could block.
+// dialer connects to peers. It has no shared state, so a slow name lookup blocks no other.
 type dialer struct {
-	lookup LookupHostFunc
+	lookup  LookupHostFunc
+	timeout time.Duration // of lookup
 }
 
 func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -36,7 +36,7 @@ func (d *dialer) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	addrs, err := d.lookup(ctx, host)
 	if err == nil && len(addrs) == 0 {
@@ -75,7 +75,7 @@ func (d *dialer) DialContext(ctx context.Context, _, address string) (net.Conn, 
 		if err == nil {
 			return c, nil
 		}
-		errs = cmp.Or(errs, err) // the first one says most
+		errs = cmp.Or(errs, err) // the first error is the most useful one
 	}
 	return nil, errs
 }
@@ -85,7 +85,7 @@ func setKeepAlive(c net.Conn, on bool) {
 	k := keepAlive
 	k.Enable = on
 	if tc, ok := c.(*net.TCPConn); ok {
-		_ = tc.SetKeepAliveConfig(k) // it is a convenience: the link works without
+		_ = tc.SetKeepAliveConfig(k) // optional: the link works without
 	}
 }
 

@@ -1,13 +1,13 @@
-// Package tcpros is a ROS 1 node that carries raw messages: it registers with a
-// master, subscribes to topics of any type and publishes topics of any type, offers
-// and calls services, and never decodes what it carries (std_srvs has codecs beside).
+// Package tcpros is a ROS 1 node that transfers raw messages: it registers with a master,
+// subscribes to and publishes topics of any type, and provides and calls services. It does
+// not decode messages; for std_srvs there are codecs.
 //
-// What travels is a frame: <u32 little endian length><payload>, exactly as it
-// stands on a TCPROS connection and at the end of a message record in a bag.
+// The unit of transfer is a frame: <u32 little endian length><payload>, in the same bytes on
+// a TCPROS connection and at the end of a message record in a bag.
 //
-// The package knows the ROS graph and nothing of bags or files. Peers and the
-// master are not trusted: every length is checked before memory is spent on it,
-// every wait has a deadline, and one peer's trouble never holds up another's data.
+// The package knows the ROS graph, but no bags or files. It does not trust peers or the
+// master: it checks every length before allocating memory, every wait has a deadline, and a
+// slow or failing peer never delays the data of another.
 //
 // Goroutines: a Node owns its registrar, its two servers and one goroutine for
 // each Subscription; a Subscription owns one goroutine for each publisher; a

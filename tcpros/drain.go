@@ -6,18 +6,16 @@ import (
 	"time"
 )
 
-const (
-	drainPatience = 5 * time.Second       // without any sign that a subscriber takes something
-	drainCheck    = 50 * time.Millisecond // how often signs are looked for
-)
+// drainCheck is how often Drain checks the progress of a subscriber.
+const drainCheck = 50 * time.Millisecond
 
-// Drain ends publishing: new subscribers are refused, every queue is sent, every
-// link is closed for writing, and Drain waits until each subscriber has read to the
-// end and closed. It gives up on one that takes nothing for 5 s, and on all when
-// ctx is done. The error is a *DrainError. Transient topics go on until Close.
+// Drain ends publishing: it refuses new subscribers, sends every queue, closes every link for
+// writing, and waits until each subscriber has read everything and closed its side. It gives
+// up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
+// *DrainError. Transient topics continue until Close.
 //
-// Unregister (Close) only afterwards: roscpp and rospy drop a link with all that is
-// unread in it when the master tells them that the publisher is gone.
+// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
+// in it, when the master tells them that the publisher has unregistered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
 	var wg sync.WaitGroup
@@ -27,10 +25,10 @@ func (n *Node) Drain(ctx context.Context) error {
 		if p.opts.Transient {
 			continue
 		}
-		for _, l := range p.shut() {
-			// owner: Drain; ends when the subscriber is done or given up.
+		for _, l := range p.stopPublishing() {
+			// owner: Drain; ends when the subscriber has closed or timed out.
 			wg.Go(func() {
-				reason := l.drain(ctx)
+				reason := l.drain(ctx, n.timing.drainTimeout)
 				p.remove(l)
 				if reason != "" {
 					s := l.snapshot()
@@ -48,9 +46,9 @@ func (n *Node) Drain(ctx context.Context) error {
 	return nil
 }
 
-// drain sends what is queued and waits until the subscriber has taken it. It
-// returns why it did not, or the empty string.
-func (l *outLink) drain(ctx context.Context) string {
+// drain sends the queue and waits until the subscriber has read it. It returns the reason if
+// the subscriber did not, or the empty string. timeout bounds the wait without progress.
+func (l *outLink) drain(ctx context.Context, timeout time.Duration) string {
 	l.end()
 	probeOften(l.conn)
 	check := time.NewTicker(drainCheck)
@@ -59,7 +57,7 @@ func (l *outLink) drain(ctx context.Context) string {
 	for {
 		select {
 		case <-l.done:
-			return l.verdict()
+			return l.drainResult()
 		case <-ctx.Done():
 			l.close()
 			<-l.done
@@ -68,7 +66,7 @@ func (l *outLink) drain(ctx context.Context) string {
 		}
 		if now := l.progress(); now != last {
 			last, since = now, time.Now()
-		} else if time.Since(since) >= drainPatience {
+		} else if time.Since(since) >= timeout {
 			l.close()
 			<-l.done
 			return "takes nothing"
@@ -76,22 +74,22 @@ func (l *outLink) drain(ctx context.Context) string {
 	}
 }
 
-// verdict judges a link that has ended by itself. A peer that closes while data is
-// unread over there resets the link; an orderly end means that all was read.
-func (l *outLink) verdict() string {
+// drainResult returns the result for a link that the subscriber closed. A peer that closes
+// with unread data resets the connection; a clean close means that it read everything.
+func (l *outLink) drainResult() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.flushed && l.orderly {
+	if l.flushed && l.cleanClose {
 		return ""
 	}
 	return "left early"
 }
 
-// progress is whatever changes while a subscriber takes data.
+// progress holds the values that change while a subscriber reads.
 type progress struct {
 	sent   uint64 // bytes written to the socket
-	unsent int    // bytes that the kernel has not got rid of
-	window uint32 // what the subscriber's kernel has room for: grows as the subscriber reads
+	unsent int    // bytes that the peer's kernel has not acknowledged
+	window uint32 // receive window of the subscriber: grows as the subscriber reads
 }
 
 func (l *outLink) progress() progress {

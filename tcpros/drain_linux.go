@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeOften makes the kernel ask the peer once a second how much room it has: a
-// peer that reads does not say so by itself until half its buffer is free, and
-// after our end of stream never. The answers move the window in socketProgress.
+// probeOften makes the kernel probe the peer once a second: a peer that reads reports its new
+// receive window only when half of its buffer is free, and never after our end of stream.
+// Its answers to probes update the window in socketProgress.
 func probeOften(c net.Conn) {
 	if tc, ok := c.(*net.TCPConn); ok {
 		_ = tc.SetKeepAliveConfig(net.KeepAliveConfig{
@@ -18,8 +18,8 @@ func probeOften(c net.Conn) {
 	}
 }
 
-// socketProgress returns the bytes that the peer's kernel has not acknowledged and
-// the room that it last reported.
+// socketProgress returns the bytes that the peer's kernel has not acknowledged and its last
+// receive window.
 func socketProgress(c net.Conn) (unsent int, window uint32) {
 	tc, ok := c.(*net.TCPConn)
 	if !ok {
@@ -29,7 +29,7 @@ func socketProgress(c net.Conn) (unsent int, window uint32) {
 	if err != nil {
 		return 0, 0
 	}
-	// Errors leave zeros: no sign of progress, which patience then ends.
+	// On an error the values stay zero: without progress the timeout applies.
 	_ = raw.Control(func(fd uintptr) {
 		unsent, _ = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {

@@ -13,7 +13,7 @@ import (
 
 const defaultMasterURI = "http://localhost:11311"
 
-// masterURI picks the master's URI and returns it with its host:port.
+// masterURI returns the master's URI and its host:port.
 func masterURI(o NodeOptions, getenv func(string) string) (uri, hostport string, err error) {
 	uri = defaultMasterURI
 	for _, u := range []string{o.MasterURI, o.Args.MasterURI, getenv("ROS_MASTER_URI")} {
@@ -53,31 +53,31 @@ func splitServiceURI(uri string) (string, error) {
 	return u.Host, nil
 }
 
-// place is where a node listens and under which host others find it.
-type place struct {
-	host string // advertised
-	bind string // address to listen on; empty means all
-	why  string // reason for bind, for the log
+// endpoint is the address that a node listens on and the host that it advertises.
+type endpoint struct {
+	host   string // advertised
+	bind   string // address to listen on; empty means all
+	reason string // reason for bind, for the log
 
-	hidden bool // on loopback by default, not by the user's choice
+	loopbackDefault bool // on loopback because of the master, not by the user's choice
 }
 
-// locator finds a node's place. Its functions are the machine's, or a test's.
+// locator determines a node's endpoint. Tests replace its functions.
 type locator struct {
-	getenv   func(string) string
-	hostname func() (string, error)
-	local    func() []netip.Addr // addresses of this machine's interfaces
-	lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
-	toward   func(ctx context.Context, hostport string) netip.Addr // source address; zero if unknown
+	getenv     func(string) string
+	hostname   func() (string, error)
+	local      func() []netip.Addr // addresses of this machine's interfaces
+	lookup     func(ctx context.Context, host string) ([]netip.Addr, error)
+	sourceAddr func(ctx context.Context, hostport string) netip.Addr // source address; zero if unknown
 }
 
 func newLocator(d *dialer, getenv func(string) string) *locator {
-	return &locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.resolve, toward: d.sourceAddr}
+	return &locator{getenv: getenv, hostname: os.Hostname, local: interfaceAddrs, lookup: d.resolve, sourceAddr: d.sourceAddr}
 }
 
-// find applies roscpp's order for the advertised host, and listens on no more than
-// that host: whoever reaches the node must reach it under the advertised name.
-func (l *locator) find(ctx context.Context, o NodeOptions, master string) place {
+// find determines the advertised host in roscpp's order. The node listens on the address of
+// that host only, because peers connect to the advertised host.
+func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoint {
 	host, explicit := l.advertised(o.Args)
 	masterHost, _, _ := net.SplitHostPort(master)
 	switch ip, err := netip.ParseAddr(host); {
@@ -85,45 +85,45 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) place 
 		if b, err := netip.ParseAddr(o.Bind); err == nil && !b.IsUnspecified() && !explicit {
 			host = o.Bind
 		}
-		return place{host, o.Bind, "as asked", false}
+		return endpoint{host, o.Bind, "as asked", false}
 	case !explicit && isLoopback(masterHost):
-		// roscore listens on every address, so that nodes of other machines may know such
-		// a master too. But it is mostly used alone, and an open port is to be asked for.
+		// roscore listens on every address, so nodes on other machines may use such a master,
+		// too. But mostly there are none, and a port that is open to others must be requested.
 		lo := loopbackOf(masterHost)
-		return place{lo, lo, "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", true}
+		return endpoint{lo, lo, "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", true}
 	case host == "localhost":
-		return place{host, "127.0.0.1", "the advertised host is localhost", false}
+		return endpoint{host, "127.0.0.1", "the advertised host is localhost", false}
 	case err == nil && (ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())):
-		return place{host, host, "it is the advertised address", false}
+		return endpoint{host, host, "it is the advertised address", false}
 	case err == nil:
-		return place{host, "", "the advertised address is not of this machine", false}
+		return endpoint{host, "", "the advertised address is not of this machine", false}
 	}
 	return l.byName(ctx, host, explicit, master, isLoopback(masterHost))
 }
 
-// byName listens on the address of an advertised host name, but only if peers
-// cannot have another idea of that name.
-func (l *locator) byName(ctx context.Context, host string, explicit bool, master string, onLoopback bool) place {
+// byName returns the endpoint for an advertised host name. It binds to the address of that
+// name only if peers must resolve the name to the same address.
+func (l *locator) byName(ctx context.Context, host string, explicit bool, master string, onLoopback bool) endpoint {
 	addrs, err := l.lookup(ctx, host)
 	if err != nil || len(addrs) != 1 {
-		return place{host, "", "the advertised host name does not stand for one address here", false}
+		return endpoint{host, "", "the advertised host name does not stand for one address here", false}
 	}
 	a := addrs[0]
 	switch {
 	case a.IsLoopback() && !onLoopback:
 		// Debian lets a machine's own name be 127.0.1.1; others see the real address.
-		return place{host, "", "the advertised host name is on loopback here only", false}
+		return endpoint{host, "", "the advertised host name is on loopback here only", false}
 	case a.IsLoopback():
 	case !slices.Contains(l.local(), a):
-		return place{host, "", "the advertised host name is no address of this machine", false}
-	case !explicit && l.toward(ctx, master) != a:
-		return place{host, "", "the advertised host name is not the address toward the master", false}
+		return endpoint{host, "", "the advertised host name is no address of this machine", false}
+	case !explicit && l.sourceAddr(ctx, master) != a:
+		return endpoint{host, "", "the advertised host name is not the address toward the master", false}
 	}
-	return place{host, a.String(), "the advertised host name stands for it", false}
+	return endpoint{host, a.String(), "the advertised host name stands for it", false}
 }
 
-// advertised returns the host that others are told. explicit says that the user
-// chose it. Empty variables count as unset; roscpp warns and advertises nothing.
+// advertised returns the host to advertise. explicit reports that the user chose it. Empty
+// variables count as unset; roscpp warns and advertises an empty host.
 func (l *locator) advertised(a Args) (host string, explicit bool) {
 	for _, h := range []string{a.Hostname, a.IP, l.getenv("ROS_HOSTNAME"), l.getenv("ROS_IP")} {
 		if h != "" {
@@ -149,8 +149,8 @@ func (l *locator) advertised(a Args) (host string, explicit bool) {
 	return "127.0.0.1", false
 }
 
-// checkHost refuses what cannot stand in a URI. The host goes to the master and to
-// every peer, partly through encoders that escape nothing.
+// checkHost refuses a host that is invalid in a URI. The host is sent to the master and to
+// every peer, partly through encoders that do not escape.
 func checkHost(host string) error {
 	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>&"'/\?#@[]%`, r) }) {
 		return fmt.Errorf("tcpros: advertised host %q: not a host name or address", host)
@@ -166,8 +166,8 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// loopbackOf returns the loopback address that a node beside such a master uses.
-// Never "localhost": some resolvers give ::1 first, and roscpp knows IPv4 only.
+// loopbackOf returns the loopback address for a node whose master is on loopback. It is never
+// "localhost": some resolvers return ::1 first, and roscpp supports IPv4 only.
 func loopbackOf(host string) string {
 	if ip, err := netip.ParseAddr(host); err == nil && ip.Is6() && !ip.Is4In6() {
 		return host
@@ -191,8 +191,8 @@ func interfaceAddrs() []netip.Addr {
 	return out
 }
 
-// sourceAddr returns the address that packets to hostport come from. Connecting a
-// UDP socket sends nothing.
+// sourceAddr returns the source address of packets to hostport. Connecting a UDP socket sends
+// nothing.
 func (d *dialer) sourceAddr(ctx context.Context, hostport string) netip.Addr {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {

@@ -85,7 +85,7 @@ func TestPlace(t *testing.T) {
 					}
 					return nil, errors.New("no such host")
 				},
-				toward: func(context.Context, string) netip.Addr { return tt.toward },
+				sourceAddr: func(context.Context, string) netip.Addr { return tt.toward },
 			}
 			if got := l.find(t.Context(), tt.o, tt.master); got.host != tt.host || got.bind != tt.bind {
 				t.Errorf("got %+v, want %q on %q", got, tt.host, tt.bind)

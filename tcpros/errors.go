@@ -48,7 +48,7 @@ func (e *NameError) Is(target error) bool { return target == ErrName }
 // knows one subscription and one publication for each topic of a node.
 type ConflictError struct {
 	Topic      string
-	Have, Want string // "type/md5sum" in use and asked for
+	Have, Want string // "type/md5sum" in use and requested
 }
 
 // Error implements error.
@@ -132,13 +132,13 @@ func (e *StatusError) Error() string {
 // Is reports whether target is ErrStatus.
 func (e *StatusError) Is(target error) bool { return target == ErrStatus }
 
-// CallError is a call to the master or to a node that did not succeed.
+// CallError is a failed call to the master or to a node.
 type CallError struct {
 	Method string
 	Host   string // host:port called
 	Err    error
 
-	answered bool // a sound reply came: it is not a matter of contact
+	answered bool // a valid reply came: the peer is reachable
 }
 
 // Error implements error.
@@ -163,7 +163,7 @@ func (e *ServiceError) Error() string {
 // Is reports whether target is ErrService.
 func (e *ServiceError) Is(target error) bool { return target == ErrService }
 
-// callServiceError says which call did not succeed.
+// callServiceError names the service of a failed call.
 type callServiceError struct {
 	service string
 	err     error
@@ -177,13 +177,13 @@ func (e *callServiceError) Error() string {
 // Unwrap returns the cause.
 func (e *callServiceError) Unwrap() error { return e.err }
 
-// DrainError names the subscribers that did not take all messages.
+// DrainError lists the subscribers that did not read all messages.
 type DrainError struct {
-	Left []Undrained
-	Err  error // the context's error when that ended the wait
+	Subscribers []Undrained
+	Err         error // the context's error when that ended the wait
 }
 
-// Undrained is one subscriber that did not take all messages.
+// Undrained is one subscriber that did not read all messages.
 type Undrained struct {
 	Topic    string
 	CallerID string
@@ -195,9 +195,9 @@ type Undrained struct {
 func (e *DrainError) Error() string {
 	var b strings.Builder
 	b.WriteString("tcpros: not taken to the end:")
-	for i, u := range e.Left {
+	for i, u := range e.Subscribers {
 		if i == 8 {
-			fmt.Fprintf(&b, " and %d more", len(e.Left)-i)
+			fmt.Fprintf(&b, " and %d more", len(e.Subscribers)-i)
 			break
 		}
 		fmt.Fprintf(&b, " %s by %q (%s, %d queued)", u.Topic, u.CallerID, u.Reason, u.Frames)
@@ -211,5 +211,5 @@ func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
 // Unwrap returns the context's error, or nil.
 func (e *DrainError) Unwrap() error { return e.Err }
 
-// strip cuts the package prefix, so that a chain of our errors says it once.
+// strip removes the package prefix, so that a chain of errors has it once.
 func strip(err error) string { return strings.TrimPrefix(err.Error(), "tcpros: ") }

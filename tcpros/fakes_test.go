@@ -15,7 +15,7 @@ import (
 // call makes one call of the master's or a slave API and returns the value.
 func call(t testing.TB, uri, method string, args ...any) any {
 	t.Helper()
-	hc := xmlrpc.NewHTTPClient(5 * time.Second)
+	hc := xmlrpc.NewHTTPClient(patience)
 	defer hc.CloseIdleConnections()
 	v, err := xmlrpc.Call(t.Context(), hc, uri, method, args...)
 	if err != nil {
@@ -136,6 +136,13 @@ func (p *fakePublisher) close() {
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
+}
+
+// forget drops what is remembered of connections that have ended.
+func (p *fakePublisher) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns, p.at, p.hello = nil, nil, nil
 }
 
 func (p *fakePublisher) attempts() int {

@@ -27,13 +27,14 @@ func drip(c net.Conn, b []byte) {
 func TestHandshakeDeadline(t *testing.T) {
 	slow := AppendHeader(nil, Header{{Key: "callerid", Value: "/slow and long"}, {Key: "md5sum", Value: "*"}})
 	bare := func() *Node {
-		n := &Node{name: "/n", log: zap.NewNop()}
+		n := &Node{name: "/n", log: zap.NewNop(), pending: newPendingReads(zap.NewNop())}
 		n.keepAlive.Store(true)
 		return n
 	}
 	for name, run := range map[string]func(c net.Conn) error{
 		"publisher": func(c net.Conn) error {
-			(&tcprosServer{node: bare()}).handle(c)
+			n := bare()
+			(&tcprosServer{node: n}).handle(c, n.pending.accept(c))
 			return c.SetDeadline(time.Time{})
 		},
 		"subscriber": func(c net.Conn) error {
@@ -60,23 +61,4 @@ func TestHandshakeDeadline(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestSaid(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var s said
-		if !s.due("a") || s.due("a") || !s.due("b") {
-			t.Error("first minute")
-		}
-		time.Sleep(sayAgain)
-		if !s.due("a") {
-			t.Error("second minute")
-		}
-		for i := range 2 * mostKinds {
-			s.due(string(rune(i + 1000)))
-		}
-		if len(s.last) > mostKinds {
-			t.Errorf("%d kinds", len(s.last))
-		}
-	})
 }

@@ -4,17 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
 
-// maxHeaderBytes bounds a connection header. Stock accepts 1 GB; the longest real
-// ones, message definitions with all they depend on, hold some 50 kB.
+// maxHeaderBytes bounds a connection header. Stock accepts 1 GB; the longest real headers,
+// with long message definitions, have about 50 kB.
 const maxHeaderBytes = 1 << 20
 
-// blockStep is what readBlock allocates before a byte came.
-const blockStep = 4 << 10
+// blockStep is the first allocation of readBlock: enough for most headers of subscribers.
+const blockStep = 1 << 10
+
+// fieldCost is the memory of a parsed field besides its bytes.
+const fieldCost = 32
 
 // Header is a TCPROS connection header: every field in wire order.
 type Header []fields.Field
@@ -28,11 +30,10 @@ func (h Header) get(key string) string {
 	return v
 }
 
-// checkPublisher reports what keeps h from being the reply of a publisher that has
-// accepted a link.
+// checkPublisher returns an error unless h is the reply of a publisher that accepts a link.
 func (h Header) checkPublisher() error {
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{text}
+		return &PeerError{clip(text)} // it may be long, and is logged
 	}
 	for _, key := range []string{"md5sum", "type"} {
 		if _, ok := h.Get(key); !ok {
@@ -42,17 +43,23 @@ func (h Header) checkPublisher() error {
 	return nil
 }
 
-// AppendHeader adds the header as it goes on the wire, length first, to dst.
+// AppendHeader appends the wire form of the header, with its length, to dst.
 func AppendHeader(dst []byte, h Header) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(fields.List(h).Size()))
 	return fields.List(h).Append(dst)
 }
 
-// ReadHeader reads a header, length first. It never reads beyond the header, and
-// memory follows what arrived, not what was announced. The error is a *HeaderError
-// for bytes that are no header, and r's own otherwise; io.EOF means that nothing
-// was sent at all.
+// ReadHeader reads a header with its length. It never reads beyond the header, and allocates
+// memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
+// an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
 func ReadHeader(r io.Reader) (Header, error) {
+	return readHeader(r, func(int64) error { return nil })
+}
+
+// readHeader is ReadHeader with memory accounting: it calls reserve with the total number of
+// bytes before allocating them, and stops at an error of reserve. The last call has the
+// number of bytes that the header retains.
+func readHeader(r io.Reader, reserve func(bytes int64) error) (Header, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
@@ -61,24 +68,30 @@ func ReadHeader(r io.Reader) (Header, error) {
 	if n > maxHeaderBytes {
 		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes)}
 	}
-	block, err := readBlock(r, n)
+	block, err := readBlock(r, n, reserve)
 	if err != nil {
+		return nil, err
+	}
+	if err := reserve(2 * n); err != nil { // its fields are copies
 		return nil, err
 	}
 	l, err := fields.Parse(block)
 	if err != nil {
 		return nil, &HeaderError{Reason: "invalid fields", Err: err}
 	}
-	return Header(l), nil
+	return Header(l), reserve(int64(l.Size() + fieldCost*len(l)))
 }
 
-// readBlock reads n bytes. Memory follows what arrived, not what was announced.
-func readBlock(r io.Reader, n int64) ([]byte, error) {
-	block := make([]byte, 0, min(n, blockStep))
-	for int64(len(block)) < n {
-		at := len(block)
-		block = slices.Grow(block, int(min(n-int64(at), max(int64(at), blockStep))))
-		block = block[:min(int64(cap(block)), n)]
+// readBlock reads n bytes into a buffer that doubles when it is full, so that memory is
+// allocated for bytes that have arrived. It calls reserve before each allocation.
+func readBlock(r io.Reader, n int64, reserve func(bytes int64) error) ([]byte, error) {
+	var block []byte
+	for at := 0; int64(at) < n; at = len(block) {
+		size := min(n, max(2*int64(at), blockStep))
+		if err := reserve(size); err != nil {
+			return nil, err
+		}
+		block = append(make([]byte, 0, size), block...)[:size]
 		if _, err := io.ReadFull(r, block[at:]); err != nil {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF

@@ -90,6 +90,10 @@ func TestHeaderDamaged(t *testing.T) {
 			}
 		})
 	}
+	value := strings.Repeat("x", 1<<20-6)
+	if h, err := tcpros.ReadHeader(bytes.NewReader(block(field("a=" + value)))); err != nil || len(h) != 1 || h[0].Value != value {
+		t.Errorf("the longest header: %d fields, %v", len(h), err)
+	}
 	if h, err := tcpros.ReadHeader(bytes.NewReader(block(""))); err != nil || len(h) != 0 {
 		t.Errorf("empty header: %v, %v", h, err)
 	}

@@ -22,8 +22,12 @@ const (
 	stringType = "std_msgs/String"
 	stringMD5  = "992ce8a1687cec8c8bd883ec73ca41d1"
 	stringDef  = "string data\n"
-	patience   = 20 * time.Second // of waitFor; tests never wait this long when all is well
+	patience   = time.Minute // of waitFor; tests never wait this long when all is well
+	never      = time.Hour   // an interval that no test waits for
 )
+
+// brisk is for nodes that are to notice soon what others do behind their back.
+var brisk = tcpros.Timing{Identify: 20 * time.Millisecond, Reconcile: 40 * time.Millisecond, LingerCheck: 20 * time.Millisecond}
 
 // noEnv keeps the machine's ROS settings out of the tests.
 func noEnv(string) string { return "" }
@@ -94,6 +98,13 @@ func (b *inbox) open(i tcpros.LinkInfo) (tcpros.LinkSink, error) {
 	defer b.mu.Unlock()
 	b.opened = append(b.opened, i)
 	return &boxSink{b: b}, nil
+}
+
+// reset forgets everything.
+func (b *inbox) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.got, b.opened, b.closed = nil, nil, nil
 }
 
 func (b *inbox) messages() []string {

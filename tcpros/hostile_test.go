@@ -2,16 +2,21 @@ package tcpros_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -63,7 +68,11 @@ func TestHostileMaster(t *testing.T) {
 			subscribe(t, n, "/t", &inbox{})
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			timeout := patience
+			if name == "hangs" {
+				timeout = 100 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			_, err := n.Master().PublishedTopics(ctx)
 			runtime.ReadMemStats(&after)
@@ -88,7 +97,7 @@ func TestHostileMaster(t *testing.T) {
 func TestUpdateFlood(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	_, s, _ := subscriber(t, m.URI(), "/t")
+	_, s, _ := subscriber(t, nodeOptions("sub", m.URI()), "/t")
 	good := newFakePublisher(t, "/t", sends("/t", frame("x")))
 	good.register(m.URI(), "/good")
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
@@ -97,7 +106,7 @@ func TestUpdateFlood(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("http://127.0.0.1:%d/", 10_000+i)
 	}
-	for range 100 {
+	for range 50 {
 		call(t, uri, "publisherUpdate", "/evil", "/t", many)
 	}
 	if s.Publishers() != 1 || listed(t, uri) != 1 {
@@ -159,6 +168,59 @@ func TestManyBombs(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if got := after.HeapAlloc - min(after.HeapAlloc, before.HeapAlloc); got > 64<<20 {
 		t.Errorf("%d links cost %d bytes", links, got)
+	}
+}
+
+// Half headers of 1 MiB, in both directions, cost no more than their common bound, are named
+// once in the log, and keep nobody out.
+func TestHalfHeaders(t *testing.T) {
+	start := time.Now()
+	half := append(binary.LittleEndian.AppendUint32(nil, 1<<20), make([]byte, 1<<20-1)...)
+	m := newMaster(t)
+	var closed atomic.Int32 // half headers that were given up
+	attack := func(c net.Conn) {
+		_, _ = c.Write(half)
+		waitClosed(c)
+		closed.Add(1)
+	}
+	const each = 100
+	for i := range each {
+		newFakePublisher(t, "/in", attack).register(m.URI(), fmt.Sprint("/p", i))
+	}
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	o := nodeOptions("n", m.URI())
+	log, logs := observedLog()
+	o.Log = log
+	n := newNode(t, o)
+	p := advertise(t, n, "/out", 0)
+	b := &inbox{}
+	s := subscribe(t, n, "/in", b)
+	address := tcprosAddress(t, n, "/out")
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for range each {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		wg.Go(func() { attack(c) })
+	}
+	const limit = 64 << 20 // the bound, as much again before it is collected, and the links
+	waitFor(t, "most to be given up", func() bool {
+		runtime.ReadMemStats(&now)
+		if now.HeapAlloc > before.HeapAlloc+limit {
+			t.Fatalf("half headers hold %d MiB", (now.HeapAlloc-before.HeapAlloc)>>20)
+		}
+		return closed.Load() > 3*each/2
+	})
+	dial(t, address, subscriberHeader("/s", "/out"))
+	newFakePublisher(t, "/in", sends("/in", frame("x"))).register(m.URI(), "/sound")
+	waitFor(t, "the sound ones", func() bool { return p.Subscribers() == 1 && s.Publishers() == 1 && b.count() == 1 })
+	if n := logs.FilterMessageSnippet("unfinished connection headers").Len(); n < 1 || n > 1+int(time.Since(start)/loglimit.Interval) {
+		t.Errorf("said %d times in %v", n, time.Since(start))
 	}
 }
 

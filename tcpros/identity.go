@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// identify finds out whether this is still the master that knows us, and registers
-// everything anew if not.
+// identify checks whether the master is still the one that we registered with, and registers
+// everything again if not.
 func (r *registrar) identify(ctx context.Context) error {
 	pid, err := r.master.pid(ctx)
 	if err != nil {
@@ -32,16 +32,17 @@ func (r *registrar) identify(ctx context.Context) error {
 	same := r.identified && pid == r.pid && (runID == r.runID || r.runID == "")
 	again := r.failures >= 3
 	if !same {
-		if err := r.greet(ctx); err != nil {
+		if err := r.initMaster(ctx); err != nil {
 			return err
 		}
-		again, r.stolen = true, false
-	} else if forgotten, err := r.forgotten(ctx); err != nil {
+		again = true
+		r.setNameTaken(false)
+	} else if forgotten, err := r.unknownToMaster(ctx); err != nil {
 		return err
 	} else if forgotten {
 		again = true
 	}
-	r.pid, r.runID = pid, runID // not before: a greeting that failed is to be repeated
+	r.pid, r.runID = pid, runID // only now: a failed initMaster has to be repeated
 	if again {
 		r.registerAll()
 	}
@@ -49,13 +50,13 @@ func (r *registrar) identify(ctx context.Context) error {
 	return nil
 }
 
-// greet is the first contact with a master.
-func (r *registrar) greet(ctx context.Context) error {
+// initMaster exchanges parameters with a new master.
+func (r *registrar) initMaster(ctx context.Context) error {
 	on, ok, err := r.master.Param(ctx, "/tcp_keepalive")
 	if err != nil {
 		return err
 	}
-	r.probe(!ok || on != false)
+	r.setKeepAlive(!ok || on != false)
 	for _, p := range r.params {
 		err := r.master.SetParam(ctx, r.ns+"/"+p.Name, p.Value)
 		unsendable := errors.Is(err, xmlrpc.ErrEncode) || errors.Is(err, ErrName)
@@ -69,16 +70,16 @@ func (r *registrar) greet(ctx context.Context) error {
 	}
 	if r.identified {
 		r.epoch++
-		r.log.Info("the master was restarted: registering everything again", zap.String("master", r.master.hostport))
+		r.log.Warn("the master was restarted: registering everything again", zap.String("master", r.master.hostport))
 	}
 	r.identified = true
 	return nil
 }
 
-// forgotten reports whether the master does not know this node although it should,
-// and notes whether another node has its name.
-func (r *registrar) forgotten(ctx context.Context) (bool, error) {
-	if !r.stolen && !r.anyRegistered(false) {
+// unknownToMaster reports whether the master has lost this node, and records whether another
+// node has taken its name.
+func (r *registrar) unknownToMaster(ctx context.Context) (bool, error) {
+	if !r.nameTaken && !r.anyRegistered(false) {
 		return false, nil
 	}
 	uri, err := r.master.LookupNode(ctx, r.master.callerID)
@@ -86,28 +87,43 @@ func (r *registrar) forgotten(ctx context.Context) (bool, error) {
 	case unreachable(ctx, err):
 		return false, err
 	case err != nil:
-		// It may be another master that cannot be told from the last: as after a restart,
-		// that it does not list a publisher means nothing.
+		// It may be a restarted master that looks like the last one: that it does not list a
+		// publisher does not mean that the publisher has ended.
 		r.epoch++
-		r.stolen = false
+		r.setNameTaken(false)
 		r.log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
 		return true, nil
-	case uri != r.uri && !r.stolen:
+	case uri != r.uri && !r.nameTaken:
 		r.log.Warn("another node took this node's name", zap.String("name", r.master.callerID), zap.String("uri", uri))
 	}
-	r.stolen = uri != r.uri
+	r.setNameTaken(uri != r.uri)
 	return false, nil
 }
 
-// reconcile compares what the master has registered with what it should have, and
-// its publishers with those that are linked. One call asks for all topics: to repeat
-// each registration would fill the master's log.
+// setNameTaken records whether another node has our name: registering would shut it down.
+func (r *registrar) setNameTaken(taken bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.nameTaken = taken
+	if r.agenda.onlyRemovals == taken {
+		return
+	}
+	r.agenda.onlyRemovals = taken
+	now := time.Now()
+	for _, e := range r.entries {
+		r.plan(e, now)
+	}
+}
+
+// reconcile compares the registrations of the master with ours, and its publishers with our
+// links. One call returns all topics; repeating each registration would fill the master's
+// log.
 func (r *registrar) reconcile(ctx context.Context) error {
 	// A name that was taken a moment ago must not be taken back.
 	if err := r.identify(ctx); err != nil {
 		return err
 	}
-	if r.stolen || !r.anyRegistered(true) {
+	if r.nameTaken || !r.anyRegistered(true) {
 		return nil
 	}
 	nodes, err := r.master.registrations(ctx)
@@ -115,66 +131,97 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		if unreachable(ctx, err) {
 			return err
 		}
-		return nil // an answer beyond us: each registration stands as it was confirmed
+		return nil // the answer is unusable: assume that the registrations are unchanged
 	}
-	if topic := r.compare(nodes); topic != "" && r.said.due("unheard") {
+	topic, lost := r.compare(nodes)
+	if lost { // another node may have taken the name in the meantime
+		if err := r.identify(ctx); err != nil {
+			return err
+		}
+	}
+	if topic != "" {
 		r.log.Warn("the master does not get through to this node, so new publishers are noticed late: "+
 			"set ROS_IP or ROS_HOSTNAME here to an address or name that the master's machine knows, or open the way",
-			zap.String("advertised", r.uri), zap.Stringer("toward the master", r.toward(ctx)), zap.String("topic", topic))
+			zap.String("master", r.master.hostport), zap.String("advertised", r.uri), zap.Stringer("toward the master", r.sourceAddr(ctx)), zap.String("topic", topic))
 	}
 	return nil
 }
 
-// compare notes which registrations the master has lost and which topics have other
-// publishers than before. It returns a topic of whose publishers the master did not tell
-// us, although it should have, or nothing.
-func (r *registrar) compare(nodes map[regKey][]string) (unheard string) {
+// compare records which registrations the master has lost and which topics have new
+// publishers. It returns a topic with a change of which the master did not notify us, or "",
+// and whether a registration was lost.
+func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, lost bool) {
 	now := time.Now()
+	var waiting []*regEntry // for a publisher that is listed as before
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for k, e := range r.entries {
-		if e.gone || !e.registered {
+		if e.removed || !e.registered {
 			continue
 		}
 		if k.kind == regService && len(nodes[k]) > 0 {
-			r.provided(e, nodes[k][0], nodes[k][0] == r.master.callerID)
+			r.setProvider(e, nodes[k][0], nodes[k][0] == r.master.callerID)
 			continue
 		}
 		if !slices.Contains(nodes[k], r.master.callerID) {
 			r.log.Warn("the master has lost a registration", zap.String("name", k.name), zap.Stringer("kind", k.kind))
-			e.registered, e.due = false, time.Time{}
+			e.registered, e.notBefore = false, time.Time{}
+			r.plan(e, now)
+			lost = true
 			continue
 		}
 		if k.kind != regSubscriber {
 			continue
 		}
-		// A publisher that is not reached may have restarted under another address.
 		pubs := nodes[regKey{regPublisher, k.name}]
 		slices.Sort(pubs)
 		names := strings.Join(pubs, " ")
-		e.ask = e.ask || names != e.names || !e.sub.allUp()
-		if e.unheard(names, now) {
-			unheard = k.name
+		switch {
+		case e.refresh:
+		case names != e.nodeNames:
+			e.refresh = true
+			r.plan(e, now)
+		case !e.sub.allUp():
+			waiting = append(waiting, e)
+		}
+		if e.updateMissed(names, now, r.timing.reconcileEvery) {
+			unreachedTopic = k.name
 		}
 	}
-	return unheard
+	r.refreshOldest(waiting, now)
+	return unreachedTopic, lost
 }
 
-// registerService registers a service, at first in place of any other provider, as
-// ROS does: the last one wins. A service that was taken from us is not taken back:
-// that would be a quarrel without an end.
+// refreshOldest requests the lists of some topics whose publisher is not reached: it may have
+// restarted with another address. It takes those whose list is the oldest. Nodes that have
+// crashed stay listed for ever, and may have had many topics: asking for all would keep the
+// master busy. Called with r.mu held.
+func (r *registrar) refreshOldest(waiting []*regEntry, now time.Time) {
+	if len(waiting) > refreshMost {
+		slices.SortFunc(waiting, func(a, b *regEntry) int { return a.answeredAt.Compare(b.answeredAt) })
+		waiting = waiting[:refreshMost]
+	}
+	for _, e := range waiting {
+		e.refresh = true
+		r.plan(e, now)
+	}
+}
+
+// registerService registers a service. The first registration replaces any other provider,
+// as in ROS: the last one wins. It does not register a service again that another node has
+// taken over: the two nodes would replace each other for ever.
 func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
 	r.mu.Lock()
-	held := e.held
+	everRegistered := e.everRegistered
 	r.mu.Unlock()
-	if held {
+	if everRegistered {
 		uri, err := r.master.LookupService(ctx, e.key.name)
 		if unreachable(ctx, err) {
 			return err
 		}
 		r.mu.Lock()
-		r.provided(e, uri, err != nil || uri == r.rosrpc)
-		taken := e.taken
+		r.setProvider(e, uri, err != nil || uri == r.rosrpc)
+		taken := e.takenOver
 		r.mu.Unlock()
 		if taken {
 			return nil
@@ -183,21 +230,21 @@ func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
 	return r.master.registerService(ctx, e.key.name, r.rosrpc, r.uri)
 }
 
-// provided notes whether we provide a service of ours. Called with r.mu held.
-func (r *registrar) provided(e *regEntry, by string, mine bool) {
-	if !mine && r.said.due("taken "+e.key.name) {
+// setProvider records whether this node or another provides a service. Called with r.mu held.
+func (r *registrar) setProvider(e *regEntry, by string, mine bool) {
+	if !mine {
 		r.log.Warn("another node provides this service now", zap.String("service", e.key.name), zap.String("by", by))
 	}
-	e.taken = !mine
+	e.takenOver = !mine
 }
 
-// anyRegistered reports whether the master should know this node; taken counts
-// services too that another node has taken over.
+// anyRegistered reports whether anything is registered with the master. With taken it also
+// counts services that another node has taken over.
 func (r *registrar) anyRegistered(taken bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, e := range r.entries {
-		if e.registered && !e.gone && (taken || !e.taken) {
+		if e.registered && !e.removed && (taken || !e.takenOver) {
 			return true
 		}
 	}
@@ -207,7 +254,9 @@ func (r *registrar) anyRegistered(taken bool) bool {
 func (r *registrar) registerAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
 	for _, e := range r.entries {
-		e.registered, e.fresh, e.due, e.compared = false, true, time.Time{}, false
+		e.registered, e.retryLinks, e.notBefore, e.compared = false, true, time.Time{}, false
+		r.plan(e, now)
 	}
 }

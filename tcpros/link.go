@@ -19,32 +19,32 @@ const AnyMD5 = "*"
 
 const anyType = "*"
 
-// errOpen marks an error of SubscribeOptions.Open: trouble here, not the publisher's.
+// errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("tcpros: link not taken")
 
-// Waits between attempts to reach a publisher.
+// Attempts to reach a publisher; their intervals are retryTiming.
 const (
-	retryFirst   = 100 * time.Millisecond
-	retryMost    = 20 * time.Second
-	retrySilent  = time.Second // at most, while not even the publisher's machine answers
-	retryJitter  = 0.2
-	retryHealthy = 10 * time.Second // a link that lived this long starts over at retryFirst
-	retryQuietly = 3                // refused connections in a row before it is worth a warning
+	retryJitter       = 0.2
+	warnAfterFailures = 3 // failed attempts in a row before the first warning
 )
 
-// backoff doubles a wait and varies it, so that many nodes do not return in step.
-type backoff struct{ next time.Duration }
+// backoff doubles the wait between attempts, with jitter, so that many nodes do not
+// reconnect at the same moment.
+type backoff struct {
+	timing retryTiming
+	next   time.Duration
+}
 
 func (b *backoff) reset() { b.next = 0 }
 
 func (b *backoff) wait(most time.Duration) time.Duration {
-	b.next = min(max(b.next, retryFirst), most)
+	b.next = min(max(b.next, b.timing.first), most)
 	d := b.next
-	b.next = min(2*d, retryMost)
+	b.next = min(2*d, b.timing.most)
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
-// inLink is the link to one publisher, kept up as long as the publisher is listed.
+// inLink is the link to one publisher. It reconnects as long as the publisher is listed.
 type inLink struct {
 	sub      *Subscription
 	uri      string // the publisher's slave API
@@ -52,86 +52,88 @@ type inLink struct {
 	id       int
 	run      func() // the link's goroutine
 	cancel   context.CancelFunc
-	kick     chan struct{} // ends a wait between attempts
+	retryNow chan struct{} // ends a wait between attempts
 
 	listed atomic.Bool // by the master
-	orphan atomic.Bool // listed by an earlier master only
+	orphan atomic.Bool // listed by an earlier master, not by the present one
 	isUp   atomic.Bool
-	title  atomic.Pointer[linkTitle] // for getBusInfo, while up
+	title  atomic.Pointer[linkTitle] // text for getBusInfo, while the link is up
 	stats  linkCounters
 
 	// Owned by Subscription.run.
-	epoch int    // of the last list that named the publisher
-	quiet int    // checks without progress
-	seen  uint64 // bytes at the last check
+	epoch      int    // of the last list that contained the publisher
+	idleChecks int    // checks in a row without progress
+	lastBytes  uint64 // stats.bytes at the last check
 
 	// Owned by the link's goroutine.
-	said    said
-	address string // of the last answer to requestTopic
-	refused int    // attempts in a row without a link
+	address  string // of the last answer to requestTopic
+	failures int    // attempts in a row without a link
 }
 
-// linkTitle is how getBusInfo calls a link.
+// linkTitle describes a link in getBusInfo.
 type linkTitle struct{ transport, text string }
 
 func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
 	l := &inLink{
 		sub: s, uri: uri, hostport: hostport, id: s.node.nextLink(),
-		kick: make(chan struct{}, 1),
+		retryNow: make(chan struct{}, 1),
 	}
 	l.listed.Store(true)
 	ctx, l.cancel = context.WithCancel(ctx)
 	l.run = func() {
 		defer l.cancel()
-		l.keepUp(ctx)
+		l.maintain(ctx)
 	}
 	return l
 }
 
-// left reports whether the current master does not list the publisher.
-func (l *inLink) left(epoch int) bool { return !l.listed.Load() || l.epoch != epoch }
+// unlisted reports whether the publisher is missing in the lists of the present master.
+func (l *inLink) unlisted(epoch int) bool { return !l.listed.Load() || l.epoch != epoch }
 
-func (l *inLink) kickOff() {
+func (l *inLink) triggerRetry() {
 	select {
-	case l.kick <- struct{}{}:
+	case l.retryNow <- struct{}{}:
 	default: // one is pending
 	}
 }
 
-// keepUp connects again and again until the publisher is no longer listed.
-func (l *inLink) keepUp(ctx context.Context) {
-	var b backoff
+// maintain connects and reconnects until the publisher is no longer listed.
+func (l *inLink) maintain(ctx context.Context) {
+	b := backoff{timing: l.sub.node.timing.retry}
+	down := &l.sub.node.down
+	defer down.left(l)
 	for ctx.Err() == nil && l.listed.Load() {
+		down.await(ctx, l)
 		select {
-		case <-l.kick: // older than this attempt
+		case <-l.retryNow: // discard a request from before this attempt
 		default:
 		}
 		lived, err := l.session(ctx)
-		if lived >= retryHealthy {
+		if lived >= b.timing.healthy {
 			b.reset()
 		}
 		if ctx.Err() != nil || !l.listed.Load() {
 			return
 		}
-		most := retryMost
-		if unanswered(err) {
-			most = retrySilent
+		most := b.timing.most
+		if noAnswer(err) {
+			most = b.timing.silent
 		}
 		wait := b.wait(most)
-		l.complain(err, lived > 0, wait)
+		l.logFailure(err, lived > 0, wait)
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-t.C:
-		case <-l.kick:
+		case <-l.retryNow:
 			b.reset()
 		}
 		t.Stop()
 	}
 }
 
-// session is one connection, from asking for the address to its end. lived is how
-// long it carried messages.
+// session runs one connection, from the request for the address to its end. lived is how
+// long the link was up.
 func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	var udp *net.UDPConn
 	if l.sub.opts.UDP {
@@ -144,6 +146,9 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	}
 	src, address, err := l.request(ctx, udp)
 	l.address = address
+	if ctx.Err() == nil { // otherwise the attempt says nothing
+		l.sub.node.down.tried(l, err)
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -151,12 +156,12 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 		return l.receiveUDP(ctx, udp, src)
 	}
 	if udp != nil {
-		_ = udp.Close() // nobody sends to it
+		_ = udp.Close() // it is not used
 	}
 	return l.receiveTCP(ctx, address)
 }
 
-// receiveTCP is one TCPROS session, from connecting to its end.
+// receiveTCP runs one TCPROS session, from connecting to its end.
 func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
 	n := l.sub.node
 	conn, err := n.dialer.DialContext(ctx, "tcp", address)
@@ -177,7 +182,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 		return 0, err
 	}
 	r := newFrameReader(quickReads(conn), sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
-	return l.carry(ctx, linkTitle{"TCPROS", linkName(conn)}, peer, sink, r.run)
+	return l.receive(ctx, linkTitle{"TCPROS", linkName(conn)}, peer, sink, r.run)
 }
 
 // open asks the subscription's owner for a sink.
@@ -191,7 +196,7 @@ func (l *inLink) open(peer, transport string, h Header) (LinkSink, error) {
 
 // handshake exchanges headers and checks the publisher's.
 func (l *inLink) handshake(conn net.Conn) (Header, error) {
-	// One absolute deadline: a peer that sends a byte now and then gains nothing.
+	// One absolute deadline: a peer that sends single bytes cannot extend it.
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return nil, err
 	}
@@ -200,8 +205,8 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 	if o.TCPNoDelay {
 		noDelay = "1"
 	}
-	// Always what was asked for: roscpp's wildcard decays after the first publisher,
-	// and refuses a second type on the topic.
+	// Always the requested type: roscpp replaces its wildcard by the type of the first
+	// publisher, and refuses a second type on the topic.
 	hello := AppendHeader(nil, Header{
 		{Key: "callerid", Value: l.sub.node.name},
 		{Key: "md5sum", Value: o.MD5Sum},
@@ -212,7 +217,9 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 	if _, err := conn.Write(hello); err != nil {
 		return nil, err
 	}
-	h, err := ReadHeader(conn)
+	read := l.sub.node.pending.begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
+	defer read.end() // afterwards the sink accounts for the header
+	h, err := read.header()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = &HeaderError{Reason: "the publisher closed the link instead", Err: err}
@@ -225,12 +232,12 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 	return h, conn.SetDeadline(time.Time{})
 }
 
-// carry reads messages until the link ends.
-func (l *inLink) carry(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
+// receive marks the link as up and reads messages until it ends.
+func (l *inLink) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
-	l.refused = 0
+	l.failures = 0
 	l.sub.log.Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
 	start := time.Now()
 	err := read()
@@ -244,10 +251,10 @@ func (l *inLink) carry(ctx context.Context, title linkTitle, peer string, sink L
 	return max(lived, 1), err
 }
 
-// unanswered reports whether err says nothing of the publisher: no answer came, or none
-// could. A network that is down comes back without a word, and nobody tells us that it
-// is worth another attempt. Such attempts are few in any case: they wait to time out.
-func unanswered(err error) bool {
+// noAnswer reports whether err means that no answer came, or that none could come, so that
+// it says nothing about the publisher. Nothing signals that a network is up again, so such
+// attempts are repeated sooner. That costs little: most of them wait for a timeout.
+func noAnswer(err error) bool {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return !dns.IsNotFound
 	}
@@ -262,62 +269,62 @@ func unanswered(err error) bool {
 	return false
 }
 
-// complain logs why an attempt ended, once a minute for each kind of trouble. A
-// link that ends is no news: its node may be about to leave, and it is tried again.
-func (l *inLink) complain(err error, wasUp bool, wait time.Duration) {
-	var kind, text string
+// logFailure logs why an attempt ended; the log counts what repeats. A link that
+// ends is logged at debug level only: its node may be shutting down, and it is retried.
+func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
+	var text string
+	host := zap.Skip()
 	resolve := (*ResolveError)(nil)
 	switch {
 	case errors.As(err, &resolve):
-		kind = "resolve"
-		text = fmt.Sprintf("cannot resolve host %q of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", resolve.Host)
+		text = "cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here"
+		host = zap.String("host", resolve.Host)
 	case errors.Is(err, ErrPeer):
-		kind, text = "refused", "publisher refuses the link"
+		text = "publisher refuses the link"
 	case errors.Is(err, ErrHeader) && !errors.Is(err, io.EOF):
-		kind, text = "header", "publisher answers no proper connection header"
+		text = "publisher answers no proper connection header"
 	case errors.Is(err, ErrTooLarge):
-		kind, text = "large", "message too large: link closed"
+		text = "message too large: link closed"
 	case errors.Is(err, ErrStalled):
-		kind, text = "stalled", "publisher stopped in the middle of a message: link closed"
+		text = "publisher stopped in the middle of a message: link closed"
 	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
 		l.sub.log.Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 		return
 	case wasUp:
-		kind, text = "lost", "link lost"
+		text = "link lost"
 	default:
-		// A node that is killed keeps its registration: no news until it stays away.
-		// Nor is it news that we take no link while we are about to end.
-		if l.refused++; l.refused < retryQuietly {
+		// A killed node keeps its registration: warn only after repeated failures. The same
+		// holds for links that Open refuses while we shut down.
+		if l.failures++; l.failures < warnAfterFailures {
 			l.sub.log.Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 			return
 		}
-		kind, text = l.away(err)
+		text, host = l.explainFailure(err)
 	}
-	if l.said.due(kind) {
-		l.sub.log.Warn(text, zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
-	}
+	l.sub.log.Warn(text, zap.String("publisher", l.uri), host, zap.Duration("retry", wait), zap.Error(err))
 }
 
-// away says why there is no link. A loopback address is the most common
-// reason: it leads to this machine, where another node may even answer.
-func (l *inLink) away(err error) (kind, text string) {
+// explainFailure returns the log text of a failure to connect, and the host that is meant, if
+// any. The most common reason is a loopback address: it leads to this machine, where another
+// node may answer.
+func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 	call := (*CallError)(nil)
 	switch {
 	case errors.Is(err, errOpen):
-		return "open", "link to a publisher not taken by this node"
+		return "link to a publisher not taken by this node", zap.Skip()
 	case errors.Is(err, ErrStatus):
-		kind, text = "status", "publisher is listed but says that it does not offer the topic"
+		text = "publisher is listed but says that it does not offer the topic"
 	case errors.As(err, &call) && call.answered:
-		kind, text = "address", "publisher answers no usable TCPROS address"
+		text = "publisher answers no usable TCPROS address"
 	case l.orphan.Load():
-		kind, text = "orphan", "publisher of an earlier master is not reached: it may be gone, or must register again"
+		text = "publisher of an earlier master is not reached: it may be gone, or must register again"
 	default:
-		kind, text = "away", "publisher is listed but not reached"
+		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
 		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) {
-			return kind, text + "; it advertises " + host + ": if it runs on another machine, set ROS_HOSTNAME or ROS_IP there"
+			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}
-	return kind, text
+	return text, zap.Skip()
 }

@@ -12,13 +12,13 @@ import (
 
 // The read buffer of a link and the limits of a message.
 const (
-	minReadBuffer = 16 << 10
-	maxReadBuffer = 256 << 10
-	largeFrame    = 128 << 10 // longer frames are read straight into their place
-	afterLarge    = 4 << 10   // read this much behind a large frame: the next one is likely large too
+	minReadBuffer   = 16 << 10
+	maxReadBuffer   = 256 << 10
+	largeFrameBytes = 128 << 10 // longer frames are read directly into the memory of the sink
+	readAfterLarge  = 4 << 10   // read at most this much after a large frame: the next one is likely large, too
 
 	defaultMaxMessage = 256 << 20
-	hardMaxMessage    = 1_000_000_000 // roscpp drops the link above it
+	hardMaxMessage    = 1_000_000_000 // roscpp closes the link above it
 
 	// A message must end, or move 1 kB/s, within each stallAfter; between messages
 	// there is no limit: rare and latched topics are legal.
@@ -27,51 +27,51 @@ const (
 	stallGrace = 2 * time.Second
 )
 
-// frameConn is what the reader needs of a connection.
+// frameConn is the part of a connection that the reader uses.
 type frameConn interface {
 	Read(p []byte) (int, error)
 	SetReadDeadline(t time.Time) error
 }
 
-// linkCounters are read by others while the link runs.
+// linkCounters are read by other goroutines while the link runs.
 type linkCounters struct {
 	bytes   atomic.Uint64
 	frames  atomic.Uint64
-	reading atomic.Bool // waits for the socket, not for the sink
+	reading atomic.Bool // the link waits for the socket, not for the sink
 }
 
-// frameReader cuts a connection into frames and hands them to a sink. This is the
-// hot path: one read call, one look at the clock and one call of the sink for as
-// many frames as the socket had, and no allocation once the buffer has its size.
+// frameReader splits the byte stream of a connection into frames and passes them to a sink.
+// This is the hot path: one read call, one time stamp and one call of the sink for all
+// frames that the socket had, and no allocation once the buffer has grown.
 //
-//	buf:  [ done | r: begun frame ... w: | free ]
+//	buf:  [ done | r: incomplete frame ... w: | free ]
 type frameReader struct {
 	conn  frameConn
 	sink  LinkSink
 	max   int64
 	stats *linkCounters
 
-	buf        []byte
-	r, w       int
-	wary       bool      // a large frame came last
-	received   time.Time // when the last read returned
-	inFrame    bool      // a frame has begun and not ended
-	begun      time.Time // when it did, or when its progress was last found good
-	moved      int       // bytes since begun
-	armed      bool      // a read deadline is set; it may belong to a frame long gone
-	graceUntil time.Time // of the frame that is late; zero if none is
+	buf         []byte
+	r, w        int
+	expectLarge bool      // the last frame was large
+	received    time.Time // when the last read returned
+	inFrame     bool      // a frame is incomplete
+	begun       time.Time // when the frame began, or when its progress was last sufficient
+	progress    int       // bytes received since begun
+	deadlineSet bool      // a read deadline is set; it may belong to an earlier frame
+	graceUntil  time.Time // end of the grace period of a late frame; zero if there is none
 }
 
 func newFrameReader(c frameConn, s LinkSink, maxMessage int64, stats *linkCounters) *frameReader {
 	return &frameReader{conn: c, sink: s, max: maxMessage, stats: stats, buf: make([]byte, minReadBuffer)}
 }
 
-// run reads until the connection ends and returns why.
+// run reads until the connection ends and returns the reason.
 func (f *frameReader) run() error {
 	for {
 		space := f.buf[f.w:]
-		if f.wary && len(space) > afterLarge {
-			space = space[:afterLarge]
+		if f.expectLarge && len(space) > readAfterLarge {
+			space = space[:readAfterLarge]
 		}
 		n, err := f.read(space)
 		if err != nil {
@@ -79,19 +79,19 @@ func (f *frameReader) run() error {
 		}
 		f.w += n
 		full := f.w == len(f.buf)
-		if err := f.cut(); err != nil {
+		if err := f.splitFrames(); err != nil {
 			return err
 		}
 		f.makeRoom(full)
 	}
 }
 
-// cut hands all whole frames in the buffer to the sink, and a large frame that has
-// begun behind them.
-func (f *frameReader) cut() error {
+// splitFrames passes all complete frames in the buffer to the sink. If the frame after them
+// is large, it reads that, too.
+func (f *frameReader) splitFrames() error {
 	b := f.buf[f.r:f.w]
 	end, count := 0, 0
-	need := int64(0) // of the frame behind them; zero if its length is not here yet
+	need := int64(0) // bytes of the incomplete frame; zero if its length is incomplete, too
 	for len(b)-end >= 4 {
 		need = 4 + int64(binary.LittleEndian.Uint32(b[end:]))
 		if need > int64(len(b)-end) || need-4 > f.max {
@@ -106,32 +106,33 @@ func (f *frameReader) cut() error {
 		f.sink.Frames(b[:end:end], count, f.received)
 		f.r += end
 	}
-	f.wary = false
+	f.expectLarge = false
 	switch {
 	case need-4 > f.max:
 		return &TooLargeError{Bytes: need - 4, Limit: f.max}
-	case need > largeFrame:
-		f.begin(count)
+	case need > largeFrameBytes:
+		f.markFrameBegun(count)
 		return f.large(int(need))
 	case f.r == f.w:
 		f.r, f.w, f.inFrame = 0, 0, false
 	default:
-		f.begin(count)
+		f.markFrameBegun(count)
 	}
 	return nil
 }
 
-// begin notes that a frame has begun, if it is not the one that had already.
-func (f *frameReader) begin(ended int) {
+// markFrameBegun records that a frame has begun, unless it had begun before this read. ended
+// is the number of frames that this read completed.
+func (f *frameReader) markFrameBegun(ended int) {
 	if ended > 0 || !f.inFrame {
-		f.inFrame, f.begun, f.moved = true, f.received, f.w-f.r
+		f.inFrame, f.begun, f.progress = true, f.received, f.w-f.r
 		f.graceUntil = time.Time{}
 	}
 }
 
-// makeRoom moves the frame that has begun to the front when little room is left
-// behind it, and doubles a buffer that a read has filled: only what arrived makes
-// it grow.
+// makeRoom moves an incomplete frame to the front when less than half of the buffer is free
+// behind it, and doubles a buffer that a read has filled. The buffer grows with data that
+// has arrived, never with an announced length.
 func (f *frameReader) makeRoom(full bool) {
 	switch {
 	case full && len(f.buf) < maxReadBuffer:
@@ -144,10 +145,10 @@ func (f *frameReader) makeRoom(full bool) {
 	}
 }
 
-// large reads a frame of n bytes, length included, straight into its place.
+// large reads a frame of n bytes, length included, directly into the memory of the sink.
 func (f *frameReader) large(n int) error {
 	have := f.buf[f.r:f.w]
-	f.r, f.w, f.wary = 0, 0, true
+	f.r, f.w, f.expectLarge = 0, 0, true
 	frame := f.sink.Large(n)
 	if frame == nil {
 		return f.discard(n - len(have))
@@ -178,7 +179,7 @@ func (f *frameReader) large(n int) error {
 	return nil
 }
 
-// discard reads the last n bytes of a frame that nobody wants.
+// discard reads and drops the last n bytes of a frame.
 func (f *frameReader) discard(n int) error {
 	for n > 0 {
 		m, err := f.read(f.buf[:min(n, len(f.buf))])
@@ -191,53 +192,52 @@ func (f *frameReader) discard(n int) error {
 	return nil
 }
 
-// read reads once. The deadline is set only when a frame has begun and none is
-// set; it is not moved for later frames but judged when it fires, so that it costs
-// at most two timer changes each stallAfter, and none on a link of whole frames.
+// read reads once. A deadline is set only while a frame is incomplete and no deadline is set.
+// It is not moved for later frames but checked when it fires. So it costs at most two timer
+// changes in each stallAfter, and none while each read returns complete frames.
 func (f *frameReader) read(p []byte) (int, error) {
 	for {
-		if f.inFrame && !f.armed {
+		if f.inFrame && !f.deadlineSet {
 			if err := f.conn.SetReadDeadline(f.begun.Add(stallAfter)); err != nil {
 				return 0, err
 			}
-			f.armed = true
+			f.deadlineSet = true
 		}
 		f.stats.reading.Store(true)
 		n, err := f.conn.Read(p)
 		f.stats.reading.Store(false)
 		if n > 0 {
 			f.received = time.Now()
-			f.moved += n
+			f.progress += n
 			f.stats.bytes.Add(uint64(n))
-			return n, nil // an error beside data comes again
+			return n, nil // an error that comes with data is returned by the next read again
 		}
 		if err == nil {
 			continue
 		}
-		if !f.armed || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !f.deadlineSet || !errors.Is(err, os.ErrDeadlineExceeded) {
 			if f.inFrame && errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return 0, err
 		}
-		if err := f.late(time.Now()); err != nil {
+		if err := f.checkDeadline(time.Now()); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// late judges a deadline that fired. A frame that is due gets a little longer
-// first: the time may have gone to a sink that held us up while the rest of the
-// frame waits in the socket.
-func (f *frameReader) late(now time.Time) error {
+// checkDeadline decides what to do when a deadline fires. A late frame first gets stallGrace:
+// the sink may have blocked while the rest of the frame waits in the socket.
+func (f *frameReader) checkDeadline(now time.Time) error {
 	switch due := f.begun.Add(stallAfter); {
 	case !f.inFrame:
-		f.armed = false
+		f.deadlineSet = false
 		return f.conn.SetReadDeadline(time.Time{})
 	case now.Before(due):
 		return f.conn.SetReadDeadline(due)
-	case f.moved >= stallBytes:
-		f.begun, f.moved, f.graceUntil = f.received, 0, time.Time{}
+	case f.progress >= stallBytes:
+		f.begun, f.progress, f.graceUntil = f.received, 0, time.Time{}
 		return f.conn.SetReadDeadline(f.begun.Add(stallAfter))
 	case f.graceUntil.IsZero():
 		f.graceUntil = now.Add(stallGrace)

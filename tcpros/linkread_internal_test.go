@@ -149,7 +149,7 @@ func TestFramesAtEverySplit(t *testing.T) {
 }
 
 func TestFramesOneByteAtATime(t *testing.T) {
-	data := stream(0, 1, minReadBuffer-4, minReadBuffer-3, 3, largeFrame-4, largeFrame-3, 2, 400_000, 1)
+	data := stream(0, 1, minReadBuffer-4, minReadBuffer-3, 3, largeFrameBytes-4, largeFrameBytes-3, 2, 400_000, 1)
 	s := &tape{room: 77_777}
 	if err := readAll(t, &script{iotest.OneByteReader(bytes.NewReader(data))}, s); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -242,12 +242,12 @@ func TestLengthBomb(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 100 {
-		data := binary.LittleEndian.AppendUint32(nil, largeFrame-4)
+		data := binary.LittleEndian.AppendUint32(nil, largeFrameBytes-4)
 		_ = readAll(t, &split{data: append(data, 'x')}, &tape{})
 	}
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 100*(minReadBuffer+4096) {
-		t.Errorf("100 claims of %d bytes cost %d", largeFrame, got)
+		t.Errorf("100 claims of %d bytes cost %d", largeFrameBytes, got)
 	}
 }
 
@@ -408,21 +408,22 @@ func (s *slowSink) Frames(_ []byte, count int, _ time.Time) {
 }
 
 func TestBackoff(t *testing.T) {
-	var b backoff
-	want := retryFirst
+	retry := defaultTiming().retry
+	b := backoff{timing: retry}
+	want := retry.first
 	for range 20 {
-		got := b.wait(retryMost)
+		got := b.wait(retry.most)
 		if low, high := time.Duration(float64(want)*0.8), time.Duration(float64(want)*1.2); got < low || got > high {
 			t.Errorf("wait of %v, want %v to %v", got, low, high)
 		}
-		want = min(2*want, retryMost)
+		want = min(2*want, retry.most)
 	}
 	// The network is down: as often as what has just begun to fail.
-	if got := b.wait(retrySilent); got > retrySilent*12/10 {
+	if got := b.wait(retry.silent); got > retry.silent*12/10 {
 		t.Errorf("while nothing answers: %v", got)
 	}
 	b.reset()
-	if got := b.wait(retryMost); got > 120*time.Millisecond {
+	if got := b.wait(retry.most); got > 120*time.Millisecond {
 		t.Errorf("after reset: %v", got)
 	}
 }

@@ -19,12 +19,15 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-const callTimeout = 5 * time.Second
+const (
+	callTimeout  = 5 * time.Second
+	maxHostBytes = 255 // of a host name, as DNS has it
+)
 
-// Bounds on replies. Whoever can register with the master is called sooner or
-// later, and many at the same time: only the master itself is trusted with much.
+// Bounds on replies. The node calls every node that registers with the master, many at the
+// same time, so only replies of the master itself may be large.
 var (
-	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64} // the state of a big graph; parameters are trees
+	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64} // the state of a large graph; parameters are trees
 	slaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20}
 	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256} // [1, text, ["TCPROS", host, port]]
 )
@@ -37,22 +40,23 @@ type Master struct {
 	hostport string
 	callerID string
 	http     http.RoundTripper
+	hangs    *hangWatch
 }
 
 // TopicInfo is one topic and its type, "*" if that is not known.
 type TopicInfo struct{ Name, Type string }
 
-func newMaster(uri, hostport, callerID string, d *dialer) *Master {
+func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
 	return &Master{uri, hostport, callerID, &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
 		DialContext:         d.DialContext,
 		DisableCompression:  true,
-		MaxIdleConnsPerHost: farewellCalls, // with fewer most calls of a farewell would connect anew
+		MaxIdleConnsPerHost: unregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
 		MaxIdleConns:        64,
 		IdleConnTimeout:     10 * time.Second,
 		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
 		MaxResponseHeaderBytes: 32 << 10,
-	}}
+	}, hangs}
 }
 
 // close drops idle connections.
@@ -63,18 +67,7 @@ func (m *Master) URI() string { return m.uri }
 
 // PublishedTopics lists the topics that have a publisher.
 func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
-	var rows [][]string
-	err := m.call(ctx, m.hostport, masterReply, "getPublishedTopics", func(hc *http.Client) (err error) {
-		rows, err = apimaster.NewClient(m.hostport, m.callerID, hc).GetPublishedTopics("")
-		return err
-	})
-	out := make([]TopicInfo, 0, len(rows))
-	for _, r := range rows {
-		if len(r) == 2 {
-			out = append(out, TopicInfo{r[0], r[1]})
-		}
-	}
-	return out, err
+	return m.topics(ctx, m.uri, masterReply, "getPublishedTopics", "") // goroslib takes three times as long
 }
 
 // LookupNode returns the slave URI of a node. The name must be resolved.
@@ -104,32 +97,31 @@ func (m *Master) LookupService(ctx context.Context, name string) (uri string, er
 
 // NodeSubscriptions asks the node at uri what it subscribes to.
 func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.nodeTopics(ctx, uri, "getSubscriptions") // goroslib has no such call
+	return m.topics(ctx, uri, slaveReply, "getSubscriptions") // goroslib has no such call
 }
 
 // NodePublications asks the node at uri what it publishes.
 func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.nodeTopics(ctx, uri, "getPublications")
+	return m.topics(ctx, uri, slaveReply, "getPublications")
 }
 
-func (m *Master) nodeTopics(ctx context.Context, uri, method string) ([]TopicInfo, error) {
-	v, err := m.raw(ctx, uri, slaveReply, method)
+// topics makes a call that answers rows of topic and type.
+func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) ([]TopicInfo, error) {
+	v, err := m.raw(ctx, uri, l, method, args...)
 	if err != nil {
 		return nil, err
 	}
 	rows, ok := v.([]any)
-	if !ok {
-		return nil, &CallError{method, uri, fmt.Errorf("answered %T instead of a list", v), true}
+	out := make([]TopicInfo, len(rows))
+	for i := range rows {
+		row, _ := arg[[]any](rows, i)
+		name, ok1 := arg[string](row, 0)
+		typ, ok2 := arg[string](row, 1)
+		out[i] = TopicInfo{name, typ}
+		ok = ok && ok1 && ok2
 	}
-	var out []TopicInfo
-	for _, row := range rows {
-		if r, ok := row.([]any); ok && len(r) == 2 {
-			name, ok1 := r[0].(string)
-			typ, ok2 := r[1].(string)
-			if ok1 && ok2 {
-				out = append(out, TopicInfo{name, typ})
-			}
-		}
+	if !ok {
+		return nil, &CallError{method, uri, errors.New("answered no list of topics and types"), true}
 	}
 	return out, nil
 }
@@ -200,8 +192,8 @@ func (m *Master) registerService(ctx context.Context, name, rosrpc, uri string) 
 	})
 }
 
-// unregister takes what was registered under uri: the address of the slave API, or
-// that of the service.
+// unregister removes the registration of k under uri: the URI of the slave API, or that of
+// the service.
 func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 	method := [...]string{"unregisterSubscriber", "unregisterPublisher", "unregisterService"}[k.kind]
 	err := m.call(ctx, m.hostport, masterReply, method, func(hc *http.Client) error {
@@ -217,7 +209,7 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 		panic("tcpros: kind of registration")
 	})
 	if c := (*CallError)(nil); errors.As(err, &c) && c.answered {
-		return nil // it was not registered, which is as good
+		return nil // it was not registered, which is fine
 	}
 	return err
 }
@@ -257,7 +249,7 @@ func tcprosAddress(proto []any) (string, error) {
 	name, _ := arg[string](proto, 0)
 	host, _ := arg[string](proto, 1)
 	port, _ := arg[int](proto, 2)
-	if name != "TCPROS" || host == "" || port <= 0 || port >= 1<<16 {
+	if name != "TCPROS" || host == "" || len(host) > maxHostBytes || port <= 0 || port >= 1<<16 {
 		return "", fmt.Errorf("answered %.100q, not a TCPROS address", fmt.Sprint(proto))
 	}
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
@@ -265,68 +257,85 @@ func tcprosAddress(proto []any) (string, error) {
 
 // call runs one call of a goroslib client with an HTTP client of our own.
 func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string, do func(*http.Client) error) error {
+	end := m.watch(ctx, hostport, method)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	answered := false
-	if err := do(m.client(ctx, l, &answered)); err != nil {
-		return &CallError{method, hostport, bare(err), answered}
+	var got replyInfo
+	err := do(m.client(ctx, l, &got))
+	end(err)
+	if err != nil {
+		return &CallError{method, hostport, unwrapURLError(err), got.answered}
 	}
 	return nil
 }
 
-// raw makes a call that goroslib lacks.
+// raw makes a call that goroslib lacks, or is slow at.
 func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	hostport, err := splitURI(uri)
 	if err != nil {
 		return nil, &CallError{Method: method, Host: uri, Err: err}
 	}
-	answered := false
-	v, err := xmlrpc.Call(ctx, m.client(ctx, l, &answered), uri, method, append([]any{m.callerID}, args...)...)
+	end := m.watch(ctx, hostport, method)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	got := replyInfo{keep: true}
+	_, err = xmlrpc.Call(ctx, m.client(ctx, l, &got), uri, method, append([]any{m.callerID}, args...)...)
+	end(err)
 	if err != nil {
-		return nil, &CallError{method, hostport, bare(err), answered}
+		return nil, &CallError{method, hostport, unwrapURLError(err), got.answered}
 	}
-	return v.([]any)[2], nil // the transport has checked the shape
+	return got.value, nil
 }
 
-// bare takes off net/http's wrapping, which repeats method and URL.
-func bare(err error) error {
+// replyInfo is what the transport of one call has to say besides the reply itself.
+type replyInfo struct {
+	answered bool // a valid reply came
+	keep     bool // set before: the value is wanted here, and need not be passed on
+	value    any
+}
+
+// unwrapURLError removes the wrapping of net/http, which repeats method and URL.
+func unwrapURLError(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return u.Err
 	}
 	return err
 }
 
-// roundTrip makes a RoundTripper of a function.
+// roundTrip adapts a function to http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// client returns an HTTP client whose calls end with ctx and whose replies are
-// known to be within l and of the shape [1, text, value]: goroslib
-// takes no context, decodes without limits and forgets the status of a refusal.
-// answered is set when a sound reply came.
-func (m *Master) client(ctx context.Context, l xmlrpc.Limits, answered *bool) *http.Client {
+// client returns an HTTP client for goroslib, which takes no context, decodes without limits
+// and drops the status of a refusal: calls of the client end with ctx, and it passes on
+// replies only within l and of the shape [1, text, value].
+func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *replyInfo) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			r = r.WithContext(ctx)
-			// Never sent, being empty: it lets net/http repeat the call when the server
-			// has closed the idle connection. All calls of ROS can be repeated.
+			// An empty value is not sent, but lets net/http repeat the call when the server
+			// has closed the idle connection. All ROS calls are idempotent.
 			r.Header["Idempotency-Key"] = []string{}
 			resp, err := m.http.RoundTrip(r)
 			if err != nil || resp.StatusCode != http.StatusOK {
 				return resp, err
 			}
 			body, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
-			_ = resp.Body.Close() // read to its end or given up
+			_ = resp.Body.Close() // fully read, or abandoned
 			if err != nil {
 				return nil, err
 			}
-			body, err = checkReply(body, l)
-			if *answered = err == nil || errors.Is(err, ErrStatus); err != nil {
+			v, err := checkReply(body, l)
+			if got.answered = err == nil || errors.Is(err, ErrStatus); err != nil {
+				return nil, err
+			}
+			if got.keep {
+				got.value, v[2] = v[2], 0
+			}
+			if body, err = xmlrpc.AppendResponse(nil, v); err != nil {
 				return nil, err
 			}
 			resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -335,8 +344,8 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, answered *bool) *h
 	}
 }
 
-// checkReply returns the reply in the plainest spelling, or the error that it is.
-func checkReply(body []byte, l xmlrpc.Limits) ([]byte, error) {
+// checkReply returns the reply, [1, text, value], or the error that it holds.
+func checkReply(body []byte, l xmlrpc.Limits) ([]any, error) {
 	v, err := xmlrpc.ParseResponse(body, l)
 	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {
 		return nil, &StatusError{f.Code, f.Text}
@@ -356,5 +365,5 @@ func checkReply(body []byte, l xmlrpc.Limits) ([]byte, error) {
 	if code != 1 {
 		return nil, &StatusError{code, text}
 	}
-	return xmlrpc.AppendResponse(nil, v)
+	return reply, nil
 }

@@ -8,6 +8,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
@@ -61,7 +64,7 @@ func TestReplyLimits(t *testing.T) {
 			}))
 			defer srv.Close()
 			host := strings.TrimPrefix(srv.URL, "http://")
-			m := newMaster(srv.URL, host, "/n", &dialer{})
+			m := newMaster(srv.URL, host, "/n", &dialer{}, newHangWatch(zap.NewNop(), time.Hour))
 			defer m.close()
 			if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
 				t.Errorf("got %.200v", err)

@@ -17,11 +17,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
-
-// farewellBudget bounds what Close spends on the master.
-const farewellBudget = time.Second
 
 // NodeOptions say who the node is and where its master is.
 type NodeOptions struct {
@@ -37,12 +35,14 @@ type NodeOptions struct {
 	// another address.
 	Bind string
 
-	// OnShutdown is called when a peer asks for the node's end, as rosnode kill and the
-	// master do. It must return soon and not call Close. nil refuses the request.
+	// OnShutdown is called when a peer requests shutdown, as rosnode kill and the master
+	// do. It must return soon and not call Close. nil refuses the request.
 	OnShutdown func(reason, peer string)
 
 	Log        *zap.Logger    // nil means none
 	LookupHost LookupHostFunc // nil means the system's resolver
+
+	timing *timing // set by tests only; nil means defaultTiming
 }
 
 // LookupHostFunc finds the addresses of a host name.
@@ -55,6 +55,9 @@ type Node struct {
 	uri        string // of the slave API
 	port       int    // of the TCPROS server
 	bind       string // address to listen on; empty means all
+	timing     timing
+	pending    *pendingReads
+	down       downPeers
 	names      *names
 	log        *zap.Logger
 	master     *Master
@@ -65,13 +68,13 @@ type Node struct {
 
 	keepAlive atomic.Bool
 	draining  atomic.Bool
-	links     atomic.Int64 // last link ID given out
+	links     atomic.Int64 // last assigned link ID
 
-	stopReg func()                          // ends the registrar
-	stopAll func()                          // ends everything that start started
-	start   func(func(ctx context.Context)) // runs a function until stopAll
+	stopReg func()                          // stops the registrar
+	stopAll func()                          // cancels the context of everything that start runs
+	start   func(func(ctx context.Context)) // runs a function in a goroutine until stopAll
 	child   func() (context.Context, context.CancelFunc)
-	wait    func() // until all have returned
+	wait    func() // waits for all goroutines of start
 
 	mu       sync.Mutex
 	closed   bool
@@ -88,15 +91,21 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		getenv = os.Getenv
 	}
 	n := &Node{
-		log: o.Log, onShutdown: o.OnShutdown, dialer: &dialer{lookup: o.LookupHost},
+		log: o.Log, onShutdown: o.OnShutdown, timing: defaultTiming(),
 		subs: map[string]*Subscription{}, pubs: map[string]*Publication{}, services: map[string]*Service{},
 	}
 	if n.log == nil {
 		n.log = zap.NewNop()
 	}
+	n.log = loglimit.Logger(n.log)
+	if o.timing != nil {
+		n.timing = *o.timing
+	}
+	n.dialer = &dialer{lookup: o.LookupHost, timeout: n.timing.resolve}
 	if n.dialer.lookup == nil {
 		n.dialer.lookup = systemLookup
 	}
+	n.pending = newPendingReads(n.log)
 	uri, hostport, err := masterURI(o, getenv)
 	if err != nil {
 		return nil, err
@@ -110,13 +119,13 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.name = n.names.node
 	n.keepAlive.Store(true)
-	n.master = newMaster(uri, hostport, n.name, n.dialer)
+	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
 	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
 	if err := checkHost(at.host); err != nil {
 		return nil, err
 	}
 	n.host, n.bind = at.host, at.bind
-	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.why))
+	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.reason))
 	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
 	}
@@ -124,7 +133,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, at place, a Args) error {
+func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
 	bind := at.bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
@@ -137,17 +146,17 @@ func (n *Node) serve(ctx context.Context, at place, a Args) error {
 	}
 	data, err := lc.Listen(ctx, network, net.JoinHostPort(bind, strconv.Itoa(a.Port)))
 	if err != nil {
-		_ = api.Close() // nobody knows it yet
+		_ = api.Close() // it is not advertised yet
 		return fmt.Errorf("tcpros: server: %w", err)
 	}
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
-		log: n.log, master: n.master, uri: n.uri, params: a.Params, ns: n.name, hidden: at.hidden,
-		toward:  func(ctx context.Context) netip.Addr { return n.dialer.sourceAddr(ctx, n.master.hostport) },
-		rosrpc:  "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
-		entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1), probe: n.keepAlive.Store,
+		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.loopbackDefault,
+		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.sourceAddr(ctx, n.master.hostport) },
+		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
+		entries:    map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
 	}
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
@@ -162,25 +171,29 @@ func (n *Node) serve(ctx context.Context, at place, a Args) error {
 	return nil
 }
 
-// launch prepares start and wait, and runs the registrar, which ends before the rest.
+// launch sets start, stopAll and wait, and runs the registrar, which is stopped first.
 func (n *Node) launch() {
 	var wg sync.WaitGroup
 	all, stopAll := context.WithCancel(context.Background()) // Close ends it
 	n.stopAll, n.wait = stopAll, wg.Wait
 	n.start = func(f func(context.Context)) {
-		// owner: Node; ends with Close, or when f is done.
+		// owner: Node; ends with Close, or when f returns.
 		wg.Go(func() { f(all) })
 	}
 	n.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(all) }
 	ctx, cancel := n.child()
+	calls, cancelCalls := n.child()
 	ended := make(chan struct{})
 	n.stopReg = func() {
 		cancel()
+		last := time.AfterFunc(n.timing.unregisterTimeout/lastCallShare, cancelCalls)
 		<-ended
+		last.Stop()
+		cancelCalls()
 	}
 	n.start(func(context.Context) {
 		defer close(ended)
-		n.reg.run(ctx)
+		n.reg.run(ctx, calls)
 	})
 }
 
@@ -193,14 +206,14 @@ func (n *Node) URI() string { return n.uri }
 // MasterURI returns the URI of the node's master.
 func (n *Node) MasterURI() string { return n.master.uri }
 
-// Resolve returns the full name that name stands for, remapping included.
+// Resolve resolves name to a full name and applies remappings.
 func (n *Node) Resolve(name string) (string, error) { return n.names.resolve(name) }
 
 // Master returns a client of the node's master.
 func (n *Node) Master() *Master { return n.master }
 
-// Subscribe starts to receive a topic. Registration happens in the background and
-// is repeated for ever.
+// Subscribe starts receiving a topic. Registration happens in the background and is retried
+// for ever.
 func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -223,12 +236,12 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	ctx, cancel := n.child()
 	s.cancel = cancel
 	n.start(func(context.Context) { s.run(ctx) })
-	n.reg.want(regKey{name: topic}, o.Type, s)
+	n.reg.add(regKey{name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }
 
-// Advertise starts to offer a topic. A topic is offered once by a node: with one
-// type, to which any number of sources may publish.
+// Advertise advertises a topic. A node advertises a topic once, with one type; any number
+// of sources may publish to it.
 func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -247,7 +260,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	p := &Publication{node: n, opts: o, topic: topic, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
 	n.pubs[topic] = p
-	n.reg.want(regKey{regPublisher, topic}, o.Type, nil)
+	n.reg.add(regKey{regPublisher, topic}, o.Type, 0, nil)
 	return p, nil
 }
 
@@ -256,7 +269,7 @@ func (n *Node) dropSubscription(s *Subscription) {
 	defer n.mu.Unlock()
 	if n.subs[s.topic] == s {
 		delete(n.subs, s.topic)
-		n.reg.forget(regKey{name: s.topic})
+		n.reg.remove(regKey{name: s.topic})
 	}
 }
 
@@ -265,7 +278,7 @@ func (n *Node) dropPublication(p *Publication) {
 	defer n.mu.Unlock()
 	if n.pubs[p.topic] == p {
 		delete(n.pubs, p.topic)
-		n.reg.forget(regKey{regPublisher, p.topic})
+		n.reg.remove(regKey{regPublisher, p.topic})
 	}
 }
 
@@ -292,10 +305,14 @@ func (n *Node) allSubscriptions() []*Subscription {
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
 
-// Close ends every link, unregisters everything, within ctx and at most one second,
-// and ends every goroutine of the node. Calls of its services that are under way are
-// answered first, within the bounds of Service.Close. The error is about unregistering: all else
-// is done in any case. Publications are not flushed: see Drain.
+// lastCallShare is the share of timing.unregisterTimeout that a registration in progress has
+// when the node closes.
+const lastCallShare = 4
+
+// Close closes every link, unregisters everything, within ctx and at most one second, and
+// ends every goroutine of the node. Service calls in progress are answered first, within the
+// limits of Service.Close. The error is about unregistering only: everything else is done in
+// any case. Publications are not flushed: see Drain.
 func (n *Node) Close(ctx context.Context) error {
 	n.mu.Lock()
 	if n.closed {
@@ -308,7 +325,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.mu.Unlock()
 	n.stopReg()
 	for _, p := range pubs {
-		for _, l := range p.shut() {
+		for _, l := range p.stopPublishing() {
 			l.close()
 		}
 	}
@@ -317,10 +334,10 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	var calls sync.WaitGroup
 	for _, s := range services {
-		// owner: Close; ends within three times serviceGrace.
-		calls.Go(func() { s.shut(ctx) })
+		// owner: Close; ends within 3 * timing.serviceGrace.
+		calls.Go(func() { s.stop(ctx) })
 	}
-	err := n.farewell(ctx)
+	err := n.unregisterAll(ctx)
 	calls.Wait()
 	n.stopAll()
 	n.master.close()
@@ -329,8 +346,15 @@ func (n *Node) Close(ctx context.Context) error {
 	return err
 }
 
-func (n *Node) farewell(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, farewellBudget)
+// unregisterAll unregisters everything, as long as the master keeps answering: a node that is
+// still listed after its end looks like one that has crashed.
+func (n *Node) unregisterAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return n.reg.farewell(ctx)
+	silent := time.AfterFunc(n.timing.unregisterTimeout, cancel)
+	err := n.reg.unregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
+	if !silent.Stop() && err != nil {
+		return fmt.Errorf("tcpros: the master does not answer: %w", context.DeadlineExceeded)
+	}
+	return err
 }

@@ -11,19 +11,19 @@ import (
 
 const maxSubscribers = 1024 // of one topic; a link each
 
-// AdvertiseOptions say what is offered.
+// AdvertiseOptions describe a publication.
 type AdvertiseOptions struct {
 	Topic             string
-	Type              string // "*" if it is not known: each subscriber is then told the one it asks for
+	Type              string // "*" if unknown: each subscriber is then told the type that it requests
 	MD5Sum            string // as Type
 	MessageDefinition string
-	Latching          bool // told to subscribers; each Source says for itself whether it latches
+	Latching          bool // sent to subscribers; each Source decides whether it latches
 	QueueFrames       int  // frames held for each subscriber; zero means unlimited
 	Overflow          Overflow
-	Transient         bool // nobody has to read to the end: Drain leaves it out
+	Transient         bool // subscribers need not read everything: Drain skips it
 
-	// Freed, if it is not nil, is called when Room has become true again, from any
-	// goroutine and with locks held: it must neither block nor use the Publication.
+	// Freed, if it is not nil, is called when Room becomes true again, from any goroutine
+	// and with locks held: it must neither block nor use the Publication.
 	Freed func()
 }
 
@@ -41,8 +41,8 @@ func (o AdvertiseOptions) check() error {
 	return checkType(o.Type)
 }
 
-// checkType refuses types that cannot be one. They reach the master through an
-// encoder that escapes nothing, and may come from a hostile bag.
+// checkType refuses invalid type names. They are sent to the master through an encoder that
+// does not escape, and may come from a hostile bag.
 func checkType(typ string) error {
 	if typ == anyType {
 		return nil
@@ -57,29 +57,29 @@ func checkType(typ string) error {
 	return nil
 }
 
-// Publication offers one topic to all its subscribers.
+// Publication is one advertised topic with its subscribers.
 type Publication struct {
 	node  *Node
 	opts  AdvertiseOptions
 	topic string
 	room  room
 
-	gone   atomic.Uint64 // frames dropped on links that have ended
-	unsent atomic.Uint64 // frames published when nothing could be sent any more
+	endedDropped        atomic.Uint64 // frames dropped on links that have ended
+	publishedAfterClose atomic.Uint64 // frames published after Close or Drain
 
-	mu      sync.Mutex
-	links   []*outLink
-	sources []*Source // those that latch
-	latched uint64    // frames published by them
-	closed  bool
+	mu         sync.Mutex
+	links      []*outLink
+	sources    []*Source // the latching ones
+	latchCount uint64    // number of frames published by latching sources
+	closed     bool
 }
 
 // Source is one original publisher of a topic.
 type Source struct {
-	p     *Publication
-	latch bool
-	last  []byte // with p.mu held; nil until the first Publish
-	at    uint64 // p.latched when last was published
+	p          *Publication
+	latch      bool
+	last       []byte // guarded by p.mu; nil until the first Publish
+	latchOrder uint64 // p.latchCount when last was published
 }
 
 // Source adds a source. The last frame of a latching source is sent to each new
@@ -94,15 +94,14 @@ func (p *Publication) Source(latching bool) *Source {
 	return s
 }
 
-// Publish sends a frame, <u32 length><payload>, to every subscriber. The frame is
-// shared and must not be modified afterwards. It never blocks: what happens at a full
-// queue is AdvertiseOptions.Overflow.
+// Publish sends a frame, <u32 length><payload>, to every subscriber. The frame is shared and
+// must not be modified afterwards. Publish never blocks: AdvertiseOptions.Overflow says what
+// happens when a queue is full.
 func (s *Source) Publish(frame []byte) { s.publish(frame, false) }
 
-// PublishNow is Publish for a frame that is due now, with time until the next one: it
-// goes straight to the sockets that have nothing queued. For a flood of frames that
-// costs more, as each is a system call, but it spares a frame that comes alone the
-// wake-up of the goroutines that Publish leaves it to.
+// PublishNow is Publish for a single frame that is due now: it writes directly to the sockets
+// whose queue is empty. That saves the wake-up of the links' writer goroutines. For many
+// frames at once Publish is cheaper, since PublishNow makes a system call for each.
 func (s *Source) PublishNow(frame []byte) { s.publish(frame, true) }
 
 func (s *Source) publish(frame []byte, now bool) {
@@ -110,20 +109,20 @@ func (s *Source) publish(frame []byte, now bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		p.unsent.Add(1)
+		p.publishedAfterClose.Add(1)
 		return
 	}
 	if s.latch {
-		p.latched++
-		s.last, s.at = frame, p.latched
+		p.latchCount++
+		s.last, s.latchOrder = frame, p.latchCount
 	}
 	for _, l := range p.links {
 		l.push(frame, now)
 	}
 }
 
-// Unlatch forgets the last frame, as if nothing had been published: a new subscriber
-// gets none from this source until the next Publish.
+// Unlatch drops the latched frame: a new subscriber gets no frame from this source until the
+// next Publish.
 func (s *Source) Unlatch() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -140,10 +139,10 @@ func (p *Publication) Subscribers() int {
 	return len(p.links)
 }
 
-// Dropped returns how many frames full queues have dropped, over all subscribers
-// that are or were there, and how many were published after the end.
+// Dropped returns the number of frames dropped from full queues, over all present and past
+// subscribers, plus the number of frames published after Close or Drain.
 func (p *Publication) Dropped() uint64 {
-	n := p.gone.Load() + p.unsent.Load()
+	n := p.endedDropped.Load() + p.publishedAfterClose.Load()
 	for _, s := range p.Stats() {
 		n += s.Dropped
 	}
@@ -169,21 +168,21 @@ type SubscriberStats struct {
 	Frames   uint64 // frames written to the socket
 	Bytes    uint64
 	Dropped  uint64 // frames dropped from the full queue
-	Full     bool   // with OverflowBlock: this one makes Room say no
+	Full     bool   // with OverflowBlock: the queue is full, so that Room is false
 }
 
-// Close ends every link at once, without flushing. Unregistering is left to the node.
+// Close closes every link at once, without flushing. The node unregisters the topic.
 func (p *Publication) Close() {
 	p.node.dropPublication(p)
-	for _, l := range p.shut() {
+	for _, l := range p.stopPublishing() {
 		l.close()
 		<-l.done
 		p.remove(l)
 	}
 }
 
-// shut ends publishing and returns the links.
-func (p *Publication) shut() []*outLink {
+// stopPublishing makes Publish count frames instead of sending them, and returns the links.
+func (p *Publication) stopPublishing() []*outLink {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -196,9 +195,9 @@ func (p *Publication) allLinks() []*outLink {
 	return slices.Clone(p.links)
 }
 
-// header is the reply to a subscriber that is accepted. Wildcards are as in the
-// recorders of the first bags, which subscribed to any type and stored what they said:
-// rospy and roscpp want to see what they asked for.
+// header returns the reply to an accepted subscriber. A wildcard is replaced by the value that
+// the subscriber requested, which rospy and roscpp expect in the reply. Bags of early
+// recorders, which stored their own wildcards, have such topics.
 func (p *Publication) header(asked Header) Header {
 	latching := "0"
 	p.mu.Lock()
@@ -223,18 +222,18 @@ func (p *Publication) header(asked Header) Header {
 	}
 }
 
-// crowded reports whether there is no room for a subscriber: somebody makes up names.
-// One that is there already may come again.
-func (p *Publication) crowded(callerID string) bool {
+// atSubscriberLimit reports whether the topic has too many subscribers, as when a peer makes
+// up names. A subscriber that is connected already may reconnect.
+func (p *Publication) atSubscriberLimit(callerID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *outLink) bool { return l.callerID == callerID })
 }
 
-// refuse returns the text that a subscriber with header h is refused with, or the
-// empty string. Only the md5sum is compared, as in roscpp: types get renamed.
+// refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
+// the md5sum is compared, as in roscpp: types may have been renamed.
 func (p *Publication) refuse(h Header) string {
-	if p.crowded(h.get("callerid")) {
+	if p.atSubscriberLimit(h.get("callerid")) {
 		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
 	}
 	md5 := h.get("md5sum")
@@ -245,10 +244,9 @@ func (p *Publication) refuse(h Header) string {
 		h.get("callerid"), p.topic, h.get("type"), md5, p.opts.Type, p.opts.MD5Sum)
 }
 
-// add puts a link into service: first the latched frames in the order in which
-// they were published, so that the newest one wins, then what is published from
-// this moment on. A link of the same node is replaced: its old one is half
-// open, or the node restarted.
+// add adds a link. It will send the latched frames, in the order in which they were published,
+// so that the newest comes last, and then all frames published from now on. A previous link
+// of the same node is replaced: it is half open, or the node has restarted.
 func (p *Publication) add(l *outLink) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,22 +255,22 @@ func (p *Publication) add(l *outLink) bool {
 	}
 	for i, old := range p.links {
 		if old.callerID == l.callerID {
-			old.giveUp()
+			old.abandon(ackStateOf(old.conn))
 			p.removeAt(i)
 			break
 		}
 	}
-	slices.SortFunc(p.sources, func(a, b *Source) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(p.sources, func(a, b *Source) int { return cmp.Compare(a.latchOrder, b.latchOrder) })
 	for _, s := range p.sources {
 		if s.last != nil {
-			l.first = append(l.first, s.last)
+			l.latched = append(l.latched, s.last)
 		}
 	}
 	p.links = append(p.links, l)
 	return true
 }
 
-// remove takes a link out of service.
+// remove removes a link.
 func (p *Publication) remove(l *outLink) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -282,6 +280,6 @@ func (p *Publication) remove(l *outLink) {
 }
 
 func (p *Publication) removeAt(i int) {
-	p.gone.Add(p.links[i].snapshot().Dropped)
+	p.endedDropped.Add(p.links[i].snapshot().Dropped)
 	p.links = slices.Delete(p.links, i, i+1)
 }

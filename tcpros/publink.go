@@ -11,15 +11,15 @@ import (
 
 const (
 	batchFrames = 1024      // frames in one writev: the kernel's limit
-	batchBytes  = 256 << 10 // a batch ends above this: what it holds can no longer be dropped
+	batchBytes  = 256 << 10 // a batch ends above this: frames in a batch can no longer be dropped
 	ringFirst   = 16
 
-	// Frames of a batch that are shorter than this on average are copied together: the
-	// kernel's handling of a piece costs as much as copying some hundred bytes.
+	// If the frames of a batch are shorter than this on average, they are copied into one
+	// buffer: a separate iovec costs the kernel as much as copying some hundred bytes.
 	shortFrame = 1 << 10
 	joinBytes  = 64 << 10
 
-	quickBytes = 32 << 10 // frames up to this are written at once: a longer copy would delay others
+	quickBytes = 32 << 10 // longer frames are never written by PublishNow: the copy would delay others
 )
 
 // outLink is the link to one subscriber: a ring of shared frames that Publish fills
@@ -31,31 +31,32 @@ type outLink struct {
 	name     string // for getBusInfo
 	limit    int    // frames in the ring; zero means unlimited
 	room     *room  // of the publication
-	first    [][]byte
+	reply    []byte // our header
+	latched  [][]byte
 	done     chan struct{} // closed when the link has ended
 	wake     chan struct{}
 
-	mu      sync.Mutex
-	ring    [][]byte
-	head, n int
-	held    int    // bytes of memory that the ring keeps
-	full    bool   // counted in room
-	idle    bool   // the writer waits on wake, and has written all
-	rest    []byte // of a frame whose first part was written at once
-	ending  bool   // Drain: nothing is added, the writer ends when the ring is empty
-	closed  bool
-	inHand  int  // frames that the writer has taken and not written
-	flushed bool // everything was written
-	orderly bool // the subscriber closed its side without an error
-	frames  uint64
-	bytes   uint64
-	dropped uint64
+	mu          sync.Mutex
+	ring        [][]byte
+	head, n     int
+	queuedBytes int    // memory of the frames in the ring
+	full        bool   // counted in room
+	idle        bool   // the writer has written everything and waits on wake
+	partial     []byte // the rest of a frame that writeNow has written in part
+	ending      bool   // by Drain: frames are no longer added, the writer ends when the ring is empty
+	closed      bool
+	writing     int  // frames that the writer has taken but not written yet
+	flushed     bool // everything was written
+	cleanClose  bool // the subscriber closed its side without a reset
+	frames      uint64
+	bytes       uint64
+	dropped     uint64
 
 	quick *quickWriter // may be nil
 
-	batch [][]byte    // the writer's
-	bufs  net.Buffers // the writer's view of batch
-	join  []byte      // the writer's; nil before it was needed
+	batch  [][]byte    // the writer's
+	bufs   net.Buffers // the writer's view of batch
+	joined []byte      // the writer's buffer for short frames
 }
 
 func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink {
@@ -69,8 +70,8 @@ func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink
 	}
 }
 
-// push queues a frame, or writes it if that is to be now; a full ring drops its oldest.
-// A subscriber that has left misses nothing.
+// push queues a frame, or with now writes it at once if nothing is queued. A full ring drops
+// its oldest frame. After the link is closed, frames are not counted as dropped.
 func (l *outLink) push(frame []byte, now bool) {
 	l.mu.Lock()
 	if now && l.idle && len(frame) <= quickBytes && l.writeNow(frame) {
@@ -97,8 +98,8 @@ func (l *outLink) push(frame []byte, now bool) {
 	}
 	l.ring[at] = frame
 	l.n++
-	l.held += len(frame) + frameCost
-	if !l.full && l.room.isFull(false, l.n, l.held) {
+	l.queuedBytes += len(frame) + frameCost
+	if !l.full && l.room.isFull(false, l.n, l.queuedBytes) {
 		l.full = true
 		l.room.filled()
 	}
@@ -106,13 +107,13 @@ func (l *outLink) push(frame []byte, now bool) {
 	l.idle = false
 	l.mu.Unlock()
 	if wake {
-		l.poke()
+		l.signal()
 	}
 }
 
-// writeNow writes a frame to the socket, while the writer has nothing to do. It reports
-// false if the kernel takes nothing now; the writer completes what it took in part.
-// Called with mu held, which keeps the writer and end off.
+// writeNow writes a frame to the socket while the writer is idle. It reports false if the
+// kernel accepts no byte now; the writer completes a partial write. It is called with mu
+// held, which excludes the writer and end.
 func (l *outLink) writeNow(frame []byte) bool {
 	n := l.quick.write(frame)
 	if n == 0 {
@@ -123,13 +124,13 @@ func (l *outLink) writeNow(frame []byte) bool {
 		l.frames++
 		return true
 	}
-	l.rest = frame[n:]
+	l.partial = frame[n:]
 	l.idle = false
-	l.poke()
+	l.signal()
 	return true
 }
 
-// shift takes the oldest frame out of the ring.
+// shift removes the oldest frame from the ring and returns it.
 func (l *outLink) shift() []byte {
 	f := l.ring[l.head]
 	l.ring[l.head] = nil
@@ -137,7 +138,7 @@ func (l *outLink) shift() []byte {
 		l.head = 0
 	}
 	l.n--
-	l.held -= len(f) + frameCost
+	l.queuedBytes -= len(f) + frameCost
 	return f
 }
 
@@ -152,32 +153,32 @@ func (l *outLink) grow() {
 	l.ring, l.head = ring, 0
 }
 
-func (l *outLink) poke() {
+func (l *outLink) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-// take fills the writer's batch. more is false when nothing will come any more.
-func (l *outLink) take() (more bool) {
+// nextBatch waits for frames and fills the writer's batch. It reports false at the end.
+func (l *outLink) nextBatch() (more bool) {
 	l.batch = l.batch[:0]
 	for {
 		l.mu.Lock()
-		if l.rest != nil {
-			l.batch = append(l.batch, l.rest)
-			l.rest = nil
+		if l.partial != nil {
+			l.batch = append(l.batch, l.partial)
+			l.partial = nil
 		}
 		for size := 0; l.n > 0 && len(l.batch) < batchFrames && size < batchBytes; {
 			f := l.shift()
 			l.batch = append(l.batch, f)
 			size += len(f)
 		}
-		freed := l.full && !l.room.isFull(true, l.n, l.held)
+		freed := l.full && !l.room.isFull(true, l.n, l.queuedBytes)
 		l.full = l.full && !freed
 		over := l.closed || l.ending && len(l.batch) == 0
 		l.idle = !over && len(l.batch) == 0
-		l.inHand = len(l.batch)
+		l.writing = len(l.batch)
 		l.mu.Unlock()
 		if freed {
 			l.room.release()
@@ -189,21 +190,26 @@ func (l *outLink) take() (more bool) {
 	}
 }
 
-// write sends frames until the link ends. Writing has no deadline: a subscriber may be
-// slow, its queue drops. Whether its machine is there at all watch looks after.
+// write sends the reply, then frames until the link ends. Writing frames has no deadline: a
+// subscriber may be slow, and then its queue drops frames. watch detects a peer whose machine
+// is gone.
 func (l *outLink) write() {
-	for _, f := range l.first { // never dropped, never behind a later frame
+	if err := l.sendReply(); err != nil {
+		l.close()
+		return
+	}
+	for _, f := range l.latched { // never dropped, and before all other frames
 		if _, err := l.conn.Write(f); err != nil {
 			l.close()
 			return
 		}
 		l.sent(1, int64(len(f)))
 	}
-	l.first = nil
-	for l.take() {
+	l.latched = nil
+	for l.nextBatch() {
 		n, err := l.writeBatch()
 		count := len(l.batch)
-		clear(l.batch) // the frames belong to others
+		clear(l.batch) // releases the frames
 		if err != nil {
 			l.close()
 			return
@@ -215,11 +221,20 @@ func (l *outLink) write() {
 	flushed := l.flushed
 	l.mu.Unlock()
 	if tc, ok := l.conn.(*net.TCPConn); ok && flushed {
-		_ = tc.CloseWrite() // the reader sees the peer's answer to it
+		_ = tc.CloseWrite() // watch sees the peer's answer to it
 	}
 }
 
-// writeBatch sends what take has taken.
+// sendReply sends the reply, within the deadline of the handshake.
+func (l *outLink) sendReply() error {
+	if _, err := l.conn.Write(l.reply); err != nil {
+		return err
+	}
+	l.reply = nil
+	return l.conn.SetWriteDeadline(time.Time{})
+}
+
+// writeBatch sends the batch.
 func (l *outLink) writeBatch() (n int64, err error) {
 	if len(l.batch) == 1 {
 		m, err := l.conn.Write(l.batch[0])
@@ -234,22 +249,22 @@ func (l *outLink) writeBatch() (n int64, err error) {
 		return l.bufs.WriteTo(l.conn)
 	}
 	for _, f := range l.batch {
-		if len(l.join)+len(f) > joinBytes {
+		if len(l.joined)+len(f) > joinBytes {
 			m, err := l.flush()
 			if n += m; err != nil {
 				return n, err
 			}
 		}
-		l.join = append(l.join, f...)
+		l.joined = append(l.joined, f...)
 	}
 	m, err := l.flush()
 	return n + m, err
 }
 
-// flush sends what is joined.
+// flush sends the joined frames.
 func (l *outLink) flush() (int64, error) {
-	n, err := l.conn.Write(l.join)
-	l.join = l.join[:0]
+	n, err := l.conn.Write(l.joined)
+	l.joined = l.joined[:0]
 	return int64(n), err
 }
 
@@ -257,15 +272,15 @@ func (l *outLink) sent(frames int, n int64) {
 	l.mu.Lock()
 	l.frames += uint64(frames)
 	l.bytes += uint64(n)
-	l.inHand = 0
+	l.writing = 0
 	l.mu.Unlock()
 }
 
-// watch reads until the subscriber closes, as it has nothing to say after its header, or
-// is silent for too long.
+// watch reads, to detect that the subscriber closes the link or that its machine is gone. A
+// subscriber sends nothing after its header.
 func (l *outLink) watch() error {
 	var b [256]byte
-	var s silence
+	var s silenceDetector
 	for {
 		if err := l.conn.SetReadDeadline(time.Now().Add(silentCheck)); err != nil {
 			return err
@@ -276,15 +291,15 @@ func (l *outLink) watch() error {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
 		default:
-			if s.over(time.Now(), debtOf(l.conn)) {
+			if s.exceeded(time.Now(), ackStateOf(l.conn)) {
 				return errSilent
 			}
 		}
 	}
 }
 
-// serve runs the link until the subscriber leaves or close is called. It returns
-// the reader's error: io.EOF for an orderly end.
+// serve runs the link until the subscriber closes it or close is called. It returns the error
+// of watch: io.EOF after a clean close.
 func (l *outLink) serve() error {
 	defer close(l.done)
 	var wg sync.WaitGroup
@@ -294,24 +309,24 @@ func (l *outLink) serve() error {
 	wg.Go(l.write)
 	err := l.watch()
 	l.mu.Lock()
-	l.orderly = err == io.EOF //nolint:errorlint // net returns it bare
+	l.cleanClose = err == io.EOF //nolint:errorlint // net returns it bare
 	l.mu.Unlock()
 	if errors.Is(err, errSilent) {
-		l.giveUp()
+		l.abandon(ackStateOf(l.conn))
 	}
 	return err
 }
 
-// end tells the writer to finish with what is queued.
+// end makes the writer send the queue and then end.
 func (l *outLink) end() {
 	l.mu.Lock()
 	l.ending = true
 	l.idle = false
 	l.mu.Unlock()
-	l.poke()
+	l.signal()
 }
 
-// close ends the link at once.
+// close closes the link at once.
 func (l *outLink) close() {
 	l.mu.Lock()
 	l.closed = true
@@ -322,18 +337,17 @@ func (l *outLink) close() {
 	if full {
 		l.room.release()
 	}
-	l.poke()
+	l.signal()
 	_ = l.conn.Close() // wakes reader and writer
 }
 
-// giveUp ends a link that has no other end any more, or whose subscriber has another one.
-// Who leaves, or does not read, misses nothing with it; who was cut off misses what did
-// not arrive, and that counts as dropped.
-func (l *outLink) giveUp() {
-	d := debtOf(l.conn)
+// abandon closes a link whose peer is gone or has opened another link. If the peer was cut off
+// by the network, the frames that did not arrive count as dropped. If the peer only
+// restarted, or does not read, they do not.
+func (l *outLink) abandon(s ackState) {
 	l.mu.Lock()
-	if !l.closed && d.owed && d.heard >= silentSign {
-		l.dropped += uint64(l.n + l.inHand + 1) // at least one is on its way
+	if !l.closed && s.pending && s.sinceAck >= cutOffAfter {
+		l.dropped += uint64(l.n + l.writing + 1) // at least one frame is unacknowledged
 	}
 	l.mu.Unlock()
 	l.close()

@@ -33,8 +33,10 @@ func numbered(c net.Conn, pause time.Duration) (list []uint32, err error) {
 
 // Subscribers that join while frames go straight to the sockets get the latched one and
 // then each that follows, in order, or it is counted as dropped; also those that were on
-// the way when the end came. One that leaves holds nobody up.
+// the way when the end came. One that leaves holds nobody up, and neither does one that does
+// not read: publishing would not end.
 func TestPublishNowJoinAndDrain(t *testing.T) {
+	t.Parallel()
 	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
 	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: stringType, MD5Sum: stringMD5, QueueFrames: 3, Latching: true})
 	if err != nil {
@@ -43,7 +45,6 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 	address := tcprosAddress(t, n, "/t")
 	src := p.Source(true)
 	const frames, size = 4000, 20_000
-	var longest time.Duration
 	published := make(chan struct{})
 	next := make(chan struct{}, 1) // somebody may join
 	go func() {
@@ -51,9 +52,7 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 		for i := range uint32(frames) {
 			f := frame(strings.Repeat("x", size))
 			binary.LittleEndian.PutUint32(f[4:], i)
-			began := time.Now()
 			src.PublishNow(f)
-			longest = max(longest, time.Since(began))
 			if i%400 == 399 {
 				next <- struct{}{}
 			}
@@ -81,6 +80,7 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 	}
 	leaver, _ := dial(t, address, subscriberHeader("/leaver", "/t"))
 	_ = leaver.Close()
+	deaf, _ := dial(t, address, subscriberHeader("/deaf", "/t"))
 	for open := true; open; {
 		select {
 		case <-next:
@@ -88,8 +88,9 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 			open = false
 		}
 	}
-	waitFor(t, "the leaver", func() bool { return p.Subscribers() == len(missing) })
-	left := p.Dropped() // with what the leaver did not get
+	_ = deaf.Close()
+	waitFor(t, "those that leave", func() bool { return p.Subscribers() == len(missing) })
+	left := p.Dropped() // with what those that left did not get
 	if err := n.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -100,8 +101,5 @@ func TestPublishNowJoinAndDrain(t *testing.T) {
 	}
 	if got := p.Dropped(); got != left || uint64(sum) > got || got-uint64(sum) > frames {
 		t.Errorf("%d dropped, then %d; %d are missing: %v", left, got, sum, missing)
-	}
-	if longest > time.Second {
-		t.Errorf("publishing took %v: it waits for somebody", longest)
 	}
 }

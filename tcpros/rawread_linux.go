@@ -10,15 +10,15 @@ import (
 	"unsafe"
 )
 
-// rawReadMost is the longest read that the scheduler is not told of: it copies for
-// some microseconds, in which nothing else can have this core.
+// rawReadMost is the longest read that bypasses the scheduler: it occupies the core for a few
+// microseconds.
 const rawReadMost = minReadBuffer
 
-// rawConn reads from a socket without telling the Go scheduler. An ordinary read tells
-// it, since a call might block, and wakes the runtime's monitor thread if that sleeps.
-// With many quiet links it falls asleep behind each message and is woken by the next
-// one, for a fifth of all processor time. A socket of ours never blocks: who needs the
-// monitor are goroutines that compute for long, and calls that do block wake it.
+// rawConn reads from a socket without notifying the Go scheduler. An ordinary read notifies
+// it, since a system call might block, and so wakes the runtime's monitor thread if that
+// sleeps. With many quiet links the monitor falls asleep after each message and is woken by
+// the next one, which takes a fifth of all processor time. Our sockets never block. Only
+// goroutines that compute for long need the monitor, and calls that do block wake it.
 type rawConn struct {
 	conn net.Conn
 	raw  syscall.RawConn
@@ -30,15 +30,15 @@ type rawConn struct {
 	errno syscall.Errno
 }
 
-// quickReads returns what reads from c at the least cost. It has one reader at a time.
+// quickReads returns the cheapest reader for c. It must have one caller at a time.
 func quickReads(c net.Conn) frameConn {
 	socket, ok := c.(syscall.Conn)
-	if !ok || runtime.GOMAXPROCS(0) == 1 { // only the monitor takes a single core from a compressor
+	if !ok || runtime.GOMAXPROCS(0) == 1 { // on a single core, only the monitor can preempt a compressor
 		return c
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return c // closed already, as its Read will say
+		return c // closed already: its Read will return the error
 	}
 	r := &rawConn{conn: c, raw: raw}
 	r.try = r.once
@@ -67,9 +67,9 @@ func (r *rawConn) Read(p []byte) (int, error) {
 	return r.n, nil
 }
 
-// once reads once and reports whether that is all: the poller calls it again when the
-// socket has something. The call that finds nothing cannot be left out after a short
-// read: the end of the stream may have come along with the data, and is told only once.
+// once reads once and reports whether the read is complete: otherwise the poller calls it
+// again when the socket is readable. It has to try a read even after a short one: the end of
+// the stream may have arrived with the data, and the poller signals it only once.
 func (r *rawConn) once(fd uintptr) bool {
 	for {
 		n, _, errno := syscall.RawSyscall(syscall.SYS_READ, fd,

@@ -6,9 +6,9 @@ import (
 	"unsafe"
 )
 
-// quickWriter writes to a socket from the goroutine that has the data, without
-// waiting. A copy of some KiB to the peer takes less time than to wake a goroutine
-// that would make it, which on an idle machine means to wake a core.
+// quickWriter writes to a socket from the calling goroutine, without waiting. Copying a few
+// KiB takes less time than waking a writer goroutine, which on an idle machine means waking
+// a core.
 type quickWriter struct {
 	raw syscall.RawConn
 	try func(fd uintptr) bool // made once: a closure for each write would be an allocation
@@ -18,7 +18,7 @@ type quickWriter struct {
 	n int
 }
 
-// newQuickWriter returns nil if c cannot be written to like that.
+// newQuickWriter returns nil if c does not support it.
 func newQuickWriter(c net.Conn) *quickWriter {
 	socket, ok := c.(syscall.Conn)
 	if !ok {
@@ -33,8 +33,8 @@ func newQuickWriter(c net.Conn) *quickWriter {
 	return w
 }
 
-// write returns how much of p the kernel has taken. Why it has not taken more the
-// next ordinary write will say.
+// write returns how many bytes of p the kernel has accepted. If that is not all, the next
+// ordinary write returns the error, if any.
 func (w *quickWriter) write(p []byte) int {
 	if w == nil || len(p) == 0 {
 		return 0

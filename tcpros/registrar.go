@@ -9,21 +9,20 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// The registrar's rhythm.
+// Limits of the registrar. Its intervals are in timing.
 const (
-	identifyEvery  = 2 * time.Second  // is it still the same master, and does it know us
-	reconcileEvery = 10 * time.Second // does it know all that it should, and we all publishers
-	contactFirst   = 50 * time.Millisecond
-	contactMost    = time.Second
-	refusedWait    = 5 * time.Second // after the master answered a registration with an error
-	hintBurst      = 10              // publisherUpdates confirmed at once for one topic
-	hintEvery      = time.Second     // and then one each
-	farewellCalls  = 8               // unregister calls under way at once
+	contactMinWait  = 50 * time.Millisecond
+	contactMaxWait  = time.Second
+	updateBurst     = 10 // publisherUpdates of one topic that are confirmed without delay
+	unregisterCalls = 8  // concurrent unregister calls
+	refreshMost     = 10 // topics with unreached publishers whose lists are requested in one round
 )
 
-// regKind says what is registered.
+// regKind is the kind of a registration.
 type regKind uint8
 
 const (
@@ -32,175 +31,201 @@ const (
 	regService
 )
 
-// String returns the kind as the log says it.
+// String returns the kind for the log.
 func (k regKind) String() string { return [...]string{"subscriber", "publisher", "service"}[k] }
 
-// regKey names one registration.
+// regKey identifies one registration.
 type regKey struct {
 	kind regKind
 	name string
 }
 
-// regEntry is one registration as wanted and as the master knows it.
+// regEntry is one registration: the desired state, and the state at the master.
 type regEntry struct {
-	key  regKey
-	typ  string
-	sub  listener // of a subscription, nil otherwise
-	gone bool     // closed here, to be unregistered
+	key     regKey
+	typ     string
+	sub     listener // the subscription; nil for other kinds
+	removed bool     // closed by the node, to be unregistered
 
-	tried      bool // a call was sent: the master may know it
-	registered bool
-	held       bool      // a service that was registered once: another provider is respected from then on
-	taken      bool      // a service that another node provides
-	due        time.Time // not before; zero means now
+	agendaState
+	tried          bool // a call was sent: it may be registered
+	registered     bool
+	everRegistered bool      // registered at least once: from then on a service respects another provider
+	takenOver      bool      // another node provides the service
+	notBefore      time.Time // earliest time of the next call; zero means now
 
-	fresh     bool     // contact was lost: links that wait are to be tried at once
-	hint      []string // publishers of the last publisherUpdate; nil means none waits
-	tokens    int      // confirmations of hints left, refilled one each hintEvery
-	tokensAt  time.Time
-	confirmed []string // the master's last list
+	retryLinks    bool     // the master was away: waiting links retry at once
+	pendingUpdate []string // publishers of a publisherUpdate that is not processed yet, or nil
+	updateTokens  int      // remaining confirmations of updates; one is added each timing.updateEvery
+	refilledAt    time.Time
+	confirmed     []string // the last list of publishers from the master
 
-	ask   bool   // ask the master for the list
-	names string // publishers' nodes when it was last compared
+	refresh    bool      // request the list from the master
+	answeredAt time.Time // when the master confirmed the registration last
+	nodeNames  string    // nodes of the publishers at the last comparison
 
-	compared bool      // names is what the master said, once
-	missed   time.Time // when the list had changed without a word to us
-	heard    time.Time // last publisherUpdate
+	compared   bool      // nodeNames is set
+	changedAt  time.Time // when a comparison found a change without a publisherUpdate; zero if none
+	lastUpdate time.Time // time of the last publisherUpdate
 }
 
-// unheard compares the publishers' nodes with those of the comparison before and reports
-// whether the master does not get through to us: a change came to light here, and up to the
-// next comparison no publisherUpdate has told of it.
-func (e *regEntry) unheard(names string, now time.Time) bool {
-	unheard := !e.missed.IsZero() && e.heard.Before(e.missed)
-	e.missed = time.Time{}
-	if e.compared && names != e.names && now.Sub(e.heard) > reconcileEvery {
-		e.missed = now
+// updateMissed compares the publishers' nodes with those of the last comparison. It reports
+// whether the master cannot reach us: the last comparison found a change, and no
+// publisherUpdate has arrived since, for a whole round.
+func (e *regEntry) updateMissed(names string, now time.Time, round time.Duration) bool {
+	missed := !e.changedAt.IsZero() && e.lastUpdate.Before(e.changedAt)
+	e.changedAt = time.Time{}
+	if e.compared && names != e.nodeNames && now.Sub(e.lastUpdate) > round {
+		e.changedAt = now
 	}
-	e.names, e.compared = names, true
-	return unheard
+	e.nodeNames, e.compared = names, true
+	return missed
 }
 
-// listener takes the master's list of publishers for a topic.
+// listener receives the master's list of publishers for a topic.
 type listener interface {
 	setPublishers(p publishers)
 	allUp() bool // no link is waiting for its publisher
 }
 
-// publishers is what the master says about one topic.
+// publishers is the master's list of publishers for one topic.
 type publishers struct {
-	uris  []string
-	epoch int  // counts masters: a new one may not yet know publishers that are alive
-	fresh bool // news by publisherUpdate: worth an attempt at once
+	uris     []string
+	epoch    int  // number of the master: a restarted one may not know all live publishers yet
+	retryNow bool // from a publisherUpdate: links retry at once
 }
 
-// registrar keeps the master's idea of this node equal to the node's. One goroutine
-// makes all calls to the master; the others only change what is wanted.
+// registrar keeps the registrations at the master equal to the desired ones. One goroutine
+// makes all calls to the master; other goroutines only change the desired state.
 type registrar struct {
-	log    *zap.Logger
-	master *Master
-	uri    string                           // our slave API
-	rosrpc string                           // where our services answer
-	params []Param                          // private parameters to set at each new master
-	ns     string                           // their namespace: the node's name
-	hidden bool                             // our URI is on loopback by default: worth a word
-	toward func(context.Context) netip.Addr // our address as the master sees it; zero if unknown
+	log             *zap.Logger
+	timing          timing
+	master          *Master
+	uri             string                           // our slave API
+	rosrpc          string                           // URI of our services
+	params          []Param                          // private parameters to set at each new master
+	ns              string                           // namespace of params: the node's name
+	loopbackDefault bool                             // our URI is on loopback by default: to be logged once
+	sourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
 
 	mu      sync.Mutex
 	entries map[regKey]*regEntry
+	agenda  *agenda
 
-	wake  chan struct{}
-	probe func(keepalive bool) // told /tcp_keepalive of each new master
+	wake         chan struct{}
+	setKeepAlive func(keepalive bool) // called with /tcp_keepalive of each new master
 
 	// The fields below belong to the goroutine.
 	pid        int
 	runID      string
 	identified bool
-	lost       bool        // said that the master is away
-	failures   int         // in a row
-	up         atomic.Bool // the last call was answered; read by anybody
+	away       loglimit.Episode // the master does not answer
+	failures   int              // in a row
+	up         atomic.Bool      // the last call was answered; read by any goroutine
 	epoch      int
-	stolen     bool // another node has our name: to register would end that node
-	said       said
+	nameTaken  bool // another node has our name: registering would shut it down
 }
 
-func (r *registrar) poke() {
+func (r *registrar) signal() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-// want adds a registration. sub is nil for all but subscriptions.
-func (r *registrar) want(k regKey, typ string, sub listener) {
+// add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
+// lower priority is registered first, and equal ones in the order of add.
+func (r *registrar) add(k regKey, typ string, priority int, sub listener) {
 	r.mu.Lock()
-	e := &regEntry{key: k, typ: typ, sub: sub, tokens: hintBurst, tokensAt: time.Now()}
+	now := time.Now()
+	e := &regEntry{key: k, typ: typ, sub: sub, updateTokens: updateBurst, refilledAt: now}
 	if old := r.entries[k]; old != nil {
 		e.tried = old.tried
+		r.agenda.drop(old)
 	}
 	r.entries[k] = e
-	say := r.hidden
-	r.hidden = false
+	r.agenda.add(e, priority)
+	r.plan(e, now)
+	logHint := r.loopbackDefault
+	r.loopbackDefault = false
 	r.mu.Unlock()
-	if say {
+	if logHint {
 		r.log.Info("this node is reachable from this machine only, as its master is on loopback: set ROS_IP or ROS_HOSTNAME to open it to others",
 			zap.String("uri", r.uri))
 	}
-	r.poke()
+	r.signal()
 }
 
-// forget ends a registration.
-func (r *registrar) forget(k regKey) {
+// remove removes a registration; the registrar unregisters it.
+func (r *registrar) remove(k regKey) {
 	r.mu.Lock()
 	if e := r.entries[k]; e != nil {
-		e.gone, e.due, e.sub = true, time.Time{}, nil
+		e.removed, e.notBefore, e.sub = true, time.Time{}, nil
 		if !e.tried {
 			delete(r.entries, k)
+			r.agenda.drop(e)
+		} else {
+			r.plan(e, time.Now())
 		}
 	}
 	r.mu.Unlock()
-	r.poke()
+	r.signal()
 }
 
-// hinted notes a publisherUpdate. It reports whether the topic is subscribed to.
-func (r *registrar) hinted(topic string, uris []string) bool {
+// registered reports whether the master has confirmed a registration, and if so, how many
+// publishers its last list has.
+func (r *registrar) registered(k regKey) (publishers int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.entries[k]
+	if e == nil || !e.registered || e.removed {
+		return 0, false
+	}
+	return len(e.confirmed), true
+}
+
+// publisherUpdate records a publisherUpdate. It reports whether the topic is subscribed to.
+func (r *registrar) publisherUpdate(topic string, uris []string) bool {
 	r.mu.Lock()
 	e := r.entries[regKey{name: topic}]
-	if e == nil || e.gone {
+	if e == nil || e.removed {
 		r.mu.Unlock()
 		return false
 	}
 	if uris == nil {
 		uris = []string{}
 	}
-	e.hint, e.heard = uris, time.Now()
+	now := time.Now()
+	e.pendingUpdate, e.lastUpdate = uris, now
+	r.plan(e, now)
 	r.mu.Unlock()
-	r.poke()
+	r.signal()
 	return true
 }
 
-// run makes the calls until ctx is done.
-func (r *registrar) run(ctx context.Context) {
-	wait := contactFirst
+// run makes the calls until ctx ends. A registration that is in progress then goes on until
+// calls ends: the master may handle a call that was given up after the one that takes it back.
+func (r *registrar) run(ctx, calls context.Context) {
+	wait := contactMinWait
 	var identify time.Time // when next
-	reconcile := time.Now().Add(reconcileEvery)
+	reconcile := time.Now().Add(r.timing.reconcileEvery)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		var err error
 		now := time.Now()
 		next := identify
-		switch e, due := r.pick(now); {
+		switch e, due := r.mostUrgent(now); {
 		case !r.identified || !now.Before(identify):
 			if err = r.identify(ctx); err == nil {
-				identify = time.Now().Add(identifyEvery)
+				identify = time.Now().Add(r.timing.identifyEvery)
 			}
 			next = time.Time{}
 		case e != nil:
-			err = r.do(ctx, e)
+			err = r.process(calls, e)
 			next = time.Time{}
 		case !now.Before(reconcile):
-			reconcile = now.Add(reconcileEvery)
+			reconcile = now.Add(r.timing.reconcileEvery)
 			err = r.reconcile(ctx)
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
@@ -209,11 +234,11 @@ func (r *registrar) run(ctx context.Context) {
 		if err != nil {
 			r.failed(ctx, err)
 			identify = time.Time{}
-			reconcile = time.Time{} // what it told us meanwhile was lost
+			reconcile = time.Time{} // updates may have been lost
 			next = time.Now().Add(wait)
-			wait = min(wait*2, contactMost)
+			wait = min(wait*2, contactMaxWait)
 		} else if next.IsZero() {
-			wait = contactFirst
+			wait = contactMinWait
 			continue // there may be more to do
 		}
 		timer.Reset(time.Until(next))
@@ -225,8 +250,8 @@ func (r *registrar) run(ctx context.Context) {
 	}
 }
 
-// wakeUnless returns the wake channel, or nil while the master is away: then only
-// time helps.
+// wakeUnless returns the wake channel, or nil while the master is away: then only the timer
+// starts the next attempt.
 func (r *registrar) wakeUnless(away bool) <-chan struct{} {
 	if away {
 		return nil
@@ -234,63 +259,30 @@ func (r *registrar) wakeUnless(away bool) <-chan struct{} {
 	return r.wake
 }
 
-// pick returns the most urgent entry that is due, or when the next one will be.
-func (r *registrar) pick(now time.Time) (*regEntry, time.Time) {
+// plan puts e on the agenda as its state demands, unless another has replaced it. It follows
+// each change of an entry. Called with r.mu held.
+func (r *registrar) plan(e *regEntry, now time.Time) {
+	if r.entries[e.key] == e {
+		r.agenda.update(e, now, r.timing.updateEvery)
+	}
+}
+
+// mostUrgent returns the most urgent entry that is due, or else when the next one is due.
+func (r *registrar) mostUrgent(now time.Time) (*regEntry, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var best *regEntry
-	var bestRank int
-	var next time.Time
-	for _, e := range r.entries {
-		if r.stolen && !e.gone {
-			continue // identify finds out when the name is free
-		}
-		rank, due := e.urgency(now)
-		if rank > bestRank {
-			best, bestRank = e, rank
-		}
-		if rank == 0 && !due.IsZero() && (next.IsZero() || due.Before(next)) {
-			next = due
-		}
-	}
-	return best, next
+	return r.agenda.next(now, r.timing.updateEvery)
 }
 
-// urgency returns a positive rank if the entry is due now, else when it will be.
-func (e *regEntry) urgency(now time.Time) (rank int, due time.Time) {
-	switch {
-	case e.hint != nil && e.registered && !e.gone:
-		if refill := int(now.Sub(e.tokensAt) / hintEvery); refill > 0 {
-			e.tokens, e.tokensAt = min(e.tokens+refill, hintBurst), now
-		}
-		if e.tokens > 0 {
-			return 5, due
-		}
-		return 0, e.tokensAt.Add(hintEvery)
-	case now.Before(e.due):
-		return 0, e.due
-	case e.gone && e.tried:
-		return 4, due
-	case e.gone:
-		return 0, due
-	case !e.registered && e.key.kind != regService:
-		return 3, due
-	case !e.registered: // a caller waits for its answer; messages do not wait
-		return 2, due
-	case e.ask:
-		return 1, due
-	}
-	return 0, due
-}
-
-// do brings the master's idea of one entry up to date.
-func (r *registrar) do(ctx context.Context, e *regEntry) error {
+// process makes the call that one entry needs.
+func (r *registrar) process(ctx context.Context, e *regEntry) error {
 	r.mu.Lock()
-	gone, hint, known, fresh := e.gone, e.hint, e.confirmed, e.fresh
-	e.hint, e.tried = nil, true
-	if hint != nil && e.tokens > 0 {
-		e.tokens--
+	gone, hint, known, fresh := e.removed, e.pendingUpdate, e.confirmed, e.retryLinks
+	e.pendingUpdate, e.tried = nil, true
+	if hint != nil && e.updateTokens > 0 {
+		e.updateTokens--
 	}
+	r.plan(e, time.Now())
 	r.mu.Unlock()
 	switch {
 	case gone:
@@ -301,31 +293,32 @@ func (r *registrar) do(ctx context.Context, e *regEntry) error {
 		r.mu.Lock()
 		if r.entries[e.key] == e {
 			delete(r.entries, e.key)
+			r.agenda.drop(e)
 		}
 		r.mu.Unlock()
 		return nil
 	case e.key.kind == regPublisher:
-		return r.settle(ctx, e, r.master.registerPublisher(ctx, e.key.name, e.typ, r.uri))
+		return r.recordResult(ctx, e, r.master.registerPublisher(ctx, e.key.name, e.typ, r.uri))
 	case e.key.kind == regService:
-		return r.settle(ctx, e, r.registerService(ctx, e))
+		return r.recordResult(ctx, e, r.registerService(ctx, e))
 	case hint != nil && e.registered && sameSet(hint, known):
-		r.deliver(e, publishers{known, r.epoch, true}) // a publisher restarted: nothing to confirm
+		r.deliver(e, publishers{known, r.epoch, true}) // the list is unchanged: a publisher has restarted
 		return nil
 	}
 	uris, err := r.master.registerSubscriber(ctx, e.key.name, e.typ, r.uri)
 	if err == nil && slices.ContainsFunc(known, func(u string) bool { return !slices.Contains(uris, u) }) {
-		// Before links are given up: a master that restarted a moment ago has lost its
-		// list, and its word would end links that are alive.
+		// Before links are closed: a master that has just restarted has an incomplete list,
+		// which would close links to live publishers.
 		if err := r.identify(ctx); err != nil {
 			return err
 		}
 	}
-	if err := r.settle(ctx, e, err); err != nil {
+	if err := r.recordResult(ctx, e, err); err != nil {
 		return err
 	}
 	if err == nil {
 		r.mu.Lock()
-		e.confirmed, e.fresh = uris, false
+		e.confirmed, e.retryLinks = uris, false
 		r.mu.Unlock()
 		r.deliver(e, publishers{uris, r.epoch, fresh || hint != nil})
 	}
@@ -339,7 +332,7 @@ func (r *registrar) unregister(ctx context.Context, k regKey) error {
 	return r.master.unregister(ctx, k, r.uri)
 }
 
-// deliver hands a list to the subscription unless it was closed meanwhile.
+// deliver passes a list to the subscription, unless that was closed in the meantime.
 func (r *registrar) deliver(e *regEntry, p publishers) {
 	r.mu.Lock()
 	sub := e.sub
@@ -349,28 +342,29 @@ func (r *registrar) deliver(e *regEntry, p publishers) {
 	}
 }
 
-// settle notes the result of a registration. It returns only errors of contact.
-func (r *registrar) settle(ctx context.Context, e *regEntry, err error) error {
+// recordResult records the result of a registration. It returns err only if the master was
+// unreachable.
+func (r *registrar) recordResult(ctx context.Context, e *regEntry, err error) error {
 	if unreachable(ctx, err) {
 		return err
 	}
 	r.succeeded()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
+	defer func() { r.plan(e, now) }()
 	if err != nil {
-		e.due = time.Now().Add(refusedWait)
-		if r.said.due(e.key.name) {
-			r.log.Warn("registration refused by the master", zap.String("name", e.key.name), zap.Stringer("kind", e.key.kind), zap.Error(err))
-		}
+		e.notBefore = now.Add(r.timing.refusedWait)
+		r.log.Warn("registration refused by the master", zap.String("name", e.key.name), zap.Stringer("kind", e.key.kind), zap.Error(err))
 		return nil
 	}
-	e.registered, e.held, e.ask = true, true, false
+	e.registered, e.everRegistered, e.refresh, e.answeredAt = true, true, false, now
 	return nil
 }
 
-// farewell unregisters everything that the master may know, while ctx lasts. run
-// must have ended.
-func (r *registrar) farewell(ctx context.Context) error {
+// unregisterAll unregisters everything that may be registered, until ctx ends, and calls
+// answered after each answer of the master. run must have ended.
+func (r *registrar) unregisterAll(ctx context.Context, answered func()) error {
 	r.mu.Lock()
 	var todo []*regEntry
 	for _, e := range r.entries {
@@ -389,8 +383,8 @@ func (r *registrar) farewell(ctx context.Context) error {
 		queue <- e
 	}
 	close(queue)
-	for range min(farewellCalls, len(todo)) {
-		// owner: farewell; ends when the queue is empty or the master is away.
+	for range min(unregisterCalls, len(todo)) {
+		// owner: unregisterAll; ends when the queue is empty or the master is away.
 		wg.Go(func() {
 			for e := range queue {
 				err := r.unregister(ctx, e.key)
@@ -400,9 +394,10 @@ func (r *registrar) farewell(ctx context.Context) error {
 						first = err
 					}
 					mu.Unlock()
-					cancel() // the others would fail alike
+					cancel() // the other calls would fail, too
 					return
 				}
+				answered()
 			}
 		})
 	}

@@ -1,34 +1,51 @@
 package tcpros
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
 )
+
+func newTestRegistrar() *registrar {
+	return &registrar{
+		log: zap.NewNop(), timing: defaultTiming(), entries: map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1),
+	}
+}
+
+// answered is what follows when the master has confirmed the registration of e.
+func (r *registrar) answered(e *regEntry) {
+	e.tried, e.pendingUpdate = true, nil
+	if err := r.recordResult(context.Background(), e, nil); err != nil {
+		panic(err)
+	}
+}
 
 // TestServicesRegisterLast: a message that is published before a subscription is
 // registered is lost, a call of a service is not.
 func TestServicesRegisterLast(t *testing.T) {
 	t.Parallel()
-	r := &registrar{entries: map[regKey]*regEntry{}, wake: make(chan struct{}, 1)}
+	r := newTestRegistrar()
 	for i := range 5 {
 		for _, kind := range []regKind{regService, regSubscriber, regPublisher} {
-			r.want(regKey{kind, fmt.Sprint("/x", i)}, "", nil)
+			r.add(regKey{kind, fmt.Sprint("/x", i)}, "", 0, nil)
 		}
 	}
 	for i := range 15 {
-		e, _ := r.pick(time.Now())
+		e, _ := r.mostUrgent(time.Now())
 		if service := e.key.kind == regService; service != (i >= 10) {
 			t.Errorf("call %d registers a %s", i, e.key.kind)
 		}
-		e.registered = true
+		r.answered(e)
 	}
 }
 
 // TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
 func TestUnheard(t *testing.T) {
 	t.Parallel()
-	start := time.Now()
+	start, reconcileEvery := time.Now(), defaultTiming().reconcileEvery
 	at := func(round int) time.Time { return start.Add(time.Duration(round) * reconcileEvery) }
 	for name, tc := range map[string]struct {
 		lists []string // of the comparisons
@@ -45,10 +62,10 @@ func TestUnheard(t *testing.T) {
 		e := &regEntry{}
 		told := -1
 		for i, list := range tc.lists {
-			if tc.heard >= 0 && float64(i) >= tc.heard && e.heard.IsZero() {
-				e.heard = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
+			if tc.heard >= 0 && float64(i) >= tc.heard && e.lastUpdate.IsZero() {
+				e.lastUpdate = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
 			}
-			if e.unheard(list, at(i)) {
+			if e.updateMissed(list, at(i), reconcileEvery) {
 				if told >= 0 {
 					t.Errorf("%s: told twice", name)
 				}

@@ -50,7 +50,7 @@ func TestMasterAwayAtStart(t *testing.T) {
 	n := newNode(t, o)
 	b := &inbox{}
 	subscribe(t, n, "/t", b)
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 4*time.Second { // a call may take 5 s
 		t.Errorf("start took %v", took)
 	}
 	lost := "Failed to contact master at [" + address + "].  Retrying..."
@@ -69,13 +69,13 @@ func TestMasterAwayAtStart(t *testing.T) {
 }
 
 func TestCloseWithoutMaster(t *testing.T) {
-	n := newNode(t, nodeOptions("sub", "http://"+freePort(t)))
+	n := newNode(t, nodeOptions("sub", "http://"+freePort(t)).With(tcpros.Timing{Unregister: never}))
 	subscribe(t, n, "/t", &inbox{})
 	start := time.Now()
 	if err := n.Close(context.Background()); err != nil {
 		t.Errorf("nothing was registered, but: %v", err)
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > patience {
 		t.Errorf("took %v", took)
 	}
 	if err := n.Close(context.Background()); !errors.Is(err, tcpros.ErrClosed) {
@@ -90,7 +90,7 @@ func TestCloseWithoutMaster(t *testing.T) {
 func TestCloseWithHungMaster(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	n := newNode(t, nodeOptions("sub", m.URI()))
+	n := newNode(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{Unregister: 100 * time.Millisecond}))
 	subscribe(t, n, "/t", &inbox{})
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
 	address := m.Addr().String()
@@ -104,8 +104,52 @@ func TestCloseWithHungMaster(t *testing.T) {
 	if err := n.Close(context.Background()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 4*time.Second { // a call may take 5 s
 		t.Errorf("took %v", took)
+	}
+}
+
+// A registration that is in progress when the node closes is answered before it is taken back:
+// a master may handle a call that was given up after the next one.
+func TestCloseDuringRegistration(t *testing.T) {
+	t.Parallel()
+	started, takenBack := make(chan struct{}), make(chan struct{})
+	late := make(chan string, 1)
+	uri := serveMaster(t, func(ctx context.Context, method string) (any, error) {
+		switch method {
+		case "registerSubscriber":
+			close(started)
+			select {
+			case <-ctx.Done():
+				late <- "given up"
+			case <-takenBack:
+				late <- "taken back before its answer"
+			case <-time.After(50 * time.Millisecond):
+				late <- ""
+			}
+		case "unregisterSubscriber":
+			close(takenBack)
+			return []any{1, "", 1}, nil
+		case "getPid":
+			return []any{1, "", 7}, nil
+		case "lookupNode":
+			return []any{-1, "unknown", ""}, nil
+		}
+		return []any{1, "", []any{}}, nil
+	})
+	n := newNode(t, nodeOptions("n", uri).With(tcpros.Timing{Unregister: time.Minute}))
+	subscribe(t, n, "/t", &inbox{})
+	<-started
+	if err := n.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if what := <-late; what != "" {
+		t.Errorf("the registration was %s", what)
+	}
+	select {
+	case <-takenBack:
+	default:
+		t.Error("it was not taken back")
 	}
 }
 
@@ -130,11 +174,11 @@ func TestMasterRestart(t *testing.T) {
 	t.Parallel()
 	address := freePort(t)
 	m := masterAt(t, address)
-	pub := newNode(t, nodeOptions("pub", m.URI()))
+	pub := newNode(t, nodeOptions("pub", m.URI()).With(brisk))
 	p := advertise(t, pub, "/t", 0)
 	silent := newFakePublisher(t, "/t", sends("/t")) // registers with the first master only
 	silent.register(m.URI(), "/silent")
-	o := nodeOptions("sub", m.URI())
+	o := nodeOptions("sub", m.URI()).With(brisk)
 	log, logs := observedLog()
 	o.Log = log
 	b := &inbox{}
@@ -171,12 +215,11 @@ func TestMasterRestart(t *testing.T) {
 func TestForgottenByMaster(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	n := newNode(t, nodeOptions("sub", m.URI()))
+	n := newNode(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{Identify: brisk.Identify, Reconcile: never}))
 	subscribe(t, n, "/t", &inbox{})
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
-	call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI())
-	if registered(t, m.URI(), "/t") {
-		t.Fatal("still registered")
+	if got := call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI()); got != 1 {
+		t.Fatalf("%v registrations ended", got)
 	}
 	waitFor(t, "the second registration", func() bool { return registered(t, m.URI(), "/t") })
 }
@@ -245,7 +288,7 @@ func TestMasterClient(t *testing.T) {
 func TestLostRegistration(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	n := newNode(t, nodeOptions("sub", m.URI()))
+	n := newNode(t, nodeOptions("sub", m.URI()).With(brisk))
 	b := &inbox{}
 	subscribe(t, n, "/t", b)
 	subscribe(t, n, "/other", &inbox{})
@@ -257,12 +300,12 @@ func TestLostRegistration(t *testing.T) {
 }
 
 // What the master told us while we were cut off from it was lost: it is asked at once
-// when it is back, not up to ten seconds later.
+// when it is back, not when the next comparison is due.
 func TestUpdateLostInAnOutage(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	f := newFront(t, m.URI())
-	o := nodeOptions("sub", f.URL)
+	o := nodeOptions("sub", f.URL).With(tcpros.Timing{Identify: brisk.Identify, Reconcile: never})
 	log, logs := observedLog()
 	o.Log = log
 	n := newNode(t, o)
@@ -281,11 +324,7 @@ func TestUpdateLostInAnOutage(t *testing.T) {
 		return false
 	})
 	waitFor(t, "the outage", func() bool { return logs.FilterMessageSnippet("Failed to contact master").Len() == 1 })
-	start := time.Now()
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
-	if took := time.Since(start); took > 4*time.Second { // a few ms when the machine is idle
-		t.Errorf("took %v", took)
-	}
 }
 
 // front passes calls on to a master that can be exchanged behind it; answer may
@@ -371,16 +410,14 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 			f.set(m.URI(), tt.before)
 			silent := newFakePublisher(t, "/t", sends("/t"))
 			silent.register(m.URI(), "/silent")
-			b, s, logged := subscriber(t, f.URL, "/t")
+			b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(tcpros.Timing{Identify: brisk.Identify, LingerCheck: brisk.LingerCheck}), "/t")
 			waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 			next := newMaster(t)
 			f.set(next.URI(), tt.after())
 			waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
-			if logged(tt.want) != 1 {
-				t.Errorf("not logged: %q", tt.want)
-			}
-			<-time.After(4 * time.Second) // a quiet link would be closed by now
-			if s.Publishers() != 1 || len(b.ends()) != 0 {
+			waitFor(t, tt.want, func() bool { return logged(tt.want) == 1 }) // it may register before it knows
+			closeQuietLink(t, next.URI(), s)
+			if s.Publishers() != 1 || len(b.ends()) != 1 {
 				t.Errorf("%d links, ended: %v", s.Publishers(), b.ends())
 			}
 		})
@@ -412,18 +449,32 @@ func TestUnsendableParameter(t *testing.T) {
 func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	n := newNode(t, nodeOptions("rec", m.URI()))
+	f := newFront(t, m.URI())
+	var rounds atomic.Int32
+	f.set(m.URI(), func(_ http.ResponseWriter, call string) bool {
+		if strings.Contains(call, ">lookupNode<") {
+			rounds.Add(1)
+		}
+		return false
+	})
+	o := nodeOptions("rec", f.URL).With(brisk)
+	log, logs := observedLog()
+	o.Log = log
+	n := newNode(t, o)
 	subscribe(t, n, "/t", &inbox{})
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
-	o := nodeOptions("rec", m.URI())
+	answered := rounds.Load() + 2
+	waitFor(t, "the answer to it", func() bool { return rounds.Load() >= answered }) // else it may register once more, and take the name back
+	o = nodeOptions("rec", m.URI())
 	var asked atomic.Int32
 	o.OnShutdown = func(string, string) { asked.Add(1) }
 	other := newNode(t, o)
 	subscribe(t, other, "/u", &inbox{})
 	waitFor(t, "the other's registration", func() bool { return registered(t, m.URI(), "/u") })
-	<-time.After(3 * time.Second)
+	waitFor(t, "the word", func() bool { return logs.FilterMessageSnippet("another node took this node's name").Len() > 0 })
 	subscribe(t, n, "/late", &inbox{})
-	<-time.After(500 * time.Millisecond)
+	since := rounds.Load()
+	waitFor(t, "chances to register", func() bool { return rounds.Load() > since+5 })
 	if registered(t, m.URI(), "/late") || asked.Load() != 0 {
 		t.Errorf("registered with another node's name; the other was told to end %d times", asked.Load())
 	}

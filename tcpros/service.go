@@ -13,12 +13,11 @@ import (
 )
 
 const (
-	maxServiceLinks   = 64          // connections to one service; the oldest that waits gives way
-	defaultMaxRequest = 1 << 20     // bytes of one request
-	serviceGrace      = time.Second // for calls under way when a service ends, and again once they are told to hurry
+	maxServiceLinks   = 64      // connections to one service; a new one replaces the oldest idle one
+	defaultMaxRequest = 1 << 20 // bytes of one request
 )
 
-// ServiceType names what a service takes and gives.
+// ServiceType is the type of a service.
 type ServiceType struct {
 	Type         string // such as std_srvs/Trigger
 	MD5Sum       string
@@ -26,13 +25,13 @@ type ServiceType struct {
 	ResponseType string // empty means Type and "Response"
 }
 
-// ServiceHandler answers one call. request is the serialized request, answer the
-// serialized response, both without their length; an error is told to the caller as
-// the service's refusal. Calls of several clients come at the same time, each on a
-// goroutine of its own. ctx ends when the service does and the answer is late.
+// ServiceHandler answers one call. request is the serialized request, answer the serialized
+// response, both without their length; an error is sent to the client as the service's
+// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx
+// ends a grace period after the service is closed.
 type ServiceHandler func(ctx context.Context, request []byte) (answer []byte, err error)
 
-// ServiceOptions say what is offered and who answers.
+// ServiceOptions describe a service.
 type ServiceOptions struct {
 	Name            string
 	Type            ServiceType
@@ -61,30 +60,30 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 	return o, checkType(o.Type.Type)
 }
 
-// Service offers one service to all its callers.
+// Service is one advertised service with its clients.
 type Service struct {
-	node   *Node
-	opts   ServiceOptions
-	name   string
-	handle func(request []byte) ([]byte, error) // under the service's context
-	hurry  context.CancelFunc                   // of that context
+	node           *Node
+	opts           ServiceOptions
+	name           string
+	handle         func(request []byte) ([]byte, error) // under the service's context
+	cancelHandlers context.CancelFunc                   // cancels that context
 
-	gone chan struct{} // closed when calls that still run are given up
-	left chan struct{} // a link has ended since the service is closed
+	abandoned chan struct{} // closed when running calls are abandoned
+	linkEnded chan struct{} // holds a token after a link has ended
 
 	mu     sync.Mutex
 	closed bool
 	links  []*serviceLink // oldest first
 }
 
-// serviceLink is the connection of one caller.
+// serviceLink is the connection of one client.
 type serviceLink struct {
 	conn net.Conn
-	busy bool // with the service's mu: a request is being answered
+	busy bool // a request is being answered; guarded by the service's mu
 }
 
-// AdvertiseService starts to offer a service. Registration happens in the
-// background and is repeated for ever. A node offers a service once.
+// AdvertiseService advertises a service. Registration happens in the background and is
+// retried for ever. A node advertises a service once.
 func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -102,12 +101,12 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	if old := n.services[name]; old != nil {
 		return nil, &ConflictError{name, old.opts.Type.Type + "/" + old.opts.Type.MD5Sum, o.Type.Type + "/" + o.Type.MD5Sum}
 	}
-	s := &Service{node: n, opts: o, name: name, gone: make(chan struct{}), left: make(chan struct{}, 1)}
+	s := &Service{node: n, opts: o, name: name, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1)}
 	ctx, cancel := n.child()
 	s.handle = func(request []byte) ([]byte, error) { return o.Handle(ctx, request) }
-	s.hurry = cancel
+	s.cancelHandlers = cancel
 	n.services[name] = s
-	n.reg.want(regKey{regService, name}, "", nil)
+	n.reg.add(regKey{regService, name}, "", 0, nil)
 	return s, nil
 }
 
@@ -122,23 +121,23 @@ func (n *Node) dropService(s *Service) {
 	defer n.mu.Unlock()
 	if n.services[s.name] == s {
 		delete(n.services, s.name)
-		n.reg.forget(regKey{regService, s.name})
+		n.reg.remove(regKey{regService, s.name})
 	}
 }
 
 // Name returns the resolved name.
 func (s *Service) Name() string { return s.name }
 
-// Close ends the service. Calls under way have a second to end, then a second more
-// with their context ended; the goroutine of a handler that returns even later is
-// given up. A handler must not call it. Unregistering is left to the node.
+// Close closes the service. Running calls have one second to end, then another second after
+// their context is canceled; the goroutine of a handler that returns even later is
+// abandoned. A handler must not call Close. The node unregisters the service.
 func (s *Service) Close() {
 	s.node.dropService(s)
-	s.shut(context.Background())
+	s.stop(context.Background())
 }
 
-// shut ends every link and waits for the calls under way, while ctx lasts.
-func (s *Service) shut(ctx context.Context) {
+// stop closes every link and waits for running calls, until ctx ends.
+func (s *Service) stop(ctx context.Context) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -151,24 +150,25 @@ func (s *Service) shut(ctx context.Context) {
 		}
 	}
 	s.mu.Unlock()
-	if !s.emptied(ctx, serviceGrace) {
-		s.hurry()
-		if !s.emptied(ctx, serviceGrace) {
+	grace := s.node.timing.serviceGrace
+	if !s.waitNoLinks(ctx, grace) {
+		s.cancelHandlers()
+		if !s.waitNoLinks(ctx, grace) {
 			s.node.log.Warn("a service call does not end: given up", zap.String("service", s.name))
 		}
 	}
-	close(s.gone)
-	s.hurry()
+	close(s.abandoned)
+	s.cancelHandlers()
 	s.mu.Lock()
 	for _, l := range s.links {
 		_ = l.conn.Close()
 	}
 	s.mu.Unlock()
-	s.emptied(context.WithoutCancel(ctx), serviceGrace) // what is left has only to notice
+	s.waitNoLinks(context.WithoutCancel(ctx), grace) // the connections are closed: the goroutines end soon
 }
 
-// emptied waits until there are no links, and reports whether there are none.
-func (s *Service) emptied(ctx context.Context, most time.Duration) bool {
+// waitNoLinks waits until all links have ended, and reports whether they have.
+func (s *Service) waitNoLinks(ctx context.Context, most time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
@@ -179,14 +179,14 @@ func (s *Service) emptied(ctx context.Context, most time.Duration) bool {
 			return true
 		}
 		select {
-		case <-s.left:
+		case <-s.linkEnded:
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-// header is the reply to a caller that is accepted.
+// header returns the reply to an accepted client.
 func (s *Service) header() Header {
 	t := s.opts.Type
 	return Header{
@@ -198,8 +198,8 @@ func (s *Service) header() Header {
 	}
 }
 
-// matchService finds the service that a caller asks for, or the text to refuse it
-// with; the texts are stock's.
+// matchService returns the service that a client requests, or the reason to refuse it, in
+// stock's words.
 func (s *tcprosServer) matchService(conn net.Conn, h Header) (*Service, string) {
 	for _, key := range []string{"md5sum", "service", "callerid"} {
 		if h.get(key) == "" {
@@ -217,8 +217,9 @@ func (s *tcprosServer) matchService(conn net.Conn, h Header) (*Service, string) 
 	return service, ""
 }
 
-// handleService is one connection of a caller, from behind its header to its end.
-func (s *tcprosServer) handleService(conn net.Conn, h Header) {
+// handleService serves one connection of a client after its header, whose memory is charged
+// to read.
+func (s *tcprosServer) handleService(conn net.Conn, h Header, read *pendingRead) {
 	service, text := s.matchService(conn, h)
 	if text != "" {
 		s.refuse(conn, "service call refused", h, text)
@@ -233,14 +234,14 @@ func (s *tcprosServer) handleService(conn net.Conn, h Header) {
 	if _, err := conn.Write(AppendHeader(nil, service.header())); err != nil || h.get("probe") == "1" {
 		return
 	}
-	s.settled(conn)
-	err := service.serve(l, h.get("persistent") == "1" || strings.EqualFold(h.get("persistent"), "true"))
-	s.node.log.Debug("service client left", zap.String("service", service.name),
-		zap.String("callerid", clip(h.get("callerid"))), zap.Error(err))
+	caller, persistent := clip(h.get("callerid")), h.get("persistent") == "1" || strings.EqualFold(h.get("persistent"), "true")
+	read.end() // h is no longer used, and the connection may last long
+	err := service.serve(l, persistent)
+	s.node.log.Debug("service client left", zap.String("service", service.name), zap.String("callerid", caller), zap.Error(err))
 }
 
-// add counts a link. When there are too many the oldest that waits for its caller
-// gives way: silent ones must not shut others out.
+// add adds a link. If there are too many, it closes the oldest idle one, so that idle clients
+// cannot lock others out.
 func (s *Service) add(l *serviceLink) (refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,12 +267,12 @@ func (s *Service) remove(l *serviceLink) {
 	}
 	s.mu.Unlock()
 	select {
-	case s.left <- struct{}{}:
+	case s.linkEnded <- struct{}{}:
 	default: // one is pending
 	}
 }
 
-// begin marks a link whose request has come. It reports whether to answer.
+// begin marks a link as busy with a request. It reports whether to answer it.
 func (s *Service) begin(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +280,7 @@ func (s *Service) begin(l *serviceLink) bool {
 	return l.busy
 }
 
-// end marks a link that waits for its caller. It reports whether to go on.
+// end marks a link as idle. It reports whether to continue.
 func (s *Service) end(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,18 +288,17 @@ func (s *Service) end(l *serviceLink) bool {
 	return !s.closed
 }
 
-// serve answers the calls of one connection: one, or one after the other if it is
-// persistent.
+// serve answers the calls of one connection: one call, or any number if it is persistent.
 func (s *Service) serve(l *serviceLink, persistent bool) error {
 	for {
-		if persistent { // it may rest for ever; keepalive finds a dead peer
+		if persistent { // it may be idle for ever; keepalive detects a dead peer
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
 				return err
 			}
 		} else if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 			return err
 		}
-		request, err := readCall(l.conn, int64(s.opts.MaxRequestBytes))
+		request, err := s.request(l.conn)
 		if err != nil {
 			return err
 		}
@@ -321,11 +321,22 @@ func (s *Service) serve(l *serviceLink, persistent bool) error {
 	}
 }
 
-// answer runs the handler. ok is false when it was given up: no handler can hold up
-// the node's end.
+// request reads the next request.
+func (s *Service) request(conn net.Conn) ([]byte, error) {
+	read := s.node.pending.begin(conn, "caller of "+s.name)
+	defer read.end()
+	request, err := readCall(conn, int64(s.opts.MaxRequestBytes), read.reserve)
+	if err != nil {
+		return nil, read.readError(err)
+	}
+	return request, nil
+}
+
+// answer runs the handler. ok is false if it was abandoned, so that no handler can block the
+// node's Close.
 func (s *Service) answer(request []byte) (answer []byte, ok bool) {
 	done := make(chan []byte, 1)
-	// owner: answer, or nobody once the service has ended without it; ends with the handler.
+	// owner: answer, until the call is abandoned; ends with the handler.
 	go func() {
 		body, err := s.handle(request)
 		done <- appendAnswer(body, err)
@@ -333,7 +344,7 @@ func (s *Service) answer(request []byte) (answer []byte, ok bool) {
 	select {
 	case answer = <-done:
 		return answer, true
-	case <-s.gone:
+	case <-s.abandoned:
 		return nil, false
 	}
 }

@@ -34,9 +34,9 @@ func TestServiceDeadlines(t *testing.T) {
 				defer wg.Wait()
 				defer there.Close()
 				s := &Service{
-					node: &Node{name: "/n", log: zap.NewNop()}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
-					handle: func([]byte) ([]byte, error) { return nil, nil },
-					gone:   make(chan struct{}), left: make(chan struct{}, 1),
+					node: &Node{name: "/n", log: zap.NewNop(), pending: newPendingReads(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
+					handle:    func([]byte) ([]byte, error) { return nil, nil },
+					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 				}
 				l := &serviceLink{conn: here}
 				s.add(l)
@@ -53,6 +53,9 @@ func TestServiceDeadlines(t *testing.T) {
 		})
 	}
 }
+
+// free is the account of a read that nobody bounds.
+func free(int64) error { return nil }
 
 // A caller that moves keeps its connection however long the request takes.
 func TestPaced(t *testing.T) {
@@ -72,10 +75,10 @@ func TestPaced(t *testing.T) {
 			_, _ = there.Write([]byte{1}) // too little from here on
 		})
 		start := time.Now()
-		if _, err := readBlock(&paced{conn: here}, n); err != nil {
+		if _, err := readBlock(&stallReader{conn: here}, n, free); err != nil {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
-		if _, err := readBlock(&paced{conn: here}, 2); !errors.Is(err, ErrStalled) {
+		if _, err := readBlock(&stallReader{conn: here}, 2, free); !errors.Is(err, ErrStalled) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -84,7 +87,7 @@ func TestPaced(t *testing.T) {
 // A full service lets the oldest caller go that waits, and refuses only when all are
 // being answered.
 func TestServiceLinkLimit(t *testing.T) {
-	s := &Service{name: "/s", left: make(chan struct{}, 1)}
+	s := &Service{name: "/s", linkEnded: make(chan struct{}, 1)}
 	var links []*serviceLink
 	for range maxServiceLinks {
 		here, there := net.Pipe()
@@ -146,7 +149,7 @@ func FuzzServiceCaller(f *testing.F) {
 	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
 		calls := 0
 		s := &Service{
-			node: &Node{log: zap.NewNop()}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
+			node: &Node{log: zap.NewNop(), pending: newPendingReads(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
 			handle: func(request []byte) ([]byte, error) {
 				if len(request) > 1<<10 {
 					t.Errorf("request of %d bytes", len(request))
@@ -154,7 +157,7 @@ func FuzzServiceCaller(f *testing.F) {
 				calls++
 				return request, nil
 			},
-			hurry: func() {}, gone: make(chan struct{}), left: make(chan struct{}, 1),
+			cancelHandlers: func() {}, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 		}
 		here, there := net.Pipe()
 		var wg sync.WaitGroup
@@ -172,6 +175,6 @@ func FuzzServiceCaller(f *testing.F) {
 			t.Errorf("%d calls, %v", calls, err)
 		}
 		s.remove(l)
-		s.shut(context.Background())
+		s.stop(context.Background())
 	})
 }

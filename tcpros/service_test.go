@@ -57,8 +57,14 @@ func serviceAt(t *testing.T, masterURI, name string) string {
 // services starts a node that serves /s, and another that may call it.
 func services(t *testing.T, h tcpros.ServiceHandler) (server, client *tcpros.Node, address string) {
 	t.Helper()
+	return servicesWith(t, tcpros.Timing{}, h)
+}
+
+// servicesWith is services with another timing of the server.
+func servicesWith(t *testing.T, timing tcpros.Timing, h tcpros.ServiceHandler) (server, client *tcpros.Node, address string) {
+	t.Helper()
 	m := newMaster(t)
-	server, client = newNode(t, nodeOptions("server", m.URI())), newNode(t, nodeOptions("client", m.URI()))
+	server, client = newNode(t, nodeOptions("server", m.URI()).With(timing)), newNode(t, nodeOptions("client", m.URI()))
 	serve(t, server, "/s", h)
 	return server, client, serviceAt(t, m.URI(), "/s")
 }
@@ -271,7 +277,7 @@ func TestServiceRegistration(t *testing.T) {
 	t.Parallel()
 	address := freePort(t)
 	m := masterAt(t, address)
-	server, client := newNode(t, nodeOptions("server", m.URI())), newNode(t, nodeOptions("client", m.URI()))
+	server, client := newNode(t, nodeOptions("server", m.URI()).With(brisk)), newNode(t, nodeOptions("client", m.URI()))
 	kept, dropped := serve(t, server, "/kept", echo), serve(t, server, "/dropped", echo)
 	serviceAt(t, m.URI(), "/kept")
 	serviceAt(t, m.URI(), "/dropped")
@@ -302,7 +308,7 @@ func TestServiceRegistration(t *testing.T) {
 func TestServiceTaken(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	o := nodeOptions("old", m.URI())
+	o := nodeOptions("old", m.URI()).With(brisk)
 	log, logs := observedLog()
 	o.Log = log
 	serve(t, newNode(t, o), "/s", echo)
@@ -350,7 +356,7 @@ func TestServiceStuckHandler(t *testing.T) {
 	t.Parallel()
 	inside, told, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(release)
-	server, client, _ := services(t, func(ctx context.Context, _ []byte) ([]byte, error) {
+	server, client, _ := servicesWith(t, tcpros.Timing{ServiceGrace: 50 * time.Millisecond}, func(ctx context.Context, _ []byte) ([]byte, error) {
 		close(inside)
 		<-ctx.Done()
 		close(told)
@@ -368,7 +374,7 @@ func TestServiceStuckHandler(t *testing.T) {
 	if err := server.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > 4*time.Second {
+	if took := time.Since(start); took > patience {
 		t.Errorf("took %v", took)
 	}
 	<-told

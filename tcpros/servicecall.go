@@ -12,12 +12,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
 
-// CallService calls a service and returns its serialized response. An empty type or
-// md5sum stands for any. Errors: *ServiceError when the service refused, one that
-// matches ErrStatus when nobody offers it, ErrPeer when the connection was refused,
-// such as for another md5sum.
+// CallService calls a service and returns its serialized response. An empty type or md5sum
+// stands for any. The error is a *ServiceError if the service refused the call; it matches
+// ErrStatus if no node provides the service, and ErrPeer if the connection was refused, for
+// example because of another md5sum.
 //
-// Reaching the service is bounded; its answer may take as long as ctx lasts.
+// Connecting has a timeout; the wait for the answer is bounded by ctx only.
 func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
 	if len(request) > hardMaxMessage {
 		return nil, &TooLargeError{Bytes: int64(len(request)), Limit: hardMaxMessage}
@@ -31,7 +31,7 @@ func (n *Node) CallService(ctx context.Context, name string, t ServiceType, requ
 		return response, nil
 	}
 	if ctx.Err() != nil {
-		err = ctx.Err() // the connection was closed for it
+		err = ctx.Err() // its end has closed the connection
 	}
 	refusal := (*ServiceError)(nil)
 	if errors.As(err, &refusal) {
@@ -85,7 +85,9 @@ func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
 	if _, err := conn.Write(AppendHeader(nil, hello)); err != nil {
 		return err
 	}
-	h, err := ReadHeader(conn)
+	read := n.pending.begin(conn, "service "+name)
+	defer read.end()
+	h, err := read.header()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = &HeaderError{Reason: "the service closed the connection instead", Err: err}
@@ -98,7 +100,7 @@ func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
 	return nil
 }
 
-// awaitAnswer waits without a limit for the first byte, and with one for the rest.
+// awaitAnswer reads the answer: without a timeout for the first byte, with one for the rest.
 func awaitAnswer(conn net.Conn) ([]byte, error) {
 	var first [1]byte
 	if _, err := io.ReadFull(conn, first[:]); err != nil {
@@ -107,7 +109,7 @@ func awaitAnswer(conn net.Conn) ([]byte, error) {
 		}
 		return nil, err
 	}
-	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &paced{conn: conn}), defaultMaxMessage)
+	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &stallReader{conn: conn}), defaultMaxMessage)
 }
 
 func orAny(md5 string) string {

@@ -13,15 +13,15 @@ import (
 
 const maxErrorBytes = 64 << 10 // of the text with which a service refuses a call
 
-// frameOf makes a frame of a payload: <u32 length><payload>.
+// frameOf returns a payload as a frame: <u32 length><payload>.
 func frameOf(payload []byte) []byte {
 	b := make([]byte, 0, 4+len(payload))
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(payload))), payload...)
 }
 
-// readCall reads <u32 length><request>. Whatever deadline conn has bounds the wait
-// for the length.
-func readCall(conn net.Conn, limit int64) ([]byte, error) {
+// readCall reads <u32 length><request>. The deadline of conn bounds the wait for the length.
+// reserve is that of readBlock.
+func readCall(conn net.Conn, limit int64, reserve func(bytes int64) error) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(conn, length[:]); err != nil {
 		return nil, err
@@ -30,11 +30,11 @@ func readCall(conn net.Conn, limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, &TooLargeError{Bytes: n, Limit: limit}
 	}
-	return readBlock(&paced{conn: conn}, n)
+	return readBlock(&stallReader{conn: conn}, n, reserve)
 }
 
-// appendAnswer makes an answer of what a handler returned: <u8 ok><u32 length>, then
-// the response, or the text of the error.
+// appendAnswer serializes the result of a handler: <u8 ok><u32 length>, then the response or
+// the text of the error.
 func appendAnswer(body []byte, err error) []byte {
 	if len(body) > hardMaxMessage {
 		body, err = nil, &TooLargeError{Bytes: int64(len(body)), Limit: hardMaxMessage}
@@ -49,8 +49,8 @@ func appendAnswer(body []byte, err error) []byte {
 	return append(b, body...)
 }
 
-// readAnswer reads what appendAnswer makes. A refusal is a *ServiceError. r is
-// asked for no byte behind the answer.
+// readAnswer reads an answer as appendAnswer serializes it. A refusal is a *ServiceError. It
+// reads no byte beyond the answer.
 func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -66,35 +66,35 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	if n > limit {
 		return nil, &TooLargeError{Bytes: n, Limit: limit}
 	}
-	body, err := readBlock(r, n)
+	body, err := readBlock(r, n, func(int64) error { return nil }) // not accounted: we chose the service
 	if err != nil {
 		return nil, err
 	}
 	if head[0] == 0 {
-		// rospy ends the text with a zero byte now and then.
+		// rospy sometimes ends the text with a zero byte.
 		return nil, &ServiceError{Text: strings.TrimRight(string(body), "\x00")}
 	}
 	return body, nil
 }
 
-// paced reads from a peer that has begun to send: the message must end, or move
-// 1 kB/s, within each stallAfter.
-type paced struct {
-	conn  net.Conn
-	armed bool
-	moved int
+// stallReader reads a message that has begun to arrive. In each stallAfter, the message must
+// end or progress by 1 kB/s.
+type stallReader struct {
+	conn        net.Conn
+	deadlineSet bool
+	progress    int
 }
 
 // Read implements io.Reader.
-func (p *paced) Read(b []byte) (int, error) {
-	if !p.armed || p.moved >= stallBytes {
+func (p *stallReader) Read(b []byte) (int, error) {
+	if !p.deadlineSet || p.progress >= stallBytes {
 		if err := p.conn.SetReadDeadline(time.Now().Add(stallAfter)); err != nil {
 			return 0, err
 		}
-		p.armed, p.moved = true, 0
+		p.deadlineSet, p.progress = true, 0
 	}
 	n, err := p.conn.Read(b)
-	p.moved += n
+	p.progress += n
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = ErrStalled
 	}

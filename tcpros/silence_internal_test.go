@@ -55,14 +55,14 @@ func TestSilence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			start := time.Now()
-			var silent silence
+			var silent silenceDetector
 			gone := time.Duration(0)
 			for at, checks := time.Duration(0), uint32(0); at <= 2*time.Minute && gone == 0; at += silentCheck {
-				d := debt{tt.owes(at), tt.heard(at), checks}
+				d := ackState{tt.owes(at), tt.heard(at), checks}
 				if tt.asked != nil {
-					d.asked = tt.asked(at)
+					d.probes = tt.asked(at)
 				}
-				if silent.over(start.Add(at), d) {
+				if silent.exceeded(start.Add(at), d) {
 					gone = at
 				}
 				if checks++; tt.stop > 0 && at == tt.stop {
@@ -105,7 +105,7 @@ func TestUnanswered(t *testing.T) {
 		"refused in text": {&PeerError{"no"}, false},
 		"not taken":       {errors.Join(errOpen), false},
 	} {
-		if got := unanswered(tt.err); got != tt.want {
+		if got := noAnswer(tt.err); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// debtOf says whether something was sent behind the last word of the peer's kernel.
-// Unacknowledged data alone says nothing: one that has no room for it says so each time it
-// is sent, which is ever more rarely.
-func debtOf(c net.Conn) (d debt) {
+// ackStateOf returns the state of acknowledgments. One is outstanding if data was sent after
+// the last acknowledgment. Unacknowledged data alone is no sign: a peer with a full receive
+// window answers each probe, and the intervals between probes grow.
+func ackStateOf(c net.Conn) (d ackState) {
 	tc, ok := c.(*net.TCPConn)
 	if !ok {
 		return d
@@ -19,14 +19,14 @@ func debtOf(c net.Conn) (d debt) {
 	if err != nil {
 		return d // closed already
 	}
-	// An error leaves it owing nothing: then the kernel's patience is all there is.
+	// After an error nothing is outstanding: then only the kernel's own timeout applies.
 	_ = raw.Control(func(fd uintptr) {
 		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			d.owed = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
-			d.heard = time.Duration(info.Last_ack_recv) * time.Millisecond
-			// Each of them grows without the others: Retransmits where nothing can be sent for
-			// want of a route, Probes where the peer has no room.
-			d.asked = uint32(info.Retransmits) + uint32(info.Probes) + info.Total_retrans
+			d.pending = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
+			d.sinceAck = time.Duration(info.Last_ack_recv) * time.Millisecond
+			// Each counter can grow alone: Retransmits without a route to the peer, Probes with
+			// a full receive window.
+			d.probes = uint32(info.Retransmits) + uint32(info.Probes) + info.Total_retrans
 		}
 	})
 	return d

@@ -4,5 +4,5 @@ package tcpros
 
 import "net"
 
-// debtOf knows nothing here: the kernel's patience is all there is.
-func debtOf(net.Conn) debt { return debt{} }
+// ackStateOf knows nothing here: the kernel's own timeout is all there is.
+func ackStateOf(net.Conn) ackState { return ackState{} }

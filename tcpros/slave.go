@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-// slaveMethods are the calls of the slave API that tools and peers use. Each gets
-// the arguments behind the caller's ID.
+// slaveMethods are the calls of the slave API that tools and peers use. Each gets the
+// arguments after the caller's ID.
 var slaveMethods = map[string]func(n *Node, peer string, args []any) any{
 	"getPid":           func(*Node, string, []any) any { return done("", os.Getpid()) },
 	"getUri":           func(n *Node, _ string, _ []any) any { return done("", n.uri) },
@@ -62,7 +62,7 @@ func (n *Node) publisherUpdate(_ string, args []any) any {
 	if !ok1 || !ok2 {
 		return refused(-1, "ERROR: publisherUpdate takes a topic and a list of URIs", 0)
 	}
-	if !n.reg.hinted(topic, uris) {
+	if !n.reg.publisherUpdate(topic, uris) {
 		return done("not subscribed", 0) // closed a moment ago
 	}
 	return done("", 0)
@@ -132,7 +132,7 @@ func (n *Node) busInfo() []any {
 	return rows
 }
 
-// busStats has the shape that rospy answers: publications, subscriptions, services.
+// busStats has the shape of rospy's answer: publications, subscriptions, services.
 func (n *Node) busStats() []any {
 	pubs, subs := []any{}, []any{}
 	for _, p := range n.allPublications() {
@@ -154,5 +154,5 @@ func (n *Node) busStats() []any {
 	return []any{pubs, subs, []any{}}
 }
 
-// wire32 wraps a counter to what an XML-RPC integer holds, as roscpp does.
+// wire32 truncates a counter to an XML-RPC integer of 32 bits, as roscpp does.
 func wire32(n uint64) int { return int(int32(n)) }

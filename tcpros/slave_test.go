@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,7 +17,7 @@ import (
 // reply makes a call and returns the whole answer, whatever its code.
 func reply(t *testing.T, uri, method string, args ...any) ([]any, error) {
 	t.Helper()
-	hc := xmlrpc.NewHTTPClient(5 * time.Second)
+	hc := xmlrpc.NewHTTPClient(patience)
 	defer hc.CloseIdleConnections()
 	v, err := xmlrpc.Call(t.Context(), hc, uri, method, args...)
 	if err != nil {

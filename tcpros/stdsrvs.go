@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// The services of std_srvs, which need no generated code to be spoken.
+// The services of std_srvs, without generated code.
 var (
-	// EmptyService takes nothing and gives nothing.
+	// EmptyService has an empty request and an empty response.
 	EmptyService = ServiceType{Type: "std_srvs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"}
-	// TriggerService takes nothing and gives an Outcome.
+	// TriggerService has an empty request and responds with an Outcome.
 	TriggerService = ServiceType{Type: "std_srvs/Trigger", MD5Sum: "937c9679a518e3a18d831e57125ea522"}
-	// SetBoolService takes a bool and gives an Outcome.
+	// SetBoolService has a bool as its request and responds with an Outcome.
 	SetBoolService = ServiceType{Type: "std_srvs/SetBool", MD5Sum: "09fb03525b03e7ea1fd3992bafd87e16"}
 )
 

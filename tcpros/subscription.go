@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	maxPublishers = 1024        // of one topic; a link each
-	lingerCheck   = time.Second // how often links that the master no longer lists are looked at
-	lingerQuiet   = 2           // checks without data until such a link is closed
-	orphanChecks  = 5 * 60      // checks without a link until a publisher of an earlier master is given up
+	maxPublishers = 1024   // of one topic; a link each
+	lingerChecks  = 2      // checks without data before a link that the master no longer lists is closed
+	orphanChecks  = 5 * 60 // checks without a link before a publisher of an earlier master is given up
 )
 
-// SubscribeOptions say what to receive and where to.
+// SubscribeOptions describe a subscription.
 type SubscribeOptions struct {
 	Topic           string
 	Type            string // empty means "*"
 	MD5Sum          string // empty means "*"
 	TCPNoDelay      bool   // ask the publishers for TCP_NODELAY
-	UDP             bool   // ask for UDPROS first; publishers that have none are received over TCPROS
+	UDP             bool   // prefer UDPROS; publishers without it are received over TCPROS
 	MaxMessageBytes int    // zero means 256 MiB; at most 1 000 000 000
+	Priority        int    // at the master: a lower one registers first, equal ones in the order of Subscribe
 
 	// Open is called on the link's goroutine when a publisher has accepted the link.
 	// An error refuses the link; it is tried again later.
@@ -59,20 +59,19 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 type LinkInfo struct {
 	Topic        string // resolved
 	PublisherURI string // the publisher's slave API
-	Peer         string // host:port that the publisher sends from; over UDPROS the one that it names
+	Peer         string // host:port of the publisher; over UDPROS as the publisher reports it
 	Header       Header // the publisher's reply, every field, in wire order
 	Transport    string // TCPROS or UDPROS
 }
 
-// LinkSink takes the messages of one link. It is called from the link's goroutine
-// only, one call at a time.
+// LinkSink receives the messages of one link. Only the link's goroutine calls it.
 type LinkSink interface {
-	// Frames takes count whole frames back to back, valid during the call only.
-	// received is when the last byte of them was read from the socket. It may block:
-	// the socket is not read meanwhile. Subscription.Close waits for it.
+	// Frames receives count complete frames back to back, valid during the call only.
+	// received is the time at which their last byte was read from the socket. Frames may
+	// block: the socket is not read in the meantime. Subscription.Close waits for it.
 	Frames(run []byte, count int, received time.Time)
-	// Large takes a frame that is better read straight into its place than through
-	// the read buffer. nil refuses it: the link reads and discards the frame.
+	// Large returns the destination of a large frame, which is read directly into it
+	// instead of through the read buffer. nil refuses it: the link discards the frame.
 	Large(frameBytes int) LargeFrame
 	// Closed is the last call. err is nil when this side closed the link, io.EOF when
 	// the publisher closed it between two messages.
@@ -81,8 +80,8 @@ type LinkSink interface {
 
 // LargeFrame is filled by the link: first the 4 bytes of the length, then the payload.
 type LargeFrame interface {
-	// Room returns 1 to n bytes to be filled wholly before the next call, or nil to
-	// give the frame up: the rest is read and discarded, and no other call follows.
+	// Room returns a buffer of 1 to n bytes, which the link fills before the next call, or
+	// nil to discard the rest of the frame; then no other call follows.
 	Room(n int) []byte
 	// Commit says that the frame is complete.
 	Commit(received time.Time)
@@ -102,11 +101,9 @@ type Subscription struct {
 	wake   chan struct{}
 	up     atomic.Int32
 
-	said said
-
 	mu    sync.Mutex
-	list  *publishers        // not yet taken by run
-	ended []*inLink          // goroutines that have ended
+	list  *publishers        // not processed by run yet
+	ended []*inLink          // links whose goroutines have ended
 	links map[string]*inLink // by slave URI; written by run only
 }
 
@@ -117,8 +114,8 @@ func newSubscription(n *Node, topic string, o SubscribeOptions) *Subscription {
 	}
 }
 
-// Close ends every link; the goroutines have ended and Closed was called on each
-// sink when it returns. Unregistering is left to the node. A sink must not call it.
+// Close closes every link. When it returns, the goroutines have ended and Closed was called
+// on each sink. The node unregisters the topic. A sink must not call Close.
 func (s *Subscription) Close() {
 	s.node.dropSubscription(s)
 	s.cancel()
@@ -131,14 +128,20 @@ func (s *Subscription) Topic() string { return s.topic }
 // Publishers returns the number of links that are up.
 func (s *Subscription) Publishers() int { return int(s.up.Load()) }
 
+// Registered reports whether the master has confirmed the subscription, and if so, how many
+// publishers it has listed last.
+func (s *Subscription) Registered() (publishers int, ok bool) {
+	return s.node.reg.registered(regKey{name: s.topic})
+}
+
 func (s *Subscription) allLinks() []*inLink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.links))
 }
 
-// allUp reports whether every link is up, those included that the master does not
-// list any more. A publisher without a link, its URI being unusable, does not count.
+// allUp reports whether every link is up, including links that the master no longer lists.
+// It ignores publishers that have no link because of an unusable URI.
 func (s *Subscription) allUp() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,42 +153,42 @@ func (s *Subscription) allUp() bool {
 	return true
 }
 
-// setPublishers gives run a new list, in place of one that it has not taken yet.
+// setPublishers passes a new list to run. It replaces a list that run has not processed yet.
 func (s *Subscription) setPublishers(p publishers) {
 	s.mu.Lock()
-	if s.list != nil && s.list.fresh {
-		p.fresh = true
+	if s.list != nil && s.list.retryNow {
+		p.retryNow = true
 	}
 	s.list = &p
 	s.mu.Unlock()
-	s.poke()
+	s.signal()
 }
 
-func (s *Subscription) poke() {
+func (s *Subscription) signal() {
 	select {
 	case s.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-// run starts and ends the links as the master's lists say.
+// run starts and closes links according to the master's lists.
 func (s *Subscription) run(ctx context.Context) {
 	defer close(s.done)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	var last publishers
-	check := time.NewTicker(lingerCheck)
+	check := time.NewTicker(s.node.timing.lingerCheck)
 	defer check.Stop()
 	for {
 		var tick <-chan time.Time
-		if s.anyLeft(last.epoch) {
+		if s.anyUnlisted(last.epoch) {
 			tick = check.C
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick:
-			s.dropLeft(last.epoch)
+			s.dropUnlisted(last.epoch)
 			continue
 		case <-s.wake:
 		}
@@ -199,45 +202,40 @@ func (s *Subscription) run(ctx context.Context) {
 			}
 		}
 		s.ended = nil
-		started := s.adopt(ctx, last)
+		started := s.updateLinks(ctx, last)
 		s.mu.Unlock()
-		last.fresh = false
+		last.retryNow = false
 		for _, l := range started {
-			// owner: run; ends when its publisher is no longer wanted.
+			// owner: run; ends when its publisher is no longer listed, or with ctx.
 			wg.Go(func() {
 				l.run()
 				s.mu.Lock()
 				s.ended = append(s.ended, l)
 				s.mu.Unlock()
-				s.poke()
+				s.signal()
 			})
 		}
 	}
 }
 
-// adopt compares the links with a list and returns the new ones. Called with s.mu held.
-func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLink) {
+// updateLinks updates the links from a list and returns the new ones. Called with s.mu held.
+func (s *Subscription) updateLinks(ctx context.Context, p publishers) (started []*inLink) {
 	for _, uri := range p.uris {
 		if l := s.links[uri]; l != nil {
 			l.listed.Store(true)
 			l.orphan.Store(false)
-			l.epoch, l.quiet = p.epoch, 0
-			if p.fresh {
-				l.kickOff()
+			l.epoch, l.idleChecks = p.epoch, 0
+			if p.retryNow {
+				l.triggerRetry()
 			}
 			continue
 		}
 		if len(s.links) >= maxPublishers {
-			if s.said.due("many") {
-				s.log.Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
-			}
+			s.log.Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
 			break
 		}
 		hostport, err := splitURI(uri)
 		if err != nil {
-			if !s.said.due("uri " + uri) {
-				continue
-			}
 			s.log.Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 			continue
 		}
@@ -250,10 +248,9 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 		if slices.Contains(p.uris, uri) {
 			continue
 		}
-		// A publisher that this very master has listed and lists no more is gone. Its
-		// link is read to the end: stock drops it, and with it what is still under way.
-		// A master that restarted knows no publisher until it registers again, which
-		// most never do: their links live on.
+		// A publisher that the same master has listed before is gone. Its link is read to the
+		// end; stock closes it and loses the messages in transit. A restarted master does not
+		// know a publisher until that registers again, which most never do: such links stay.
 		if l.epoch == p.epoch {
 			l.listed.Store(false)
 			if !l.isUp.Load() {
@@ -266,39 +263,39 @@ func (s *Subscription) adopt(ctx context.Context, p publishers) (started []*inLi
 	return started
 }
 
-// anyLeft reports whether there are links to publishers that the master does not list.
-func (s *Subscription) anyLeft(epoch int) bool {
+// anyUnlisted reports whether there are links to publishers that the master does not list.
+func (s *Subscription) anyUnlisted(epoch int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.links {
-		if l.left(epoch) {
+		if l.unlisted(epoch) {
 			return true
 		}
 	}
 	return false
 }
 
-// dropLeft ends those links that have been quiet for long enough.
-func (s *Subscription) dropLeft(epoch int) {
+// dropUnlisted closes unlisted links that have been idle for long enough.
+func (s *Subscription) dropUnlisted(epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.links {
-		if !l.left(epoch) {
+		if !l.unlisted(epoch) {
 			continue
 		}
 		most := orphanChecks
 		moved := l.isUp.Load()
 		if !l.listed.Load() {
-			most = lingerQuiet
-			// A link whose sink holds it up says nothing about the publisher: only an empty
-			// socket counts as quiet, or what waits in it would be lost.
+			most = lingerChecks
+			// A link that waits for its sink is not idle: data may wait in the socket, and
+			// closing the link would lose it.
 			b := l.stats.bytes.Load()
-			moved = b != l.seen || l.isUp.Load() && !l.stats.reading.Load()
-			l.seen = b
+			moved = b != l.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
+			l.lastBytes = b
 		}
 		if moved {
-			l.quiet = 0
-		} else if l.quiet++; l.quiet >= most {
+			l.idleChecks = 0
+		} else if l.idleChecks++; l.idleChecks >= most {
 			l.listed.Store(false)
 			l.cancel()
 		}

@@ -2,6 +2,7 @@ package tcpros
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"github.com/aler9/goroslib/pkg/apimaster"
@@ -17,24 +18,40 @@ type SystemState struct {
 
 // SystemState asks for the whole graph.
 func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
-	var s SystemState
-	err := m.call(ctx, m.hostport, masterReply, "getSystemState", func(hc *http.Client) error {
-		state, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetSystemState()
-		if err != nil {
-			return err
-		}
-		s = SystemState{nodesBy(state.PublishedTopics), nodesBy(state.SubscribedTopics), nodesBy(state.ProvidedServices)}
-		return nil
-	})
-	return s, err
+	v, err := m.raw(ctx, m.uri, masterReply, "getSystemState") // goroslib takes three times as long
+	if err != nil {
+		return SystemState{}, err
+	}
+	var parts [3]map[string][]string
+	lists, _ := v.([]any)
+	ok := len(lists) == len(parts)
+	for i := 0; ok && i < len(parts); i++ {
+		parts[i], ok = nodesBy(lists[i])
+	}
+	if !ok {
+		return SystemState{}, &CallError{"getSystemState", m.hostport, errors.New("answered no state of a graph"), true}
+	}
+	return SystemState{parts[0], parts[1], parts[2]}, nil
 }
 
-func nodesBy(list []apimaster.SystemStateEntry) map[string][]string {
-	nodes := make(map[string][]string, len(list))
-	for _, e := range list {
-		nodes[e.Name] = e.Nodes
+// nodesBy reads rows of a name and a list of nodes.
+func nodesBy(list any) (map[string][]string, bool) {
+	rows, ok := list.([]any)
+	by := make(map[string][]string, len(rows))
+	for i := range rows {
+		row, _ := arg[[]any](rows, i)
+		name, ok1 := arg[string](row, 0)
+		all, ok2 := arg[[]any](row, 1)
+		ok = ok && ok1 && ok2
+		nodes := make([]string, len(all))
+		for k := range all {
+			if nodes[k], ok1 = arg[string](all, k); !ok1 {
+				ok = false
+			}
+		}
+		by[name] = nodes
 	}
-	return nodes
+	return by, ok
 }
 
 // TopicTypes lists all topics whose type the master knows, also those without a

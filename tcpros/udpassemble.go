@@ -5,83 +5,83 @@ import (
 	"hash/crc32"
 )
 
-// A UDPROS datagram is <u32 connection><u8 op><u8 message><u16 block> and a part of a
-// frame. The first datagram of a message says in block how many there are; each other
-// one is numbered there. Message numbers run from 1 to 255 and begin anew; those of
-// goroslib have a 0 in between. Nothing is ever sent again.
+// A UDPROS datagram is <u32 connection><u8 op><u8 message><u16 block> and a part of a frame.
+// In the first datagram of a message, block is the number of datagrams; in the others it is
+// their index. Message numbers run from 1 to 255 and wrap around, in goroslib to 0. Nothing
+// is retransmitted.
 const (
 	udpHeaderBytes = 8
 	udpData0       = 0 // the first datagram of a message
-	udpDataN       = 1 // any other; what else there is, 2 for ping and 3 for error, nobody sends
+	udpDataN       = 1 // any other; no implementation sends the other operations, 2 (ping) and 3 (error)
 
-	udpIDs   = 255
-	udpLate  = 16      // messages behind the newest one that are known when they come late
-	udpAhead = 64      // datagrams kept in front of one that is missing
-	udpFirst = 4 << 10 // bytes for a message that has begun
-	udpKeep  = 4 << 20 // bytes kept from one message to the next
+	udpIDs         = 255
+	udpLate        = 16      // number of messages before the newest one that are recognized when they arrive late
+	udpAhead       = 64      // datagrams that are kept while an earlier one is missing
+	udpFirst       = 4 << 10 // first allocation for a message
+	udpRetainBytes = 4 << 20 // largest buffer that is reused for the next message
 )
 
-// udpRecent remembers which messages behind the newest one were lost.
+// udpRecent records which of the messages before the newest one were delivered.
 type udpRecent struct {
-	count      int    // messages since the first, up to udpLate + 1
-	newestLost bool   // the newest message was counted as lost
-	missed     uint16 // bit i: message newest-1-i was not delivered
+	count       int    // messages since the first, up to udpLate + 1
+	newestLost  bool   // the newest message was counted as lost
+	undelivered uint16 // bit i: message newest-1-i was not delivered
 }
 
 func (r *udpRecent) any() bool { return r.count > 0 }
 
-// advance makes the message that is n numbers ahead the newest one.
+// advance makes the message n numbers later the newest one.
 func (r *udpRecent) advance(n int) {
-	r.missed <<= n
-	r.missed |= 1<<(n-1) - 1
+	r.undelivered <<= n
+	r.undelivered |= 1<<(n-1) - 1
 	if r.newestLost {
-		r.missed |= 1 << (n - 1)
+		r.undelivered |= 1 << (n - 1)
 	}
 	if r.count == 0 {
-		r.missed = ^uint16(0) // what came before the first was not delivered, nor counted
+		r.undelivered = ^uint16(0) // messages before the first one were neither delivered nor counted
 	}
 	r.newestLost = false
 	r.count = min(r.count+n, udpLate+1)
 }
 
-// lost reports whether a message behind the newest one was not delivered.
-func (r *udpRecent) lost(behind int) bool { return r.missed>>(behind-1)&1 == 1 }
+// lost reports whether a message before the newest one was not delivered.
+func (r *udpRecent) lost(behind int) bool { return r.undelivered>>(behind-1)&1 == 1 }
 
-// found notes that it was delivered after all. It returns -1 if it was counted as lost.
-func (r *udpRecent) found(behind int) int {
-	r.missed &^= 1 << (behind - 1)
+// markDelivered records a late delivery. It returns -1 if the message was counted as lost.
+func (r *udpRecent) markDelivered(behind int) int {
+	r.undelivered &^= 1 << (behind - 1)
 	if behind >= r.count {
 		return 0
 	}
 	return -1
 }
 
-// udpAssembler puts the frames of one publisher together, one at a time. Memory
-// follows what came, not what a datagram says is to come.
+// udpAssembler assembles the frames of one publisher, one at a time. It allocates memory for
+// bytes that have arrived, not for announced ones.
 //
-// Losses are told from the message numbers: 255 messages lost in a row look like none,
-// 256 like one.
+// It counts losses by the message numbers: 255 messages lost in a row look like none, 256
+// like one.
 type udpAssembler struct {
 	max int64 // payload bytes of a message
 
-	id    uint8 // of the newest message
-	zero  bool  // there is a message 0
-	large int64 // payload bytes of the last message above the limit
-	open  bool  // that message is incomplete and may still be completed
-	known udpRecent
-	sums  [udpIDs + 1]uint32 // of the first datagram of each message: tells a copy from a round later
+	id     uint8 // number of the newest message
+	zero   bool  // the publisher uses message number 0
+	large  int64 // payload bytes of the last message above the limit
+	open   bool  // the newest message is incomplete and may still be completed
+	recent udpRecent
+	sums   [udpIDs + 1]uint32 // CRC of the first datagram of each message number: distinguishes a duplicate from a wrapped number
 
-	buf    []byte // of the message, as far as it came
-	total  int    // frame bytes
-	size   int    // bytes in each datagram but the last
+	buf    []byte // the received part of the message
+	total  int    // bytes of the whole frame
+	size   int    // bytes in each datagram except the last
 	blocks int
-	next   int    // first block that is missing
-	ahead  uint64 // bit i: block next+1+i is here
+	next   int    // first missing block
+	ahead  uint64 // bit i: block next+1+i has arrived
 }
 
-// add takes a datagram. It returns the frame that it completes, valid until the next
-// call, or nil, and how many messages it shows to be lost: -1 is one that was counted
-// and came late.
+// add processes a datagram. It returns the frame that the datagram completes, valid until the
+// next call, or nil, and the number of messages that it shows to be lost: -1 for a message
+// that was counted as lost and arrives late.
 func (a *udpAssembler) add(datagram []byte) (frame []byte, lost int) {
 	if len(datagram) <= udpHeaderBytes {
 		return nil, 0
@@ -99,48 +99,48 @@ func (a *udpAssembler) add(datagram []byte) (frame []byte, lost int) {
 	ahead := (int(id) - int(a.id) + ring) % ring
 	behind := ring - ahead
 	switch {
-	case !a.known.any():
+	case !a.recent.any():
 		ahead = 1
 	case ahead == 0 && a.open:
 		if op == udpData0 {
 			block = 0
 		}
-		return a.place(block, body), 0
-	case ahead == 0 && (a.known.newestLost || op != udpData0 || crc32.ChecksumIEEE(body) == a.sums[id]):
-		return nil, 0 // the rest of a message that is lost already, or a copy
+		return a.addPart(block, body), 0
+	case ahead == 0 && (a.recent.newestLost || op != udpData0 || crc32.ChecksumIEEE(body) == a.sums[id]):
+		return nil, 0 // the rest of a lost message, or a duplicate
 	case ahead == 0:
 		ahead = ring
-	case behind <= udpLate && a.late(op, id, behind, body):
-		// There is no place for parts any more, but a whole message is good.
-		if frame = wholeFrame(body, a.max); frame == nil || op != udpData0 || !a.known.lost(behind) {
+	case behind <= udpLate && a.isLate(op, id, behind, body):
+		// Parts can no longer be assembled, but a complete message can be delivered.
+		if frame = wholeFrame(body, a.max); frame == nil || op != udpData0 || !a.recent.lost(behind) {
 			return nil, 0
 		}
 		a.sums[id] = crc32.ChecksumIEEE(body)
-		return frame, a.known.found(behind)
+		return frame, a.recent.markDelivered(behind)
 	}
 	lost = ahead - 1 + a.abandon()
-	a.known.advance(ahead)
+	a.recent.advance(ahead)
 	a.id = id
 	if op != udpData0 || !a.begin(block, body) {
-		a.known.newestLost = true
+		a.recent.newestLost = true
 		return nil, lost + 1
 	}
 	a.sums[id] = crc32.ChecksumIEEE(body)
-	return a.place(0, body), lost
+	return a.addPart(0, body), lost
 }
 
-// late reports whether a datagram whose number is a little behind is late, or a copy,
-// and not a round ahead.
-func (a *udpAssembler) late(op, id uint8, behind int, body []byte) bool {
-	return op != udpData0 || a.known.lost(behind) || crc32.ChecksumIEEE(body) == a.sums[id]
+// isLate reports whether a datagram with a slightly smaller number is late or a duplicate,
+// and not from the next round of numbers.
+func (a *udpAssembler) isLate(op, id uint8, behind int, body []byte) bool {
+	return op != udpData0 || a.recent.lost(behind) || crc32.ChecksumIEEE(body) == a.sums[id]
 }
 
-// abandon gives up the message that is under way and returns how many that are.
+// abandon discards the incomplete message and returns the number of lost messages, 0 or 1.
 func (a *udpAssembler) abandon() int {
 	if !a.open {
 		return 0
 	}
-	a.open, a.known.newestLost = false, true
+	a.open, a.recent.newestLost = false, true
 	return 1
 }
 
@@ -170,7 +170,7 @@ func (a *udpAssembler) begin(blocks uint16, body []byte) bool {
 	if uint16(a.blocks) != blocks { // a message of more than 65535 datagrams wraps the count
 		return false
 	}
-	if cap(a.buf) > udpKeep {
+	if cap(a.buf) > udpRetainBytes {
 		a.buf = nil
 	}
 	a.buf = a.buf[:0]
@@ -178,9 +178,9 @@ func (a *udpAssembler) begin(blocks uint16, body []byte) bool {
 	return true
 }
 
-// place puts a datagram's part where it belongs and returns the frame if that was the
-// last one missing. Parts may come in another order within udpAhead.
-func (a *udpAssembler) place(block uint16, body []byte) []byte {
+// addPart stores a datagram's part of the frame and returns the frame when it is complete.
+// Parts may be reordered within udpAhead.
+func (a *udpAssembler) addPart(block uint16, body []byte) []byte {
 	i := int(int16(block - uint16(a.next))) // the distance on a ring of 65536
 	at := a.next + i
 	if i < 0 || i > udpAhead || at >= a.blocks || len(body) != min(a.size, a.total-at*a.size) {
@@ -204,7 +204,7 @@ func (a *udpAssembler) place(block uint16, body []byte) []byte {
 	return a.buf
 }
 
-// grow makes the buffer n bytes long at least.
+// grow makes the buffer at least n bytes long.
 func (a *udpAssembler) grow(n int) {
 	if n > cap(a.buf) {
 		b := make([]byte, n, min(max(n, 2*cap(a.buf), udpFirst), max(a.total, n)))

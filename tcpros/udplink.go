@@ -19,10 +19,9 @@ import (
 )
 
 const (
-	udpDatagram   = 1500    // bytes of a datagram, its header included, as roscpp asks for
-	udpReadBuffer = 4 << 20 // asked of the kernel, which gives what net.core.rmem_max allows
-	udpQuiet      = 5 * time.Second
-	udpSilences   = 3 // publishers that do not answer this often in a row are gone
+	udpDatagram      = 1500    // bytes of a datagram, its header included, as roscpp asks for
+	udpReadBuffer    = 4 << 20 // requested from the kernel, which limits it to net.core.rmem_max
+	udpMaxUnanswered = 3       // failed requests in a row after which a publisher counts as gone
 )
 
 // errNoSender says that a publisher does not know our UDPROS link any more.
@@ -32,22 +31,22 @@ var errNoSender = errors.New("tcpros: the publisher does not send to this link a
 // publisher's header, with the message definition.
 var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
 
-// LostSink is a LinkSink that is told of messages that UDPROS lost on the way, on the
-// link's goroutine as all else. -1 takes one back that came late.
+// LostSink is a LinkSink that counts messages lost by UDPROS. The link's goroutine calls Lost;
+// -1 corrects the count for a message that arrived late.
 type LostSink interface {
 	LinkSink
 	Lost(messages int)
 }
 
-// udpSource is where a publisher says it sends from.
+// udpSource is the publisher's answer to a request for UDPROS.
 type udpSource struct {
 	hostport string
 	connID   uint32
 	header   Header
 }
 
-// listenUDP opens the port for one publisher: one each, of the kernel's choice, so
-// that a stranger has to guess it.
+// listenUDP opens a port for one publisher. The kernel chooses it, so that an attacker has to
+// guess it.
 func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 	n := l.sub.node
 	network := "udp4"
@@ -82,7 +81,7 @@ func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, st
 	offer := []any{[]any{"UDPROS", hello, l.sub.node.host, port, udpDatagram}, []any{"TCPROS"}}
 	v, err := m.raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
-		// It may be UDPROS alone that the publisher does not understand.
+		// The publisher may reject the request only because of UDPROS.
 		address, err := m.requestTopic(ctx, l.hostport, l.sub.topic)
 		return nil, address, err
 	}
@@ -132,10 +131,10 @@ type udpReader struct {
 	allowed []netip.Addr // of the publisher's machine
 	stats   *linkCounters
 	sink    LinkSink
-	lost    func(int) // nil if nobody asks
+	lost    func(int) // may be nil
 
-	strange  func(netip.AddrPort)
-	tooLarge func(error)
+	onStranger func(netip.AddrPort)
+	onTooLarge func(error)
 
 	frames udpAssembler
 	from   netip.AddrPort // the publisher's socket, once it has sent
@@ -143,7 +142,7 @@ type udpReader struct {
 
 // run reads until the socket is closed.
 func (r *udpReader) run() error {
-	buf := make([]byte, udpDatagram+1) // a longer one is not what was agreed on
+	buf := make([]byte, udpDatagram+1) // one byte more, to detect longer datagrams
 	for {
 		r.stats.reading.Store(true)
 		n, from, err := r.conn.ReadFromUDPAddrPort(buf)
@@ -159,7 +158,7 @@ func (r *udpReader) run() error {
 		frame, lost := r.frames.add(buf[:n])
 		r.report(lost)
 		if lost > 0 && r.frames.large > 0 {
-			r.tooLarge(&TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
+			r.onTooLarge(&TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
 			r.frames.large = 0
 		}
 		if frame != nil {
@@ -169,8 +168,8 @@ func (r *udpReader) run() error {
 	}
 }
 
-// admits reports whether a datagram is the publisher's. Its machine must be the
-// publisher's, and from the first datagram on it must be the very socket.
+// admits reports whether a datagram is the publisher's: the first one must come from the
+// publisher's machine, all others from the same socket.
 func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {
@@ -182,7 +181,7 @@ func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
 			return true
 		}
 	}
-	r.strange(from)
+	r.onStranger(from)
 	return false
 }
 
@@ -192,9 +191,9 @@ func (r *udpReader) report(lost int) {
 	}
 }
 
-// deliver hands a frame to the sink in the form that suits its size.
+// deliver passes a frame to the sink, by Frames or by Large.
 func (r *udpReader) deliver(frame []byte, received time.Time) {
-	if len(frame) <= largeFrame {
+	if len(frame) <= largeFrameBytes {
 		r.sink.Frames(frame, 1, received)
 		return
 	}
@@ -212,8 +211,8 @@ func (r *udpReader) deliver(frame []byte, received time.Time) {
 	large.Commit(received)
 }
 
-// udpAllowed lists the addresses that a publisher may send from: those of the host
-// that it names, those of its slave API, and ours, as it may be on this machine.
+// udpAllowed returns the addresses that a publisher may send from: those of the host in its
+// answer, those of its slave API, and ours, since it may be on this machine.
 func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
 	n := l.sub.node
 	var all []netip.Addr
@@ -229,7 +228,7 @@ func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, 
 		}
 		all = append(all, addrs...)
 		for _, a := range addrs {
-			if a.IsLoopback() && a.Is4() { // what is sent to 127.0.1.1, as Debian names a machine, comes from here
+			if a.IsLoopback() && a.Is4() { // Debian resolves a machine's own name to 127.0.1.1, but packets to it come from 127.0.0.1
 				all = append(all, netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 			}
 		}
@@ -240,7 +239,7 @@ func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, 
 	return all, nil
 }
 
-// receiveUDP is one UDPROS session, from the publisher's answer to its end.
+// receiveUDP runs one UDPROS session, from the publisher's answer to its end.
 func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource) (time.Duration, error) {
 	allowed, err := l.udpAllowed(ctx, src)
 	if err != nil {
@@ -253,15 +252,11 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 	r := &udpReader{
 		conn: conn, connID: src.connID, allowed: allowed, stats: &l.stats, sink: sink,
 		frames: udpAssembler{max: int64(l.sub.opts.MaxMessageBytes)},
-		strange: func(from netip.AddrPort) {
-			if l.said.due("stranger") {
-				l.sub.log.Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
-			}
+		onStranger: func(from netip.AddrPort) {
+			l.sub.log.Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
 		},
-		tooLarge: func(err error) {
-			if l.said.due("large") {
-				l.sub.log.Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
-			}
+		onTooLarge: func(err error) {
+			l.sub.log.Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
 		},
 	}
 	if s, ok := sink.(LostSink); ok {
@@ -269,7 +264,7 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 	}
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	name := linkTitle{"UDPROS", "UDPROS connection on port " + strconv.Itoa(port) + " to [" + src.hostport + "]"}
-	return l.carry(ctx, name, src.hostport, sink, func() error {
+	return l.receive(ctx, name, src.hostport, sink, func() error {
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		ctx, cancel := context.WithCancel(ctx)
@@ -277,7 +272,7 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 		var gone error
 		// owner: this function; ends with the reader, or ends it.
 		wg.Go(func() {
-			if gone = l.missed(ctx); gone != nil {
+			if gone = l.watchSender(ctx); gone != nil {
 				_ = conn.Close()
 			}
 		})
@@ -288,11 +283,11 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 	})
 }
 
-// missed waits until the publisher does not send to us any more. UDPROS does not say
-// when a publisher ends or drops a link: a quiet one is asked for its links. It
-// returns nil when ctx is done.
-func (l *inLink) missed(ctx context.Context) error {
-	tick := time.NewTicker(udpQuiet)
+// watchSender returns an error when the publisher no longer sends to us. UDPROS does not
+// signal the end of a publisher or a link, so an idle publisher is asked for its links. It
+// returns nil when ctx ends.
+func (l *inLink) watchSender(ctx context.Context) error {
+	tick := time.NewTicker(l.sub.node.timing.udpIdle)
 	defer tick.Stop()
 	for last, silent := l.stats.bytes.Load(), 0; ; {
 		select {
@@ -309,7 +304,7 @@ func (l *inLink) missed(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			if silent++; silent == udpSilences {
+			if silent++; silent == udpMaxUnanswered {
 				return err
 			}
 		case !l.sendsTo(rows):
@@ -320,7 +315,7 @@ func (l *inLink) missed(ctx context.Context) error {
 	}
 }
 
-// sendsTo looks for our link in a publisher's answer to getBusInfo.
+// sendsTo reports whether a publisher's answer to getBusInfo lists our link.
 func (l *inLink) sendsTo(answer any) bool {
 	rows, _ := answer.([]any)
 	for i := range rows {

@@ -143,9 +143,8 @@ func (b *lossyBox) missing() int {
 }
 
 // udpSubscriber starts a node with a subscription that prefers UDPROS.
-func udpSubscriber(t *testing.T, masterURI string) (*lossyBox, *tcpros.Subscription, func(text string) int) {
+func udpSubscriber(t *testing.T, o tcpros.NodeOptions) (*lossyBox, *tcpros.Subscription, func(text string) int) {
 	t.Helper()
-	o := nodeOptions("sub", masterURI)
 	log, logs := observedLog()
 	o.Log = log
 	b := &lossyBox{}
@@ -160,7 +159,7 @@ func TestUDPLink(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	p := newFakeUDP(t, m.URI())
-	b, s, _ := udpSubscriber(t, m.URI())
+	b, s, _ := udpSubscriber(t, nodeOptions("sub", m.URI()))
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 	offer := p.offers()[0]
 	hello, err := fields.Parse(offer[1].([]byte))
@@ -213,7 +212,7 @@ func TestUDPStrangers(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	p := newFakeUDP(t, m.URI())
-	b, s, said := udpSubscriber(t, m.URI())
+	b, s, said := udpSubscriber(t, nodeOptions("sub", m.URI()))
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 	other, near := listenUDP(t, "127.0.0.2"), listenUDP(t, "127.0.0.1")
 	sendUDP(t, other, p.to(), fakeConnID, 1, "from another machine")
@@ -275,7 +274,7 @@ func TestUDPFallsBack(t *testing.T) {
 			p := newFakePublisher(t, "/t", sends("/t", frame("x")))
 			p.answer = func(method string, args []any) any { return answer(p, method, args) }
 			p.register(m.URI(), "/fake")
-			b, _, _ := udpSubscriber(t, m.URI())
+			b, _, _ := udpSubscriber(t, nodeOptions("sub", m.URI()))
 			waitFor(t, "the message", func() bool { return b.count() == 1 })
 			if got := b.links()[0].Transport; got != "TCPROS" {
 				t.Errorf("received over %s", got)
@@ -315,7 +314,7 @@ func TestUDPHostileAnswers(t *testing.T) {
 				return nil
 			}
 			p.register(m.URI(), "/fake")
-			b, s, said := udpSubscriber(t, m.URI())
+			b, s, said := udpSubscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{RetryFirst: 10 * time.Millisecond}))
 			waitFor(t, "the complaint", func() bool { return said("publisher") > 0 })
 			if len(b.links()) != 0 || s.Publishers() != 0 {
 				t.Error("a link is up")
@@ -329,12 +328,13 @@ func TestUDPForgotten(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	p := newFakeUDP(t, m.URI())
-	b, s, _ := udpSubscriber(t, m.URI())
+	const quiet = 100 * time.Millisecond
+	start := time.Now()
+	b, s, _ := udpSubscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{UDPQuiet: quiet}))
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 	p.forget()
-	start := time.Now()
 	waitFor(t, "another attempt", func() bool { return len(p.offers()) > 1 && s.Publishers() == 1 })
-	if took := time.Since(start); took < 3*time.Second {
+	if took := time.Since(start); took < quiet {
 		t.Errorf("asked again after %v", took)
 	}
 	p.id = 100 // a new link has new numbers

@@ -72,16 +72,19 @@ func TestEchoBesideStock(t *testing.T) {
 		t.Run(filepath.Base(bag), func(t *testing.T) {
 			t.Parallel()
 			for _, args := range lines {
-				cmd := exec.CommandContext(t.Context(), "rostopic", append([]string{"echo", "-b", bag}, args...)...)
-				cmd.Env = append(os.Environ(), "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONIOENCODING=utf-8", "ROS_LOG_DIR="+t.TempDir())
-				want, err := cmd.Output()
-				if err != nil {
-					t.Fatalf("rostopic echo %v: %v", args, err)
-				}
-				_, got, stderr := gobag(append([]string{"echo", "-b", bag}, args...)...)
-				if string(want) != got {
-					t.Errorf("%v differs (-stock +ours):\n%s\n%s", args, firstDifference(string(want), got), stderr)
-				}
+				t.Run(strings.Join(args, " "), func(t *testing.T) {
+					t.Parallel()
+					cmd := exec.CommandContext(t.Context(), "rostopic", append([]string{"echo", "-b", bag}, args...)...)
+					cmd.Env = append(os.Environ(), "PATH=/usr/bin:"+os.Getenv("PATH"), "PYTHONIOENCODING=utf-8", "ROS_LOG_DIR="+t.TempDir())
+					want, err := cmd.Output()
+					if err != nil {
+						t.Fatalf("rostopic echo: %v", err)
+					}
+					_, got, stderr := gobag(append([]string{"echo", "-b", bag}, args...)...)
+					if string(want) != got {
+						t.Errorf("it differs (-stock +ours):\n%s\n%s", firstDifference(string(want), got), stderr)
+					}
+				})
 			}
 		})
 	}

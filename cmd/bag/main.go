@@ -60,7 +60,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	code := run(ctx, os.Args[1:], output{os.Stdin, os.Stdout, os.Stderr})
+	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], output{os.Stdin, os.Stdout, os.Stderr}) })
 	stop()
 	os.Exit(code)
 }
@@ -109,7 +109,7 @@ func perform(ctx context.Context, command *kong.Context) error {
 		return command.Run()
 	}
 	var err error
-	if !program.Patiently(ctx, func() { err = command.Run() }) {
+	if !program.RunUntil(ctx, func() { err = command.Run() }) {
 		return errStuck
 	}
 	return err

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -322,41 +324,60 @@ func TestDamagedAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	in, out := filepath.Join(dir, "in.bag"), filepath.Join(dir, "o.bag")
+	var mu sync.Mutex
 	codes := make(map[int]int)
-	for at := 0; at < len(good); at += 1 + len(good)/60 { // each costs an fsync or two
-		bad := bytes.Clone(good)
-		bad[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(in, bad, 0o600); err != nil {
-			t.Fatal(err)
+	t.Run("bits", func(t *testing.T) {
+		const places, workers = 60, 6 // each place costs an fsync or two: they wait together
+		step := 1 + len(good)/places
+		for first := range workers {
+			t.Run(fmt.Sprint(first), func(t *testing.T) {
+				t.Parallel()
+				for at := first * step; at < len(good); at += workers * step {
+					code := damagedAt(t, good, at)
+					mu.Lock()
+					codes[code]++
+					mu.Unlock()
+				}
+			})
 		}
-		code, _, stderr := gobag("convert", "-f", "-q", in, out)
-		codes[code]++
-		switch code {
-		case 0:
-			n := uint64(0)
-			for _, messages := range counts(t, out) {
-				n += messages
-			}
-			if n != 26 {
-				t.Errorf("bit at %d: %d messages and no complaint", at, n)
-			}
-		case 1, 3:
-			if stderr == "" {
-				t.Errorf("bit at %d: code %d without a word", at, code)
-			}
-		default:
-			t.Errorf("bit at %d: code %d, %s", at, code, stderr)
-		}
-		_ = os.Remove(out) // not there if the code was 1
-		if left := names(t, dir); len(left) != 1 {
-			t.Fatalf("bit at %d: left behind: %v", at, left)
-		}
-	}
+	})
 	if codes[0] == 0 || codes[1] == 0 || codes[3] == 0 {
 		t.Errorf("not every kind of damage was met: %v", codes)
 	}
+}
+
+// damagedAt converts a bag with one wrong bit, and returns the exit code.
+func damagedAt(t *testing.T, good []byte, at int) int {
+	t.Helper()
+	dir := t.TempDir()
+	in, out := filepath.Join(dir, "in.bag"), filepath.Join(dir, "o.bag")
+	bad := bytes.Clone(good)
+	bad[at] ^= 1 << (at % 8)
+	if err := os.WriteFile(in, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := gobag("convert", "-f", "-q", in, out)
+	switch code {
+	case 0:
+		n := uint64(0)
+		for _, messages := range counts(t, out) {
+			n += messages
+		}
+		if n != 26 {
+			t.Errorf("bit at %d: %d messages and no complaint", at, n)
+		}
+	case 1, 3:
+		if stderr == "" {
+			t.Errorf("bit at %d: code %d without a word", at, code)
+		}
+	default:
+		t.Errorf("bit at %d: code %d, %s", at, code, stderr)
+	}
+	_ = os.Remove(out) // not there if the code was 1
+	if left := names(t, dir); len(left) != 1 {
+		t.Errorf("bit at %d: left behind: %v", at, left)
+	}
+	return code
 }
 
 // TestUnindexed leaves the file of a recorder that may be at work where it is.

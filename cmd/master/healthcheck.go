@@ -14,8 +14,8 @@ import (
 // actionHealthcheck is the only word that gomaster takes instead of serving.
 const actionHealthcheck = "healthcheck"
 
-// healthPatience bounds a health check as a whole.
-const healthPatience = 2 * time.Second
+// healthTimeout bounds a health check as a whole.
+const healthTimeout = 2 * time.Second
 
 var errNoMaster = errors.New("no ROS master answers")
 
@@ -28,7 +28,7 @@ func healthcheck(ctx context.Context, f *flags, port string) error {
 		host = "127.0.0.1"
 	}
 	at := net.JoinHostPort(host, port)
-	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(healthPatience), "http://"+at+"/", "getPid", "/"+actionHealthcheck)
+	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(healthTimeout), "http://"+at+"/", "getPid", "/"+actionHealthcheck)
 	if err != nil {
 		return fmt.Errorf("%w at %s: %w", errNoMaster, at, err)
 	}

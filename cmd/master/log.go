@@ -7,6 +7,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
 func newLog(level string, w io.Writer) *zap.Logger {
@@ -21,5 +23,5 @@ func newLog(level string, w io.Writer) *zap.Logger {
 		cfg.EncodeLevel = zapcore.CapitalLevelEncoder
 		enc = zapcore.NewConsoleEncoder(cfg)
 	}
-	return zap.New(zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), l))
+	return zap.New(loglimit.Core(zapcore.NewCore(enc, zapcore.Lock(zapcore.AddSync(w)), l)))
 }

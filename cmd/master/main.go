@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -118,7 +119,9 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	}
 	stop() // a second signal ends the process at once
 	log.Info("stopping")
-	return errors.Join(err, m.Close())
+	err = errors.Join(err, m.Close())
+	loglimit.Flush(log)
+	return err
 }
 
 // parse reads the command line. errHelped means that --help did its work.

@@ -17,25 +17,25 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// consoles returns those for standard output and standard error, which are one where
-// both lead to the same place: the order of the lines is kept there, and the log does
-// not smear the screen. Neither ever holds up play.
+// consoles returns the consoles for standard output and standard error. If both are the same
+// file, they are one console, so that lines stay in order and the log does not disturb the
+// screen. A slow console never delays play.
 func consoles() (out, errs *screen.Console, end func()) {
 	out = screen.NewConsole(os.Stdout, program.Terminal(os.Stdout))
 	errs = out
-	if !joined() {
+	if !sameOutput() {
 		errs = screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	}
 	return out, errs, func() {
-		out.Close() //nolint:errcheck,gosec // there is nobody left to tell
+		out.Close() //nolint:errcheck,gosec // an error can no longer be reported
 		if errs != out {
 			errs.Close() //nolint:errcheck,gosec // as above
 		}
 	}
 }
 
-// joined reports whether standard output and standard error lead to the same place.
-func joined() bool {
+// sameOutput reports whether standard output and standard error are the same file.
+func sameOutput() bool {
 	out, err := os.Stdout.Stat()
 	if err != nil {
 		return false
@@ -44,18 +44,18 @@ func joined() bool {
 	return err == nil && os.SameFile(out, errs)
 }
 
-// display is the face of play: what it prints, its screen and its keys.
+// display is the user interface of play: its output, its screen and its keys.
 type display struct {
 	c       *config.Play
 	out     *screen.Console
 	log     *zap.Logger
 	signals *program.Signals
-	screen  bool // the terminal is ours to draw on
+	screen  bool // draw a screen on the terminal
 	printer screen.Play
 
 	terminal *screen.Terminal // nil before show
 	end      context.CancelFunc
-	jobs     sync.WaitGroup // what runs until hide
+	pending  sync.WaitGroup // goroutines that end in hide
 
 	mu   sync.Mutex
 	last player.Status
@@ -63,11 +63,11 @@ type display struct {
 
 func newDisplay(c *config.Play, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
 	d := &display{c: c, out: out, log: log, signals: signals, screen: !c.Quiet && !c.NoScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Play{W: out, Lines: d.screen || joined(), Quiet: c.Quiet, Delay: time.Duration(c.Delay)}
+	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Delay: time.Duration(c.Delay)}
 	return d
 }
 
-// update prints the course of play.
+// update prints the progress of play.
 func (d *display) update(s player.Status) {
 	d.mu.Lock()
 	d.last = s
@@ -75,14 +75,14 @@ func (d *display) update(s player.Status) {
 	d.printer.Update(s)
 }
 
-// bookmarks returns the last account of play, which has them.
+// bookmarks returns the last status, which has the bookmarks.
 func (d *display) bookmarks() player.Status {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
-// show shows play and takes keys until hide gives the terminal back.
+// show shows play and reads keys until hide.
 func (d *display) show(ctx context.Context, control player.Control) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
 	d.end = cancel
@@ -94,13 +94,13 @@ func (d *display) show(ctx context.Context, control player.Control) {
 	if d.screen {
 		d.terminal.Live = &screen.Live{Console: d.out, Size: screen.SizeOf(os.Stdout), View: view}
 	} else {
-		d.terminal.Press = func(key keys.Key) { d.pressUnseen(view, key) }
+		d.terminal.Press = func(key keys.Key) { d.pressWithoutScreen(view, key) }
 	}
 	d.terminal.Begin(ctx)
 	if !d.c.Quiet {
-		n := narrator{control: control, log: d.log, screen: d.screen}
+		n := eventLog{control: control, log: d.log, screen: d.screen}
 		// owner: hide; ends with ctx.
-		d.jobs.Go(func() { n.run(ctx) })
+		d.pending.Go(func() { n.run(ctx) })
 	}
 	d.signals.BeforeExit(func() {
 		d.hide()
@@ -108,8 +108,8 @@ func (d *display) show(ctx context.Context, control player.Control) {
 	})
 }
 
-// pressUnseen does what a key means where there is no screen. The help is printed then.
-func (d *display) pressUnseen(view *screen.PlayView, key keys.Key) {
+// pressWithoutScreen handles a key when there is no screen. It prints the help as lines.
+func (d *display) pressWithoutScreen(view *screen.PlayView, key keys.Key) {
 	if key != '?' && key != 'h' {
 		view.Press(key)
 		return
@@ -120,14 +120,14 @@ func (d *display) pressUnseen(view *screen.PlayView, key keys.Key) {
 	}
 }
 
-// hide gives the terminal back. It may be called more than once, and without show.
+// hide restores the terminal. It may be called more than once, and without show.
 func (d *display) hide() {
 	if d.terminal == nil {
 		return
 	}
 	d.end()
 	d.terminal.End()
-	d.jobs.Wait()
+	d.pending.Wait()
 }
 
 // title names the bags.

@@ -9,13 +9,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/web"
 )
 
-// wordHealthcheck as the first word makes the program ask another one that runs with the
-// same options.
-const wordHealthcheck = "healthcheck"
+// healthcheckCommand as the first argument makes the program probe another instance that runs
+// with the same options.
+const healthcheckCommand = "healthcheck"
 
-// healthcheck asks the web server that the same options would have started, on this
-// machine, whether it is well. Container engines call it: an image from scratch has no
-// other program.
+// healthcheck probes the web server that an instance with the same options serves on this
+// machine. Container engines call it: an image without a base has no other program.
 func healthcheck(args []string) int {
 	var c config.Play
 	err := config.Parse(name, config.PlayHelp, program.Version(), args, &c, config.PlayMultitoken...)
@@ -28,7 +27,7 @@ func healthcheck(args []string) int {
 	return program.ExitOK
 }
 
-// probe asks with the words behind healthcheck.
+// probe sends the probe that the arguments after healthcheck select.
 func probe(c *config.Play) error {
 	token, err := c.Web.Secret()
 	if err != nil {

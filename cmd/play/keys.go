@@ -10,41 +10,40 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// ladder holds the rates that the keys know: going up and down leads back to 1.
-var ladder = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8} //nolint:gochecknoglobals // a constant, but for the language
+// rateSteps are the rates that the keys up and down select.
+var rateSteps = []float64{0.1, 0.25, 0.5, 1, 2, 4, 8} //nolint:gochecknoglobals // a constant, but for the language
 
-// faster returns the rung above a rate, or the rate if there is none.
+// faster returns the next higher step, or the rate itself if there is none.
 func faster(rate float64) float64 {
-	for _, rung := range ladder {
-		if rung > rate {
-			return rung
+	for _, step := range rateSteps {
+		if step > rate {
+			return step
 		}
 	}
 	return rate
 }
 
-// slower returns the rung below a rate, or the rate if there is none.
+// slower returns the next lower step, or the rate itself if there is none.
 func slower(rate float64) float64 {
 	below := rate
-	for _, rung := range ladder {
-		if rung < rate {
-			below = rung
+	for _, step := range rateSteps {
+		if step < rate {
+			below = step
 		}
 	}
 	return below
 }
 
-// steering is what the keys do.
-type steering struct {
+// keyActions are the actions of the keys.
+type keyActions struct {
 	player.Control
 	log  *zap.Logger
 	quit func()
 }
 
-// playKeys returns the keys. Those that are needed most come first: they are named
-// where there is little room.
+// playKeys returns the keys, the most important first: a narrow screen shows only those.
 func playKeys(control player.Control, log *zap.Logger, quit func()) []screen.Key[player.Stats] {
-	s := steering{control, log, quit}
+	s := keyActions{control, log, quit}
 	type key = screen.Key[player.Stats]
 	all := []key{
 		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
@@ -77,7 +76,7 @@ func playKeys(control player.Control, log *zap.Logger, quit func()) []screen.Key
 	return all
 }
 
-// How far the arrows lead.
+// Seek distances of the arrow keys.
 const (
 	short = 5 * time.Second
 	long  = time.Minute
@@ -108,35 +107,35 @@ func loopName(s *player.Stats) string {
 	return "loop"
 }
 
-// move goes a bit on or back.
-func (s *steering) move(by time.Duration) {
+// move seeks relative to the present position.
+func (s *keyActions) move(by time.Duration) {
 	now := s.Status()
 	s.Seek(min(max(0, now.Position+by), now.Length))
 }
 
-func (s *steering) rate(rate float64) { s.did(s.SetRate(rate)) }
+func (s *keyActions) rate(rate float64) { s.logError(s.SetRate(rate)) }
 
-// markFrom begins the loop here. An end that was before is one no more.
-func (s *steering) markFrom() {
+// markFrom sets the start of the loop to the present position. An end before it is reset.
+func (s *keyActions) markFrom() {
 	now := s.Status()
 	to := now.MarkTo
 	if to <= now.Position {
 		to = now.Length
 	}
-	s.did(s.SetMarks(now.Position, to))
+	s.logError(s.SetMarks(now.Position, to))
 }
 
-// markTo ends the loop here. A beginning that was behind is one no more.
-func (s *steering) markTo() {
+// markTo sets the end of the loop to the present position. A start after it is reset.
+func (s *keyActions) markTo() {
 	now := s.Status()
 	from := now.MarkFrom
 	if from >= now.Position {
 		from = 0
 	}
-	s.did(s.SetMarks(from, now.Position))
+	s.logError(s.SetMarks(from, now.Position))
 }
 
-func (s *steering) did(err error) {
+func (s *keyActions) logError(err error) {
 	if err != nil {
 		s.log.Warn("the key did nothing", zap.Error(err))
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// fakeControl notes what it is told. What it does not have must not be called.
+// fakeControl records calls. Methods that it does not implement must not be called.
 type fakeControl struct {
 	player.Control
 	status  player.Status
 	refuses bool
-	told    []string
+	calls   []string
 }
 
 func (f *fakeControl) tell(format string, args ...any) {
-	f.told = append(f.told, fmt.Sprintf(format, args...))
+	f.calls = append(f.calls, fmt.Sprintf(format, args...))
 }
 
 func (f *fakeControl) err() error {
@@ -89,10 +89,10 @@ func TestKeys(t *testing.T) {
 		{"slower", []keys.Key{keys.Down}, here, "rate 0.5"},
 		{"fastest", []keys.Key{keys.Up}, rate(8), "rate 8"},
 		{"slowest", []keys.Key{keys.Down}, rate(0.1), "rate 0.1"},
-		{"up from beside the ladder", []keys.Key{keys.Up}, rate(1.5), "rate 2"},
-		{"down from beside the ladder", []keys.Key{keys.Down}, rate(1.5), "rate 1"},
-		{"down from above the ladder", []keys.Key{keys.Down}, rate(20), "rate 8"},
-		{"up from below the ladder", []keys.Key{keys.Up}, rate(0.01), "rate 0.1"},
+		{"up from beside the steps", []keys.Key{keys.Up}, rate(1.5), "rate 2"},
+		{"down from beside the steps", []keys.Key{keys.Down}, rate(1.5), "rate 1"},
+		{"down from above the steps", []keys.Key{keys.Down}, rate(20), "rate 8"},
+		{"up from below the steps", []keys.Key{keys.Up}, rate(0.01), "rate 0.1"},
 		{"rate 1", []keys.Key{'='}, rate(4), "rate 1"},
 		{"loop", []keys.Key{'l'}, here, "loop true"},
 		{"no loop", []keys.Key{'l'}, with(func(s *player.Status) { s.Loop = true }), "loop false"},
@@ -117,7 +117,7 @@ func TestKeys(t *testing.T) {
 			if tc.want != "" {
 				want = []string{tc.want}
 			}
-			if d := cmp.Diff(want, f.told); d != "" {
+			if d := cmp.Diff(want, f.calls); d != "" {
 				t.Errorf("%s, %v (-want +got):\n%s", tc.keys, k, d)
 			}
 		}

@@ -12,35 +12,35 @@ import (
 
 const (
 	progressEvery = 10 * time.Second
-	// Who holds a key down makes many changes: one line tells of all within this time.
-	gather = 200 * time.Millisecond
+	// A key that is held down causes many changes: those within this time share one line.
+	changeDelay = 200 * time.Millisecond
 )
 
-// narrator logs what happens to play.
-type narrator struct {
+// eventLog logs changes and the progress of play.
+type eventLog struct {
 	control player.Control
 	log     *zap.Logger
-	screen  bool // shows all but what is worth to be kept
+	screen  bool // there is a screen: log bookmarks only
 }
 
 // run logs until ctx is done.
-func (n *narrator) run(ctx context.Context) {
+func (n *eventLog) run(ctx context.Context) {
 	progress := time.NewTicker(progressEvery)
 	defer progress.Stop()
 	last := n.control.Status()
-	told := last.Position
+	logged := last.Position
 	for {
 		changed := n.control.Changed()
 		now := n.control.Status()
-		n.tell(&last, &now)
+		n.logChanges(&last, &now)
 		last = now
 		select {
 		case <-changed:
-			pause(ctx, gather)
+			pause(ctx, changeDelay)
 		case <-progress.C:
-			if s := n.control.Stats(); !n.screen && s.Phase == player.PhasePlay && s.Position != told {
+			if s := n.control.Stats(); !n.screen && s.Phase == player.PhasePlay && s.Position != logged {
 				n.progress(&s)
-				told = s.Position
+				logged = s.Position
 			}
 		case <-ctx.Done():
 			return
@@ -58,8 +58,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// progress logs where play is, in stock's words.
-func (n *narrator) progress(s *player.Stats) {
+// progress logs the position, in stock's words.
+func (n *eventLog) progress(s *player.Stats) {
 	fields := []zap.Field{zap.Float64("rate", s.Rate), zap.Float64("achieved", float64(int(s.Achieved*100))/100)}
 	var dropped uint64
 	for i := range s.Topics {
@@ -74,8 +74,8 @@ func (n *narrator) progress(s *player.Stats) {
 	n.log.Info(screen.Progress(&s.Status), fields...)
 }
 
-// tell logs the difference between two moments.
-func (n *narrator) tell(last, now *player.Status) {
+// logChanges logs the differences between two states.
+func (n *eventLog) logChanges(last, now *player.Status) {
 	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
 		n.log.Info("bookmark", at(b))
 	}

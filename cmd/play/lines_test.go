@@ -47,7 +47,7 @@ func (c *changing) Stats() player.Stats {
 
 func (c *changing) Status() player.Status { return c.Stats().Status }
 
-// lines runs test beside a narrator and returns what that logs.
+// lines runs test beside an eventLog and returns its lines.
 func lines(t *testing.T, screen bool, test func(*changing)) string {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
@@ -58,7 +58,7 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&narrator{control: c, log: zap.New(core), screen: screen}).run(ctx)
+			(&eventLog{control: c, log: zap.New(core), screen: screen}).run(ctx)
 		}()
 		synctest.Wait()
 		test(c)
@@ -91,7 +91,7 @@ func steps(c *changing) {
 		func(s *player.Stats) { s.Bookmarks = []time.Duration{3 * time.Second, 4 * time.Second} },
 	} {
 		c.change(change)
-		<-time.After(2 * gather)
+		<-time.After(2 * changeDelay)
 	}
 }
 
@@ -118,7 +118,7 @@ delayed by a subscriber map[on:false position:1s]
 	}
 }
 
-// Progress is told each ten seconds in which there is some, and a key that is held down
+// Progress is logged every ten seconds if there is some, and a key that is held down
 // does not flood the log.
 func TestProgressLines(t *testing.T) {
 	t.Parallel()

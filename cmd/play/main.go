@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/web"
@@ -18,10 +19,10 @@ import (
 
 const name = "goplay"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == wordHealthcheck {
+	if len(args) > 0 && args[0] == healthcheckCommand {
 		return healthcheck(args)
 	}
 	out, errs, end := consoles()
@@ -38,7 +39,7 @@ func run(args []string) int {
 	if c.PrintConfig {
 		return program.PrintConfig(errs, name, &c.Common, node, string(c.EmbeddedMaster))
 	}
-	ctx, signals := program.Catch(context.Background()) // before anything is printed: nobody may be there to read it
+	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
 	log := program.NewLogTo(errs, program.Colors(os.Stderr), false)
 	program.LogConfig(log, &c.Common)
@@ -60,15 +61,16 @@ func run(args []string) int {
 	}
 	r := reporter{out: out, errs: errs, quiet: c.Quiet}
 	if c.DryRun {
-		defer graph.Leave() //nolint:errcheck // it has not told the master anything
+		defer graph.Close() //nolint:errcheck // the master does not know it
 		return dryRun(ctx, &c, bags, graph.Node, log, &r)
 	}
 	d := newDisplay(&c, out, log, signals)
-	spare()
+	raiseMaxProcs()
 	sum, runErr := play(ctx, &c, bags, graph, d)
-	if err := graph.Leave(); err != nil {
+	if err := graph.Close(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // all that was queued is delivered by now
 	}
+	loglimit.Flush(log)
 	if runErr == nil {
 		d.printer.Done(ctx.Err() != nil) // also when only --keep-alive was left
 	}
@@ -84,17 +86,17 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 		return player.Summary{}, err
 	}
 	if c.RespectPublishers {
-		o.NewNode = graph.Another
+		o.NewNode = graph.NewNode
 	}
 	if err := followRate(c, &o, d.out); err != nil { //nolint:contextcheck // a subscription lives as long as its node
 		return player.Summary{}, err
 	}
 	o.OnStatus = d.update
 	defer d.hide() // also when Run panics
-	manager := tellSystemd(ctx, node, d.log)
-	defer manager.end()
-	face := web.NewPlayer()
-	endWeb, err := serveWeb(ctx, c, node, face, d.log)
+	notifier := notifySystemd(ctx, node, d.log)
+	defer notifier.end()
+	page := web.NewPlayer()
+	endWeb, err := serveWeb(ctx, c, node, page, d.log)
 	if err != nil {
 		return player.Summary{}, err
 	}
@@ -102,9 +104,9 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	endServing := func() {}
 	defer func() { endServing() }()
 	o.OnStart = func(control player.Control) {
-		manager.attach(control)
-		face.Attach(control)
-		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until it is told to end
+		notifier.attach(control)
+		page.Attach(control)
+		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close
 		d.show(ctx, control)
 	}
 	if c.Prefix != "" {

@@ -14,22 +14,22 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// slowOpening is when a bag that is not open yet is worth a line in the log.
-const slowOpening = 3 * time.Second
+// slowOpenReport is after how long opening a bag is logged as slow.
+const slowOpenReport = 3 * time.Second
 
-// open opens the bags in order. The end of the process closes them: where the disk hangs,
-// as a network file system does whose server is gone, a close might never return.
+// open opens the bags in order. They are closed by the end of the process: on a file system
+// that hangs, such as a network file system without its server, close might never return.
 func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) ([]*player.Bag, error) {
 	var bags []*player.Bag
 	for _, path := range paths {
 		shown := store.Redact(path)
 		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
-		slow := time.AfterFunc(slowOpening, func() {
+		slow := time.AfterFunc(slowOpenReport, func() {
 			log.Warn("opening takes long: a bag without an index is read wholly, or the disk does not answer", zap.String("bag", shown))
 		})
 		var b *player.Bag
 		var err error
-		opened := program.Patiently(ctx, func() { b, err = openBag(ctx, path) })
+		opened := program.RunUntil(ctx, func() { b, err = openBag(ctx, path) })
 		slow.Stop()
 		switch {
 		case !opened:
@@ -42,7 +42,7 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) (
 	return bags, nil
 }
 
-// openBag opens a file, or what a URL names.
+// openBag opens a bag by path or URL.
 func openBag(ctx context.Context, path string) (*player.Bag, error) {
 	if !store.IsURL(path) {
 		return player.OpenBag(ctx, path)

@@ -20,5 +20,5 @@ func options(c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Log
 		SkipEmpty: time.Duration(c.SkipEmpty), PauseTopics: c.PauseTopics,
 		Overflow: map[string]player.Overflow{"drop": player.OverflowDrop, "block": player.OverflowBlock}[c.Overflow],
 	}
-	return o, choose(c, &o)
+	return o, selectionOptions(c, &o)
 }

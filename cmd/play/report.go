@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// reporter tells of the end.
+// reporter prints the results.
 type reporter struct {
 	out, errs io.Writer
 	quiet     bool
@@ -49,7 +49,7 @@ func (r *reporter) bookmarks(s player.Status, bags []*player.Bag) {
 	}
 }
 
-// seconds writes a duration with all its digits.
+// seconds formats a duration with all its digits.
 func seconds(d time.Duration) string {
 	return fmt.Sprintf("%d.%09d", d/time.Second, d%time.Second)
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// choose translates what is to be played into o, which has the bags.
-func choose(c *config.Play, o *player.Options) error {
+// selectionOptions sets the options of o that select what is played. o has the bags.
+func selectionOptions(c *config.Play, o *player.Options) error {
 	o.Topics, o.Types, o.Exclude, o.Deny, o.Regex = c.Topics, c.Type, c.Exclude, c.Deny, c.Regex
 	o.Rename, o.Prefix = c.Rename, c.Prefix
 	o.ByHeader, o.HeaderReach = c.Order == "header", time.Duration(c.OrderReach)
+	o.LinkTimeout = time.Duration(c.LinkTimeout)
 	o.WaitForSubscribers, o.WaitFor, o.WaitTimeout = c.WaitForSubscribers, c.WaitFor, time.Duration(c.WaitTimeout)
 	first, last, ok := player.Span(o.Bags)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// serve puts the control of play on the ROS graph, unless it is not wanted there, until
-// end is called. Play goes on without it.
+// serve provides the control of play on the ROS graph, unless it is switched off, until end is
+// called. A failure does not end play.
 func serve(c *config.Play, node *tcpros.Node, control player.Control, log *zap.Logger) (end func()) {
 	if c.NoServices {
 		return func() {}
@@ -27,8 +27,7 @@ func serve(c *config.Play, node *tcpros.Node, control player.Control, log *zap.L
 	return server.Close
 }
 
-// followRate makes play wait for --rate-control-topic. With --immediate, which waits for
-// nothing, it is ignored as in stock.
+// followRate applies --rate-control-topic. With --immediate it is ignored, as in stock.
 func followRate(c *config.Play, o *player.Options, out io.Writer) error {
 	if c.RateControlTopic == "" || c.Immediate {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// systemd is what systemd hears of us, if that has started us.
+// systemd reports to systemd, if that has started the program.
 type systemd struct {
 	control atomic.Pointer[player.Control] // nil before play begins
 	end     func()
 }
 
-func tellSystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *systemd {
+func notifySystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *systemd {
 	s := &systemd{}
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
 		control := s.control.Load()
@@ -35,10 +35,10 @@ func tellSystemd(ctx context.Context, node *tcpros.Node, log *zap.Logger) *syste
 	return s
 }
 
-// play has begun.
+// attach sets the control when play has begun.
 func (s *systemd) attach(control player.Control) { s.control.Store(&control) }
 
-// statusLine is what systemctl status shows.
+// statusLine returns the status for systemctl.
 func statusLine(s *player.Stats) string {
 	state := map[player.Phase]string{
 		player.PhaseRegister: "registering", player.PhaseDelay: "waiting before the first message", player.PhaseWait: "waiting for subscribers",

@@ -12,9 +12,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// serveWeb serves the page and what goes with it, if that is wanted, until end is called.
-// face has nothing to show before it is attached.
-func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *web.Player, log *zap.Logger) (end func(), err error) {
+// serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
+// called. page is empty until its control is attached.
+func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.Player, log *zap.Logger) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil
 	}
@@ -29,7 +29,7 @@ func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, face *web.
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
 		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Log: log,
-	}, face)
+	}, page)
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func serve(ctx context.Context, c *config.Record, o *recorder.Options) (end func
 	if err != nil || c.NoServices {
 		return endWeb, err
 	}
-	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)}) //nolint:contextcheck // it serves until it is told to end
+	server, err := rosctl.ServeRecord(rosctl.RecordOptions{Node: o.Node, Control: o.Control, Log: o.Log, Pin: time.Duration(c.Pin)}) //nolint:contextcheck // it serves until Close
 	if err != nil {
 		endWeb()
 		return nil, err

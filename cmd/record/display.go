@@ -19,7 +19,7 @@ import (
 type display struct {
 	control *recorder.Control
 	log     *zap.Logger
-	jobs    sync.WaitGroup // what runs until hide
+	pending sync.WaitGroup // what runs until hide
 }
 
 // show shows a recording and takes keys until hide gives the terminal back. Where
@@ -46,7 +46,7 @@ func show(ctx context.Context, c *config.Record, o *recorder.Options, console *s
 	hide = sync.OnceFunc(func() {
 		cancel()
 		t.End()
-		d.jobs.Wait()
+		d.pending.Wait()
 	})
 	signals.BeforeExit(func() {
 		hide()
@@ -65,10 +65,10 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: signals.End},
 	}
 	if snapshots != recorder.SnapshotOnly {
-		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'s'}, Name: splitName, Do: func() { d.job(ctx, "split", d.control.Split) }})
+		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'s'}, Name: splitName, Do: func() { d.runAsync(ctx, "split", d.control.Split) }})
 	}
 	if snapshots != recorder.SnapshotOff {
-		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'n', 't'}, Name: is("snapshot"), Do: func() { d.job(ctx, "snapshot", d.control.Snapshot) }})
+		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'n', 't'}, Name: is("snapshot"), Do: func() { d.runAsync(ctx, "snapshot", d.control.Snapshot) }})
 	}
 	return append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'?', 'h'}, Name: is("help")})
 }
@@ -100,33 +100,33 @@ func (d *display) toggle(ctx context.Context) {
 	}
 	switch s.State {
 	case recorder.StatePaused:
-		d.done("resume", d.control.Resume())
+		d.logResult("resume", d.control.Resume())
 	case recorder.StateStopped:
-		d.job(ctx, "start", d.control.Start)
+		d.runAsync(ctx, "start", d.control.Start)
 	case recorder.StateRecording:
-		d.done("pause", d.control.Pause())
+		d.logResult("pause", d.control.Pause())
 	}
 }
 
-// done logs what the recorder has done at once, and does not log itself.
-func (d *display) done(name string, err error) {
+// logResult logs what the recorder has done at once, and does not log itself.
+func (d *display) logResult(name string, err error) {
 	if err != nil {
-		d.refused(name, err)
+		d.logRefused(name, err)
 		return
 	}
 	d.log.Info("Key pressed", zap.String("command", name))
 }
 
-func (d *display) refused(name string, err error) {
+func (d *display) logRefused(name string, err error) {
 	d.log.Warn("the key did nothing", zap.String("command", name), zap.Error(err))
 }
 
-// job does what may have to wait for the disk. The recorder logs what has come of it.
-func (d *display) job(ctx context.Context, name string, do func(context.Context) (file string, err error)) {
+// runAsync does what may have to wait for the disk. The recorder logs what has come of it.
+func (d *display) runAsync(ctx context.Context, name string, do func(context.Context) (file string, err error)) {
 	// owner: hide; ends with ctx.
-	d.jobs.Go(func() {
+	d.pending.Go(func() {
 		if _, err := do(ctx); err != nil && ctx.Err() == nil {
-			d.refused(name, err)
+			d.logRefused(name, err)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/recorder"
@@ -19,14 +20,14 @@ import (
 
 const name = "gorecord"
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() { os.Exit(program.OffMainThread(func() int { return run(os.Args[1:]) })) }
 
 func run(args []string) int {
-	if len(args) > 0 && args[0] == wordHealthcheck {
+	if len(args) > 0 && args[0] == healthcheckCommand {
 		return healthcheck(args)
 	}
 	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
-	defer console.Close() //nolint:errcheck // there is nobody left to tell
+	defer console.Close() //nolint:errcheck // an error can no longer be reported
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
@@ -39,7 +40,7 @@ func run(args []string) int {
 	if c.PrintConfig {
 		return program.PrintConfig(console, name, &c.Common, node, string(c.EmbeddedMaster))
 	}
-	ctx, signals := program.Catch(context.Background()) // before anything is printed: nobody may be there to read it
+	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
 	log := program.NewLogTo(console, program.Colors(os.Stderr), c.Quiet)
 	program.LogConfig(log, &c.Common)
@@ -54,11 +55,11 @@ func run(args []string) int {
 	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
-	o := options(&c, graph.Node, log, signals.Hurry)
-	defer tellSystemd(ctx, &o)() // first and last: a store may keep us waiting
+	o := options(&c, graph.Node, log, signals.Abort)
+	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &c, &o)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
+		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	defer up.end()
 	fitMemory(&o, memoryLimit("/"), up.memory(), log)
@@ -66,22 +67,23 @@ func run(args []string) int {
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Leave()))
+		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	hide := show(ctx, &c, &o, console, signals)
 	defer hide() // also when Run panics
 	sum, runErr := recorder.Run(ctx, o)
 	hide()
 	endServing()
-	if err := graph.Leave(); err != nil {
+	if err := graph.Close(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}
 	sent := up.end()
+	loglimit.Flush(log)
 	return report(console, &c, &sum, &sent, runErr)
 }
 
 // options translates the command line.
-func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan struct{}) recorder.Options {
+func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan struct{}) recorder.Options {
 	all := c.All
 	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
@@ -107,7 +109,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, hurry <-chan 
 		Duration:      c.RecordFor(),
 		TCPNoDelay:    c.TCPNoDelay,
 		UDP:           c.UDP,
-		Hurry:         hurry,
+		Hurry:         abort,
 
 		MaxBytes:        c.SizeBytes(),
 		Split:           c.Split.On,

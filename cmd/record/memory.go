@@ -15,24 +15,24 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// limitMemory makes the garbage collector keep the process near the buffer's size:
-// buffers are reused, but those that are let go would otherwise linger. uploads is what
-// those need beside.
+// limitMemory sets a memory limit for the garbage collector near the size of the buffer:
+// buffers are reused, but released ones would otherwise be collected late. uploads is the
+// memory of uploads.
 func limitMemory(buffers, uploads int64) {
-	const rest = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
+	const overhead = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
 	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + uploads + rest)
+		debug.SetMemoryLimit(buffers + uploads + overhead)
 	}
 }
 
-// fitMemory makes the buffer smaller if it does not fit in what a container or a unit may
-// have: the kernel would kill the recorder in the middle of the first overload, and with it
-// all that waits.
+// fitMemory makes the buffer smaller if it exceeds the memory limit of the container or unit:
+// otherwise the kernel would kill the recorder at the first overload, and all messages in the
+// buffer would be lost.
 func fitMemory(o *recorder.Options, limit, uploads int64, log *zap.Logger) {
 	if limit == math.MaxInt64 {
 		return
 	}
-	room, asked := roomIn(limit, uploads), o.MemoryBytes()
+	room, asked := bufferFor(limit, uploads), o.MemoryBytes()
 	if asked >= 0 && asked <= room { // it has a bound
 		return
 	}
@@ -42,14 +42,14 @@ func fitMemory(o *recorder.Options, limit, uploads int64, log *zap.Logger) {
 		zap.String("limit", humanize.IBytes(uint64(limit))), zap.String("buffer", humanize.IBytes(uint64(o.MemoryBytes()))))
 }
 
-// roomIn is how large a buffer may be in so much memory.
-func roomIn(limit, uploads int64) int64 {
-	const rest = 64 << 20 // see limitMemory
-	return max(limit-rest-uploads, limit/4)
+// bufferFor returns the buffer size for a memory limit.
+func bufferFor(limit, uploads int64) int64 {
+	const overhead = 64 << 20 // see limitMemory
+	return max(limit-overhead-uploads, limit/4)
 }
 
-// memoryLimit returns how much memory the control groups of this process allow it, of
-// version 1 or 2, or MaxInt64. root is where the system's files are.
+// memoryLimit returns the memory limit of the control groups of this process, version 1 or 2,
+// or MaxInt64 if there is none. root is the root directory.
 func memoryLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
 	mounts, err := os.ReadFile(filepath.Join(root, "proc/self/mountinfo")) //nolint:gosec // the kernel's, and a test's
@@ -76,17 +76,17 @@ func memoryLimit(root string) int64 {
 		default:
 			continue
 		}
-		// In a container the mount may begin at its own group, and the group may be named
-		// from the host's root or from there.
+		// In a container the mount may begin at its own group, and the path of the group may be
+		// relative to the host's root or to that mount.
 		group := groupOf(string(groups), controller)
 		if rel, err := filepath.Rel(at[3], group); err == nil && filepath.IsLocal(rel) {
 			group = rel
 		} else {
 			group = "."
 		}
-		for ; ; group = filepath.Dir(group) { // each of them holds
+		for ; ; group = filepath.Dir(group) { // the limits of all parents apply
 			text, err := os.ReadFile(filepath.Join(root, at[4], group, file)) //nolint:gosec // as above
-			if n, e := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && e == nil && n < noLimit {
+			if n, e := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && e == nil && n < unlimitedV1 {
 				limit = min(limit, n)
 			}
 			if group == "." {
@@ -97,11 +97,12 @@ func memoryLimit(root string) int64 {
 	return limit
 }
 
-// noLimit is less than what version 1 says when there is none: the largest number of
-// pages. Version 2 says max.
-const noLimit = 1 << 60
+// unlimitedV1 is a lower bound of the value that version 1 has without a limit: the largest
+// number of pages. Version 2 has "max".
+const unlimitedV1 = 1 << 60
 
-// groupOf returns the group of a controller of version 1, or of version 2 if that is empty.
+// groupOf returns the path of the group of a version 1 controller, or of version 2 if
+// controller is empty.
 func groupOf(groups, controller string) string {
 	for line := range strings.Lines(groups) { // 4:memory:/a/b
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)

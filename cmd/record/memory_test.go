@@ -121,12 +121,12 @@ func TestFitMemory(t *testing.T) {
 }
 
 // The defaults fit into 320 MiB; where there is less, most of it is for the buffer.
-func TestRoomIn(t *testing.T) {
+func TestBufferFor(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int64]int64{
 		32 << 20: 8 << 20, 128 << 20: 54 << 20, 330 << 20: 256 << 20,
 	} {
-		if got := roomIn(limit, 10<<20); got != want {
+		if got := bufferFor(limit, 10<<20); got != want {
 			t.Errorf("%d in %d, want %d", got, limit, want)
 		}
 	}

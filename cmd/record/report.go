@@ -26,6 +26,8 @@ func report(console *screen.Console, c *config.Record, sum *recorder.Summary, se
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
 		return program.Fail(console, name, program.ExitInternal, err)
+	case errors.Is(err, recorder.ErrMinSpace):
+		return program.Fail(console, name, program.ExitLoss, err)
 	case err != nil && sum.Duration == 0:
 		return program.Fail(console, name, program.ExitUsage, err)
 	case err != nil:

@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// tellSystemd reports to systemd, if that has started us, until end is called.
-func tellSystemd(ctx context.Context, o *recorder.Options) (end func()) {
+// notifySystemd reports to systemd, if that has started us, until end is called.
+func notifySystemd(ctx context.Context, o *recorder.Options) (end func()) {
 	before := recorder.Stats{Taken: time.Now()}
 	end, err := sdnotify.Watch(ctx, func() sdnotify.State {
 		now, err := o.Control.Stats()

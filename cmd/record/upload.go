@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -18,20 +19,44 @@ import (
 // uploads is what goes on beside a recording with --upload; without it, it is nil.
 type uploads struct {
 	*upload.Uploader
-	bucket *store.Bucket
-	log    *zap.Logger
-	wait   time.Duration
-	hurry  <-chan struct{}
-	cancel context.CancelFunc
-	done   chan struct{}
-	over   func() upload.Stats
+	bucket  *store.Bucket
+	log     *zap.Logger
+	timeout time.Duration
+	abort   <-chan struct{}
+	cancel  context.CancelFunc
+	done    chan struct{}
+	result  func() upload.Stats
 }
 
-// endMost is how long an upload may take to break off.
-const endMost = 2 * time.Second
+// cancelTimeout is how long an upload may take to break off.
+const cancelTimeout = 2 * time.Second
 
 // handover is what the recording sees of uploads.
-type handover struct{ *upload.Uploader }
+type handover struct {
+	*upload.Uploader
+	left map[string]bool // bags that wait for another place
+}
+
+// Keeps implements recorder.Handover.
+func (h handover) Keeps(path string) bool {
+	return h.Uploader.Keeps(path) || h.left[filepath.Base(path)]
+}
+
+// leftUploads is the Handover without uploads: bags that earlier recordings have left for them
+// are kept.
+type leftUploads map[string]bool
+
+// Begun implements recorder.Handover.
+func (leftUploads) Begun(string) {}
+
+// Finished implements recorder.Handover.
+func (leftUploads) Finished(string, int64) {}
+
+// Keeps implements recorder.Handover.
+func (l leftUploads) Keeps(path string) bool { return l[filepath.Base(path)] }
+
+// Handed implements recorder.Handover.
+func (leftUploads) Handed() *recorder.HandoverStats { return nil }
 
 // Handed implements recorder.Handover.
 func (h handover) Handed() *recorder.HandoverStats {
@@ -62,6 +87,7 @@ func uploadSummary(c *config.Record, s *upload.Stats) string {
 // recording hand over its files. They go on when ctx is done, until end.
 func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*uploads, error) {
 	if c.Upload.To == "" {
+		o.Handover = leftUploads(upload.Left(o.Output.Dir()))
 		return nil, nil //nolint:nilnil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -78,9 +104,15 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 	if o.Retain != (recorder.Retention{}) && o.Retain.KeepFree == 0 {
 		o.Retain.KeepFree = 2 * o.MinSpace // a store that is away must not end the recording
 	}
-	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, wait: c.Upload.Wait, hurry: o.Hurry, cancel: cancel, done: make(chan struct{})}
-	u.over = sync.OnceValue(u.finish)
-	o.Handover = handover{queue}
+	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: c.Upload.Wait, abort: o.Hurry, cancel: cancel, done: make(chan struct{})}
+	u.result = sync.OnceValue(u.finish)
+	left := upload.Left(o.Output.Dir())
+	for name := range left {
+		if queue.Keeps(name) {
+			delete(left, name) // it is for this place
+		}
+	}
+	o.Handover = handover{queue, left}
 	// owner: end; ends when cancel is called or all is uploaded.
 	go func() {
 		defer close(u.done)
@@ -95,23 +127,23 @@ func (u *uploads) end() upload.Stats {
 	if u == nil {
 		return upload.Stats{}
 	}
-	return u.over()
+	return u.result()
 }
 
 func (u *uploads) finish() upload.Stats {
 	u.Finish()
-	if s := u.Stats(); s.Waiting > 0 && u.wait > 0 {
-		u.log.Info("Uploading what is left", zap.Int("files", s.Waiting), zap.Duration("for", u.wait))
+	if s := u.Stats(); s.Waiting > 0 && u.timeout > 0 {
+		u.log.Info("Uploading what is left", zap.Int("files", s.Waiting), zap.Duration("for", u.timeout))
 	}
 	select {
 	case <-u.done:
-	case <-time.After(u.wait):
-	case <-u.hurry:
+	case <-time.After(u.timeout):
+	case <-u.abort:
 	}
 	u.cancel()
 	select {
 	case <-u.done:
-	case <-time.After(endMost):
+	case <-time.After(cancelTimeout):
 		u.log.Warn("the upload under way waits for a disk that does not answer: it is left to the next start")
 		return u.Stats()
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// serveWeb serves the page and what goes with it, if that is wanted, until end is called.
+// serveWeb serves the web page, the API and the metrics, if they are switched on, until end is
+// called.
 func serveWeb(ctx context.Context, c *config.Record, o *recorder.Options) (end func(), err error) {
 	if c.Web.Listen == "" {
 		return func() {}, nil

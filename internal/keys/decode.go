@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// A terminal sends the bytes of one key together. An escape that nothing follows
-	// for this long is the key itself.
+	// A terminal sends the bytes of one key together. If nothing follows an escape byte for
+	// this long, it is the Esc key.
 	loneEscape = 100 * time.Millisecond
-	// What has begun and does not end is given up after this time.
+	// An incomplete sequence is discarded after this time.
 	brokenOff = time.Second
-	// More characters than this in one read were not typed but pasted: they must not
-	// act. One key that is held down does.
+	// More characters than this in one read were pasted, not typed, and are ignored, unless
+	// they all are the same key, held down.
 	mostTyped = 8
 	// The longest sequence of a key has five parameter bytes.
 	mostParams = 16
 )
 
-// state is what the next byte belongs to.
+// state is the state of the decoder: the sequence that the next byte belongs to.
 type state int
 
 const (
@@ -32,18 +32,18 @@ const (
 	inString          // an answer of the terminal, up to BEL or ST
 )
 
-// decoder makes keys of the bytes that a terminal sends: those of xterm and what follows
-// it, of tmux and screen, of rxvt and of the Linux console. What it does not know means
-// nothing, as a whole.
+// decoder decodes the bytes that a terminal sends into keys: those of xterm and compatible
+// terminals, tmux, screen, rxvt and the Linux console. It ignores unknown sequences as a
+// whole.
 type decoder struct {
-	typed bool // by a person: large amounts are pasted
+	typed bool // the input is a terminal: large amounts are pasted
 
 	state  state
 	params []byte // of the sequence
 	left   int    // bytes of inMouse
 	alt    bool   // an escape came before the sequence
 	paste  bool   // between the brackets of a paste
-	flood  bool   // a paste without brackets goes on until a silence
+	flood  bool   // in a paste without brackets, which ends at a pause in the input
 }
 
 // read returns the keys of one read.
@@ -65,8 +65,8 @@ func (d *decoder) read(b []byte) []Key {
 	return all
 }
 
-// patience returns after how long a silence quiet is to be called; zero means never.
-func (d *decoder) patience() time.Duration {
+// timeout returns after how long without input quiet has to be called; zero means never.
+func (d *decoder) timeout() time.Duration {
 	switch {
 	case d.paste || d.state > afterEscape:
 		return brokenOff
@@ -76,7 +76,7 @@ func (d *decoder) patience() time.Duration {
 	return 0
 }
 
-// quiet ends what has been waiting for more.
+// quiet ends an incomplete sequence or a paste.
 func (d *decoder) quiet() []Key {
 	lone := d.state == afterEscape && !d.paste && !d.flood
 	*d = decoder{typed: d.typed, params: d.params[:0]}
@@ -86,7 +86,7 @@ func (d *decoder) quiet() []Key {
 	return nil
 }
 
-// next takes one byte.
+// next decodes one byte.
 func (d *decoder) next(c byte) (Key, bool) {
 	if c == byte(Escape) && d.state != inMouse {
 		d.alt = d.state == afterEscape
@@ -95,7 +95,7 @@ func (d *decoder) next(c byte) (Key, bool) {
 	}
 	switch d.state {
 	case ground:
-		return Key(c), c < 0x80 // what is beyond ASCII is a part of a character that is no key
+		return Key(c), c < 0x80 // bytes beyond ASCII belong to characters that are no keys
 	case afterEscape:
 		d.begin(c)
 	case inControl:
@@ -124,7 +124,7 @@ func (d *decoder) next(c byte) (Key, bool) {
 	return 0, false
 }
 
-// begin finds out what an escape has begun.
+// begin starts the sequence that the byte after an escape selects.
 func (d *decoder) begin(c byte) {
 	d.params = d.params[:0]
 	switch c {
@@ -139,14 +139,14 @@ func (d *decoder) begin(c byte) {
 	}
 }
 
-// control goes on with a sequence of parameters and a final byte.
+// control continues a sequence of parameters and a final byte.
 func (d *decoder) control(c byte) (Key, bool) {
 	digits := len(d.params) > 0 && d.params[0] >= '0' && d.params[0] <= '9'
 	switch {
 	case c == '[' && len(d.params) == 0:
 		d.state = inLinux
 		return 0, false
-	case c == '$' && digits: // rxvt ends so what the shift key is held with
+	case c == '$' && digits: // rxvt ends sequences with the shift key like this
 	case c >= ' ' && c < '@':
 		if len(d.params) < mostParams {
 			d.params = append(d.params, c)
@@ -176,7 +176,7 @@ func (d *decoder) control(c byte) (Key, bool) {
 	return key, ok && !d.alt && (modifier == "" || modifier == "1")
 }
 
-// arrow returns the key that a letter and a modifier mean.
+// arrow returns the key for a letter and a modifier.
 func (d *decoder) arrow(letter byte, modifier string) (Key, bool) {
 	key, ok := map[byte]Key{
 		'A': Up, 'B': Down, 'C': Right, 'D': Left, 'H': Home, 'F': End,

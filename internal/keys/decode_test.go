@@ -54,7 +54,7 @@ func TestDecode(t *testing.T) {
 				if got := d.read([]byte("\x1b[Dx")); !slices.Equal(got, []Key{Left, 'x'}) {
 					t.Errorf("%s: after %q: %v", terminal, in, got)
 				}
-				if d.patience() != 0 {
+				if d.timeout() != 0 {
 					t.Errorf("%s: after %q more is expected", terminal, in)
 				}
 			}
@@ -72,7 +72,7 @@ func TestBrokenOff(t *testing.T) {
 		if got := d.read([]byte(in)); got != nil {
 			t.Errorf("%q: %v at once", in, got)
 		}
-		if d.patience() == 0 {
+		if d.timeout() == 0 {
 			t.Errorf("%q: nothing is expected", in)
 		}
 		if diff := cmp.Diff(want, d.quiet()); diff != "" {
@@ -93,7 +93,7 @@ func TestPaste(t *testing.T) {
 	if got := slices.Concat(d.read(text), d.read([]byte("q"))); got != nil {
 		t.Errorf("pasted: %v", got)
 	}
-	if d.patience() == 0 || d.quiet() != nil {
+	if d.timeout() == 0 || d.quiet() != nil {
 		t.Error("a paste ends with a silence, which is no key")
 	}
 	if got := d.read([]byte("q")); !slices.Equal(got, []Key{'q'}) {
@@ -126,7 +126,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%q: %d keys", in, len(all))
 		}
 		whole.quiet()
-		if got := whole.read([]byte("q\x1b[A")); !slices.Equal(got, []Key{'q', Up}) || whole.patience() != 0 {
+		if got := whole.read([]byte("q\x1b[A")); !slices.Equal(got, []Key{'q', Up}) || whole.timeout() != 0 {
 			t.Errorf("%q, a silence, then q and up: %v", in, got)
 		}
 	})

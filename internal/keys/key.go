@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Key is what a key press means: a character, or one of the keys that have none.
+// Key is a key: a character, or one of the keys that have none.
 type Key rune
 
-// Escape is the key that also begins what a terminal sends for keys without a character.
+// Escape is the Esc key. Its byte also begins the sequences of keys without a character.
 const Escape Key = 0x1b
 
-// The keys without a character. A shift key counts only with those that have a constant
-// for it; Alt and Ctrl with any of them make it another key that has no name here.
+// The keys without a character. Shift is recognized only for keys that have a constant with
+// it. Combinations with Alt or Ctrl are ignored.
 const (
 	Up Key = utf8.MaxRune + 1 + iota
 	Down
@@ -26,7 +26,7 @@ const (
 	PageDown
 )
 
-// String names the key as people call it.
+// String returns the usual name of the key.
 func (k Key) String() string {
 	switch k {
 	case ' ':

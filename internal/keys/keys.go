@@ -2,10 +2,10 @@
 
 // Package keys reads single key presses from standard input.
 //
-// A terminal is switched to give out each key at once and without echo; all else
-// stays: Ctrl-C still sends a signal and output is not changed. Input that is not
-// a terminal is read as it comes. Keys that have no character, such as arrows, come as
-// sequences that begin with an escape.
+// It switches a terminal to deliver each key at once and without echo; everything else
+// stays: Ctrl-C still sends a signal and output is not changed. Input that is not a terminal
+// is read without changes. Keys without a character, such as arrows, arrive as sequences that
+// begin with an escape byte.
 package keys
 
 import (
@@ -20,19 +20,19 @@ import (
 	"golang.org/x/term"
 )
 
-// What the helper tells the loop of Watch through its pipe.
+// The commands that the helper goroutine sends to the loop of Watch through a pipe.
 const (
 	wakeEnd      = 'e'
 	wakeContinue = 'c'
 )
 
-// backgroundPoll is how often, in ms, a program in the background looks whether it
-// has got the terminal: the fg of a shell sends no signal to a job that runs.
+// backgroundPoll is how often, in ms, a program in the background checks whether it is in the
+// foreground again: fg sends no signal to a running job.
 const backgroundPoll = 500
 
-// Watch calls handle for each key until ctx or the input ends, and restores the
-// terminal. While the program is in the background it leaves the terminal to
-// others, as touching it would stop the process.
+// Watch calls handle for each key until ctx or the input ends, and restores the terminal.
+// While the program is in the background it does not touch the terminal, which would stop
+// the process.
 func Watch(ctx context.Context, in *os.File, handle func(Key)) error {
 	wakeR, wakeW, err := os.Pipe()
 	if err != nil {
@@ -69,10 +69,10 @@ func Watch(ctx context.Context, in *os.File, handle func(Key)) error {
 // terminal is the input, a terminal or not.
 type terminal struct {
 	fd    int
-	saved *term.State // nil while the terminal is as we found it
+	saved *term.State // nil while the terminal has its original mode
 }
 
-// prepare switches the terminal to single keys if it is one and is ours.
+// prepare switches to single keys, if the input is a terminal and in the foreground.
 func (t *terminal) prepare() {
 	if t.background() {
 		return
@@ -92,9 +92,8 @@ func (t *terminal) prepare() {
 		t.saved = nil // the keys then come line by line
 		return
 	}
-	// A panic in any goroutine ends the program and nothing of it runs any more. It is to
-	// end by a signal then: a shell takes the terminal back from a job that a signal has
-	// killed, but not from one that exits.
+	// After a panic nothing restores the terminal. Then the process has to end by a signal: a
+	// shell resets the terminal after a job that a signal has killed, but not after an exit.
 	debug.SetTraceback("crash")
 }
 
@@ -112,13 +111,13 @@ func (t *terminal) background() bool {
 	return err == nil && group != unix.Getpgrp()
 }
 
-// loop hands out keys until the pipe says the end, or the input ends.
+// loop reads keys until the helper sends wakeEnd, or the input ends.
 func (t *terminal) loop(wake int, d *decoder, handle func(Key)) error {
 	buf := make([]byte, 1024)
 	for wasAway := true; ; {
 		fds := []unix.PollFd{{Fd: int32(wake), Events: unix.POLLIN}, {Fd: int32(t.fd), Events: unix.POLLIN}}
 		timeout := -1
-		if p := d.patience(); p > 0 {
+		if p := d.timeout(); p > 0 {
 			timeout = int(p.Milliseconds())
 		}
 		away := t.background()

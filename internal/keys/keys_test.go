@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
 func TestMain(m *testing.M) {
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 	case "stops":
 		os.Exit(stops())
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/signal.loop"))
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("os/signal.loop"),
+		goleak.IgnoreTopFunction("github.com/gorosbag/gorosbag/internal/testproc.Starter"))
 }
 
 func TestPipe(t *testing.T) {
@@ -141,7 +143,7 @@ func shell() int {
 	c.Stdin, c.Stderr = os.Stdin, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()
-	if err != nil || c.Start() != nil {
+	if err != nil || testproc.Start(c) != nil {
 		return 11
 	}
 	lines := bufio.NewReader(out)
@@ -160,7 +162,7 @@ func shell() int {
 
 // job waits for a key.
 func job() int {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	os.Stdout.WriteString("started\n")
 	code := 1
@@ -177,7 +179,7 @@ func job() int {
 
 // stops tells what Stops does, until it has come back once.
 func stops() int {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()
 	keys.Stops(ctx, func() { os.Stdout.WriteString("leave\n") }, func() {
 		os.Stdout.WriteString("back\n")
@@ -202,7 +204,7 @@ func TestStops(t *testing.T) {
 	c.Env = append(os.Environ(), roleVariable+"=stops")
 	c.Stdout = says
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a job of its own, as a shell makes it
-	if err := c.Start(); err != nil {
+	if err := testproc.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	says.Close()
@@ -222,7 +224,7 @@ func TestStops(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said.SetReadDeadline(time.Now().Add(patience))
+	said.SetReadDeadline(time.Now().Add(testTimeout))
 	rest, err := io.ReadAll(said)
 	if err != nil {
 		t.Fatal(err)
@@ -235,8 +237,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// patience bounds what should come within a second.
-const patience = 20 * time.Second
+// testTimeout bounds what should come within a second.
+const testTimeout = time.Minute
 
 // A program that was started in the background gets keys once it has the terminal,
 // although no signal tells it so.
@@ -251,10 +253,10 @@ func TestForeground(t *testing.T) {
 	c.Env = append(os.Environ(), roleVariable+"=shell")
 	c.Stdin, c.Stderr = ours, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
+	if err := testproc.Start(c); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(testTimeout)
 	for termios(t, ours).Lflag&unix.ICANON != 0 && time.Now().Before(deadline) {
 		<-time.After(10 * time.Millisecond)
 	}

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Foreground reports whether the terminal is this program's to draw on, and not that
-// of another job of the shell.
+// Foreground reports whether this program, and not another job of the shell, may draw on the
+// terminal.
 func Foreground(f *os.File) bool {
 	t := terminal{fd: int(f.Fd())}
 	return !t.background()
 }
 
-// Stops calls leave before Ctrl-Z stops the program, and back when it goes on, until
-// ctx is done.
+// Stops calls leave before Ctrl-Z stops the program, and back when it continues, until ctx
+// ends.
 func Stops(ctx context.Context, leave, back func()) {
 	if signal.Ignored(unix.SIGTSTP) {
-		return // a shell without jobs has started us: that must stay so
+		return // started by a shell without job control: keep ignoring it
 	}
 	stops := make(chan os.Signal, 1)
 	signal.Notify(stops, unix.SIGTSTP)
@@ -39,16 +39,16 @@ func Stops(ctx context.Context, leave, back func()) {
 	}
 }
 
-// stop stops the program as Ctrl-Z does, and returns when it goes on. Go's runtime
-// never gives SIGTSTP back to the system. SIGTTIN does the same and Go does not touch
-// it. Unlike SIGSTOP it does nothing where no shell is there to continue us.
+// stop stops the program as Ctrl-Z does, and returns when it continues. Go's runtime does not
+// restore the default action of SIGTSTP. SIGTTIN has the same effect, and Go does not handle
+// it. Unlike SIGSTOP it has no effect when no shell can continue the program.
 func stop() {
 	runtime.LockOSThread() // on Linux the signal goes to this thread: it takes effect before the call returns
 	defer runtime.UnlockOSThread()
 	raise(unix.SIGTTIN)
 }
 
-// Resizes calls resized when the terminal has got another size, until ctx is done.
+// Resizes calls resized when the size of the terminal has changed, until ctx ends.
 func Resizes(ctx context.Context, resized func()) {
 	sizes := make(chan os.Signal, 1)
 	signal.Notify(sizes, unix.SIGWINCH)
@@ -64,7 +64,7 @@ func Resizes(ctx context.Context, resized func()) {
 }
 
 // Quits calls leave before SIGQUIT (Ctrl-\) ends the program with the stacks of its
-// goroutines, until ctx is done.
+// goroutines, until ctx ends.
 func Quits(ctx context.Context, leave func()) {
 	quits := make(chan os.Signal, 1)
 	signal.Notify(quits, unix.SIGQUIT)

@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// PrintConfig prints all options and where they come from, and how ROS names resolve for
-// the node that would be started, and returns the exit code. embedded is that of Join.
+// PrintConfig prints all options with their origins, and how ROS names resolve for the node
+// that would be started. It returns the exit code. embedded is that of Join.
 func PrintConfig(errs io.Writer, name string, c *config.Common, o tcpros.NodeOptions, embedded string) int {
 	if embedded != "" {
 		o.MasterURI = "http://" + embedded
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	notes, err := tcpros.Describe(ctx, o)
 	if err != nil {
@@ -31,7 +31,7 @@ func PrintConfig(errs io.Writer, name string, c *config.Common, o tcpros.NodeOpt
 	return ExitOK
 }
 
-// LogConfig logs once what was set, and by whom.
+// LogConfig logs the options that are not defaults, with their origins.
 func LogConfig(log *zap.Logger, c *config.Common) {
 	for _, text := range c.Unknown() {
 		log.Warn(text)

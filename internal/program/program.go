@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -27,21 +28,16 @@ import (
 const (
 	ExitOK       = 0
 	ExitUsage    = 1 // usage, configuration or start-up error
-	ExitInternal = 2 // our fault
+	ExitInternal = 2 // internal error
 	ExitLoss     = 3 // finished, but messages were lost or the input was damaged
 )
 
-// goodbye is the most that leaving the ROS graph, the terminal or a disk may take.
-const goodbye = time.Second
+// shutdownTimeout bounds the cleanup of the terminal, and the wait for a disk that hangs.
+const shutdownTimeout = time.Second
 
-// NewLog returns a log that writes one line per event to standard error. quiet leaves
-// out all below warnings.
-func NewLog(quiet bool) *zap.Logger {
-	return NewLogTo(zapcore.Lock(os.Stderr), Colors(os.Stderr), quiet)
-}
-
-// NewLogTo is NewLog for another destination: one for which several goroutines may
-// write at once.
+// NewLogTo returns a log that writes one line per event to w, which must be safe for
+// concurrent use. quiet suppresses everything below warnings. Lines are limited: see the
+// package loglimit.
 func NewLogTo(w io.Writer, colors, quiet bool) *zap.Logger {
 	enc := zap.NewDevelopmentEncoderConfig()
 	enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
@@ -54,10 +50,10 @@ func NewLogTo(w io.Writer, colors, quiet bool) *zap.Logger {
 	if quiet {
 		level = zap.WarnLevel
 	}
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(w), level))
+	return zap.New(loglimit.Core(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(w), level)))
 }
 
-// Terminal reports whether f is a terminal that knows control sequences.
+// Terminal reports whether f is a terminal that supports control sequences.
 func Terminal(f *os.File) bool {
 	kind := os.Getenv("TERM")
 	return kind != "" && kind != "dumb" && term.IsTerminal(int(f.Fd()))
@@ -85,47 +81,71 @@ func Version() string {
 	return version + " " + info.GoVersion
 }
 
-// Signals tells how a user asks a program to end.
+// Signals handles the signals that end a program.
 type Signals struct {
-	Hurry <-chan struct{} // closed at the second signal
+	Abort <-chan struct{} // closed at the second request
 
-	stop   context.CancelFunc
-	events chan os.Signal
-	done   chan struct{}
-	tidy   atomic.Pointer[func()]
+	stop    context.CancelFunc
+	events  chan os.Signal
+	done    chan struct{}
+	cleanup atomic.Pointer[func()]
 }
 
-// Catch turns SIGINT, SIGTERM and SIGHUP into an end of the returned context: the
-// first ends it, the second closes Hurry, the third ends the process with
-// ExitInternal. SIGPIPE is ignored: a closed terminal must not end a recording.
+// Catch turns SIGINT, SIGTERM and SIGHUP into requests to end: the first ends the returned
+// context, the second closes Abort, the third ends the process with ExitInternal. Signals
+// within RequestWindow of the first one of a request belong to it. SIGPIPE is ignored: a
+// closed terminal must not end a recording.
 func Catch(parent context.Context) (context.Context, *Signals) {
 	ctx, cancel := context.WithCancel(parent)
-	hurry := make(chan struct{})
-	s := &Signals{Hurry: hurry, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
+	abort := make(chan struct{})
+	s := &Signals{Abort: abort, stop: cancel, events: make(chan os.Signal, 4), done: make(chan struct{})}
 	signal.Ignore(syscall.SIGPIPE)
 	signal.Notify(s.events, EndSignals()...)
 	// owner: Signals; ends in Close.
 	go func() {
 		defer close(s.done)
-		n := 0
+		var r requests
 		for range s.events {
-			switch n++; n {
+			if !r.count(time.Now()) {
+				continue
+			}
+			switch r.n {
 			case 1:
 				cancel()
 			case 2:
-				close(hurry)
+				close(abort)
 			default:
-				s.tidyUp()
-				os.Exit(ExitInternal) //nolint:forbidigo // the user has asked three times
+				s.runCleanup()
+				os.Exit(ExitInternal) //nolint:forbidigo // the third request
 			}
 		}
 	}()
 	return ctx, s
 }
 
-// EndSignals are those by which a user asks a program to end: SIGINT, also where a
-// script's & has it ignored, as in roscpp, SIGTERM and SIGHUP, unless nohup ignores that
-// for us.
+// RequestWindow is how long signals count as one request: timeout(1) and supervisors signal
+// a process and then its group, which makes two within milliseconds.
+const RequestWindow = time.Second
+
+// requests counts requests to end.
+type requests struct {
+	n    int
+	last time.Time // when the latest began
+}
+
+// count reports whether a signal at now is another request.
+func (r *requests) count(now time.Time) bool {
+	if r.n > 0 && now.Sub(r.last) < RequestWindow {
+		return false
+	}
+	r.n++
+	r.last = now
+	return true
+}
+
+// EndSignals returns the signals that end a program: SIGINT, even if the shell of a background
+// job has set it to be ignored, as in roscpp, SIGTERM, and SIGHUP unless nohup has set it to
+// be ignored.
 func EndSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -133,25 +153,26 @@ func EndSignals() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// BeforeExit sets what the third signal does before it ends the process, such as
-// giving the terminal back. It has a second for that: something may hang.
-func (s *Signals) BeforeExit(tidy func()) { s.tidy.Store(&tidy) }
+// BeforeExit sets a function that runs for at most a second before the third request ends the
+// process, for example to restore the terminal.
+func (s *Signals) BeforeExit(cleanup func()) { s.cleanup.Store(&cleanup) }
 
-func (s *Signals) tidyUp() {
-	tidy := s.tidy.Load()
-	if tidy == nil {
+func (s *Signals) runCleanup() {
+	cleanup := s.cleanup.Load()
+	if cleanup == nil {
 		return
 	}
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	Patiently(over, *tidy)
+	RunUntil(over, *cleanup)
 }
 
-// Patiently runs f and reports whether it has returned. Once ctx has ended f has a
-// second for that: what hangs with its disk cannot be taken back, only left behind.
-func Patiently(ctx context.Context, f func()) bool {
+// RunUntil runs f and reports whether it has returned. Once ctx has ended, it waits for f for
+// one more second and then abandons it: a system call on a disk that hangs cannot be
+// canceled.
+func RunUntil(ctx context.Context, f func()) bool {
 	done := make(chan struct{})
-	// owner: Patiently; ends with f, or with the process.
+	// owner: RunUntil; ends with f, or with the process.
 	go func() {
 		defer close(done)
 		f()
@@ -164,15 +185,15 @@ func Patiently(ctx context.Context, f func()) bool {
 	select {
 	case <-done:
 		return true
-	case <-time.After(goodbye):
+	case <-time.After(shutdownTimeout):
 		return false
 	}
 }
 
-// End ends the context as the first signal does.
+// End ends the context as the first request does.
 func (s *Signals) End() { s.stop() }
 
-// Close gives the signals back to the system.
+// Close restores the default handling of the signals.
 func (s *Signals) Close() {
 	signal.Stop(s.events)
 	close(s.events)
@@ -180,15 +201,14 @@ func (s *Signals) Close() {
 	s.stop()
 }
 
-// Graph is a node and, if one was asked for, the master inside this process.
+// Graph is a node and, if requested, a master inside this process.
 type Graph struct {
 	Node    *tcpros.Node
 	options tcpros.NodeOptions
 	master  *master.Master
 }
 
-// Join starts a node. embedded is the address of a master to start first; empty
-// means that the master is outside.
+// Join starts a node. embedded is the address of a master to start first; empty means none.
 func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, error) {
 	g := &Graph{}
 	if embedded != "" {
@@ -208,9 +228,9 @@ func Join(ctx context.Context, o tcpros.NodeOptions, embedded string) (*Graph, e
 	return g, nil
 }
 
-// Another starts a further node of this program, by its full name. What the command
-// line says about names and parameters is for the first one only.
-func (g *Graph) Another(ctx context.Context, name string) (*tcpros.Node, error) {
+// NewNode starts another node of this program, with its full name. Names and parameters from
+// the command line apply to the first node only.
+func (g *Graph) NewNode(ctx context.Context, name string) (*tcpros.Node, error) {
 	o := g.options
 	namespace, base := path.Split(name)
 	o.BaseName, o.Anonymous, o.MasterURI = base, false, g.Node.MasterURI()
@@ -219,9 +239,13 @@ func (g *Graph) Another(ctx context.Context, name string) (*tcpros.Node, error) 
 	return tcpros.NewNode(ctx, o)
 }
 
-// Leave takes the node out of the graph, within a second.
-func (g *Graph) Leave() error {
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+// closeTimeout bounds unregistering while the master answers. If it does not answer,
+// tcpros.Node.Close gives up after one second.
+const closeTimeout = 5 * time.Second
+
+// Close unregisters and closes the node, and closes the master.
+func (g *Graph) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return errors.Join(g.Node.Close(ctx), g.closeMaster())
 }
@@ -235,6 +259,6 @@ func (g *Graph) closeMaster() error {
 
 // Fail writes one line about err and returns the exit code for it.
 func Fail(w io.Writer, name string, code int, err error) int {
-	fmt.Fprintf(w, "%s: %v\n", name, err) //nolint:errcheck // there is no better place to say so
+	fmt.Fprintf(w, "%s: %s\n", name, loglimit.Cut(err.Error(), loglimit.MaxLine-256)) //nolint:errcheck // the error cannot be reported elsewhere
 	return code
 }

@@ -11,8 +11,10 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
 // roleVariable makes the test program one that has to be ended.
@@ -29,13 +31,13 @@ func TestMain(m *testing.M) {
 func hangs() {
 	ctx, signals := program.Catch(context.Background())
 	signals.BeforeExit(func() {
-		fmt.Println("tidy")
+		fmt.Println("cleanup")
 		select {}
 	})
 	fmt.Println("ready")
 	<-ctx.Done()
 	fmt.Println("first")
-	<-signals.Hurry
+	<-signals.Abort
 	fmt.Println("second")
 	select {}
 }
@@ -53,17 +55,20 @@ func TestThirdSignal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Start(); err != nil {
+	if err := testproc.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for _, want := range []string{"ready", "first", "second", "tidy"} {
+	for _, want := range []string{"ready", "first", "second", "cleanup"} {
 		if !lines.Scan() || lines.Text() != want {
 			t.Fatalf("got %q, want %q", lines.Text(), want)
 		}
-		if err := c.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
+		for range 2 { // as timeout(1) does, for one request
+			if err := c.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
 		}
+		<-time.After(program.RequestWindow + 100*time.Millisecond)
 	}
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != program.ExitInternal {

@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// number is a command that needs a number. No service of std_srvs takes one, and those
-// of other packages are not there on every machine: so it comes on a topic.
+// number is a command with a number. std_srvs has no service with a number, and the services
+// of other packages are not installed on every machine, so the number is sent on a topic.
 type number struct {
 	name    string
 	typ     string
@@ -20,12 +20,11 @@ type number struct {
 	do      func(payload []byte) (said string, err error)
 }
 
-// maxNumber is the largest message that is read before it is refused; for a larger one
-// the link ends.
+// maxNumber is the largest message that is read and then refused; a larger one closes the
+// link.
 const maxNumber = 64 << 10
 
-// errSelf refuses our own publications: a bag may hold the commands of the time when
-// it was played before.
+// errSelf refuses our own publications: a played bag may contain recorded commands.
 var errSelf = errors.New("rosctl: a command of the node to itself")
 
 // numbers subscribes to commands.
@@ -50,7 +49,7 @@ func (s *Server) numbers(commands []number) error {
 	return nil
 }
 
-// numberLink carries out what one publisher sends. It implements tcpros.LinkSink.
+// numberLink executes the commands of one publisher. It implements tcpros.LinkSink.
 type numberLink struct {
 	number
 	log *zap.Logger

@@ -16,23 +16,23 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// PlayOptions say what is put on the graph for a player.
+// PlayOptions are the options of ServePlay.
 type PlayOptions struct {
 	Node    *tcpros.Node
 	Control player.Control
 	Log     *zap.Logger
 }
 
-// playing is a player that is steered.
+// playing controls a player.
 type playing struct {
 	control player.Control
 	report  playReport
 }
 
-// pausePlayback is the service of stock's player. It tells players from other nodes.
+// pausePlayback is a service of stock's player. Clients recognize players by it.
 const pausePlayback = "pause_playback"
 
-// ServePlay begins to offer services, command topics and status of a player.
+// ServePlay starts the services, command topics and status topic of a player.
 func ServePlay(o PlayOptions) (*Server, error) {
 	p := &playing{control: o.Control, report: playReport{name: o.Node.Name()}}
 	return serve(o.Node, o.Log, p, pausePlayback)
@@ -63,7 +63,7 @@ func (p *playing) offer(s *Server) error {
 	})
 }
 
-// setPaused answers as stock does: success says that there was something to change.
+// setPaused answers as stock does: success reports that the state has changed.
 func (p *playing) setPaused(paused bool) tcpros.Outcome {
 	switch {
 	case paused && p.control.Pause():
@@ -185,17 +185,17 @@ func (p *playing) bookmark(context.Context) (string, error) {
 	return "bookmark at " + precise(p.control.Bookmark()) + " s", nil
 }
 
-// from says where play was.
+// from returns the text for the position before a command.
 func (p *playing) from() string { return " from " + precise(p.control.Status().Position) + " s" }
 
-// at says where play is.
+// at returns the text for the present position.
 func (p *playing) at() string {
 	s := p.control.Status()
 	return fmt.Sprintf(" at %s s of %s s", precise(s.Position), precise(s.Length))
 }
 
-// seek goes to a number of seconds from the first message, or before the last one if
-// it is negative.
+// seek seeks to a number of seconds after the first message or, if it is negative, before the
+// last one.
 func (p *playing) seek(payload []byte) (string, error) {
 	seconds, err := float(payload)
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *playing) seek(payload []byte) (string, error) {
 	return p.goTo(to)
 }
 
-// seekTo goes to a time in the bags.
+// seekTo seeks to a time in the bags.
 func (p *playing) seekTo(payload []byte) (string, error) {
 	t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
 	s := p.control.Status()
@@ -252,7 +252,7 @@ func float(payload []byte) (float64, error) {
 	return f, nil
 }
 
-// nanoseconds makes a Duration of any number that is one.
+// nanoseconds converts seconds to a Duration, if they are in range.
 func nanoseconds(seconds float64) time.Duration {
 	const most = float64(math.MaxInt64 / 4) // sums of two are in range, too
 	return time.Duration(math.Round(max(-most, min(seconds*1e9, most))))

@@ -161,7 +161,7 @@ func (w *world) newNode(name string) *tcpros.Node {
 // eventually waits for a condition.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()

@@ -14,11 +14,11 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// patience is how long a call waits for the disk. What it asked for is done
-// nevertheless.
-const patience = 10 * time.Second
+// actionTimeout is how long a call waits for the disk. The command is executed even if the
+// call times out.
+const actionTimeout = 10 * time.Second
 
-// RecordOptions say what is put on the graph for a recorder.
+// RecordOptions are the options of ServeRecord.
 type RecordOptions struct {
 	Node    *tcpros.Node
 	Control *recorder.Control
@@ -26,21 +26,21 @@ type RecordOptions struct {
 	Pin     time.Duration // how far back ~pin reaches
 }
 
-// recording is a recorder that is steered.
+// recording controls a recorder.
 type recording struct {
 	control *recorder.Control
 	span    time.Duration // of ~pin
 	report  recordReport
 }
 
-// ServeRecord begins to offer services and status of a recorder. Calls are refused while
+// ServeRecord starts the services and the status topic of a recorder. Calls are refused while
 // the Control has no recording.
 func ServeRecord(o RecordOptions) (*Server, error) {
 	r := &recording{control: o.Control, span: o.Pin, report: recordReport{name: o.Node.Name()}}
 	return serve(o.Node, o.Log, r, pauseRecording)
 }
 
-// pauseRecording is the service that tells recorders of ours from other nodes.
+// pauseRecording is a service of every gorecord. Clients recognize recorders by it.
 const pauseRecording = "pause_recording"
 
 func (r *recording) offer(s *Server) error {
@@ -61,14 +61,14 @@ func (r *recording) status() []byte {
 	return r.report.status(stats, err)
 }
 
-// bounded gives a command patience.
+// bounded applies actionTimeout to a command.
 func bounded(do command) command {
 	return func(ctx context.Context) (string, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
+		ctx, cancel := context.WithTimeout(ctx, actionTimeout)
 		defer cancel()
 		said, err := do(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not done within %v: it will be, behind the messages that wait for the disk", patience)
+			err = fmt.Errorf("not done within %v: it will be, behind the messages that wait for the disk", actionTimeout)
 		}
 		return said, err
 	}
@@ -159,8 +159,7 @@ func (r *recording) pin(ctx context.Context) (string, error) {
 	return fmt.Sprintf("of the last %v, will not be deleted: %s", r.span, list(files)), nil
 }
 
-// snapshot waits without a limit of its own: the post-roll takes as long as the user
-// wants it to.
+// snapshot has no timeout of its own: the user decides how long the post-roll takes.
 func (r *recording) snapshot(ctx context.Context) (string, error) {
 	file, err := r.control.Snapshot(ctx)
 	if err != nil {
@@ -169,7 +168,7 @@ func (r *recording) snapshot(ctx context.Context) (string, error) {
 	return "wrote " + file, nil
 }
 
-// list puts names behind each other, the directory once.
+// list joins file names, with the directory only once.
 func list(files []string) string {
 	dir, _ := filepath.Split(files[0])
 	all := make([]string, len(files))
@@ -179,7 +178,7 @@ func list(files []string) string {
 	return dir + strings.Join(all, " ")
 }
 
-// to names the file that is recorded to. Where only snapshots are written there is none.
+// to returns the text for the file that is being recorded; empty if only snapshots are written.
 func to(file string) string {
 	if file == "" {
 		return ""
@@ -187,8 +186,8 @@ func to(file string) string {
 	return " to " + file
 }
 
-// setPaused answers as ~pause_playback of rosbag play does: success says that there was
-// something to change.
+// setPaused answers as ~pause_playback of rosbag play does: success reports that the state
+// has changed.
 func (r *recording) setPaused(paused bool) tcpros.Outcome {
 	do, want := r.control.Resume, recorder.StateRecording
 	changed, same := "Recording is now resumed", "Recording is already running."

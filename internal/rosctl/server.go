@@ -1,5 +1,5 @@
-// Package rosctl puts the control of a recording, or of play, on the ROS graph: services
-// and command topics under the node's name, and the status on a latched topic.
+// Package rosctl provides the control of a recording or of play on the ROS graph: services and
+// command topics under the node's name, and the status on a latched topic.
 package rosctl
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Server answers for a recording or for play.
+// Server serves the control of a recording or of play.
 type Server struct {
 	node    *tcpros.Node
 	log     *zap.Logger
@@ -24,30 +24,34 @@ type Server struct {
 	done    sync.WaitGroup
 }
 
-// subject is what is steered, and told of.
+// subject is what a Server controls: a recording or play.
 type subject interface {
 	// offer advertises the commands.
 	offer(*Server) error
-	// changed returns a channel that is closed at the next change that is worth a
-	// status of its own.
+	// changed returns a channel that is closed at the next change that has to be published
+	// at once.
 	changed() <-chan struct{}
 	// status returns a frame with a diagnostic_msgs/DiagnosticArray.
 	status() []byte
 }
 
 const (
-	// statusEvery is how often the status is published while it stays what it is.
+	// statusEvery is how often the status is published while it does not change.
 	statusEvery = time.Second
-	// statusPatience is how long the status waits for the services, and how often it
-	// looks for them: whoever sees the topic can tell by them whose it is.
-	statusPatience = 2 * time.Second
+	// statusTimeout is how long the first status waits until the services are registered,
+	// followed by the range of the intervals between checks. Clients identify the owner of
+	// the topic by its services, and would take it for a robot's topic without them. A node
+	// registers its topics first, which takes seconds for hundreds of them on a busy machine.
+	statusTimeout  = 30 * time.Second
 	statusPoll     = 20 * time.Millisecond
-	// statusSettle is the least time between two: others decide how often there are changes.
+	statusPollMost = time.Second
+	// statusSettle is the minimum time between two messages: clients may cause any number of
+	// changes.
 	statusSettle = 20 * time.Millisecond
 )
 
-// serve offers the commands of a subject, and its status as soon as the master knows
-// a service of it.
+// serve advertises the commands of a subject, and its status as soon as the master knows one
+// of its services.
 func serve(node *tcpros.Node, log *zap.Logger, what subject, service string) (*Server, error) {
 	if log == nil {
 		log = zap.NewNop()
@@ -74,23 +78,21 @@ func (s *Server) Close() {
 
 // await returns when the master knows the service, or after a while.
 func (s *Server) await(ctx context.Context, service string) {
-	ctx, cancel := context.WithTimeout(ctx, statusPatience)
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	again := time.NewTicker(statusPoll)
-	defer again.Stop()
-	for {
+	for wait := statusPoll; ; wait = min(2*wait, statusPollMost) {
 		if _, err := s.node.Master().LookupService(ctx, s.node.Name()+"/"+service); err == nil {
 			return
 		}
 		select {
-		case <-again.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// tell publishes the status every second, and at each change.
+// tell publishes the status every second and after each change.
 func (s *Server) tell(ctx context.Context) {
 	topic, err := s.node.Advertise(tcpros.AdvertiseOptions{
 		Topic:             "~status",
@@ -98,14 +100,14 @@ func (s *Server) tell(ctx context.Context) {
 		MD5Sum:            tcpros.DiagnosticArrayMD5Sum,
 		MessageDefinition: tcpros.DiagnosticArrayDefinition,
 		Latching:          true,
-		QueueFrames:       1, // whoever is slow wants the latest
+		QueueFrames:       1, // a slow subscriber needs only the latest status
 		Transient:         true,
 	})
 	switch {
 	case errors.Is(err, tcpros.ErrClosed):
 		return // it has ended already
 	case err != nil:
-		s.log.Warn("no status topic", zap.Error(err)) // a bag that is played may have one of that name
+		s.log.Warn("no status topic", zap.Error(err)) // a played bag may have a topic with that name
 		return
 	}
 	to := topic.Source(true)
@@ -130,10 +132,10 @@ func (s *Server) tell(ctx context.Context) {
 	}
 }
 
-// command does something and says what was done.
+// command executes a command and returns a text about the result.
 type command func(context.Context) (said string, err error)
 
-// triggers offers commands as services of std_srvs/Trigger.
+// triggers advertises commands as services of type std_srvs/Trigger.
 func (s *Server) triggers(commands map[string]command) error {
 	for name, do := range commands {
 		err := s.advertise(name, tcpros.TriggerService, func(ctx context.Context, _ []byte) (tcpros.Outcome, error) {
@@ -150,7 +152,7 @@ func (s *Server) triggers(commands map[string]command) error {
 	return nil
 }
 
-// switches offers commands as services of std_srvs/SetBool.
+// switches advertises commands as services of type std_srvs/SetBool.
 func (s *Server) switches(commands map[string]func(on bool) tcpros.Outcome) error {
 	for name, do := range commands {
 		err := s.advertise(name, tcpros.SetBoolService, func(_ context.Context, request []byte) (tcpros.Outcome, error) {
@@ -167,7 +169,7 @@ func (s *Server) switches(commands map[string]func(on bool) tcpros.Outcome) erro
 	return nil
 }
 
-// advertise offers a service. Questions are not worth a line of the log.
+// advertise advertises a service. Calls that only query are not logged.
 func (s *Server) advertise(name string, t tcpros.ServiceType, handle func(context.Context, []byte) (tcpros.Outcome, error)) error {
 	log := s.limited("service", name)
 	if strings.HasPrefix(name, "is_") {
@@ -187,11 +189,11 @@ func (s *Server) advertise(name string, t tcpros.ServiceType, handle func(contex
 	return err
 }
 
-// linesPerSecond is how many lines are logged about what comes on one topic or for one
-// service: anybody may call, as often as they like.
+// linesPerSecond bounds the log lines for each command topic and service: any node may call,
+// at any rate.
 const linesPerSecond = 5
 
-// limited returns a log for one command.
+// limited returns a rate-limited log for one command.
 func (s *Server) limited(kind, name string) *zap.Logger {
 	return s.log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(core, time.Second, linesPerSecond, 0)

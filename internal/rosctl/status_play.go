@@ -12,7 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// phases are the words of the status for what Run is doing.
+// phases are the texts of the status for the phases of Run.
 var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the language
 	player.PhaseRegister:  "registering topics",
 	player.PhaseDelay:     "waiting after advertising",
@@ -23,7 +23,7 @@ var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the l
 	player.PhaseDone:      "done",
 }
 
-// playReport makes messages of accounts of play.
+// playReport converts player.Stats to status messages.
 type playReport struct {
 	name string
 	seq  uint32

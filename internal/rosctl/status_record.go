@@ -11,17 +11,17 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// recordReport makes messages of accounts of a recording.
+// recordReport converts recorder.Stats to status messages.
 type recordReport struct {
 	name string
 	seq  uint32
 
-	base recorder.Stats // what rates are counted from
+	base recorder.Stats // the base of the rates
 	hz   []float64      // of each topic, over the second before
 }
 
 // status returns a frame with a diagnostic_msgs/DiagnosticArray: the recording, then
-// its topics. err is what keeps stats from being there.
+// its topics. err is the reason why there are no stats.
 func (r *recordReport) status(stats recorder.Stats, err error) []byte {
 	d := tcpros.DiagnosticArray{Seq: r.seq, Stamp: stats.Taken}
 	r.seq++
@@ -42,7 +42,7 @@ func (r *recordReport) status(stats recorder.Stats, err error) []byte {
 	return d.AppendFrame(nil)
 }
 
-// rate counts messages a second since about a second ago. Topics come, but never go.
+// rate returns messages per second over about the last second. Topics are never removed.
 func (r *recordReport) rate(stats *recorder.Stats) {
 	passed := stats.Taken.Sub(r.base.Taken)
 	if passed < statusEvery*9/10 {
@@ -55,8 +55,8 @@ func (r *recordReport) rate(stats *recorder.Stats) {
 	r.base = *stats
 }
 
-// arrived is what the rate of a topic is made of: what its publishers send, whatever
-// becomes of it here.
+// arrived returns the number of messages that the publishers of a topic have sent, including
+// those that were not recorded.
 func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
 func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
@@ -100,14 +100,14 @@ func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += lost(dropped, missed)
 	}
-	if s.TimeLeft >= 0 && s.TimeLeft < soon {
+	if s.TimeLeft >= 0 && s.TimeLeft < lowTimeThreshold {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))
 	}
 	return d
 }
 
-// uploads tells what becomes of finished bags. A store that is away is no warning:
+// uploads describes the upload of finished bags. An unreachable store is no warning: mobile
 // robots leave their network.
 func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 	d.Values = append(d.Values,
@@ -122,10 +122,10 @@ func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 	}
 }
 
-// soon is when a disk that fills up is worth a warning.
-const soon = 10 * time.Minute
+// lowTimeThreshold is the remaining time of the disk below which there is a warning.
+const lowTimeThreshold = 10 * time.Minute
 
-// lost tells of messages that are not recorded and should be.
+// lost describes messages that should have been recorded but were not.
 func lost(dropped, missed uint64) string {
 	text := ""
 	if dropped > 0 {

@@ -11,42 +11,42 @@ import (
 
 const (
 	refresh = 250 * time.Millisecond // between two frames
-	mend    = 5 * time.Second        // after this time the frame is drawn anew
+	mend    = 5 * time.Second        // interval of complete redraws
 )
 
-// View is what a Live shows. Its methods are called from several goroutines, but Frame
-// by one at a time.
+// View is the content of a Live. Its methods are called from several goroutines, but Frame by
+// only one at a time.
 type View interface {
 	// Frame returns fewer lines than the terminal has, each narrower than it is, so that
 	// neither the lines nor the cursor ever wrap; none if there is nothing to show. help
 	// asks for what explains the rest.
 	Frame(width, height int, help bool) []string
-	// Press does what a key means. It must not block.
+	// Press performs the action of a key. It must not block.
 	Press(keys.Key)
 }
 
 // Live shows a View below the lines of a console. Set the fields, then call Run.
 type Live struct {
 	Console *Console
-	Size    func() (width, height int) // of the terminal; zero while it is not ours to draw on
+	Size    func() (width, height int) // of the terminal; zero while the program is in the background
 	View    View
 
 	mu            sync.Mutex
 	hidden        bool
 	help          bool
-	width, height int // of the terminal, when it was last ours
+	width, height int // of the terminal, when it was last in the foreground
 	redrawn       time.Time
 }
 
-// Key is what a key press does. The name of that depends on an account S.
+// Key is the action of one or more keys. Its name depends on the statistics S.
 type Key[S any] struct {
 	Press []keys.Key      // the keys that do the same; the first is shown
-	Name  func(*S) string // what it would do now, in a word; empty if nothing. nil leaves it to the help
-	Help  string          // the same for the help; empty if the name says it all
+	Name  func(*S) string // the present action, in a word; empty if none; nil shows it in the help only
+	Help  string          // the text in the help; empty means the name
 	Do    func()          // must not block; nil for the help, which Live does
 }
 
-// Press does what a key means.
+// Press performs the action of a key.
 func (l *Live) Press(key keys.Key) {
 	if key == '?' || key == 'h' || key == keys.Escape {
 		l.mu.Lock()
@@ -58,7 +58,7 @@ func (l *Live) Press(key keys.Key) {
 	l.draw()
 }
 
-// press does what a key means by a table.
+// press performs the action of a key in a table.
 func press[S any](table []Key[S], key keys.Key) {
 	for _, k := range table {
 		if slices.Contains(k.Press, key) && k.Do != nil {
@@ -85,8 +85,7 @@ func footer[S any](p pen, table []Key[S], s *S, w, lines int) []string {
 	return p.flow(parts, w, lines)
 }
 
-// Run draws until ctx is done, then removes the frame. It never waits for the
-// terminal.
+// Run draws until ctx ends, then removes the frame. It never waits for the terminal.
 func (l *Live) Run(ctx context.Context) {
 	defer l.Console.Draw(nil)
 	tick := time.NewTicker(refresh)
@@ -122,8 +121,8 @@ func (l *Live) draw() {
 	l.Console.Draw(l.View.Frame(width, height, l.help))
 }
 
-// Resized says that the terminal has got another size. Without it a size that is had
-// for a moment only would not be noticed.
+// Resized reports that the size of the terminal has changed. Without it, a short change would
+// be missed.
 func (l *Live) Resized() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +130,7 @@ func (l *Live) Resized() {
 	l.sized(width, height, true)
 }
 
-// sized tells the console of a size if it is a new one, or if it is known to be.
+// sized passes the size to the console if it has changed, or if changed is set.
 func (l *Live) sized(width, height int, changed bool) {
 	if width > 0 && height > 0 && (changed || width != l.width || height != l.height) {
 		l.Console.Resize(width, height)
@@ -139,7 +138,7 @@ func (l *Live) sized(width, height int, changed bool) {
 	}
 }
 
-// Hide removes the frame until Show, and waits for that no longer than the time given.
+// Hide removes the frame until Show, and waits for that at most the given time.
 func (l *Live) Hide(within time.Duration) {
 	l.mu.Lock()
 	l.hidden = true

@@ -13,58 +13,58 @@ import (
 )
 
 const (
-	mostWaiting = 256 << 10       // bytes of lines that wait for a slow terminal
-	mostKept    = 64 << 10        // bytes of lines that are kept: more than a screen of them
-	patience    = 2 * time.Second // how long the end waits for a terminal that takes nothing
+	mostWaiting  = 256 << 10       // bytes of lines that wait for a slow terminal
+	mostKept     = 64 << 10        // bytes of past lines that are stored: more than a screen
+	closeTimeout = 2 * time.Second // how long Close waits for a blocked terminal
 )
 
-// Console writes lines in a goroutine of its own, so that a terminal or a pipe that
-// takes nothing holds up nobody. What does not fit into its queue is left out, and
-// counted in a line of its own. On a terminal it can keep a frame below the lines.
+// Console writes lines in a goroutine of its own, so that a blocked terminal or pipe does not
+// block the callers. Lines that do not fit into its queue are dropped, and their number is
+// printed. On a terminal it can show a frame below the lines.
 //
-// The cursor rests on the first cell of the frame. So the place of the frame is right
-// whatever a terminal does with long lines when its size changes, and a program that
-// is killed leaves a cursor from where the shell goes on. No mode of the terminal is
-// changed for longer than one write.
+// The cursor rests on the first cell of the frame. So the position of the frame stays right
+// however a terminal wraps long lines when its size changes, and when the program is killed,
+// the shell continues at that place. No mode of the terminal is changed for longer than one
+// write.
 //
-// Many terminals wrap all lines anew when they get narrower, before we know it: the
-// frame takes more rows then, and the upper ones may go into the scrollback, where
-// nobody can take them away. From there they come back when the terminal grows.
-// All that is on the screen then goes into the scrollback, as nobody knows what of it is
-// the user's, and the last lines of ours are written once more above the frame.
+// Many terminals rewrap all lines when they get narrower, before we are notified: then the
+// frame takes more rows, and the upper ones may scroll into the scrollback, where they cannot
+// be removed, and come back when the terminal grows. In that case everything on the screen is
+// moved to the scrollback, because it may contain output of the user, and our last lines are
+// written again above the frame.
 type Console struct {
 	w        io.Writer
 	terminal bool
 
 	mu      sync.Mutex
-	work    sync.Cond // there is something for the painter
+	work    sync.Cond // there is work for the goroutine paint
 	lines   []byte    // whole lines, not written yet
-	leftOut int       // lines that did not fit
-	frame   []string  // what the screen shall show below the lines
-	drawn   []string  // what it shows
-	again   bool      // the frame is to be drawn even if it is what the screen shows
-	anew    bool      // and so is all that is above it
+	leftOut int       // number of dropped lines
+	frame   []string  // the frame to be shown below the lines
+	drawn   []string  // the frame that the screen shows
+	again   bool      // draw the frame even if it has not changed
+	anew    bool      // and redraw the lines above it
 	torn    bool      // rows of a frame may be in the scrollback
 	width   int       // of the terminal; zero until it is known
 	height  int
 	waiters []chan struct{}
 	closed  bool
 	err     error         // of the last write
-	ended   chan struct{} // closed when the painter has ended
+	ended   chan struct{} // closed when paint has ended
 }
 
-// NewConsole returns a console that writes to w. Close it in the end.
+// NewConsole returns a console that writes to w. The caller has to close it.
 func NewConsole(w io.Writer, terminal bool) *Console {
 	c := &Console{w: w, terminal: terminal, ended: make(chan struct{})}
 	c.work.L = &c.mu
-	// owner: Console; ends in Close, unless w never takes what is being written.
+	// owner: Console; ends in Close, unless a write to w never returns.
 	go c.paint()
 	return c
 }
 
-// Write takes one or more lines. It does not wait for the terminal and always
-// succeeds: there is nobody to tell that nobody listens. A line without its end gets
-// one while there is a frame.
+// Write queues one or more lines. It does not wait for the terminal and always succeeds:
+// callers could not report an error elsewhere. While there is a frame, it adds a missing
+// newline.
 func (c *Console) Write(lines []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,9 +82,9 @@ func (c *Console) Write(lines []byte) (int, error) {
 	return len(lines), nil
 }
 
-// clean spells out the characters beyond ASCII that could drive a terminal. Those of
-// ASCII are the log's own: it escapes those of others. What goes to a file is read on a
-// terminal later, as docker logs does.
+// clean escapes non-ASCII control characters, which could control the terminal. ASCII control
+// characters are the log's own: the log escapes those in values. Files are cleaned, too: they
+// may be shown on a terminal later, as by docker logs.
 func (c *Console) clean(lines []byte) []byte {
 	odd := func(r rune) bool { return r >= utf8.RuneSelf && !strconv.IsPrint(r) || r == 0x7f }
 	if bytes.IndexFunc(lines, odd) < 0 {
@@ -101,8 +101,8 @@ func (c *Console) clean(lines []byte) []byte {
 	return b
 }
 
-// Draw puts a frame below the lines, in place of the one before; none removes it. The
-// lines must be narrower than the terminal, and fewer than it has. It does not wait.
+// Draw replaces the frame below the lines; an empty one removes it. Its lines must be narrower
+// than the terminal, and fewer than the terminal has. Draw does not wait.
 func (c *Console) Draw(frame []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +110,7 @@ func (c *Console) Draw(frame []string) {
 	c.work.Signal()
 }
 
-// Redraw draws the frame anew although it is the same: others may have written.
+// Redraw draws the frame again even if it has not changed: other programs may have written.
 func (c *Console) Redraw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *Console) Redraw() {
 	c.work.Signal()
 }
 
-// Resize says that the terminal has got a size. If that is the one before, it has had
-// another one in between. It is for the next frame.
+// Resize sets the size of the terminal for the next frame. The same size again means that the
+// terminal had another size in between.
 func (c *Console) Resize(width, height int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,17 +143,17 @@ func (c *Console) Hide(within time.Duration) bool {
 	return closes(done, within)
 }
 
-// Flush removes the frame and waits a moment until all is written.
+// Flush removes the frame and waits, for a limited time, until everything is written.
 func (c *Console) Flush() { c.Hide(atOnce) }
 
-// Close removes the frame and writes what waits, but gives up on a terminal that
-// takes nothing for two seconds. It returns the error of the last write.
+// Close removes the frame and writes the queue, but gives up on a terminal that is blocked for
+// two seconds. It returns the error of the last write.
 func (c *Console) Close() error {
 	c.mu.Lock()
 	c.frame, c.closed = nil, true
 	c.work.Signal()
 	c.mu.Unlock()
-	closes(c.ended, patience)
+	closes(c.ended, closeTimeout)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
@@ -220,12 +220,12 @@ func (c *Console) paint() {
 	}
 }
 
-// idle reports whether the screen shows what it shall. mu is held.
+// idle reports whether the screen is up to date. Called with mu held.
 func (c *Console) idle() bool {
 	return len(c.lines) == 0 && c.leftOut == 0 && !c.again && slices.Equal(c.drawn, c.frame)
 }
 
-// keep appends lines to those that are kept.
+// keep appends lines to the stored past lines.
 func keep(kept, lines []byte) []byte {
 	kept = append(kept, lines...)
 	if len(kept) < 2*mostKept {
@@ -235,7 +235,7 @@ func keep(kept, lines []byte) []byte {
 	return append(kept[:0], rest[bytes.IndexByte(rest, '\n')+1:]...)
 }
 
-// lastRows returns the last lines, as many as take so many rows.
+// lastRows returns the last lines that fit into a number of rows.
 func lastRows(lines []byte, w, most int) []byte {
 	at := len(lines)
 	for rows := 0; at > 0 && rows < most; {
@@ -270,8 +270,8 @@ const (
 	wrapOff    = "\x1b[?7l" // a line that is wider than we think stays one line
 	wrapOn     = "\x1b[?7h"
 
-	// Not from the first column: tmux takes what is erased from the first cell of the
-	// screen on for worth keeping, and puts it into the scrollback.
+	// Not from the first column: tmux moves everything that is erased from the first cell of
+	// the screen on into the scrollback.
 	eraseFrame = "\r" + eraseRight + "\x1b[C" + eraseBelow + "\r"
 )
 
@@ -279,8 +279,9 @@ const (
 // first row.
 func scrollUp(height int) string { return strings.Repeat("\n", max(0, height-1)) + home }
 
-// compose appends what writes the lines over the frame that is drawn, and the next one
-// below them. The cursor is, before and after, at the start of the frame.
+// compose appends the control sequences and text that overwrite the present frame with lines
+// and draw the next frame below them. Before and after, the cursor is at the start of the
+// frame.
 func compose(out, lines []byte, drawn, frame []string) []byte {
 	if len(drawn) > 0 && (len(lines) > 0 || len(frame) == 0) {
 		out = append(out, eraseFrame...)

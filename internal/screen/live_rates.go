@@ -2,26 +2,27 @@ package screen
 
 import "time"
 
-// window is how many accounts a rate is made of: those of about four seconds, so that
-// it is steady for a topic of a few Hz and follows a change at once.
+// window is the number of samples of a rate: about four seconds, so that it is steady for a
+// topic of a few Hz and still follows changes quickly.
 const window = 16
 
-// apart is how far two accounts are apart at least. Those of a frame for each key would
-// else make the window short.
+// apart is the minimum time between two samples. Otherwise the extra frames after key presses
+// would shorten the window.
 const apart = refresh * 3 / 4
 
-// rates makes rates of the differences of accounts. Their time is the wall's or that of
-// the bags, and does not go back.
+// rates computes rates from samples of counters. Their time is wall time or bag time, and does
+// not decrease.
 type rates struct {
 	at     [window]time.Duration
 	n      int // accounts so far; the next one goes to n%window
 	topics map[string]*[window]amount
 }
 
-// amount counts what has come or gone so far. It never falls.
+// amount is a sample of counters, which never decrease.
 type amount struct{ messages, bytes uint64 }
 
-// next begins the next account. It takes the place of one that is near the one before.
+// next begins the next sample. It replaces the last one if that is too close to its
+// predecessor.
 func (r *rates) next(at time.Duration) {
 	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < apart {
 		r.n--
@@ -30,10 +31,10 @@ func (r *rates) next(at time.Duration) {
 	r.n++
 }
 
-// set puts a topic into the account.
+// set adds the counters of a topic to the sample.
 func (r *rates) set(topic string, a amount) { r.past(topic)[(r.n-1)%window] = a }
 
-// skip makes all that a topic has had since the last account count for nothing.
+// skip excludes everything since the last sample from the rate of a topic.
 func (r *rates) skip(topic string, a amount) {
 	past := r.past(topic)
 	last := past[(r.n-1)%window]
@@ -55,7 +56,7 @@ func (r *rates) past(topic string) *[window]amount {
 	return past
 }
 
-// of returns the messages and bytes of a topic a second.
+// of returns the messages and bytes per second of a topic.
 func (r *rates) of(topic string) (hz, bytes float64) {
 	past := r.topics[topic]
 	if past == nil || r.n < 2 {

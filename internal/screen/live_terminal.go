@@ -12,26 +12,26 @@ import (
 	"github.com/gorosbag/gorosbag/internal/keys"
 )
 
-// atOnce bounds how long Ctrl-Z waits for a terminal that takes nothing.
+// atOnce bounds how long Ctrl-Z waits for a blocked terminal.
 const atOnce = 300 * time.Millisecond
 
-// Terminal is the terminal of this process while a program has it: it shows a Live, or
-// takes keys, or both. Set the fields, then call Begin.
+// Terminal controls the terminal of this process: it shows a Live, or reads keys, or both. Set
+// the fields, then call Begin.
 type Terminal struct {
-	Live   *Live          // nil: only keys are taken
-	Input  *os.File       // gives the keys; nil: none are taken
+	Live   *Live          // nil: only read keys
+	Input  *os.File       // source of keys; nil: none
 	Press  func(keys.Key) // must not block; nil means Live.Press
-	Failed func(error)    // the keys cannot be read
+	Failed func(error)    // called when keys cannot be read
 
 	ctx    context.Context //nolint:containedctx // of Begin: Ctrl-Z and fg come in between
 	cancel context.CancelFunc
-	jobs   sync.WaitGroup // what runs until End
+	jobs   sync.WaitGroup // goroutines that end in End
 
 	typing sync.Mutex // guards deaf
-	deaf   func()     // ends reading keys, and waits for that; nil while none are read
+	deaf   func()     // stops reading keys and waits for it; nil while keys are not read
 }
 
-// Begin takes the terminal until End, or until ctx ends.
+// Begin acquires the terminal until End, or until ctx ends.
 func (t *Terminal) Begin(ctx context.Context) {
 	ctx, t.cancel = context.WithCancel(ctx)
 	t.ctx = ctx
@@ -45,13 +45,13 @@ func (t *Terminal) Begin(ctx context.Context) {
 	t.jobs.Go(func() { keys.Quits(t.ctx, t.leave) })
 }
 
-// End gives the terminal back. It may be called more than once.
+// End restores the terminal. It may be called more than once.
 func (t *Terminal) End() {
 	t.cancel()
 	t.jobs.Wait()
 }
 
-// leave gives the terminal back before Ctrl-Z stops the program.
+// leave restores the terminal before Ctrl-Z stops the program.
 func (t *Terminal) leave() {
 	t.typing.Lock()
 	if t.deaf != nil {
@@ -64,7 +64,7 @@ func (t *Terminal) leave() {
 	}
 }
 
-// back takes the terminal again.
+// back acquires the terminal again.
 func (t *Terminal) back() {
 	t.listen(t.ctx)
 	if t.Live != nil {
@@ -72,7 +72,7 @@ func (t *Terminal) back() {
 	}
 }
 
-// listen reads keys if there are any to read.
+// listen starts reading keys, if there is an input.
 func (t *Terminal) listen(ctx context.Context) {
 	if t.Input == nil {
 		return
@@ -99,7 +99,7 @@ func (t *Terminal) listen(ctx context.Context) {
 	})
 }
 
-// SizeOf returns the size of a terminal while we are not in its background, for Live.
+// SizeOf returns the size of a terminal, for Live; zero while the program is in the background.
 func SizeOf(f *os.File) func() (width, height int) {
 	return func() (width, height int) {
 		if !keys.Foreground(f) {
@@ -113,8 +113,8 @@ func SizeOf(f *os.File) func() (width, height int) {
 	}
 }
 
-// Unicode reports whether the terminal is said to show more than ASCII. Where nothing is
-// said it is taken for one of today. The Linux console has few characters.
+// Unicode reports whether the terminal shows more than ASCII, according to the environment.
+// Without a setting it is assumed to. The Linux console has few characters.
 func Unicode() bool {
 	if os.Getenv("TERM") == "linux" {
 		return false
@@ -127,8 +127,8 @@ func Unicode() bool {
 	return true
 }
 
-// PrintTable prints to standard output what the log on the console comes before. A
-// terminal that takes nothing does not hold up the end.
+// PrintTable prints text to standard output after the log on the console. A blocked terminal
+// does not delay the end.
 func PrintTable(console *Console, table string) {
 	console.Hide(atOnce) // both may be one terminal
 	out := NewConsole(os.Stdout, false)

@@ -118,7 +118,7 @@ func damageLosses(all []*player.DamageError) (parts []string) {
 	var places [2]int
 	for _, d := range all {
 		kind := 0
-		if d.Unread() {
+		if d.IsReadError() {
 			kind = 1
 		}
 		messages[kind] += d.Messages
@@ -144,8 +144,8 @@ func PlayLosses(s *player.Summary) string {
 		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
 	}
 	parts = append(parts, damageLosses(s.Damage)...)
-	if s.Mended > 0 {
-		parts = append(parts, fmt.Sprintf("nothing by %d damaged chunk indexes, which were rebuilt", s.Mended))
+	if s.RebuiltIndexes > 0 {
+		parts = append(parts, fmt.Sprintf("nothing by %d damaged chunk indexes, which were rebuilt", s.RebuiltIndexes))
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())

@@ -271,7 +271,7 @@ func TestPlayFits(t *testing.T) {
 		return b.String()
 	}
 	duration := func() time.Duration { return time.Duration(r.Int64N(int64(100*time.Hour))) >> r.IntN(40) }
-	for range 300 {
+	for range 100 {
 		f := &fakePlay{at: duration}
 		f.change = func(s *player.Stats) {
 			s.Length, s.Rate, s.Late, s.Delayed = duration(), math.Exp(r.NormFloat64()*5), duration(), duration()
@@ -320,7 +320,7 @@ func TestPlayLongNames(t *testing.T) {
 	}}
 	begun := time.Now()
 	(&screen.PlayView{Control: f, Name: long}).Frame(80, 24, false)
-	if d := time.Since(begun); d > 5*time.Second {
+	if d := time.Since(begun); d > time.Minute { // it takes hours where each column costs a walk over the name
 		t.Errorf("a frame takes %v", d)
 	}
 }

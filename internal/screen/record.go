@@ -19,10 +19,10 @@ func RecordSummary(s *recorder.Summary) string {
 	tab := newTable("messages", "bytes", "publishers", "lost", "missed", "topic")
 	for i := range s.Topics {
 		t := &s.Topics[i]
-		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers), lost(t), t.Missed(), topicCell(t))
+		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s",
-		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), causes(s), missed(s), linksLost(s), reconnected(s))
+	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
+		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s))
 }
 
 // file names the last bag.
@@ -35,7 +35,7 @@ func file(s *recorder.Summary) string {
 
 // snapshots tells of the bags of snapshots.
 func snapshots(s *recorder.Summary) string {
-	n, bytes := 0, int64(0)
+	n, bytes := s.Earlier.Snapshots, s.Earlier.SnapshotBytes
 	for _, f := range s.Files {
 		if f.Snapshot {
 			n++
@@ -62,7 +62,7 @@ func chunks(s *recorder.Summary) string {
 
 // files tells of the other files than the last one.
 func files(s *recorder.Summary) string {
-	all, deleted, repeated := 0, 0, uint64(0)
+	all, deleted, repeated := s.Earlier.Files-s.Earlier.Snapshots, s.Earlier.Deleted, uint64(0)
 	for _, f := range s.Files {
 		if !f.Snapshot {
 			all++
@@ -110,8 +110,8 @@ func missing(s *recorder.Summary) string {
 
 func topicCell(t *recorder.TopicSummary) string {
 	switch {
-	case len(t.Publishers) == 0:
-		return Plain(t.Topic) + "  (no publisher was seen)"
+	case len(t.Publishers)+t.Former.Count+t.Refused == 0:
+		return Plain(t.Topic) + "  (" + noPublisher(t.Waiting) + ")"
 	case t.Type == "":
 		return Plain(t.Topic)
 	}
@@ -123,6 +123,34 @@ func topicCell(t *recorder.TopicSummary) string {
 		cell += fmt.Sprintf("  (%d more while paused or stopped)", t.Passed)
 	}
 	return cell
+}
+
+// noPublisher says why a topic has none.
+func noPublisher(w recorder.Waiting) string {
+	switch w {
+	case recorder.WaitingMaster:
+		return "not registered with the master yet"
+	case recorder.WaitingPublisher:
+		return "a publisher is listed, but was not reached"
+	case recorder.WaitingNone:
+	}
+	return "no publisher was seen"
+}
+
+// stillWaiting tells how much was still under way at the end: what those topics carried is not in
+// the bag, and nobody knows how much that was.
+func stillWaiting(s *recorder.Summary) string {
+	var parts []string
+	if n := s.Waiting(recorder.WaitingMaster); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d to be registered with the master", n))
+	}
+	if n := s.Waiting(recorder.WaitingPublisher); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d for publishers that are listed and were not reached", n))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "topics still waiting at the end: " + strings.Join(parts, ", ") + "\n"
 }
 
 func lost(t *recorder.TopicSummary) uint64 {
@@ -159,6 +187,20 @@ func missed(s *recorder.Summary) string {
 	return "none"
 }
 
+// heldUp names the topics whose publishers had to wait for room.
+func heldUp(s *recorder.Summary) string {
+	var parts []string
+	for i := range s.Topics {
+		if t := &s.Topics[i]; t.HeldUp > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%s)", Plain(t.Topic), t.HeldUp.Round(100*time.Millisecond)))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "held up: " + strings.Join(parts, ", ") + "\n"
+}
+
 // linksLost names the publishers whose links were lost.
 func linksLost(s *recorder.Summary) string {
 	var parts []string
@@ -173,11 +215,28 @@ func linksLost(s *recorder.Summary) string {
 			}
 			parts = append(parts, text+")")
 		}
+		if f := s.Topics[i].Former; f.LinksLost > 0 {
+			parts = append(parts, fmt.Sprintf("former publishers on %s (%d)", Plain(s.Topics[i].Topic), f.LinksLost))
+		}
 	}
 	if len(parts) == 0 {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// refused names the topics of which publishers were refused.
+func refused(s *recorder.Summary) string {
+	var parts []string
+	for i := range s.Topics {
+		if t := &s.Topics[i]; t.Refused > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%d publishers)", Plain(t.Topic), t.Refused))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "refused, their connection headers hold too much memory: " + strings.Join(parts, ", ") + "\n"
 }
 
 // reconnected names the publishers that went away and came back without a loss that is

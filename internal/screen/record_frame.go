@@ -178,8 +178,8 @@ func (v *RecordView) snapshot(s *recorder.Stats) part {
 	return part{"snapshot of " + about(s.Snapshots.Held), plain}
 }
 
-// soon is when a disk that fills up is worth a color.
-const soon = 10 * time.Minute
+// lowTimeThreshold is when a disk that fills up is worth a color.
+const lowTimeThreshold = 10 * time.Minute
 
 func (v *RecordView) disk(s *recorder.Stats) part {
 	switch {
@@ -189,7 +189,7 @@ func (v *RecordView) disk(s *recorder.Stats) part {
 		return part{fmt.Sprintf("disk %s free", size(s.DiskFree)), plain}
 	}
 	p := part{fmt.Sprintf("disk %s free, %s left", size(s.DiskFree), about(s.TimeLeft)), plain}
-	if s.TimeLeft < soon {
+	if s.TimeLeft < lowTimeThreshold {
 		p.as = red
 	}
 	return p

@@ -49,3 +49,32 @@ func TestRecordSummaryOfChunks(t *testing.T) {
 		t.Errorf("nothing was adaptive, but:\n%s", got)
 	}
 }
+
+// TestRecordSummaryOfPeers: publishers that were held up, refused, or are gone long since
+// are told of.
+func TestRecordSummaryOfPeers(t *testing.T) {
+	t.Parallel()
+	s := recorder.Summary{Duration: time.Second, Topics: []recorder.TopicSummary{
+		{Topic: "/a", Type: "a/A", HeldUp: 4210 * time.Millisecond, Publishers: make([]recorder.PublisherSummary, 2)},
+		{Topic: "/b", Type: "a/A", Refused: 3},
+		{Topic: "/c", Type: "a/A", Former: recorder.FormerPublishers{Count: 7, LinksLost: 5}},
+		{Topic: "/d"},
+		{Topic: "/e", Waiting: recorder.WaitingMaster},
+		{Topic: "/f", Waiting: recorder.WaitingMaster},
+		{Topic: "/g", Waiting: recorder.WaitingPublisher},
+	}}
+	got := screen.RecordSummary(&s)
+	for _, want := range []string{
+		"held up: /a (4.2s)\n", "refused, their connection headers hold too much memory: /b (3 publishers)\n",
+		"broken links: former publishers on /c (5)\n", "7     0       0  /c : a/A",
+		"/d  (no publisher was seen)\n", "/e  (not registered with the master yet)\n", "/g  (a publisher is listed, but was not reached)\n",
+		"topics still waiting at the end: 2 to be registered with the master, 1 for publishers that are listed and were not reached\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if got := screen.RecordSummary(&recorder.Summary{}); strings.Contains(got, "held up") || strings.Contains(got, "refused") || strings.Contains(got, "waiting") {
+		t.Errorf("nothing happened, but:\n%s", got)
+	}
+}

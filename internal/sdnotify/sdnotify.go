@@ -20,7 +20,7 @@ import (
 
 const (
 	usually   = time.Second            // between two reports
-	patience  = 200 * time.Millisecond // for a write
+	writeTime = 200 * time.Millisecond // for a report
 	extension = 30 * time.Second       // that a start or an end asks for, again with each report
 )
 
@@ -34,6 +34,11 @@ type State struct {
 // watchdog wants, until end is called. When ctx is done the service ends. A probe that
 // does not return is a program that hangs: systemd hears nothing more of it, and kills it.
 func Watch(ctx context.Context, probe func() State) (end func(), err error) {
+	return watchWithin(ctx, writeTime, probe)
+}
+
+// watchWithin is Watch with a time for each report.
+func watchWithin(ctx context.Context, within time.Duration, probe func() State) (end func(), err error) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return func() {}, nil
@@ -46,7 +51,7 @@ func Watch(ctx context.Context, probe func() State) (end func(), err error) {
 	if err != nil {
 		return func() {}, fmt.Errorf("sdnotify: %w", err)
 	}
-	w := &watch{conn: conn, probe: probe}
+	w := &watch{conn: conn, probe: probe, within: within}
 	ended, cancel := context.WithCancel(context.Background()) // the end is reported, too
 	var job sync.WaitGroup
 	// owner: end.
@@ -74,7 +79,8 @@ func interval(micros, pid string) (time.Duration, error) {
 type watch struct {
 	conn     *net.UnixConn
 	probe    func() State
-	ready    bool // systemd has heard it, as the next
+	within   time.Duration // a report has to be written
+	ready    bool          // systemd has heard it, as the next
 	stopping bool
 }
 
@@ -108,7 +114,7 @@ func (w *watch) report(stopping bool) {
 	if stopping || !w.ready && !ready {
 		lines = append(lines, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", extension.Microseconds()))
 	}
-	if err := w.conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(w.within)); err != nil {
 		return
 	}
 	if _, err := w.conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {

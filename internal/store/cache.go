@@ -19,10 +19,10 @@ const (
 	mostBlocks = 160 // 40 MiB kept
 	mostAhead  = 16  // blocks: 4 MiB with one request
 
-	firstRetry  = 100 * time.Millisecond
-	longestWait = time.Second
-	patience    = 30 * time.Second // with a store that does not answer
-	stallTime   = 15 * time.Second // for which nothing of an answer may come
+	firstRetry   = 100 * time.Millisecond
+	longestRetry = time.Second
+	retryTime    = 30 * time.Second // after which a store that does not answer is given up
+	stallTime    = 15 * time.Second // for which nothing of an answer may come
 )
 
 // cache reads an object in blocks and keeps the latest. Where reading goes on from
@@ -32,6 +32,7 @@ type cache struct {
 	cancel  context.CancelFunc
 	from    ranger
 	size    int64
+	retry   time.Duration // the first wait before another try
 	fetched atomic.Int64
 	fetches sync.WaitGroup
 
@@ -52,7 +53,7 @@ type block struct {
 }
 
 func newCache(ctx context.Context, from ranger, size int64) *cache {
-	c := &cache{from: from, size: size, blocks: map[int64]*block{}}
+	c := &cache{from: from, size: size, retry: firstRetry, blocks: map[int64]*block{}}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -170,17 +171,17 @@ func (c *cache) forget(b *block) {
 // fetch reads blocks that follow each other. Where a connection breaks it tries again,
 // for as long as a network in the field may be away.
 func (c *cache) fetch(blocks []*block) {
-	wait, since := firstRetry, time.Now()
+	wait, since := c.retry, time.Now()
 	for len(blocks) > 0 {
 		n, err := c.fetchOnce(blocks)
 		if n > 0 {
-			wait, since = firstRetry, time.Now()
+			wait, since = c.retry, time.Now()
 		}
 		blocks = blocks[n:]
 		if err == nil {
 			continue
 		}
-		if lasting(err) || c.ctx.Err() != nil || time.Since(since) > patience {
+		if lasting(err) || c.ctx.Err() != nil || time.Since(since) > retryTime {
 			c.fail(blocks, err)
 			return
 		}
@@ -188,7 +189,7 @@ func (c *cache) fetch(blocks []*block) {
 		case <-time.After(wait/2 + rand.N(wait)): //nolint:gosec // it spreads load
 		case <-c.ctx.Done():
 		}
-		wait = min(2*wait, longestWait)
+		wait = min(2*wait, longestRetry)
 	}
 }
 

@@ -172,16 +172,21 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestBrokenConnections goes on where an answer broke off.
+// TestBrokenConnections goes on where an answer broke off, after any number of tries.
+// How long it tries is for TestNetworkAway, with fake time.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	content := data(3 << 20)
 	s := newSite(t, content)
 	o := open(t, s.URL)
-	s.fail.Store(6) // for seconds
+	o.RetryAfter(time.Millisecond)
+	s.fail.Store(6)
 	got := make([]byte, len(content))
 	if _, err := o.ReadAt(got, 0); err != nil || !bytes.Equal(got, content) {
 		t.Fatal(err)
+	}
+	if s.fail.Load() >= 0 {
+		t.Error("not all answers that break off were asked for")
 	}
 }
 

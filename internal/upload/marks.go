@@ -81,6 +81,42 @@ func (u *Uploader) take(f *file) {
 
 func markName(f *file) string { return markPrefix + f.name + markSuffix }
 
+// Left returns the names of the bags in a directory of which marks say that they are still to
+// be uploaded, to wherever that is.
+func Left(dir string) map[string]bool {
+	left := map[string]bool{}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return left
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return left
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), markSuffix)
+		if !ok || !strings.HasPrefix(name, markPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		var m mark
+		b, err := root.ReadFile(e.Name())
+		if err != nil || len(b) > markLimit || json.Unmarshal(b, &m) != nil || m.Uploaded {
+			continue
+		}
+		bag := name[len(markPrefix):]
+		_, finished := root.Lstat(bag)
+		_, active := root.Lstat(bag + activeSuffix)
+		left[bag] = finished == nil || active == nil
+	}
+	for name, there := range left {
+		if !there { // the mark means nothing
+			delete(left, name)
+		}
+	}
+	return left
+}
+
 func (u *Uploader) read(f *file) error {
 	in, err := u.root.Open(markName(f))
 	if err != nil {

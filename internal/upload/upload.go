@@ -20,6 +20,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -30,7 +31,7 @@ type Options struct {
 	Log    *zap.Logger
 	Delete bool // local files, when the store has proven to have them
 
-	firstRetry, mostRetry time.Duration // zero means 1 s and 5 min
+	firstRetry, mostRetry time.Duration // zero means 250 ms and 5 min
 }
 
 // Stats is a live account.
@@ -89,7 +90,7 @@ func New(o Options) (*Uploader, error) {
 		o.Log = zap.NewNop()
 	}
 	if o.firstRetry == 0 {
-		o.firstRetry, o.mostRetry = time.Second, 5*time.Minute
+		o.firstRetry, o.mostRetry = 250*time.Millisecond, 5*time.Minute
 	}
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
@@ -272,7 +273,7 @@ func (u *Uploader) one(ctx context.Context, f *file) error {
 		return u.unmark(f)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		u.Log.Warn("deleted before it was uploaded", zap.String("file", u.path(f)))
+		u.Log.Warn("deleted before it was uploaded", loglimit.Each(), zap.String("file", u.path(f)))
 		u.done(f, func() { u.stats.Lost++ })
 		return u.unmark(f)
 	}
@@ -288,7 +289,7 @@ func (u *Uploader) one(ctx context.Context, f *file) error {
 		return err
 	}
 	if match == store.Other {
-		u.Log.Error("not uploaded: the store has another object of this name, which is left alone: give each recorder a place of its own",
+		u.Log.Error("not uploaded: the store has another object of this name, which is left alone: give each recorder a place of its own", loglimit.Each(),
 			zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket))
 		u.update(func() {
 			f.state = refused
@@ -368,7 +369,7 @@ func (u *Uploader) finish(f *file, in *os.File, match store.Match) error {
 			return err
 		}
 		if err := u.remove(f, in); err != nil {
-			u.Log.Error("uploaded, but not deleted here", zap.String("file", u.path(f)), zap.Error(err))
+			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
 		}
 	}
 	if err := u.unmark(f); err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,15 +67,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(append(b, '\n')) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
-// handle serves a pattern to those who are let in.
+// handle serves a pattern to those who are let in, whose connections are then held.
 func (s *Server) handle(pattern string, h http.HandlerFunc) {
-	s.mux.HandleFunc(pattern, s.guard.only(h))
+	s.mux.HandleFunc(pattern, s.guard.only(s.conns.holding(authorized, h)))
 }
 
 // action serves a command: do gets the body, and says what was done.
 func (s *Server) action(name string, do func(ctx context.Context, body io.Reader) (answer any, err error)) {
 	s.handle("POST /api/v1/"+name, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		ctx, cancel := context.WithTimeout(r.Context(), actionTime)
 		defer cancel()
 		answer, err := s.perform(ctx, w, r, do)
 		s.watch.wake()
@@ -98,13 +99,25 @@ type done struct {
 }
 
 func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, do func(context.Context, io.Reader) (any, error)) (any, error) {
-	body := http.MaxBytesReader(w, r.Body, maxBodyBytes)
 	if r.ContentLength != 0 { // forms of other pages cannot send this type
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 			return nil, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json"}
 		}
 	}
-	return do(ctx, body)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))
+	if err != nil {
+		return nil, badBody(err)
+	}
+	s.conns.hold(r, authorized)
+	return do(ctx, bytes.NewReader(body))
+}
+
+// badBody says what is wrong with a body.
+func badBody(err error) error {
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return err
+	}
+	return &statusError{http.StatusBadRequest, "the body is not what was expected: " + err.Error()}
 }
 
 // decode reads a body into v, which has its defaults. There may be no body.
@@ -120,11 +133,10 @@ func decode(body io.Reader, v any) error {
 			err = errors.New("there is something behind the object")
 		}
 	}
-	tooLarge := (*http.MaxBytesError)(nil)
-	if err == nil || errors.As(err, &tooLarge) {
-		return err
+	if err != nil {
+		return badBody(err)
 	}
-	return &statusError{http.StatusBadRequest, "the body is not what was expected: " + err.Error()}
+	return nil
 }
 
 // simple adapts a command without parameters.

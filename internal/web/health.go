@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// health is what /healthz tells those who are let in.
+// health is the answer of /healthz to authorized clients.
 type health struct {
 	Status   string   `json:"status"` // ok or degraded
 	Problems []string `json:"problems"`
@@ -19,32 +19,35 @@ const (
 	degraded = "degraded"
 )
 
-// probes are for supervisors, which have no token. Those without one are told no more
-// than a word.
+// probes are the endpoints for supervisors, which have no token. Clients without a token get
+// only one word.
 func (s *Server) probes() {
-	// The process lives as long as it can look at itself: a master that is away must not
-	// make a supervisor restart it, and lose what it would have recorded meanwhile.
-	s.mux.HandleFunc("GET /livez", func(w http.ResponseWriter, r *http.Request) {
+	probe := func(pattern string, h http.HandlerFunc) {
+		s.mux.HandleFunc(pattern, s.conns.holding(prober, h))
+	}
+	// The process is alive as long as it can collect its state. An unreachable master must not
+	// cause a restart, which would interrupt the recording.
+	probe("GET /livez", func(w http.ResponseWriter, r *http.Request) {
 		s.glance(r)
 		writeJSON(w, http.StatusOK, health{Status: healthy, Problems: []string{}, Master: s.MasterUp()}.brief())
 	})
-	s.mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+	probe("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.readiness(s.glance(r)))
 	})
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
+	probe("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.health(s.glance(r)))
 	})
 }
 
-// brief leaves out all but the word.
+// brief removes everything but the status.
 func (h health) brief() any {
 	return struct {
 		Status string `json:"status"`
 	}{h.Status}
 }
 
-// glance looks for a probe: those whom nobody has let in cannot make work by asking all
-// the time.
+// glance returns the state for a probe. It is cached, so that unauthorized clients cannot cause
+// load.
 func (s *Server) glance(r *http.Request) look {
 	if s.guard.admits(r) {
 		return s.watch.within(0)
@@ -72,7 +75,7 @@ func (s *Server) readiness(v look) health {
 	return h.judged()
 }
 
-// health is degraded when somebody should look.
+// health is degraded when there is a problem that needs attention.
 func (s *Server) health(v look) health {
 	h := v.health
 	h.Problems = slices.Clip(h.Problems) // others may have the same look
@@ -81,7 +84,7 @@ func (s *Server) health(v look) health {
 	return h.judged()
 }
 
-// require notes a problem unless all is well.
+// require records a problem unless well is set.
 func (h *health) require(well bool, problem string) {
 	if !well {
 		h.Problems = append(h.Problems, problem)
@@ -98,7 +101,7 @@ func (h health) judged() health {
 	return h
 }
 
-// minute knows by how much a count has grown within the last minute.
+// minute computes by how much a counter has grown within the last minute.
 type minute struct {
 	marks []mark // oldest first; the first is the last one that is older than a minute, or the first of all
 }
@@ -108,7 +111,7 @@ type mark struct {
 	count uint64
 }
 
-// add notes the count, and returns by how much it has grown.
+// add records the counter, and returns its growth.
 func (m *minute) add(now time.Time, count uint64) uint64 {
 	if len(m.marks) == 0 {
 		m.marks = []mark{{now, 0}} // the program has begun with the first look

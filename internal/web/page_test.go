@@ -2,16 +2,16 @@ package web_test
 
 import (
 	"bufio"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/web"
 )
 
 // TestPagesAreComplete: what a page loads is there, and nothing comes from elsewhere.
@@ -113,7 +113,7 @@ func TestEvents(t *testing.T) {
 	next(`"paused":true`) // the first is not held up
 	began := time.Now()
 	c.server.Close()
-	if took := time.Since(began); took > 1500*time.Millisecond {
+	if took := time.Since(began); took > time.Minute { // TestCloseIsNotHeldUp is exact
 		t.Errorf("the end took %v", took)
 	}
 }
@@ -122,48 +122,61 @@ func TestEvents(t *testing.T) {
 // for others. Nobody is held up by them.
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it takes some seconds until somebody is slow")
-	}
-	var topics []string
-	for i := range 20_000 { // so many that no socket holds two events
-		topics = append(topics, fmt.Sprintf("/a/topic/with/a/long/name/so/that/events/are/long/%d", i))
-	}
-	face, _ := playing(topics...)
-	c := serve(t, face)
-	for range 16 {
-		conn, err := net.Dial("tcp", c.server.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		face, _ := playing("/t")
+		c, line := serveInBubble(t, face)
+		watch := func() int {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := c.http.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			return resp.StatusCode
 		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
+		start := time.Now()
+		for range web.MaxWatchers {
+			line.begin(t, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		}
-	}
-	full, deadline := false, time.Now().Add(30*time.Second)
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for ; ; <-again.C {
+		synctest.Wait() // all are being sent their first event, which they do not read
+		if status := watch(); status != http.StatusServiceUnavailable {
+			t.Errorf("one more: status %d", status)
+		}
+		if a := c.post("/api/v1/step", ""); a.status != http.StatusOK {
+			t.Errorf("a command: status %d", a.status)
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("others waited %v for slow watchers", waited)
+		}
+		time.Sleep(web.EventTime - time.Nanosecond)
+		if status := watch(); status != http.StatusServiceUnavailable {
+			t.Errorf("before the time for an event is over: status %d", status)
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if status := watch(); status != http.StatusOK {
+			t.Errorf("after the time for an event: status %d", status)
+		}
+	})
+}
+
+// TestCloseIsNotHeldUp: who does not take an event, or does not end a request, has a
+// second.
+func TestCloseIsNotHeldUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		face, _ := playing("/t")
+		c, line := serveInBubble(t, face)
+		line.begin(t, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		line.begin(t, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
+		synctest.Wait()
 		began := time.Now()
-		if a := c.post("/api/v1/step", ""); a.status != http.StatusOK || time.Since(began) > 5*time.Second {
-			t.Fatalf("a command: %d after %v", a.status, time.Since(began))
+		c.server.Close()
+		if took := time.Since(began); took > web.ShutdownTime {
+			t.Errorf("the end took %v, want %v at most", took, web.ShutdownTime)
 		}
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := c.http.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		full = full || resp.StatusCode == http.StatusServiceUnavailable
-		switch {
-		case full && resp.StatusCode == http.StatusOK:
-			return // there is room again
-		case time.Now().After(deadline):
-			t.Fatalf("full: %t, status %d", full, resp.StatusCode)
-		}
-	}
+	})
 }

@@ -165,8 +165,8 @@ func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
 	return r
 }
 
-// soon is when a disk that fills up is worth a warning.
-const soon = 10 * time.Minute
+// lowTimeThreshold is when a disk that fills up is worth a warning.
+const lowTimeThreshold = 10 * time.Minute
 
 // recordDetails are those of health.
 type recordDetails struct {
@@ -195,7 +195,7 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 	h := health{Details: d}
 	h.require(d.Lost == 0, fmt.Sprintf("%d messages were lost within the last minute", d.Lost))
 	h.require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
-	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= soon, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
+	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // a store that is away is none: robots leave their network
 		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))

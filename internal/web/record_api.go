@@ -62,6 +62,9 @@ func (f *Recorder) pinBags(ctx context.Context, body io.Reader) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if last < 0 {
+		return nil, &statusError{http.StatusBadRequest, "seconds must be 0 or positive"}
+	}
 	files, err := f.control.Pin(ctx, last)
 	answer := pinned{Message: "kept", Files: make([]string, len(files))}
 	for i, file := range files {

@@ -11,20 +11,19 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// leastToken is the length of a token that is not worth guessing: nothing else slows
-// down who tries.
+// leastToken is the minimum length of a token. It must be too long to guess, since attempts are
+// not rate-limited.
 const leastToken = 16
 
-// cookieName is that of the cookie that a browser gets for the token.
+// cookieName is the name of the cookie that a browser gets in exchange for the token.
 const cookieName = "gorosbag"
 
-// guard decides who is let in.
+// guard authorizes requests.
 type guard struct {
 	token   string
-	session string // what the cookie holds: it is worth nothing to another process
+	session string // value of the cookie; only valid for this process
 	hosts   []string
 }
 
@@ -47,11 +46,11 @@ func newGuard(o Options) guard {
 
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// policy keeps a page to itself: it loads nothing from elsewhere, sends nothing
-// elsewhere, and is in nobody's frame.
+// policy isolates a page: it loads nothing from other origins, sends nothing to them, and
+// cannot be framed.
 const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// wrap puts the checks in front of a handler.
+// wrap adds the checks to a handler.
 func (g *guard) wrap(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -100,13 +99,13 @@ func (g *guard) admits(r *http.Request) bool {
 	return err == nil && same(c.Value, g.session)
 }
 
-// same compares in a time that tells nothing, not even the length.
+// same compares in constant time, independent of the length.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// only lets those through who are let in.
+// only passes authorized requests on.
 func (g *guard) only(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !g.admits(r) {
@@ -118,7 +117,7 @@ func (g *guard) only(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// login gives a browser that has the token a cookie instead.
+// login exchanges the token for a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
 	if s.guard.token == "" || !same(r.PostFormValue("token"), s.guard.token) {
@@ -129,48 +128,4 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		Name: cookieName, Value: s.guard.session, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	http.Redirect(w, r, "/", http.StatusSeeOther)
-}
-
-// limited returns a listener with at most so many connections open.
-func limited(ln net.Listener, most int) net.Listener {
-	return &limitedListener{Listener: ln, places: make(chan struct{}, most), closed: make(chan struct{})}
-}
-
-type limitedListener struct {
-	net.Listener
-	places chan struct{}
-	once   sync.Once
-	closed chan struct{}
-}
-
-// Accept waits for a place before it takes a connection.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &limitedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// Close also ends an Accept that waits for a place.
-func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close gives the place back.
-func (c *limitedConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
 }

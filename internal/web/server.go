@@ -2,10 +2,10 @@
 // the same verbs as JSON for programs, events for live numbers, metrics for Prometheus
 // and probes for supervisors.
 //
-// It is only for those who are let in: without a token it listens on loopback alone. It
-// reaches the programs through recorder.Control and player.Control, never through files:
-// a bag is named by a number. What it costs is bounded, and nothing waits for it: when
-// the program ends it is closed last, within a second.
+// It serves authorized clients only: without a token it listens on loopback only. It uses
+// recorder.Control and player.Control, never paths from clients: a bag is identified by a
+// number. Its resources are bounded, and neither recording nor play waits for it: it is
+// closed last, within a second.
 package web
 
 import (
@@ -23,27 +23,25 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits of the server. Those who stay, events and downloads, are together much fewer
-// than all: probes and metrics always find room.
+// Limits of requests; those of connections are in listener.go.
 const (
-	maxConnections = 64
 	maxHeaderBytes = 16 << 10
 	maxBodyBytes   = 16 << 10
 	headerTime     = 5 * time.Second
 	readTime       = 10 * time.Second
 	writeTime      = 15 * time.Second
 	idleTime       = 30 * time.Second
-	goodbye        = time.Second // at the end, for requests that are under way
+	shutdownTime   = time.Second // for running requests at the end
 )
 
-// patience is how long an action waits for the disk. What it asked for is done
-// nevertheless.
-const patience = 10 * time.Second
+// actionTime is how long an action waits for the disk. The action is carried out even if the
+// request times out.
+const actionTime = 10 * time.Second
 
 // Options say where to serve, and to whom.
 type Options struct {
 	Listen string   // host:port; port 0 takes a free one
-	Token  string   // who has it is let in; empty lets in everybody on this machine
+	Token  string   // authorizes requests; empty authorizes every client on this machine
 	Hosts  []string // names by which the server is called, beside localhost and addresses
 
 	Node     string // our name on the graph
@@ -52,19 +50,19 @@ type Options struct {
 	Log      *zap.Logger
 }
 
-// Face is what is served: NewRecorder and NewPlayer make one.
+// Face is the program that a Server serves: NewRecorder and NewPlayer return one.
 type Face interface {
 	prometheus.Collector
 
 	program() string
 	routes(s *Server)
-	// look returns how things are. Calls come one at a time.
+	// look returns the present state. Calls come one at a time.
 	look(now time.Time) view
-	// changed returns a channel that is closed when look is worth a call.
+	// changed returns a channel that is closed at the next change of the state.
 	changed() <-chan struct{}
 }
 
-// view is how things are at one time.
+// view is the state at one time.
 type view struct {
 	state  any    // as JSON
 	health health // without what the server adds
@@ -76,6 +74,7 @@ type Server struct {
 	Options
 	face    Face
 	guard   guard
+	conns   *listener
 	watch   watch
 	metrics *prometheus.Registry
 	mux     *http.ServeMux
@@ -87,7 +86,7 @@ type Server struct {
 	files   chan struct{} // holds a token for each download
 }
 
-// Serve begins to serve until Close.
+// Serve starts a server, which runs until Close.
 func Serve(ctx context.Context, o Options, f Face) (*Server, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, err
@@ -97,10 +96,15 @@ func Serve(ctx context.Context, o Options, f Face) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: --http %s: %w", o.Listen, err)
 	}
+	return serve(ctx, ln, o, f), nil
+}
+
+// serve starts a server on a listener.
+func serve(ctx context.Context, ln net.Listener, o Options, f Face) *Server {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Close ends it; ctx is for the start
 	s := &Server{
 		Options: o, face: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
-		files: make(chan struct{}, maxDownloads),
+		conns: newListener(ln, o.Log), files: make(chan struct{}, maxDownloads),
 	}
 	s.guard = newGuard(o)
 	s.watch.init(s)
@@ -113,29 +117,31 @@ func Serve(ctx context.Context, o Options, f Face) (*Server, error) {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return life },
+		ConnContext:       connContext,
+		ConnState:         s.conns.track,
 		ErrorLog:          zap.NewStdLog(o.Log),
 	}
 	s.http.ErrorLog.SetFlags(0)
 	s.http.ErrorLog.SetOutput(complaints{o.Log})
 	// owner: Close; ends when the server is closed.
 	s.done.Go(func() {
-		if err := s.http.Serve(limited(ln, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.conns); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("the web server ended", zap.Error(err))
 		}
 	})
 	// owner: Close; ends with life.
 	s.done.Go(func() { s.watch.run(life) })
 	o.Log.Info("web page", zap.String("url", "http://"+s.addr.String()+"/"))
-	return s, nil
+	return s
 }
 
-// Addr returns where the server listens.
+// Addr returns the address of the server.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// Close ends the server. Requests that are under way have a second.
+// Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
 	s.end()
-	ctx, cancel := context.WithTimeout(context.Background(), goodbye)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
 		s.http.Close() //nolint:errcheck,gosec // the listener is closed already
@@ -143,7 +149,7 @@ func (s *Server) Close() {
 	s.done.Wait()
 }
 
-// check finds out who could reach the server.
+// check refuses options that would expose the server without a token.
 func (o *Options) check(ctx context.Context) error {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -188,7 +194,7 @@ func onLoopback(ctx context.Context, host string) (bool, error) {
 	return true, nil
 }
 
-// routes says what is where. Whatever changes something is a POST.
+// routes registers the handlers. Every request that changes something is a POST.
 func (s *Server) routes() {
 	s.pages()
 	s.probes()
@@ -201,8 +207,8 @@ func (s *Server) routes() {
 	s.face.routes(s)
 }
 
-// complaints takes what net/http has to say. Of a request that made us panic it tells
-// itself, and goes on: that must not end a recording.
+// complaints receives the log of net/http. net/http recovers from panics in handlers and logs
+// them: a panic must not end a recording.
 type complaints struct{ log *zap.Logger }
 
 // Write implements io.Writer.

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	watchedEvery = 500 * time.Millisecond // while somebody watches
-	aloneEvery   = time.Second            // else: for the account of the last minute
-	soonest      = 250 * time.Millisecond // between two looks, however much changes
+	watchedEvery = 500 * time.Millisecond // while there are watchers
+	aloneEvery   = time.Second            // without watchers: for the counts of the last minute
+	soonest      = 250 * time.Millisecond // minimum time between two looks
 	maxWatchers  = 16
-	eventTime    = 5 * time.Second // for one event: who takes longer is not sent more
+	eventTime    = 5 * time.Second // to write one event; a slower client is disconnected
 )
 
-// watch looks at the face every now and then, for all who watch together.
+// watch polls the face once for all watchers.
 type watch struct {
 	server *Server
 	poke   chan struct{}
@@ -39,10 +39,10 @@ func (h *watch) init(s *Server) {
 	h.server, h.poke, h.watchers = s, make(chan struct{}, 1), map[chan []byte]bool{}
 }
 
-// fresh looks now.
+// fresh collects the state now.
 func (h *watch) fresh() look { return h.within(0) }
 
-// within looks, unless somebody has within that time.
+// within returns the last state if it is no older than age, and otherwise collects it.
 func (h *watch) within(age time.Duration) look {
 	h.looking.Lock()
 	defer h.looking.Unlock()
@@ -62,7 +62,7 @@ func (h *watch) within(age time.Duration) look {
 	return h.last
 }
 
-// envelope is what both programs tell.
+// envelope holds the fields that both programs have.
 type envelope struct {
 	Program string  `json:"program"`
 	Version string  `json:"version"`
@@ -73,7 +73,7 @@ type envelope struct {
 	State   any     `json:"state"`
 }
 
-// wake makes run look soon.
+// wake makes run poll soon.
 func (h *watch) wake() {
 	select {
 	case h.poke <- struct{}{}:
@@ -81,7 +81,7 @@ func (h *watch) wake() {
 	}
 }
 
-// run looks until ctx is done.
+// run polls until ctx ends.
 func (h *watch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		changed := h.server.face.changed()
@@ -96,7 +96,7 @@ func (h *watch) run(ctx context.Context) {
 	}
 }
 
-// rest waits, unless there is something new.
+// rest waits for the next poll, or for a change.
 func rest(ctx context.Context, pause time.Duration, changed, poked <-chan struct{}) {
 	t := time.NewTimer(pause)
 	defer t.Stop()
@@ -114,7 +114,7 @@ func (h *watch) watched() bool {
 	return len(h.watchers) > 0
 }
 
-// tell hands an event to all who are ready for it. For the others the next one will do.
+// tell sends an event to all watchers that are ready. Others skip it.
 func (h *watch) tell(event []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -144,7 +144,7 @@ func (h *watch) leave(w chan []byte) {
 	h.mu.Unlock()
 }
 
-// serve sends events as long as the client takes them.
+// serve sends events as long as the client reads them.
 func (h *watch) serve(w http.ResponseWriter, r *http.Request) {
 	events := h.join()
 	if events == nil {

@@ -1,6 +1,7 @@
 package xmlrpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ const (
 	idleTimeout    = 30 * time.Second
 	headerBytes    = 64 << 10
 
-	smallBody = 1 << 20 // a body up to this size is read at once
-	bigBodies = 2       // larger ones are in memory at the same time; further ones wait
+	smallBody = 128 << 10 // a body up to this size is read at once: calls of nodes have some hundred bytes
+	bigBodies = 2         // larger ones are in memory at the same time; further ones wait
 
 	stallTimeout = 5 * time.Second // of a larger body, without a byte of it
 )
@@ -65,10 +66,6 @@ func NewServer(h Handler, o ServerOptions) *Server {
 	}
 	s := &Server{handler: h, limits: o.Limits.withDefaults(), timeout: o.Timeout, stall: stallTimeout, big: make(chan struct{}, bigBodies)}
 	s.conns.max = o.Conns
-	errorLog, err := zap.NewStdLogAt(o.Log, zap.WarnLevel)
-	if err != nil {
-		panic("xmlrpc: " + err.Error()) // only for a level that does not exist
-	}
 	// A web page must not reach us through its reader's browser.
 	guard := http.NewCrossOriginProtection()
 	s.http = http.Server{
@@ -80,9 +77,21 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		MaxHeaderBytes:    headerBytes,
 		ConnState:         s.conns.track,
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:          errorLog,
+		ErrorLog:          zap.NewStdLog(o.Log),
 	}
+	s.http.ErrorLog.SetFlags(0)
+	s.http.ErrorLog.SetOutput(complaints{o.Log})
 	return s
+}
+
+// complaints logs what net/http has to say, with one message for all of it: a log tells
+// kinds of lines apart by their messages, and peers are part of these texts.
+type complaints struct{ log *zap.Logger }
+
+// Write implements io.Writer.
+func (c complaints) Write(b []byte) (int, error) {
+	c.log.Warn("XML-RPC server", zap.ByteString("says", bytes.TrimSpace(b)))
+	return len(b), nil
 }
 
 // Serve answers calls that come in over l until Close or Shutdown, which also

@@ -18,7 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
-const patience = 5 * time.Second // for what should take milliseconds, and less than the server is patient
+const patience = 9 * time.Second // for what should take milliseconds, and less than the server is patient
 
 // echo answers its arguments, and errors on request.
 func echo(_ context.Context, _, method string, args []any) (any, error) {

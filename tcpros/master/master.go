@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
@@ -57,6 +58,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	o.Log = loglimit.Logger(o.Log)
 	return o, nil
 }
 

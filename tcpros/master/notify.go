@@ -23,7 +23,6 @@ const (
 	maxAttempts  = 4               // to deliver one notice
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 4 * time.Second
-	sayAgain     = time.Minute // between two log lines about too many queues
 )
 
 // notice is one call to a node. A later notice with the same key replaces an
@@ -50,7 +49,6 @@ type notifier struct {
 	mu     sync.Mutex
 	queues map[string]*queue   // by slave URI; only those with work
 	failed map[string]struct{} // slave URIs that did not answer last time; some, if there are many
-	full   time.Time           // when it was last said that there are too many queues
 	closed bool
 	wg     sync.WaitGroup
 }
@@ -121,10 +119,7 @@ func (n *notifier) room(uri string, x *notice) bool {
 	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.once {
 		return true
 	}
-	if now := time.Now(); n.full.IsZero() || now.Sub(n.full) >= sayAgain {
-		n.full = now
-		n.log.Warn("too many nodes wait to be told, some are not", zap.String("uri", uri), zap.String("what", x.key))
-	}
+	n.log.Warn("too many nodes wait to be told, some are not", zap.String("uri", uri), zap.String("what", x.key))
 	return false
 }
 

@@ -24,33 +24,43 @@ const module = "github.com/gorosbag/gorosbag/"
 // allowed is the import direction of ARCHITECTURE.md: each package (or folder, with
 // a trailing slash) and what of ours it may import outside its tests.
 var allowed = map[string][]string{
-	"bagfmt":              {"internal/fields"},
-	"config":              {},
-	"rosmsg":              {},
-	"recorder":            {"bagfmt", "internal/msgheader", "internal/topicmatch", "tcpros"},
-	"player":              {"bagfmt", "internal/msgheader", "internal/topicmatch", "tcpros"},
-	"tcpros":              {"internal/fields", "internal/xmlrpc"},
-	"tcpros/master":       {"internal/xmlrpc", "tcpros"},
-	"internal/fields":     {},
-	"internal/web":        {"bagfmt", "internal/baginfo", "player", "recorder"},
-	"internal/xmlrpc":     {},
-	"internal/bagcheck":   {"bagfmt", "rosmsg"},
-	"internal/bagexpr":    {"bagfmt", "rosmsg"},
-	"internal/baginfo":    {"bagfmt"},
-	"internal/keys":       {},
-	"internal/program":    {"config", "tcpros", "tcpros/master"},
-	"internal/store":      {},
-	"internal/upload":     {"internal/store"},
-	"internal/topicmatch": {},
-	"internal/msgheader":  {},
-	"internal/rebag":      {"bagfmt"},
-	"internal/rosctl":     {"bagfmt", "player", "recorder", "tcpros"},
-	"internal/sdnotify":   {},
-	"internal/screen":     {"internal/keys", "recorder", "player"},
-	"cmd/":                {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/"},
-	"test/":               {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},
-	"internal/testbag":    {"bagfmt"},
-	"internal/faultnet":   {},
+	"bagfmt":                    {"internal/bzip2", "internal/fields", "internal/lz4frame"},
+	"config":                    {},
+	"rosmsg":                    {},
+	"recorder":                  {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/topicmatch", "recorder/internal/", "tcpros"},
+	"player":                    {"bagfmt", "internal/loglimit", "internal/msgheader", "internal/topicmatch", "player/internal/", "tcpros"},
+	"tcpros":                    {"internal/fields", "internal/loglimit", "internal/xmlrpc"},
+	"tcpros/master":             {"internal/loglimit", "internal/xmlrpc", "tcpros"},
+	"internal/bzip2":            {},
+	"internal/fields":           {},
+	"internal/loglimit":         {},
+	"internal/lz4frame":         {},
+	"internal/web":              {"bagfmt", "internal/baginfo", "player", "recorder"},
+	"internal/xmlrpc":           {},
+	"internal/bagcheck":         {"bagfmt", "rosmsg"},
+	"internal/bagexpr":          {"bagfmt", "rosmsg"},
+	"internal/baginfo":          {"bagfmt"},
+	"internal/keys":             {},
+	"internal/program":          {"config", "internal/loglimit", "tcpros", "tcpros/master"},
+	"internal/store":            {},
+	"internal/upload":           {"internal/loglimit", "internal/store"},
+	"internal/topicmatch":       {},
+	"internal/msgheader":        {},
+	"internal/rebag":            {"bagfmt"},
+	"internal/rosctl":           {"bagfmt", "player", "recorder", "tcpros"},
+	"internal/sdnotify":         {},
+	"internal/screen":           {"internal/keys", "recorder", "player"},
+	"cmd/":                      {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/"},
+	"test/":                     {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},
+	"internal/testbag":          {"bagfmt"},
+	"internal/faultnet":         {},
+	"internal/testproc":         {},
+	"player/internal/pacing":    {},
+	"player/internal/transport": {"bagfmt"},
+	"recorder/internal/bagfile": {"bagfmt", "internal/loglimit"},
+	"recorder/internal/loss":    {"internal/msgheader"},
+	"recorder/internal/queue":   {},
+	"recorder/internal/repair":  {"bagfmt", "internal/loglimit", "recorder/internal/bagfile"},
 }
 
 type pkg struct {
@@ -81,9 +91,15 @@ func TestImportDirection(t *testing.T) {
 func TestQuietPackages(t *testing.T) {
 	t.Parallel()
 	forbidden := map[string][]string{
-		"bagfmt":          {"net", "net/http", "os", "syscall", "go.uber.org/zap"}, // and sync: TestParallelFiles
-		"internal/fields": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
-		"config":          {"net/http", "go.uber.org/zap"},
+		"bagfmt":            {"net", "net/http", "os", "syscall", "go.uber.org/zap"}, // and sync: TestParallelFiles
+		"internal/bzip2":    {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"internal/fields":   {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"internal/lz4frame": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"config":            {"net/http", "go.uber.org/zap"},
+
+		// The caller has the clock and the lock.
+		"recorder/internal/loss":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"player/internal/transport": {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
 	}
 	for _, p := range list(t) {
 		for _, imp := range p.Imports {

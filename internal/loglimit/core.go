@@ -1,0 +1,149 @@
+// Package loglimit keeps a log readable whatever peers do: no line is longer than MaxLine,
+// and a problem that repeats is logged once and then counted.
+//
+// A problem is a line of level Warn or Error. Its kind is its message, which therefore has
+// to be constant; its peer is the value of the first field of identities that it has. The
+// same kind of line comes at once, and then at intervals that double from Interval to
+// MaxInterval, for each peer. When many peers have the same problem, the first few are named;
+// then there is one line of that kind in each Interval. What was left out is told with the
+// next line of that kind, as "suppressed" (lines) and "peers" (how many they were). The last
+// line that was left out is kept and written when its time has come, with the time since
+// then as "ago": a log never ends with a count that is not told.
+//
+// Lines below Warn, and those with the field Each, are only cut.
+package loglimit
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// Logger returns log with the limits. A log that has them is returned as it is: the parts of
+// a program share them.
+func Logger(log *zap.Logger) *zap.Logger {
+	if _, ok := log.Core().(*core); ok {
+		return log
+	}
+	return log.WithOptions(zap.WrapCore(Core))
+}
+
+// Core returns inner with the limits.
+func Core(inner zapcore.Core) zapcore.Core {
+	return &core{inner: inner, limiter: &limiter{kinds: map[string]*kind{}}, left: withBytes, rank: len(identities)}
+}
+
+// Flush writes the lines that wait for their time. A program calls it before it ends.
+func Flush(log *zap.Logger) {
+	if c, ok := log.Core().(*core); ok {
+		c.limiter.flush()
+	}
+}
+
+const eachKey = "each line"
+
+// Each marks a line that is always written: it tells something that happens once, such as
+// the end of one file, or the caller bounds how often it comes.
+func Each() zap.Field { return zap.Field{Key: eachKey, Type: zapcore.SkipType} }
+
+// core is a zapcore.Core that limits another. The cores of With share its limiter.
+type core struct {
+	inner   zapcore.Core
+	limiter *limiter
+	left    int    // bytes that fields of With may still take; negative if their keys took more
+	peer    string // from the fields of With; empty if unknown
+	rank    int    // index of its key in identities
+}
+
+// Enabled implements zapcore.LevelEnabler.
+func (c *core) Enabled(l zapcore.Level) bool { return c.inner.Enabled(l) }
+
+// With implements zapcore.Core.
+func (c *core) With(fields []zap.Field) zapcore.Core {
+	d := *c
+	d.peer, d.rank = identify(fields, c.peer, c.rank)
+	fields, used := cutFields(fields, c.left)
+	d.inner, d.left = c.inner.With(fields), c.left-used
+	return &d
+}
+
+// Check implements zapcore.Core.
+func (c *core) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+// Write implements zapcore.Core.
+func (c *core) Write(e zapcore.Entry, fields []zap.Field) error {
+	e.Message = Cut(e.Message, messageBytes)
+	each := e.Level < zap.WarnLevel || e.Level > zap.ErrorLevel || isEach(fields)
+	peer := ""
+	if !each {
+		peer, _ = identify(fields, c.peer, c.rank)
+	}
+	fields, _ = cutFields(fields, lineBytes-cost(e.Message)-(withBytes-c.left))
+	if each {
+		return c.inner.Write(e, fields)
+	}
+	write, told := c.limiter.admit(peer, e, func() zapcore.Core { return c.inner.With(fields) })
+	if !write {
+		return nil
+	}
+	return c.inner.Write(e, append(fields[:len(fields):len(fields)], told...))
+}
+
+// Sync implements zapcore.Core.
+func (c *core) Sync() error {
+	c.limiter.flush()
+	return c.inner.Sync()
+}
+
+// identities are the keys of fields that say whose problem a line tells, the most telling
+// first: a node that is away is one problem, however many topics it has.
+var identities = [...]string{
+	"publisher", "peer", "from", "subscriber", "node", "master", "uri", "callerid",
+	"topic", "service", "name", "trigger", "file", "bag", "command", "operation", "option",
+}
+
+func isEach(fields []zap.Field) bool {
+	for _, f := range fields {
+		if f.Type == zapcore.SkipType && f.Key == eachKey {
+			return true
+		}
+	}
+	return false
+}
+
+// identify returns the peer that fields name, and the rank of that name, if it is better
+// than the one that is known.
+func identify(fields []zap.Field, peer string, rank int) (string, int) {
+	for _, f := range fields {
+		for i, key := range identities[:rank] {
+			if f.Key == key {
+				peer, rank = text(f), i
+				if key == "peer" {
+					peer = hostOf(peer) // each connection has another port
+				}
+				break
+			}
+		}
+	}
+	return peer, rank
+}
+
+// told returns the fields that tell what was left out.
+func told(lines, peers int, ago time.Duration) (fields []zap.Field) {
+	if lines > 0 {
+		fields = append(fields, zap.Int("suppressed", lines))
+	}
+	if peers > 1 {
+		fields = append(fields, zap.Int("peers", peers))
+	}
+	if ago > 0 {
+		fields = append(fields, zap.Duration("ago", ago.Round(time.Millisecond)))
+	}
+	return fields
+}

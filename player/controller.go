@@ -1,0 +1,219 @@
+package player
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
+
+// controller runs play and implements Control. Its lock guards the state that the
+// publishing goroutine, the clock and the callers of Control share. Messages are published
+// under that lock, so that nothing is published once Pause has returned, and no clock value
+// overtakes a message. The lock is never held while waiting: tcpros.Source.Publish does not
+// block.
+type controller struct {
+	plan        *plan
+	readahead   *readahead
+	rateControl *RateControl // Options
+	keepAlive   bool         // Options
+	awaited     []*topic     // topics that need a subscriber before play begins
+	log         *zap.Logger
+	// onPhase is called with mu held at each change of the phase; may be nil.
+	onPhase func(Status)
+	stop    context.CancelFunc // ends play, for Control.Stop
+
+	mu               sync.Mutex
+	transport        *transport.Transport
+	output           output
+	pacer            pacer
+	phase            Phase
+	fullTopic        *topic        // the topic whose full subscribers block play; nil if none
+	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
+	stopped          bool          // by Control.Stop
+	completed        bool          // the last message of the last pass has been published
+	changeSignal     chan struct{} // closed at the next change; nil unless Changed was called
+}
+
+// pacer waits for deadlines and measures how punctually they are met.
+type pacer struct {
+	sleeper pacing.Sleeper // safe for any goroutine, without the lock
+	batcher pacing.Batcher
+	timing  pacing.Timing
+	epoch   uint64 // current epoch: items of other epochs are discarded
+}
+
+// newController returns a controller for a plan that is ready to play.
+func newController(o *Options, p *plan, s pacing.Sleeper, awaited []*topic) *controller {
+	c := &controller{
+		plan: p, readahead: newReadahead(p), rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		transport: transport.New(transport.Options{
+			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
+			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
+			SkipEmpty:     o.SkipEmpty,
+			PauseOnTopics: len(o.PauseTopics) > 0,
+		}),
+		output: output{plan: p, latching: p.latchedSources(), clockAll: o.ClockPerMessage},
+		pacer:  pacer{sleeper: s},
+	}
+	c.readahead.queue.onSlow = c.logDiskWait
+	return c
+}
+
+// load sets, before play, the first message, the length, and how to stop.
+func (c *controller) load(zero bagfmt.Time, length time.Duration, stop context.CancelFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.transport.Load(zero, length)
+	c.stop = stop
+}
+
+// readAhead submits the first read request.
+func (c *controller) readAhead() { c.readahead.begin(c.transport.FirstRequest()) }
+
+// publishLatched publishes the state before the window.
+func (c *controller) publishLatched() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.output.publishLatched()
+}
+
+// setPhase changes the phase and informs the front end.
+func (c *controller) setPhase(p Phase) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.setPhaseLocked(p)
+}
+
+func (c *controller) setPhaseLocked(p Phase) {
+	c.phase = p
+	if c.onPhase != nil {
+		c.onPhase(c.status())
+	}
+	c.notifyChange()
+}
+
+// notifyChange wakes the pacer and everyone who waits on Changed. Called with mu held.
+func (c *controller) notifyChange() {
+	if c.changeSignal != nil {
+		close(c.changeSignal)
+		c.changeSignal = nil
+	}
+	c.pacer.sleeper.Wake()
+}
+
+// Changed implements Control.
+func (c *controller) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changeSignal == nil {
+		c.changeSignal = make(chan struct{})
+	}
+	return c.changeSignal
+}
+
+// Status implements Control.
+func (c *controller) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status()
+}
+
+func (c *controller) status() Status {
+	now := c.pacer.sleeper.Now()
+	s := c.transport.State(now)
+	return Status{
+		Phase:    c.phase,
+		Paused:   s.Paused,
+		Rate:     s.Rate,
+		Achieved: c.pacer.timing.Achieved(now),
+		Late:     c.pacer.timing.LastLate(),
+		BagTime:  s.BagTime,
+		Position: s.Position,
+		Length:   s.Length,
+		Pass:     s.Pass,
+		Messages: c.output.messages,
+
+		Loop:          s.Loop,
+		MarkFrom:      s.From,
+		MarkTo:        s.To,
+		Bookmarks:     s.Bookmarks,
+		PauseOnTopics: s.PauseOnTopics && c.plan.pauses,
+		PausedBy:      s.PausedBy,
+		Delayed:       c.rateControlDelay,
+		Starving:      c.starving(),
+		Seeks:         s.Jumps,
+	}
+}
+
+// minStarving is the shortest wait for the disk that is reported.
+const minStarving = time.Second
+
+// starving returns how long play has been waiting for the disk, or 0 below minStarving.
+func (c *controller) starving() time.Duration {
+	d := c.readahead.queue.starvedFor()
+	if d < minStarving {
+		return 0
+	}
+	return d
+}
+
+// Stats implements Control.
+func (c *controller) Stats() Stats {
+	c.mu.Lock()
+	s := Stats{Status: c.status()}
+	full := c.fullTopic
+	for _, t := range c.plan.topics {
+		if t.publication != nil {
+			s.Topics = append(s.Topics, TopicStats{
+				Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
+				Messages: t.messages, Bytes: t.bytes,
+			})
+		}
+	}
+	c.mu.Unlock()
+	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
+	i := 0
+	for _, t := range c.plan.topics {
+		if t.publication == nil {
+			continue
+		}
+		subscribers := t.publication.Stats()
+		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
+		i++
+		if t == full {
+			s.WaitingFor = notReading(t, subscribers)
+		}
+	}
+	if s.Phase == PhaseWait {
+		s.WaitingFor = withoutSubscriber(c.awaited)
+	}
+	return s
+}
+
+// Density implements Control.
+func (c *controller) Density(n int) []uint64 {
+	c.mu.Lock()
+	zero, length := c.transport.Span()
+	c.mu.Unlock()
+	return c.plan.density(zero, length, n)
+}
+
+// summary returns the counts up to now.
+func (c *controller) summary() Summary {
+	var s Summary
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan.summarize(&s)
+	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
+	s.Played, s.Elapsed, s.Achieved = t.Played(), t.Elapsed(now), t.Achieved(now)
+	s.Timing = Timing(t.Quantiles())
+	s.Starved = c.readahead.queue.starvedCount()
+	s.Damage, s.RebuiltIndexes = c.readahead.reader.damageFound(), c.readahead.reader.rebuiltIndexes()
+	return s
+}

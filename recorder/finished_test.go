@@ -1,0 +1,103 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// heapInUse returns the bytes of what is reachable.
+func heapInUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what a sync.Pool held is free only after the second
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestFinishedBagsTakeNoHeap: what is remembered of a bag that is closed does not depend
+// on what was in it, and is bounded.
+func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measures the heap
+	const topics, splits = 200, 1000
+	p := testPipeline(t, Options{Split: true, Sync: SyncNone, ChunkBytes: 16 << 10, BufferBytes: 1 << 20, Retain: Retention{Files: 3}}, nil)
+	var links []*link
+	for i := range topics {
+		links = append(links, open(t, p, "/t"+strconv.Itoa(i), "/p"))
+	}
+	split := func(n int) {
+		for _, l := range links {
+			l.Frames(frame(1, uint32(n), 100), 1, time.Now())
+		}
+		c, err := p.requestSplit(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.closedFile(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 10 {
+		split(n)
+	}
+	before := heapInUse()
+	for n := 10; n < splits; n++ {
+		split(n)
+	}
+	if more := heapInUse() - before; more > 1<<20 {
+		t.Errorf("%d more bags take %d bytes, %d for each", splits-10, more, more/(splits-10))
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &session{pipe: p}
+	sum := r.summary(0)
+	deleted := sum.Earlier.Deleted
+	for _, f := range sum.Files {
+		if f.Deleted {
+			deleted++
+		}
+	}
+	if n := sum.Earlier.Files + len(sum.Files); n != splits+1 || deleted != splits-4 || sum.Messages() != topics*splits {
+		t.Errorf("%d files of which %d were deleted, %d messages", n, deleted, sum.Messages())
+	}
+}
+
+// TestFinishedBagsAreFoundByNumber: the latest ones are listed under the numbers that they
+// keep, the oldest first; what goes wrong again and again is remembered in part.
+func TestFinishedBagsAreFoundByNumber(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true}, nil)
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	l := finishedBags{retain: p.retain}
+	const bags = keptBags + 3
+	for i := range bags {
+		b := &bagFile{File: p.out.File, snapshot: i%2 == 1}
+		l.add(b, fmt.Errorf("fault %d: %w", i, errInjected), !b.snapshot)
+	}
+	all := l.bags()
+	if len(all) != keptBags || all[0].ID != 3 || all[keptBags-1].ID != bags-1 || l.number() != bags {
+		t.Errorf("%d bags from %d to %d of %d", len(all), all[0].ID, all[len(all)-1].ID, l.number())
+	}
+	for id, want := range map[int]error{-1: ErrNoBag, 2: ErrNoBag, 3: nil, bags - 1: nil, bags: ErrNoBag} {
+		f, b, err := l.open(id)
+		if !errors.Is(err, want) || err == nil && b.ID != id {
+			t.Errorf("bag %d: %v, %v", id, b.ID, err)
+		}
+		if f != nil {
+			f.Close()
+		}
+	}
+	var sum Summary
+	l.summarize(&sum)
+	if want := (EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.out.Bytes() || sum.File != p.out.Path() {
+		t.Errorf("%+v", sum.Earlier)
+	}
+	if err := l.err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*keptFaults {
+		t.Errorf("%v", err)
+	}
+}

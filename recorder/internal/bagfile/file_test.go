@@ -1,0 +1,160 @@
+package bagfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// createBag creates the first file of a recording.
+func createBag(o Output, mode Sync, now time.Time) (*File, error) {
+	s, err := OpenSeries(o, mode, false, zap.NewNop())
+	if err != nil {
+		return nil, err
+	}
+	return s.Create(now)
+}
+
+func TestOutputPath(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 1, 2, 3, 0, time.Local)
+	tests := []struct {
+		out    Output
+		number int
+		want   string
+	}{
+		{Output{}, -1, "2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "pre"}, -1, "pre_2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "pre.bag"}, -1, "pre_2026-11-21-01-02-03.bag"},
+		{Output{Prefix: "dir/pre"}, -1, "dir/pre_2026-11-21-01-02-03.bag"},
+		{Output{Name: "x"}, -1, "x.bag"},
+		{Output{Name: "x.bag"}, -1, "x.bag"},
+		{Output{Name: "x.bag.bag"}, -1, "x.bag.bag"},
+		{Output{Name: "x.tar"}, -1, "x.tar.bag"},
+		{Output{Name: "x", Prefix: "pre"}, -1, "x.bag"},
+		{Output{}, 0, "2026-11-21-01-02-03_0.bag"},
+		{Output{Prefix: "dir/pre"}, 10, "dir/pre_2026-11-21-01-02-03_10.bag"},
+		{Output{Name: "x.bag"}, 7, "x_7.bag"},
+		{Output{Template: "dir/log_%Y%m%d_%H%M%S_{split}.bag"}, 4, "dir/log_20261121_010203_4.bag"},
+		{Output{Template: "{time}%%-%j"}, -1, "2026-11-21-01-02-03%-325.bag"},
+		{Output{Template: "a{host}b"}, 0, "a" + hostName() + "b.bag"},
+	}
+	for _, tc := range tests {
+		if got := tc.out.path(now, tc.number); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.out, got, tc.want)
+		}
+	}
+}
+
+func TestCreateBagNeverOverwrites(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		prepare func(dir string) error
+		want    string
+	}{
+		"finished bag": {func(dir string) error { return os.WriteFile(dir+"/x.bag", []byte("precious"), 0o600) }, "exists: a recording never overwrites"},
+		"active bag":   {func(dir string) error { return os.WriteFile(dir+"/x.bag.active", []byte("precious"), 0o600) }, "another recorder writes it or one died"},
+		"symlink":      {func(dir string) error { return os.Symlink("/dev/null", dir+"/x.bag.active") }, "exists"},
+		"dangling":     {func(dir string) error { return os.Symlink("nothing", dir+"/x.bag") }, "exists"},
+		"no directory": {os.Remove, "does not exist: create it first"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := tc.prepare(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err := createBag(Output{Name: filepath.Join(dir, "x")}, SyncNone, time.Now())
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("got %v, want an error with %q", err, tc.want)
+			}
+			for _, name := range []string{"x.bag", "x.bag.active"} {
+				if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && len(b) > 0 && string(b) != "precious" {
+					t.Errorf("%s was changed", name)
+				}
+			}
+		})
+	}
+}
+
+func TestTargetThatAppearsMeanwhileIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	b, err := createBag(Output{Name: path}, SyncInterval, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".bag", []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Finish(); err == nil || !strings.Contains(err.Error(), "the finished bag stays at") {
+		t.Errorf("got %v", err)
+	}
+	if got, err := os.ReadFile(path + ".bag"); err != nil || string(got) != "precious" {
+		t.Errorf("the other file holds %q, %v", got, err)
+	}
+	f, err := os.Open(path + ".bag.active")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{}); err != nil {
+		t.Errorf("the bag cannot be read: %v", err)
+	}
+}
+
+func TestControlCharactersInNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []string{"\n", "\r", "\x00", "\t", "\x07", "\x1b[2J", "\x7f", "\u0085"} {
+		name := t.TempDir() + "/a" + c + "b"
+		for _, o := range []Output{{Name: name}, {Prefix: name}, {Template: name}} {
+			if _, err := createBag(o, SyncNone, time.Now()); err == nil || !strings.Contains(err.Error(), "control character") {
+				t.Errorf("%+v: %v", o, err)
+			}
+		}
+	}
+}
+
+func TestBadTemplates(t *testing.T) {
+	t.Parallel()
+	for _, template := range []string{"%Y/x", "{host}/x", "x%", "x%Q", "{topic}", "{"} {
+		if err := (Output{Template: template}).Check(); err == nil {
+			t.Errorf("%q was accepted", template)
+		}
+	}
+}
+
+// TestTemplateThatRepeats: never over another file.
+func TestTemplateThatRepeats(t *testing.T) {
+	t.Parallel()
+	s, err := OpenSeries(Output{Template: t.TempDir() + "/day_%d"}, SyncNone, true, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"day_21.bag", "day_21_1.bag", "day_21_2.bag"} {
+		b, err := s.Create(time.Date(2026, 11, 21, 1, 2, 3, 0, time.Local))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(b.Target()) != want {
+			t.Errorf("%s, want %s", b.Target(), want)
+		}
+		if err := b.Finish(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package bagfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrNoBag means that the recording has finished no such bag, or that it is gone.
+var ErrNoBag = errors.New("recorder: there is no such bag")
+
+// Reopen opens the finished file once more, if it is still the one that was recorded.
+func (b *Place) Reopen(size int64) (*os.File, error) {
+	base := filepath.Base(b.Target())
+	st, err := b.dir.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !b.is(st, size) {
+		return nil, ErrNoBag
+	}
+	var f *os.File
+	if err == nil {
+		f, err = b.dir.Open(base)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("recorder: %w", err)
+	}
+	if st, err = f.Stat(); err != nil || !b.is(st, size) {
+		return nil, errors.Join(ErrNoBag, err, f.Close())
+	}
+	return f, nil
+}
+
+// is reports whether st is of the finished file. The number of one that was deleted may
+// be used again.
+func (b *Place) is(st fs.FileInfo, size int64) bool {
+	return st.Mode().IsRegular() && st.Size() == size && os.SameFile(st, b.id)
+}

@@ -1,0 +1,417 @@
+package bagfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+// Retention says which closed files of a recording are deleted, the oldest first: only
+// files that this recording made, or earlier ones with the same directory and output name,
+// and none that Control.Pin protects. Zero values delete nothing; all limits hold together.
+type Retention struct {
+	Files    int           // keep at most this many closed files, as stock's --max-splits
+	Bytes    int64         // keep at most this much in closed files
+	Age      time.Duration // delete files that were closed longer ago
+	KeepFree int64         // delete while less than this is free on the disk
+}
+
+// Enabled reports whether files are deleted.
+func (r Retention) Enabled() bool { return r != Retention{} }
+
+// Retainer deletes files. It is for concurrent use.
+type Retainer struct {
+	Retention
+	log  *zap.Logger
+	Free func() (int64, error)  // bytes on the disk
+	need func(path string) bool // reports whether the file is still needed, for an upload
+
+	ledger     *ledger     // nil without limits, or where it cannot be had
+	noteFailed atomic.Bool // and was logged
+	deleting   sync.Mutex  // one at a time deletes, however long that takes the disk
+
+	mu    sync.Mutex  // never held while the disk is asked
+	files []*Retained // that were not deleted, oldest first
+	gone  int         // that were deleted
+}
+
+// keptFiles bounds the list of files that no limit will delete.
+const keptFiles = 256
+
+// Retained is one file of the recording. The Retainer's mu guards what changes.
+type Retained struct {
+	Place
+	bag     string   // its name in the ledger
+	known   identity // zero if it cannot be told
+	bytes   int64
+	closed  time.Time // zero while it is written
+	pinned  bool      // never to be deleted
+	busy    bool      // a repair works on it
+	deleted bool
+}
+
+// closedUnpinned reports whether the file may be deleted, as far as this recording goes.
+func (f *Retained) closedUnpinned() bool { return !f.closed.IsZero() && !f.pinned && !f.busy }
+
+// deletable reports whether the file may be deleted.
+func (r *Retainer) deletable(f *Retained) bool { return f.closedUnpinned() && !r.needed(f) }
+
+// needed reports whether a bag is still needed, by the name that it has when it is finished.
+func (r *Retainer) needed(f *Retained) bool {
+	return r.need(filepath.Join(filepath.Dir(f.Target()), f.bag))
+}
+
+// NewRetainer returns what deletes files as r says. free returns the bytes on the disk, need
+// reports whether a file is still needed; both may be called at any time.
+func NewRetainer(r Retention, log *zap.Logger, free func() (int64, error), need func(string) bool) *Retainer {
+	return &Retainer{Retention: r, log: log, Free: free, need: need}
+}
+
+// Load takes up the bags of earlier runs with the same output, as far as they are still what
+// was recorded. Without limits it does nothing. An error means that the limits hold for the
+// files of this run only.
+func (r *Retainer) Load(s *Series) error {
+	if !r.Enabled() {
+		return nil
+	}
+	ledger, err := openLedger(s.Dir, ledgerName(s.Output))
+	if err != nil {
+		return err
+	}
+	r.ledger = ledger
+	now := time.Now()
+	for _, e := range ledger.alive() {
+		f, gone := e.find(s, now)
+		switch {
+		case f != nil:
+			r.files = append(r.files, f)
+		case gone:
+			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
+		}
+	}
+	r.syncLedger(s.Watchdog)
+	return nil
+}
+
+// find returns the file of an entry by the name that it has now: a recorder that died leaves
+// X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
+// file any more; else, without a file, that cannot be told.
+func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
+	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
+	gone = true
+	for _, name := range []string{e.Name, e.Bag, e.Bag + ActiveSuffix, e.Bag + ".orig" + ActiveSuffix} {
+		if name == "" {
+			continue
+		}
+		st, err := s.Dir.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		id, size, changed, ok := identify(s.Dir, name)
+		if err != nil || !ok && st.Mode().IsRegular() {
+			gone = false
+			continue
+		}
+		if !ok || id != e.ID {
+			continue
+		}
+		if changed.Year() < 2000 || changed.After(now) { // the clock was wrong
+			changed = now
+		}
+		return &Retained{
+			Place: s.place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
+		}, false
+	}
+	return nil, gone
+}
+
+// Close lets go of what Load has opened.
+func (r *Retainer) Close() error { return r.ledger.close() }
+
+// note writes to the ledger. Without it the next run knows less of this one.
+func (r *Retainer) note(w *Watchdog, e entry) {
+	if r.ledger == nil || e.ID == (identity{}) {
+		return
+	}
+	end := w.Begin("note", r.ledger.name)
+	err := r.ledger.add(e)
+	end()
+	if err != nil && !r.noteFailed.Swap(true) {
+		r.log.Warn("the limits of later recordings may not hold for the bags of this one", zap.String("file", r.ledger.name), zap.Error(err))
+	}
+}
+
+// syncLedger makes the notes durable.
+func (r *Retainer) syncLedger(w *Watchdog) {
+	if r.ledger == nil {
+		return
+	}
+	defer w.Begin("sync", r.ledger.name)()
+	if err := errors.Join(r.ledger.sync(), r.ledger.compact()); err != nil {
+		r.log.Debug("notes about bags are not on the disk", zap.String("file", r.ledger.name), zap.Error(err))
+	}
+}
+
+// begun notes the file of a bag, and returns what tells it from others.
+func (r *Retainer) begun(at Place, bag, name string) identity {
+	if r.ledger == nil {
+		return identity{}
+	}
+	id, _, _, _ := identify(at.dir, name)
+	r.note(at.watchdog, entry{Bag: bag, ID: id, Begun: true})
+	return id
+}
+
+// Recovered tells of a bag that was made from what a recorder left that died. If that was of
+// the same output, the limits hold for the bag and for the original.
+func (r *Retainer) Recovered(s *Series, bag, original string) {
+	if r.adopt(s, bag, original) {
+		r.Enforce(time.Now())
+	}
+}
+
+// adopt is Recovered without enforcing.
+func (r *Retainer) adopt(s *Series, bag, original string) bool {
+	r.deleting.Lock() // the list does not change meanwhile
+	defer r.deleting.Unlock()
+	r.mu.Lock()
+	var old *Retained
+	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
+		old = r.files[i]
+	}
+	r.mu.Unlock()
+	st, err := s.Dir.Lstat(bag)
+	if old == nil || err != nil {
+		return false
+	}
+	kept := bag + ".orig" // another bag in the ledger from now on
+	at := s.place(bag, st)
+	originalID := r.begun(at, kept, original)
+	r.note(at.watchdog, entry{Bag: kept, ID: originalID, Name: original})
+	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old.busy, old.bag, old.known, old.target = false, kept, originalID, filepath.Join(s.DirName, original)
+	r.files = append(r.files, whole)
+	return true
+}
+
+// Begin tells of a file that is written from now on.
+func (r *Retainer) Begin(at Place) *Retained {
+	begun := &Retained{Place: at, bag: filepath.Base(at.Target())}
+	begun.known = r.begun(at, begun.bag, begun.bag+ActiveSuffix)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.files = append(r.files, begun)
+	if len(r.files) <= keptFiles {
+		return begun
+	}
+	// Files that no limit will ever delete are listed for pin only: the latest will do.
+	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return !f.closed.IsZero() && (f.pinned || !r.Enabled()) }); i >= 0 {
+		r.files = slices.Delete(r.files, i, i+1)
+	}
+	return begun
+}
+
+// Protect tells that a file is closed that must not be deleted.
+func (r *Retainer) Protect(f *Retained, now time.Time) {
+	r.mu.Lock()
+	f.closed, f.pinned = now, true
+	r.mu.Unlock()
+	r.syncLedger(f.watchdog)
+}
+
+// Add tells that a file is closed and enforces the limits.
+func (r *Retainer) Add(f *Retained, bytes int64, now time.Time) {
+	r.mu.Lock()
+	f.closed, f.bytes = now, bytes
+	r.mu.Unlock()
+	r.syncLedger(f.watchdog)
+	r.Enforce(now)
+}
+
+// Pin protects the files that were written to at since or later and returns their
+// names, the oldest first.
+func (r *Retainer) Pin(since time.Time) []string {
+	r.mu.Lock()
+	var names []string
+	var pinned []*Retained
+	for _, f := range r.files {
+		if f.closed.IsZero() || !f.closed.Before(since) {
+			if !f.pinned {
+				pinned = append(pinned, f)
+			}
+			f.pinned = true
+			names = append(names, f.Target())
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range pinned {
+		r.note(f.watchdog, entry{Bag: f.bag, ID: f.known, Pinned: true})
+	}
+	return names
+}
+
+// Enforce deletes what is too much.
+func (r *Retainer) Enforce(now time.Time) {
+	if !r.Enabled() {
+		return
+	}
+	r.deleting.Lock()
+	defer r.deleting.Unlock()
+	r.endBusy()
+	for {
+		oldest := r.takeOldest(now, r.diskCrowded())
+		if oldest == nil {
+			return
+		}
+		r.remove(oldest)
+	}
+}
+
+// diskCrowded reports whether there is less space on the disk than is to be kept.
+func (r *Retainer) diskCrowded() bool {
+	if r.KeepFree == 0 {
+		return false
+	}
+	free, err := r.Free()
+	return err == nil && free < r.KeepFree
+}
+
+// takeOldest takes the oldest file that may be deleted off the list, if that is too much.
+// Whoever pins files afterwards does not get it any more.
+func (r *Retainer) takeOldest(now time.Time, crowded bool) *Retained {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.files, r.deletable)
+	if i < 0 && crowded { // a recording that goes on is worth more than an old file that is still needed
+		i = slices.IndexFunc(r.files, (*Retained).closedUnpinned)
+	}
+	if i < 0 || !crowded && !r.tooMuch(now, r.files[i].closed) {
+		return nil
+	}
+	oldest := r.files[i]
+	r.files = slices.Delete(r.files, i, i+1)
+	return oldest
+}
+
+// tooMuch looks at the files that may be deleted, of which the oldest was closed at
+// oldest. mu is held.
+func (r *Retainer) tooMuch(now, oldest time.Time) bool {
+	var files int
+	var bytes int64
+	for _, f := range r.files {
+		if r.deletable(f) {
+			files++
+			bytes += f.bytes
+		}
+	}
+	return r.Files > 0 && files > r.Files || r.Bytes > 0 && bytes > r.Bytes || r.Age > 0 && now.Sub(oldest) > r.Age
+}
+
+// remove deletes a file if it is still the one that was recorded. What cannot be
+// deleted is not tried again, as in stock.
+func (r *Retainer) remove(b *Retained) {
+	defer b.watchdog.Begin("removal", b.Target())()
+	base := filepath.Base(b.Target())
+	st, err := b.dir.Lstat(base)
+	if err == nil && !b.isStill(base, st) {
+		r.note(b.watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+		r.log.Warn("not the file that was recorded: it is left alone", loglimit.Each(), zap.String("file", b.Target()))
+		return
+	}
+	needed := r.needed(b)
+	if err == nil && strings.HasSuffix(base, ActiveSuffix) && inUse(b.dir, base) {
+		r.mu.Lock() // by a repair, which tells what becomes of it
+		b.busy = true
+		r.files = slices.Insert(r.files, 0, b)
+		r.mu.Unlock()
+		return
+	}
+	if err == nil {
+		err = b.dir.Remove(base)
+	}
+	gone := errors.Is(err, fs.ErrNotExist) // who takes the files may have deleted it, or the user
+	if err != nil && !gone {
+		r.log.Error("Unable to remove", loglimit.Each(), zap.String("file", b.Target()), zap.Error(err))
+		return
+	}
+	r.note(b.watchdog, entry{Bag: b.bag, ID: b.known, Deleted: true})
+	r.mu.Lock()
+	b.deleted = true
+	r.gone++
+	r.mu.Unlock()
+	if gone {
+		return
+	}
+	if needed {
+		r.log.Error("Removing before it was uploaded: the disk is too full", loglimit.Each(), zap.String("file", b.Target()))
+		return
+	}
+	r.log.Info("Removing", zap.String("file", b.Target()))
+}
+
+// Status reports whether a file is protected, and whether it was deleted; nil is neither.
+func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
+	if f == nil {
+		return false, false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return f.pinned, f.deleted
+}
+
+// Deletions returns how many files were deleted.
+func (r *Retainer) Deletions() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.gone
+}
+
+// endBusy makes files deletable that no repair works on any more. deleting is held.
+func (r *Retainer) endBusy() {
+	r.mu.Lock()
+	var busy []*Retained
+	for _, f := range r.files {
+		if f.busy {
+			busy = append(busy, f)
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range busy {
+		if inUse(f.dir, filepath.Base(f.Target())) {
+			continue
+		}
+		r.mu.Lock()
+		f.busy = false
+		r.mu.Unlock()
+	}
+}
+
+// isStill reports whether the file of a name is the one that was recorded.
+func (f *Retained) isStill(name string, st fs.FileInfo) bool {
+	if id, _, _, ok := identify(f.dir, name); ok && f.known != (identity{}) {
+		return id == f.known
+	}
+	return os.SameFile(st, f.id)
+}
+
+// inUse reports whether a recorder or a repair has the file.
+func inUse(dir *Folder, name string) bool {
+	f, err := dir.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close() //nolint:errcheck // only looked at
+	return Locked(f)
+}

@@ -1,0 +1,187 @@
+package loss
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// Grace is how long after the end of a link the master is asked.
+const Grace = 5 * time.Second
+
+// Publisher is what is known of one publisher of a topic besides its messages.
+//
+// A link that ends is the normal end of many a node. It counts as lost, and makes the
+// exit code 3, only where nothing else explains it:
+//
+//   - Grace after its end the master, asked for it, still lists that very process as
+//     a publisher of the topic: it was killed, or cannot be reached; or
+//   - the publisher, being the same process, takes it up again, but it was cut within a
+//     message, or by an error of the network.
+//
+// All others that come back are counted as back: a node that ended and was started
+// again, in good order or not, and one that advertises the topic anew. No link is lost
+// while nothing is recorded, or when the master does not answer.
+type Publisher struct {
+	ID    string // its name, or its address if it says none
+	Topic string // resolved
+	URI   string // of its last link
+	Links int    // that are up
+
+	sequence *Sequence // of its last link; nil if its messages have no numbers
+	missed   uint64    // gaps in its numbers
+	judged   bool      // whose numbers they are was asked
+	foreign  bool      // they are not its own: gaps mean nothing
+
+	down  time.Time     // since when there is no link; zero if there is one, or none is wanted
+	cut   bool          // it did not end between two messages, by the other end
+	ended bool          // the master lists it no more: it ended well
+	gone  bool          // that link counts as lost
+	lost  int           // links
+	back  int           // links that came back and were not lost
+	found int           // links that were lost and came back
+	away  time.Duration // without a link, over all that came back
+
+	toldMissed, toldLost, toldBack Told
+}
+
+// Watch returns what finds the gaps in the numbers of a link that opens. again says that the
+// same process has the other end.
+func (u *Publisher) Watch(again bool) *Sequence {
+	if again && u.sequence != nil && u.Links == 1 {
+		u.sequence.Reopened()
+	} else {
+		u.sequence, u.judged, u.foreign = new(Sequence), false, false
+	}
+	return u.sequence
+}
+
+// AddMissed counts messages that never arrived; negative takes some back that were none.
+// Those that are not wanted, as they would not have been recorded, do not count. It reports
+// whether whose the numbers are has to be found out.
+func (u *Publisher) AddMissed(n int, wanted bool) (verify bool) {
+	switch {
+	case u.foreign:
+	case n < 0:
+		u.missed -= min(u.missed, uint64(-n))
+	case wanted:
+		u.missed += uint64(n)
+		return !u.judged
+	}
+	return false
+}
+
+// Unverified reports whether there are gaps in numbers of which nobody knows whose they are.
+func (u *Publisher) Unverified() bool { return u.missed > 0 && !u.judged }
+
+// Judge notes whether the numbers are those of others. Then their gaps do not count.
+func (u *Publisher) Judge(foreign bool) {
+	u.judged, u.foreign = true, foreign
+	if foreign {
+		u.missed = 0
+	}
+}
+
+// Open counts a link that is up; again says that the same process has the other end,
+// wanted that its messages are recorded.
+func (u *Publisher) Open(again, wanted bool, now time.Time) {
+	u.Links++
+	if u.down.IsZero() {
+		return
+	}
+	switch {
+	case u.gone:
+		u.found++
+	case again && u.cut && wanted:
+		u.lost++
+	default:
+		u.back++
+	}
+	u.away += now.Sub(u.down)
+	u.down, u.ended, u.gone = time.Time{}, false, false
+}
+
+// End counts a link that ended; err is nil if we closed it.
+func (u *Publisher) End(err error, now time.Time) {
+	if u.Links--; u.Links == 0 && err != nil {
+		u.down, u.cut = now, !errors.Is(err, io.EOF)
+	}
+}
+
+// Overdue reports whether it is time to ask why there is no link.
+func (u *Publisher) Overdue(now time.Time) bool {
+	return !u.down.IsZero() && !u.ended && !u.gone && now.Sub(u.down) > Grace
+}
+
+// Explain decides about a link that is overdue.
+func (u *Publisher) Explain(listed bool) {
+	if u.ended = !listed; listed {
+		u.gone = true
+		u.lost++
+	}
+}
+
+// Settled reports whether all there is to find out about a publisher without a link is
+// known, and was told.
+func (u *Publisher) Settled(now time.Time) bool {
+	known := u.down.IsZero() || u.ended || u.gone || now.Sub(u.down) > time.Minute
+	told := u.toldMissed.total == u.missed && u.toldLost.total == uint64(u.lost) && u.toldBack.total == uint64(u.back+u.found)
+	return known && told
+}
+
+// without returns the time without a link, until now where it is lost.
+func (u *Publisher) without(now time.Time) time.Duration {
+	if u.gone {
+		return u.away + now.Sub(u.down)
+	}
+	return u.away
+}
+
+// Account is what is known to be lost of one publisher.
+type Account struct {
+	Missed      uint64 // messages that it numbered and that never arrived
+	LinksLost   int
+	Reconnected int           // links that came back and were not lost
+	Without     time.Duration // time without a link for either
+	Away        bool          // the last link that was lost did not come back
+}
+
+// Account returns what is known at now.
+func (u *Publisher) Account(now time.Time) Account {
+	return Account{u.missed, u.lost, u.back, u.without(now), u.gone}
+}
+
+// News is what has not been told of a publisher yet.
+type News struct {
+	Missed, Lost, Back uint64
+	Without            time.Duration // in all
+}
+
+// News returns what is to be told now, and whether there is any.
+func (u *Publisher) News(now time.Time) (n News, some bool) {
+	n = News{Lost: u.toldLost.News(uint64(u.lost), now), Back: u.toldBack.News(uint64(u.back+u.found), now), Without: u.without(now)}
+	if u.judged {
+		n.Missed = u.toldMissed.News(u.missed, now)
+	}
+	return n, n.Missed+n.Lost+n.Back > 0
+}
+
+// Told is what was told of a number that grows. A number that grows all the time is
+// told at once, and then now and then: the summary has it all.
+type Told struct {
+	total uint64
+	at    time.Time
+}
+
+const reportEvery = 10 * time.Second
+
+// News returns how much is to be told now.
+func (s *Told) News(total uint64, now time.Time) uint64 {
+	s.total = min(s.total, total)
+	if total == s.total || now.Sub(s.at) < reportEvery {
+		return 0
+	}
+	n := total - s.total
+	*s = Told{total, now}
+	return n
+}

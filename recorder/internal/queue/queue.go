@@ -1,0 +1,58 @@
+// Package queue is the FIFO between the intake and who works behind it.
+package queue
+
+import "sync"
+
+// FIFO is an unbounded queue for concurrent use: the memory budget of the intake bounds what
+// is in it, so that Put never blocks while the intake's lock is held.
+type FIFO[T any] struct {
+	mu     sync.Mutex
+	filled sync.Cond
+	items  []T
+	head   int
+	closed bool
+}
+
+// New returns an empty queue.
+func New[T any]() *FIFO[T] {
+	q := new(FIFO[T])
+	q.filled.L = &q.mu
+	return q
+}
+
+// Put adds an item.
+func (q *FIFO[T]) Put(v T) {
+	q.mu.Lock()
+	if q.head > 0 && len(q.items) == cap(q.items) {
+		n := copy(q.items, q.items[q.head:]) // reuse the room of what was taken
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	q.items = append(q.items, v)
+	q.mu.Unlock()
+	q.filled.Signal()
+}
+
+// Take waits for an item. ok is false when the queue is closed and empty.
+func (q *FIFO[T]) Take() (v T, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.head == len(q.items) {
+		if q.closed {
+			return v, false
+		}
+		q.filled.Wait()
+	}
+	var zero T
+	v, q.items[q.head] = q.items[q.head], zero
+	q.head++
+	return v, true
+}
+
+// Close lets Take return false once the queue is empty.
+func (q *FIFO[T]) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.filled.Broadcast()
+}

@@ -1,0 +1,309 @@
+// Package repair makes whole bags of what recorders have left that died, beside a recording.
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+)
+
+// Orphans returns the names of files in a directory that a recorder has left that died.
+// Those of living ones are locked, or open in a stock recorder.
+func Orphans(dir *bagfile.Folder) []string {
+	entries, err := fs.ReadDir(dir.FS(), ".")
+	if err != nil {
+		return nil // the recording itself works: not its concern
+	}
+	var found []string
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasSuffix(e.Name(), ".bag"+bagfile.ActiveSuffix) {
+			continue
+		}
+		f, err := dir.Open(e.Name())
+		if err != nil {
+			continue
+		}
+		if !bagfile.Locked(f) && bagfile.WritersOf(f) != bagfile.WritersSome {
+			found = append(found, e.Name())
+		}
+		f.Close() //nolint:errcheck,gosec // nothing was written
+	}
+	return found
+}
+
+// Report names orphans that are not to be repaired.
+func Report(log *zap.Logger, dirName string, found []string) {
+	for _, base := range found {
+		log.Warn("left by a recorder that died: recover it with gobag reindex, or record with --recover", loglimit.Each(),
+			zap.String("file", filepath.Join(dirName, base)))
+	}
+}
+
+// Options says where to repair, and what the recording beside it needs. No field may be
+// nil.
+type Options struct {
+	Series   *bagfile.Series
+	Log      *zap.Logger
+	Finished func(path string, bytes int64) // told of each bag that was recovered
+	Kept     func(bag, original string)     // told of the names in the directory that a bag and what it was made from have then
+	Crowded  func() bool                    // reports whether much of the recording waits for the disk
+	Buffer   int64                          // bytes that the recorder may hold: a chunk may be as long; negative for no limit
+	MinSpace int64                          // bytes of the disk that have to stay free
+}
+
+// Start repairs the files of these names beside the recording until ctx is done or the
+// caller ends it. To wait for that is bounded by Series.Watchdog.Limit; without wait nothing
+// is waited for.
+func Start(ctx context.Context, o Options, found []string) (end func(wait bool)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	// owner: the function returned; ends when ctx is done or all are repaired.
+	go func() {
+		defer close(done)
+		newRepair(o).all(ctx, found)
+	}()
+	return func(wait bool) {
+		cancel()
+		if !wait {
+			return
+		}
+		select {
+		case <-done:
+		case <-time.After(o.Series.Watchdog.Limit): // a disk may try for minutes to read a bad place
+			o.Log.Warn("a recovery waits for the disk and is left behind: what it works on is as it was", zap.Strings("files", found))
+		}
+	}
+}
+
+// repair makes whole bags of what dead recorders have left, one after the other, beside
+// the recording. The recording comes first: the repair takes half of one core and of the
+// disk at most, stops while much waits in the buffer, and ends with the recording. Its
+// errors are logged and cost nothing else.
+//
+// X.bag.active becomes X.bag, which must not exist, when that is complete and on the
+// disk. The original is only read, and kept as X.bag.orig.active. A repair that dies
+// anywhere is taken up by the next. Memory is bounded by the longest chunk, of which those
+// that no buffer of ours could have held are left out.
+type repair struct {
+	Options
+	dir     *bagfile.Folder
+	settle  time.Duration                  // nothing may write to the file for so long
+	writers func(*os.File) bagfile.Writers // bagfile.WritersOf, but in tests
+	began   time.Time                      // the present step
+	dirty   int64                          // offset up to which the result is on the disk
+}
+
+const (
+	syncBytes    = 32 << 20 // written between two syncs
+	settleTime   = 2 * time.Second
+	spareBytes   = 64 << 20  // must be free besides
+	longestChunk = 256 << 20 // the longest chunk at least
+	repairSuffix = ".recovering"
+)
+
+func newRepair(o Options) *repair {
+	return &repair{Options: o, dir: o.Series.Dir, settle: settleTime, writers: bagfile.WritersOf}
+}
+
+// all repairs the files of these names until ctx is done.
+func (r *repair) all(ctx context.Context, names []string) {
+	r.sweep()
+	for _, base := range names {
+		file := zap.String("file", r.Series.Path(base))
+		switch err := r.one(ctx, base); {
+		case err != nil && ctx.Err() != nil:
+			r.Log.Warn("not recovered before the recording ended: it is as it was", loglimit.Each(), file)
+			return
+		case err != nil:
+			r.Log.Error("not recovered: it is as it was", loglimit.Each(), file, zap.Error(err))
+		}
+	}
+}
+
+// one repairs one file.
+func (r *repair) one(ctx context.Context, base string) error {
+	target := strings.TrimSuffix(base, bagfile.ActiveSuffix)
+	in, err := r.dir.Open(base)
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	if r.writers(in) == bagfile.WritersUnknown {
+		return errors.New("this file system does not tell whether another program writes it: if none does, recover it with gobag reindex")
+	}
+	if !bagfile.Claim(in) {
+		return errors.New("another recorder has it")
+	}
+	st, err := r.settled(ctx, in)
+	if err != nil {
+		return err
+	}
+	temp := "." + target + repairSuffix
+	if made, err := r.dir.Lstat(target); err == nil {
+		if st, err := r.dir.Lstat(temp); err != nil || !os.SameFile(st, made) {
+			return fmt.Errorf("%s exists: an output never overwrites; move one of both away", target)
+		}
+		r.setAside(base, target) // what is left to do of a repair that died
+		return r.dir.Remove(temp)
+	}
+	if free, err := bagfile.FreeBytes(r.dir.Handle); err == nil && free < st.Size()+r.MinSpace+spareBytes {
+		return fmt.Errorf("no room: %d bytes are free, %d are needed", free, st.Size()+r.MinSpace+spareBytes)
+	}
+	r.Log.Info("Recovering", zap.String("file", r.Series.Path(base)), zap.Int64("bytes", st.Size()))
+	defer r.dir.Remove(temp) //nolint:errcheck // it has its other name by then, or failed
+	rep, err := r.copy(ctx, in, st.Size(), temp)
+	if err != nil {
+		return err
+	}
+	if err := r.same(in, st); err != nil {
+		return err
+	}
+	return r.publish(base, target, temp, &rep)
+}
+
+// settled waits until the file has not changed for a while.
+func (r *repair) settled(ctx context.Context, in *os.File) (fs.FileInfo, error) {
+	st, err := in.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, r.settle); err != nil {
+		return nil, err
+	}
+	return st, r.same(in, st)
+}
+
+// same fails if the file has changed, or may.
+func (r *repair) same(in *os.File, before fs.FileInfo) error {
+	after, err := in.Stat()
+	named, lost := r.dir.Lstat(filepath.Base(in.Name()))
+	switch {
+	case err != nil:
+		return err
+	case lost != nil || !os.SameFile(named, before):
+		return errors.New("it was taken by another process")
+	case r.writers(in) != bagfile.WritersNone, after.Size() != before.Size(), !after.ModTime().Equal(before.ModTime()):
+		return errors.New("another program writes it")
+	}
+	return nil
+}
+
+// copy writes what is good of the first size bytes to a file of the name temp, and
+// makes that durable.
+func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string) (bagfmt.Recovery, error) {
+	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
+		return bagfmt.Recovery{}, err
+	}
+	f, err := r.dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil {
+		return bagfmt.Recovery{}, err
+	}
+	out := bagfile.OSFile{File: f}
+	rep, err := r.recover(ctx, bagfile.OSFile{File: in}, size, out)
+	return rep, errors.Join(err, out.Close())
+}
+
+func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out bagfile.OSFile) (bagfmt.Recovery, error) {
+	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
+	if err != nil {
+		return bagfmt.Recovery{}, err
+	}
+	r.began, r.dirty = time.Now(), 0
+	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{
+		MaxChunkBytes: max(longestChunk, r.Buffer),
+		Progress:      func(at int64) error { return r.step(ctx, out, at) },
+	})
+	switch {
+	case err != nil:
+		return rep, err
+	case rep.Messages == 0 && rep.Lossy():
+		return rep, errors.New("no message can be read")
+	}
+	return rep, w.Close()
+}
+
+// step makes way for the recording; it is called every few MiB.
+func (r *repair) step(ctx context.Context, out bagfile.OSFile, at int64) error {
+	if at >= r.dirty+syncBytes {
+		r.dirty = at
+		if err := out.Sync(); err != nil { // the kernel must not have to hold up the recording for it
+			return err
+		}
+	}
+	err := pause(ctx, time.Since(r.began))
+	for err == nil && r.Crowded() {
+		err = pause(ctx, 100*time.Millisecond)
+	}
+	r.began = time.Now()
+	return err
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// publish gives the result its name, and then the original another one. Until then the
+// result has both names: so the next repair knows it if this one dies in between.
+func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error {
+	err := r.dir.Link(temp, target)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
+		err = bagfile.RenameNew(r.dir.Handle, temp, target)
+	}
+	if err := errors.Join(err, r.dir.Handle.Sync()); err != nil {
+		return err
+	}
+	r.setAside(base, target, zap.Uint64("messages", rep.Messages), zap.Bool("lossy", rep.Lossy()), zap.Uint64("known lost", rep.Dropped))
+	return nil
+}
+
+// setAside hands the result over, renames the original and says so.
+func (r *repair) setAside(base, target string, fields ...zap.Field) {
+	if st, err := r.dir.Lstat(target); err == nil {
+		r.Finished(r.Series.Path(target), st.Size())
+	}
+	orig := target + ".orig" + bagfile.ActiveSuffix
+	if err := errors.Join(bagfile.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
+		orig = base
+		fields = append(fields, zap.NamedError("not renamed", err))
+	}
+	r.Kept(target, orig)
+	fields = append(fields, zap.String("file", r.Series.Path(target)), zap.String("original", r.Series.Path(orig)))
+	r.Log.Info("Recovered", fields...)
+}
+
+// sweep removes what repairs that died have left of files that are gone, or that were
+// repaired but for this.
+func (r *repair) sweep() {
+	entries, err := fs.ReadDir(r.dir.FS(), ".")
+	if err != nil {
+		return // nothing depends on it
+	}
+	for _, e := range entries {
+		target, ok := strings.CutSuffix(e.Name(), ".bag"+repairSuffix)
+		if !ok || !e.Type().IsRegular() || !strings.HasPrefix(target, ".") {
+			continue
+		}
+		if _, err := r.dir.Lstat(target[1:] + ".bag" + bagfile.ActiveSuffix); errors.Is(err, fs.ErrNotExist) {
+			r.dir.Remove(e.Name()) //nolint:errcheck,gosec // nothing depends on it
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package recorder
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// goesThrough does what must end although others hold on to memory.
+func goesThrough(t *testing.T, p *pipeline, do func()) {
+	t.Helper()
+	stop := tickAlong(p)
+	defer stop()
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	waitFor(t, func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// TestHalfMessageBesideTheRing: what has come of a message that stands still is not taken
+// for what the links have filled, or small messages would wait for the ring forever.
+func TestHalfMessageBesideTheRing(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: mode}})
+		small := open(t, p, "/small", "/p")
+		publishPlain(small, 2000)
+		f := beginLarge(t, open(t, p, "/liar", "/p"), 14<<20, 6<<20)
+		goesThrough(t, p, func() { publishPlain(small, 3000) })
+		f.Abort()
+		closePipeline(t, p)
+	}
+}
+
+// TestProvenPublisherThatStops: who has sent a large message to the end gets no more
+// memory for the next than what comes of it, but for a small part of the buffer.
+func TestProvenPublisherThatStops(t *testing.T) {
+	t.Parallel()
+	const size = 8 << 20
+	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
+		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
+		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
+		sendLarge(liar, frame(1, 0, size))
+		waitFor(t, func() bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.pool.idle > size
+		})
+		f := beginLarge(t, liar, size, 200_000)
+		goesThrough(t, p, func() { offer(image, frame(2, 0, 7<<20)) })
+		if got := accountOf(image).recorded; got != 1 {
+			t.Errorf("%v: %d images recorded", overflow, got)
+		}
+		f.Abort()
+		closePipeline(t, p)
+	}
+}
+
+// TestNearlyTheWholeBuffer: half of a message that leaves nothing beside it has come; the
+// other half blocks nobody.
+func TestNearlyTheWholeBuffer(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock}, nil)
+	f := beginLarge(t, open(t, p, "/liar", "/p"), 16<<20-20<<10, 8<<20+700_000)
+	small := open(t, p, "/small", "/p")
+	goesThrough(t, p, func() { publishPlain(small, 500) })
+	f.Abort()
+	closePipeline(t, p)
+}
+
+// TestLatchedMakesRoomForArrivedOnly: a message that needs the memory of latched ones gets it
+// when its bytes are there, not when they are announced.
+func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock}, nil)
+	static := latching(t, p, "/tf_static", "/p")
+	static.Frames(frame(1, 0, 1000), 1, time.Now())
+	f := beginLarge(t, open(t, p, "/liar", "/p"), 16<<20-17<<10, 1000)
+	if static.connection.last == nil {
+		t.Error("announced bytes cost a latched message its place in the next file")
+	}
+	f.Abort()
+
+	slow, room := open(t, p, "/slow", "/p"), latching(t, p, "/map", "/p")
+	f = beginLarge(t, slow, 11<<20, 2<<20)
+	p.mu.Lock()
+	p.large.active[0].lease.granted = false // as when others waited
+	p.mu.Unlock()
+	sendLarge(room, frame(2, 0, 3<<20))
+	goesThrough(t, p, func() {
+		if fillFrame(f, make([]byte, 9<<20)) {
+			f.Abort()
+		}
+	})
+	if n := lost(slow); n != 0 {
+		t.Errorf("%d messages given up, although a latched message could make room", n)
+	}
+	closePipeline(t, p)
+}
+
+// TestWaitingIsNotBeingStuck: when a message is complete, those that have waited for it take
+// turns; none is given up.
+func TestWaitingIsNotBeingStuck(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: OverflowBlock}, nil)
+		var frames [3]tcpros.LargeFrame
+		for i := range frames {
+			frames[i] = beginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 20<<20, 2<<20)
+		}
+		p.mu.Lock()
+		for _, f := range p.large.active[1:] {
+			f.lease.granted = false // as when others waited
+		}
+		p.large.active[0].lease.need = 58 << 20 // so that they wait for it
+		p.mu.Unlock()
+		var waiting sync.WaitGroup
+		for i, f := range frames[1:] {
+			waiting.Go(func() {
+				if !fillFrame(f, make([]byte, 18<<20)) {
+					t.Errorf("message %d was given up", i+1)
+					return
+				}
+				f.Abort()
+			})
+			waitFor(t, func() bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return len(p.large.queue) == i+1
+			})
+		}
+		frames[0].Abort()
+		waiting.Wait()
+		closePipeline(t, p)
+	}
+}
+
+// TestLatchedMessageAcrossAPause: it is remembered, whatever overflow does.
+func TestLatchedMessageAcrossAPause(t *testing.T) {
+	t.Parallel()
+	for _, overflow := range []Overflow{OverflowDrop, OverflowBlock} {
+		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: overflow}, nil)
+		l := latching(t, p, "/map", "/p")
+		f := beginLarge(t, l, 8<<20, 2<<20)
+		if err := p.pause(); err != nil {
+			t.Fatal(err)
+		}
+		if !fillFrame(f, make([]byte, 6<<20)) {
+			t.Fatalf("%v: given up", overflow)
+		}
+		f.Commit(time.Now())
+		if l.connection.last == nil || accountOf(l).passed != 1 {
+			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(l))
+		}
+		closePipeline(t, p)
+	}
+}
+
+// TestLeaseOutlivesLargerChunks: the shared chunks may become larger while leases are out;
+// that must not take their memory.
+func TestLeaseOutlivesLargerChunks(t *testing.T) {
+	t.Parallel()
+	const mib, come = 1 << 20, 8 << 20
+	const size = come + 400<<10
+	p := testPipeline(t, Options{BufferBytes: 18*mib + 800<<10, Overflow: OverflowBlock}, nil)
+	a, b, small := open(t, p, "/a", "/p"), open(t, p, "/b", "/p"), open(t, p, "/small", "/p")
+	frames := []tcpros.LargeFrame{beginLarge(t, a, size, come), beginLarge(t, b, size, come)}
+	before := p.sharedChunk()
+	for n := range uint32(60_000) { // their index takes as much as they do
+		small.Frames(frame(1, n, 8), 1, time.Now())
+	}
+	if p.sharedChunk() <= before {
+		t.Fatal("the chunks did not grow")
+	}
+	goesThrough(t, p, func() {
+		var all sync.WaitGroup
+		for _, f := range frames {
+			all.Go(func() {
+				if fillFrame(f, make([]byte, size-come)) {
+					f.Abort()
+				}
+			})
+		}
+		all.Wait()
+	})
+	if lost(a)+lost(b) != 0 {
+		t.Errorf("%d messages lost", lost(a)+lost(b))
+	}
+	closePipeline(t, p)
+}
+
+// TestSnapshotBeforeLarge: what a snapshot was asked for is not given up for a large message
+// that comes after it, nor what the ring holds for one that was only announced.
+func TestSnapshotBeforeLarge(t *testing.T) {
+	t.Parallel()
+	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
+		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: SnapshotOnly}})
+		small := open(t, p, "/small", "/p")
+		const messages = 1000
+		publishPlain(small, messages)
+		flushOpen(p)
+		full := func() int64 {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.snaps.ring.bytes
+		}
+		waitFor(t, func() bool { return full() > 9<<20 })
+		before := full()
+		if f := open(t, p, "/liar", "/p").Large(11 << 20); f != nil {
+			f.Abort()
+		}
+		if after := full(); after < before-3<<20 {
+			t.Errorf("%v: announced bytes take %d bytes of the ring", overflow, before-after)
+		}
+		held := len(p.snaps.ring.chunks)
+		release := holdWriter(p)
+		sn, err := p.snapshots.trigger(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := open(t, p, "/large", "/p")
+		received := make(chan struct{})
+		go func() {
+			defer close(received)
+			offer(l, frame(2, 0, 12<<20))
+		}()
+		waitFor(t, func() bool { // it waits for the snapshot, or is dropped
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.large.short > 0 || l.connection.topic.dropped[dropBufferFull] > 0
+		})
+		if got := len(p.snaps.ring.chunks); got < held {
+			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
+		}
+		release()
+		<-received
+		<-sn.out.finished
+		closePipeline(t, p)
+	}
+}
+
+// TestAbandonedMessagesLeaveNothing: the headers of publishers that begin a large message and
+// go are released by the chunks, too.
+func TestAbandonedMessagesLeaveNothing(t *testing.T) {
+	const publishers = 60
+	p := testPipeline(t, Options{Split: true}, nil)
+	topic, before := p.addTopic("/bad"), heapBesideBuffer(p)
+	for n := range publishers {
+		l, err := p.openLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := beginLarge(t, l, 200_000, 1000)
+		f.Abort()
+		l.Closed(nil)
+		p.tick(time.Now().Add(time.Duration(n+1) * time.Minute))
+	}
+	if grown := heapBesideBuffer(p) - before; grown > 8<<20 {
+		t.Errorf("%d headers of 1 MB left %d bytes", publishers, grown)
+	}
+	closePipeline(t, p)
+}
+
+// TestNamesAreBounded: publishers that say no name are told apart by their address, which
+// may be long.
+func TestNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	topic := p.addTopic("/bad")
+	for n := range 100 {
+		info := linkInfo("/bad", "")
+		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
+		l, err := p.openLink(topic, info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Closed(nil)
+	}
+	if bytes, _ := heldByConnections(p); bytes > 1<<20 {
+		t.Errorf("100 publishers count %d bytes", bytes)
+	}
+	closePipeline(t, p)
+}
+
+// TestOneOfTwoLinksIsHeldUp: it is reported although the other link of the topic goes on.
+func TestOneOfTwoLinksIsHeldUp(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(100, 10)
+	p.overflow = OverflowBlock
+	topic := &topic{name: "/t"}
+	p.topics = append(p.topics, topic)
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stands, flows := &blockage{topic: topic}, &blockage{topic: topic}
+	stands.since = now.Add(-blockageReport)
+	p.blocked = append(p.blocked, stands)
+	p.endBlockage(flows)
+	if news := p.blockageNews(now); len(news) != 1 || news[0].over || p.heldUp(topic, now) != blockageReport {
+		t.Errorf("%+v, held up for %v", news, p.heldUp(topic, now))
+	}
+	p.endBlockage(stands)
+	if news := p.blockageNews(now); len(news) != 1 || !news[0].over || len(p.blocked) != 0 || topic.heldUp < blockageReport {
+		t.Errorf("%+v, %d blocked, held up for %v", news, len(p.blocked), topic.heldUp)
+	}
+}

@@ -1,0 +1,194 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Defaults of Options. Sizes and the buffer are those of stock rosbag record.
+const (
+	DefaultBufferBytes   = 256 << 20
+	DefaultFlushInterval = time.Second
+	DefaultPollInterval  = 150 * time.Millisecond
+
+	// Unlimited as BufferBytes lets the buffer grow as long as there is memory.
+	Unlimited = -1
+)
+
+// Overflow says what happens when the buffer is full.
+type Overflow int
+
+// The zero value drops: a robot's topics must go on whatever the disk does.
+const (
+	OverflowDrop  Overflow = iota // drop the newest messages of the heaviest topics and count them
+	OverflowBlock                 // stop reading the sockets until there is room
+)
+
+// Options says what to record, where to and how. The zero value of each field but
+// Node, Output and Select is its default.
+type Options struct {
+	Node   *tcpros.Node
+	Log    *zap.Logger // nil logs nothing
+	Select Selection
+	Output Output
+
+	Compression bagfmt.Compression // empty means none
+	Adaptive    bool               // compress less, from bz2 to lz4 to none, while compression cannot keep up
+	ChunkBytes  int                // seal a chunk that is larger than this; zero means 768 KiB
+	BufferBytes int64              // bound of all buffers together; zero means 256 MiB, Unlimited none. At least four chunks, or two and one for each core, are always had
+	Overflow    Overflow
+
+	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
+	PollInterval  time.Duration // ask the master for new topics this often, less often in a big graph; zero means 150 ms
+	Sync          Sync
+
+	Limit    int           // end after this many messages on each topic; zero means none
+	Limits   []Limit       // of single topics
+	Duration time.Duration // end, or with Split begin the next file, after this time since the (last) start; zero means never
+	MaxBytes int64         // the same for the size of the file; zero means no limit
+
+	// Split numbers the files in their names and goes on in the next one where the
+	// recording would end. Each file begins with the latest message of each latching
+	// publisher, unless NoRepeatLatched says otherwise.
+	Split           bool
+	SplitAt         time.Duration // with Split also at multiples of this on the local clock; zero means never
+	NoRepeatLatched bool
+	Retain          Retention // what is deleted of what was recorded
+
+	// Recover makes whole bags of what dead recorders left in the directory, beside the
+	// recording. Otherwise they are only named.
+	Recover bool
+
+	Snapshot Snapshot // what is kept in memory for a snapshot
+
+	MinSpace     int64  // end when less than this is free on the disk; zero does not look
+	MinSpaceText string // how the user wrote it, for messages
+
+	TCPNoDelay bool // ask the publishers for TCP_NODELAY
+	UDP        bool // receive over UDPROS from publishers that have it
+
+	// Hurry, when closed, makes a Run that is ending skip what is still queued
+	// (counted as dropped) and close the bag at once.
+	Hurry <-chan struct{}
+
+	Params bool   // store the parameters and the node graph as they are at the start, latched
+	Report Report // when the account of what was lost is written into the bag
+
+	Publish bool // tell the name of each file on begin_write as it begins
+
+	Control *Control // steers and watches the recording; nil for none
+	Begin   State    // paused or stopped: as if Control had been told so before the first message
+
+	Handover Handover // takes the finished files; nil for none
+
+	onOpen func(target string) // told of each new file
+	sim    *simClock           // nil stands for the wall clock
+	survey time.Duration       // for trying all nodes; zero means surveyTimeout
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Node == nil {
+		panic("recorder: Options.Node is nil")
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	o.Log = loglimit.Logger(o.Log)
+	if o.Compression == "" {
+		o.Compression = bagfmt.CompressionNone
+	}
+	if o.ChunkBytes == 0 {
+		o.ChunkBytes = bagfmt.DefaultChunkBytes
+	}
+	if o.BufferBytes == 0 {
+		o.BufferBytes = DefaultBufferBytes
+	}
+	if o.FlushInterval == 0 {
+		o.FlushInterval = DefaultFlushInterval
+	}
+	if o.PollInterval == 0 {
+		o.PollInterval = DefaultPollInterval
+	}
+	if o.survey == 0 {
+		o.survey = surveyTimeout
+	}
+	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
+		return o, errors.New("recorder: a size, count or time is negative")
+	}
+	if o.FlushInterval < time.Millisecond {
+		return o, fmt.Errorf("recorder: flush interval %v is below 1ms", o.FlushInterval)
+	}
+	if err := o.Output.Check(); err != nil {
+		return o, err
+	}
+	namespace := "/"
+	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
+		name, err := o.Node.Resolve("x")
+		if err != nil {
+			return o, err
+		}
+		namespace = strings.TrimSuffix(name, "x")
+	}
+	var err error
+	if o.Snapshot, err = o.Snapshot.withDefaults(&o, o.MemoryBytes()); err != nil {
+		return o, err
+	}
+	return o, o.Select.compile(namespace)
+}
+
+// MemoryBytes returns the bound of all buffers together, negative for none:
+// BufferBytes, but enough for four chunks, and for two and one for each compressor.
+func (o Options) MemoryBytes() int64 {
+	switch {
+	case o.BufferBytes < 0:
+		return -1
+	case o.BufferBytes == 0:
+		o.BufferBytes = DefaultBufferBytes
+	}
+	chunk := int64(o.ChunkBytes)
+	if chunk == 0 {
+		chunk = bagfmt.DefaultChunkBytes
+	}
+	least := leastChunks * chunk
+	if n := int64(workers(o.Compression)); n > 0 {
+		least = 2 * max(leastChunks, 2+n) * chunk // each chunk and what it is compressed into
+	}
+	return max(o.BufferBytes, least)
+}
+
+// checkNames finds names that no master would take, and limits that mean nothing,
+// before a file is created.
+func (o *Options) checkNames() error {
+	for _, l := range o.Limits {
+		if err := l.check(); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
+		if _, err := o.Node.Resolve(name); err != nil {
+			return fmt.Errorf("recorder: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxMessageBytes is the limit of roscpp.
+const maxMessageBytes = 1_000_000_000
+
+// workers is the number of compression goroutines.
+func workers(c bagfmt.Compression) int {
+	if c == bagfmt.CompressionNone || c == "" {
+		return 0 // nothing to do but a checksum: the writer seals the chunk itself
+	}
+	return runtime.GOMAXPROCS(0)
+}

@@ -1,0 +1,249 @@
+package recorder
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
+func ringOf(chunks int, start time.Time) *intake {
+	p := bareIntake(10_000, 100)
+	p.snaps = new(snapshots)
+	p.snaps.Mode = SnapshotBeside
+	p.snaps.ring.most = 1 << 40
+	for i := range chunks {
+		at := start.Add(time.Duration(i) * time.Second)
+		p.snaps.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
+		p.pool.held += 100
+	}
+	return p
+}
+
+// TestRingKeepsTheWindow: a chunk goes when its last message is older than the window, not
+// with it; without a window none goes for its age.
+func TestRingKeepsTheWindow(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	last := func(i int) time.Time { return start.Add(time.Duration(i)*time.Second + 500*time.Millisecond) }
+	for name, c := range map[string]struct {
+		window time.Duration
+		now    time.Time
+		left   int
+	}{
+		"as old as the window": {10 * time.Second, last(1).Add(10 * time.Second), 4},
+		"a nanosecond older":   {10 * time.Second, last(1).Add(10*time.Second + 1), 3},
+		"all":                  {10 * time.Second, start.Add(time.Hour), 0},
+		"no window":            {0, start.Add(time.Hour), 5},
+	} {
+		p := ringOf(5, start)
+		r := &p.snaps.ring
+		r.window = c.window
+		p.expire(c.now)
+		if len(r.chunks) != c.left || r.bytes != int64(100*c.left) || r.short {
+			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.chunks), r.bytes, c.left, r.short)
+		}
+		if c.left > 0 && r.reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
+			t.Errorf("%s: it reaches %v back", name, r.reach(c.now))
+		}
+		if c.left == 0 && r.reach(c.now) != 0 {
+			t.Errorf("%s: an empty ring reaches %v back", name, r.reach(c.now))
+		}
+	}
+}
+
+// TestRingKeepsItsSize: it may have as much as was given to it, and what does not fit
+// pushes out the oldest, which is told.
+func TestRingKeepsItsSize(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
+		p := ringOf(5, start)
+		r := &p.snaps.ring
+		r.most = most
+		at := start.Add(5 * time.Second)
+		p.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
+		if len(r.chunks) != want || r.short != (want < 6) {
+			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
+		}
+		if want > 0 && !r.chunks[want-1].firstAt.Equal(at) {
+			t.Errorf("of %d bytes: the newest chunk is not kept", most)
+		}
+	}
+}
+
+// TestRingGivesMemory: first what is spare, then the oldest chunks, until there is none.
+func TestRingGivesMemory(t *testing.T) {
+	t.Parallel()
+	if bareIntake(10_000, 100).reclaimRing() {
+		t.Error("without snapshots memory was given up")
+	}
+	p := ringOf(3, time.Now())
+	r := &p.snaps.ring
+	second := r.chunks[1].firstAt
+	r.spare = [][]byte{make([]byte, 0, 70)}
+	p.pool.held += 70
+	if r.held() != 370 || p.snaps.reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.snaps.reclaimable())
+	}
+	if !p.reclaimRing() || p.pool.held != 300 || len(r.spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.held, len(r.spare), r.short)
+	}
+	if r.spare[:1][0] != nil {
+		t.Error("the memory that was given up is still there")
+	}
+	p.pool.budget = 250 // so that nothing is spare
+	before := r.chunks
+	if !p.reclaimRing() || p.pool.held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
+		t.Errorf("without: %d held, too short: %v", p.pool.held, r.short)
+	}
+	for p.reclaimRing() {
+	}
+	if p.pool.held-r.held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", p.pool.held, len(r.chunks))
+	}
+}
+
+// TestSpareMemoryOfTheRing: four pieces are kept to be used again, none while the buffer
+// is too full; and a piece is used for what fills at least two thirds of it.
+func TestSpareMemoryOfTheRing(t *testing.T) {
+	t.Parallel()
+	p := ringOf(6, time.Now())
+	r := &p.snaps.ring
+	for range 6 {
+		p.dropOldest()
+	}
+	if len(r.spare) != 4 || p.pool.held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.held)
+	}
+	full := ringOf(1, time.Now())
+	full.pool.held = full.pool.budget + 1
+	full.dropOldest()
+	if len(full.snaps.ring.spare) != 0 || full.pool.held != full.pool.budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.snaps.ring.spare), full.pool.held)
+	}
+	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
+		one := ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
+		got := one.memoryFor(n)
+		if n == 50 {
+			continue
+		}
+		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.spare) != 1) {
+			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.spare))
+		}
+	}
+}
+
+// TestWhenTheIntakeGetsTheRing: what a snapshot was asked for is given up only for a
+// recording that would lose messages; where links wait they get no more than their own
+// part of the buffer.
+func TestWhenTheIntakeGetsTheRing(t *testing.T) {
+	t.Parallel()
+	type state struct {
+		blocks, asked, only bool
+		filled              int64
+		want                bool
+	}
+	for name, s := range map[string]state{
+		"recording loses":                    {want: true},
+		"recording loses, asked":             {asked: true, want: true},
+		"snapshots only":                     {only: true, want: true},
+		"snapshots only, asked":              {only: true, asked: true},
+		"links wait":                         {blocks: true, filled: 2500, want: true},
+		"links wait with a byte more":        {blocks: true, filled: 2501},
+		"links wait, asked":                  {blocks: true, asked: true, filled: 2500},
+		"however much is filled, when lossy": {filled: 9000, want: true},
+	} {
+		p := ringOf(3, time.Now())
+		p.snaps.ring.most = 7500
+		p.pool.held = 300 + s.filled + 40 + 60
+		p.pool.idle, p.latched.held = 40, 60
+		if s.blocks {
+			p.overflow = OverflowBlock
+		}
+		if s.only {
+			p.snaps.Mode = SnapshotOnly
+		}
+		if s.asked {
+			p.snaps.pending = 1
+		}
+		if got := p.reclaimForIntake(); got != s.want {
+			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
+		}
+	}
+	if bareIntake(100, 100).reclaimForIntake() {
+		t.Error("without snapshots there is a ring")
+	}
+}
+
+// TestRingIsTakenWhole: a snapshot gets all chunks in order, and the next begins anew.
+func TestRingIsTakenWhole(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	p := ringOf(3, start)
+	r := &p.snaps.ring
+	all := r.takeAll()
+	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
+	}
+	r.push(ringChunk{weight: 7})
+	for i, c := range all {
+		if !c.firstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
+			t.Errorf("chunk %d is of %v", i, c.firstAt)
+		}
+	}
+	if r.bytes != 7 {
+		t.Errorf("%d bytes in the ring, want 7", r.bytes)
+	}
+}
+
+// TestRingChunkInMemoryOfItsOwn: a record that fills less than three quarters of its buffer
+// is copied, into as much memory as it needs, which is counted. Where somebody has asked
+// for the ring that may go beyond the budget, if the record is not too long.
+func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		record  int
+		counted int64
+		others  int64 // bytes in use beside
+		asked   int
+		copied  bool
+	}{
+		"three quarters":             {750, 1000, 0, 0, false},
+		"a byte less":                {749, 1000, 0, 0, true},
+		"little":                     {33, 1000, 0, 0, true},
+		"no room":                    {33, 1000, 8968, 0, false},
+		"just room":                  {33, 1000, 8967, 0, true},
+		"no room, asked for":         {200, 1000, 9000, 1, true},
+		"no room, asked for, longer": {201, 1000, 9000, 1, false},
+		"asked for, longer":          {201, 1000, 8000, 1, true},
+	} {
+		p := ringOf(0, time.Now())
+		p.snaps.pending = c.asked
+		p.pool.held = c.counted + c.others
+		of := &chunk{counted: c.counted, sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
+		rc := p.toRingChunk(of)
+		want := c.counted
+		if c.copied {
+			want = int64(c.record)
+		}
+		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.held != want+c.others || copied && cap(rc.memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.held-c.others, rc.weight)
+		}
+	}
+}
+
+// TestRingChunkInSpareMemory: spare memory, which is counted already, goes to the next
+// record that fits.
+func TestRingChunkInSpareMemory(t *testing.T) {
+	t.Parallel()
+	p := ringOf(0, time.Now())
+	r := &p.snaps.ring
+	r.spare = [][]byte{make([]byte, 0, 120)}
+	p.pool.held = 1000 + 120
+	rc := p.toRingChunk(&chunk{counted: 1000, sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.held != 120 || len(r.spare) != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.held, len(r.spare))
+	}
+}

@@ -1,0 +1,295 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+)
+
+// sink writes what the intake queues to the files, in the order of the queue. Its one
+// goroutine, write, owns all fields that are not marked otherwise.
+type sink struct {
+	log         *zap.Logger
+	in          *intake
+	encoder     *encoder
+	compression bagfmt.Compression
+	report      Report
+	abortDrain  <-chan struct{} // closed: give up what is queued
+	writer      sync.WaitGroup
+
+	outputs      *bagfile.Series
+	disk         *bagfile.Space
+	retain       *bagfile.Retainer
+	handover     Handover
+	onOpen       func(target string)
+	onChange     func() // the file is another one
+	snapshots    *snapshotWriter
+	finished     finishedBags
+	stored       atomic.Int64 // bytes of chunks written, in all files
+	newest       bagfmt.Time  // of what is written
+	failoverUsed bool         // the single permitted failover has been used
+	followed     time.Time    // when the directory was last looked for
+	err          error        // why writing ended early
+
+	outMu sync.Mutex // guards out for those that only read it
+	out   *bagFile   // nil while stopped
+
+	halted    sync.Once
+	failed    chan struct{} // closed: the file cannot be written, or not be made durable
+	abandoned atomic.Bool   // the sink is blocked by the disk and is not waited for
+
+	syncRequests chan *bagFile // to the syncer: a sync is due
+	syncer       sync.WaitGroup
+	closing      chan *bagFile // to the closer: the next file is open
+	closer       sync.WaitGroup
+}
+
+func newSink(o *Options, in *intake, encoder *encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
+	s := &sink{
+		log:          o.Log,
+		in:           in,
+		encoder:      encoder,
+		compression:  o.Compression,
+		report:       o.Report,
+		abortDrain:   o.Hurry,
+		outputs:      outputs,
+		retain:       retain,
+		handover:     o.handover(),
+		onOpen:       o.onOpen,
+		onChange:     o.Control.notify,
+		out:          out,
+		failed:       make(chan struct{}),
+		syncRequests: make(chan *bagFile, 1),
+		closing:      make(chan *bagFile),
+	}
+	s.finished.retain = s.retain
+	s.disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log)
+	if o.Snapshot.Mode != SnapshotOff {
+		s.snapshots = newSnapshotWriter(s, o.Snapshot)
+	}
+	return s
+}
+
+// start begins to write.
+func (s *sink) start() {
+	// owner: close; ends when the queue of the intake is closed and empty.
+	s.writer.Go(s.write)
+	// owner: close; ends when syncRequests is closed.
+	s.syncer.Go(s.keepSynced)
+	// owner: close; ends when closing is closed.
+	s.closer.Go(s.closeFiles)
+	if s.snapshots != nil {
+		s.snapshots.start()
+	}
+}
+
+// close waits until all is written, closes the files and returns what went wrong with
+// them. The intake is closed before.
+func (s *sink) close() error {
+	s.writer.Wait()
+	s.encoder.wg.Wait()
+	s.snapshots.close()
+	close(s.syncRequests)
+	s.syncer.Wait()
+	if s.out != nil {
+		s.out.last = true
+		s.closing <- s.out
+	}
+	close(s.closing)
+	s.closer.Wait()
+	return errors.Join(s.err, s.finished.err())
+}
+
+// write is the one goroutine that touches the file's data.
+func (s *sink) write() {
+	for {
+		next, ok := s.in.sealed.Take()
+		if !ok {
+			return
+		}
+		if next.command != nil {
+			s.execute(next.command)
+			continue
+		}
+		c := next.chunk
+		s.encoder.await(c)
+		if !s.in.snaps.only() {
+			s.store(c)
+		}
+		if s.snapshots == nil {
+			s.in.release(c)
+		} else {
+			s.snapshots.keep(c)
+		}
+	}
+}
+
+// execute does what a command says.
+func (s *sink) execute(c *command) {
+	switch c.kind {
+	case commandRotate:
+		c.err = s.rotateFile(c)
+	case commandRepeat:
+		s.repeat(c.start)
+	case commandOpen:
+		c.err = s.openFile(c)
+	case commandClose:
+		s.closeFile(c)
+	case commandReport:
+		c.err = s.writeReport()
+	case commandPin:
+		c.pinned = s.retain.Pin(c.since)
+	case commandSnapshot:
+		s.snapshots.begin(c.snapshot)
+	case commandEndSnapshot:
+		s.snapshots.end(c.snapshot)
+	}
+	close(c.done)
+}
+
+// store writes a chunk, or gives it up and counts why.
+func (s *sink) store(c *chunk) {
+	switch {
+	case s.err != nil:
+		s.giveUp(c, dropDisk)
+		return
+	case s.drainAborted():
+		s.giveUp(c, dropAborted)
+		return
+	case c.err != nil:
+		s.log.Error("chunk lost", zap.Error(c.err))
+		s.giveUp(c, dropCodec)
+		return
+	case c.sealed == nil: // a compressor has skipped it
+		c.seal(nil)
+	}
+	if err := s.writeChunk(c.sealed); err != nil {
+		s.err = err
+		s.halt()
+		s.giveUp(c, dropDisk)
+		return
+	}
+	s.written(c)
+	s.wakeSyncer(s.out, time.Now())
+}
+
+// written accounts for a chunk that is in the file.
+func (s *sink) written(c *chunk) {
+	bytes := int64(len(c.sealed.Record))
+	s.stored.Add(bytes)
+	if s.newest.Before(c.sealed.End) {
+		s.newest = c.sealed.End
+	}
+	eachCount(c.sealed.Counts, c.usage, func(t *topic, messages uint64) {
+		s.out.messages[t] += messages
+		t.written.Add(messages)
+	})
+	s.encoder.count(c.sealed.Compression)
+	s.in.written(c, bytes, s.out.part)
+}
+
+// giveUp counts the messages of a chunk that will not be written.
+func (s *sink) giveUp(c *chunk, cause dropCause) {
+	if c.sealed == nil {
+		c.seal(nil) // not compressed: the counts are still to be had
+	}
+	if c.sealed == nil {
+		s.log.Error("messages lost that cannot be counted", zap.Error(c.err))
+		return
+	}
+	s.in.lose(c, cause)
+}
+
+// halt ends the recording: no file can be written, or none be made durable.
+func (s *sink) halt() {
+	s.halted.Do(func() {
+		s.in.end()
+		close(s.failed)
+	})
+}
+
+// skipsCompression reports whether what is queued will be given up.
+func (s *sink) skipsCompression() bool { return s.drainAborted() || isClosed(s.failed) }
+
+func (s *sink) drainAborted() bool { return isClosed(s.abortDrain) }
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// keepSynced runs the interval syncs, so that the writer never waits for one.
+func (s *sink) keepSynced() {
+	for b := range s.syncRequests {
+		s.sync(b)
+	}
+}
+
+// sync waits for the disk. A failure is final for the file: writeChunk goes on in another,
+// and finish returns it.
+func (s *sink) sync(b *bagFile) {
+	if err := b.Sync(); err != nil {
+		s.log.Error("sync failed", zap.Error(err))
+	}
+}
+
+// wakeSyncer starts an interval sync if one is due.
+func (s *sink) wakeSyncer(b *bagFile, now time.Time) {
+	if !b.SyncDue(now) {
+		return
+	}
+	select {
+	case s.syncRequests <- b:
+	default: // one is about to start
+	}
+}
+
+// setOut makes b the file that is written; nil for none.
+func (s *sink) setOut(b *bagFile) {
+	s.outMu.Lock()
+	s.out = b
+	s.outMu.Unlock()
+}
+
+// current returns the file that is written, nil while stopped. It is for concurrent use.
+func (s *sink) current() *bagFile {
+	s.outMu.Lock()
+	defer s.outMu.Unlock()
+	return s.out
+}
+
+// pin protects files from the retention: at once those that there are, and what is
+// queued for files to come when it is written. It is for concurrent use.
+func (s *sink) pin(ctx context.Context, since time.Time) ([]string, error) {
+	s.retain.Pin(since)
+	c, err := s.in.requestPin(since)
+	if err == nil {
+		err = c.wait(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.pinned, nil
+}
+
+// lowDisk looks, and reports whether the recording has to end because the disk is
+// nearly full. It is for concurrent use.
+func (s *sink) lowDisk(now time.Time) bool {
+	file := ""
+	if out := s.current(); out != nil {
+		file = filepath.Clean(out.Target())
+	}
+	return s.disk.Check(now, s.stored.Load(), file)
+}

@@ -1,0 +1,68 @@
+package recorder
+
+import (
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
+// the same trouble.
+func (s *sink) repeat(next *fileStart) {
+	defer s.in.unpin(next.latched)
+	if s.err != nil {
+		return
+	}
+	if err := s.repeatLatched(next); err != nil {
+		s.log.Warn("latched messages not repeated", zap.String("file", s.out.Target()), zap.Error(err))
+	}
+}
+
+// repeatLatched writes the latched messages at the start of a file, under their own
+// connections and with the time at which the file begins.
+func (s *sink) repeatLatched(next *fileStart) error {
+	return s.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+		if err := s.out.WriteChunk(c); err != nil {
+			return err
+		}
+		s.in.repeatedInFile(c, usage, next.part)
+		return nil
+	})
+}
+
+// packLatched makes chunks of latched messages, with the time at, and hands them to
+// write, valid during the call only.
+func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk, []chunkUsage) error) error {
+	if len(all) == 0 {
+		return nil
+	}
+	z, err := bagfmt.NewCompressor(s.compression)
+	if err != nil {
+		return err
+	}
+	var b bagfmt.ChunkBuilder
+	b.Reset(nil)
+	var packed []byte
+	var usage []chunkUsage
+	for i := len(all) - 1; i >= 0; i-- { // oldest connection first
+		l := all[i]
+		b.AppendRun(l.conn, at, l.frame, 1)
+		usage = append(usage, chunkUsage{connection: l.connection})
+		if b.Len() <= s.in.chunkBytes && i > 0 {
+			continue
+		}
+		c, err := b.Seal(z, packed)
+		if err != nil {
+			return err
+		}
+		if c.Compression != bagfmt.CompressionNone {
+			packed = c.Record[:0]
+		}
+		if err := write(c, usage); err != nil {
+			return err
+		}
+		b.Reset(nil)
+		usage = usage[:0]
+	}
+	return nil
+}

@@ -1,0 +1,316 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+)
+
+// snapshotWriter is the part of the sink that writes snapshots, beside the recording:
+//
+//	sink -> ring -> (trigger) -> its one goroutine, run
+//	    \-> (post-roll) --------/
+//
+// A chunk belongs to one of them. nil means that there are no snapshots.
+type snapshotWriter struct {
+	sink    *sink
+	in      *intake
+	log     *zap.Logger
+	only    bool // nothing is written but snapshots
+	outputs *bagfile.Series
+	pack    *bagfmt.Compressor // owned by run; nil if there is none
+	taking  *snapshot          // what sealed chunks go into; owned by the sink's goroutine
+	queue   *queue.FIFO[snapshotWork]
+	writer  sync.WaitGroup
+
+	limiter *rate.Limiter // of snapshots that begin
+	closing chan struct{} // closed: none begins any more
+
+	starting sync.Mutex // of one snapshot at a time; guards outputs and latest
+	latest   *snapshot  // that was begun
+
+	mu     sync.Mutex
+	next   *snapshotRequest // that waits for its turn; nil for none
+	failed int              // snapshots that could not begin
+}
+
+// snapshotWork is what is to be done to the file of a snapshot: to begin it with the ring,
+// to end it, or else to add a chunk.
+type snapshotWork struct {
+	snapshot   *snapshot
+	begin, end bool
+	ring       []ringChunk
+	chunk      ringChunk
+}
+
+func newSnapshotWriter(s *sink, o Snapshot) *snapshotWriter {
+	return &snapshotWriter{
+		sink: s, in: s.in, log: s.log, only: o.Mode == SnapshotOnly,
+		outputs: s.outputs.ForSnapshots(o.Mode == SnapshotBeside),
+		queue:   queue.New[snapshotWork](),
+		limiter: rate.NewLimiter(rate.Every(snapshotEvery), snapshotBurst),
+		closing: make(chan struct{}),
+	}
+}
+
+func (w *snapshotWriter) start() {
+	// owner: close; ends when the queue is closed and empty.
+	w.writer.Go(w.run)
+}
+
+// close waits until all snapshots are written, and those that come too late are given up.
+func (w *snapshotWriter) close() {
+	if w == nil {
+		return
+	}
+	close(w.closing)
+	w.starting.Lock()
+	defer w.starting.Unlock()
+	w.queue.Close()
+	w.writer.Wait()
+}
+
+// begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
+// calls it.
+func (w *snapshotWriter) begin(sn *snapshot) {
+	w.taking = sn
+	w.queue.Put(snapshotWork{snapshot: sn, ring: w.in.takeRing(sn), begin: true})
+}
+
+// end ends that.
+func (w *snapshotWriter) end(sn *snapshot) {
+	w.taking = nil
+	w.queue.Put(snapshotWork{snapshot: sn, end: true})
+}
+
+// keep takes a chunk that the recording is done with, for the snapshot that is being taken
+// or for the ring. The sink's goroutine calls it.
+func (w *snapshotWriter) keep(c *chunk) {
+	if c.sealed == nil {
+		c.seal(nil) // a compressor has failed, or skipped it
+	}
+	switch {
+	case c.sealed == nil:
+		w.in.release(c)
+	case w.taking != nil:
+		w.queue.Put(snapshotWork{snapshot: w.taking, chunk: w.in.toRingChunk(c)})
+	default:
+		w.in.addToRing(w.in.toRingChunk(c))
+	}
+}
+
+// run is the one goroutine that writes snapshots.
+func (w *snapshotWriter) run() {
+	z, err := bagfmt.NewCompressor(w.sink.compression)
+	if err == nil {
+		w.pack = z // else the first chunk of a snapshot is not packed
+	}
+	for {
+		work, ok := w.queue.Take()
+		switch {
+		case !ok:
+			return
+		case work.begin:
+			w.openSnapshot(work.snapshot, work.ring)
+		case work.end:
+			w.closeSnapshot(work.snapshot)
+		default:
+			w.addToSnapshot(work.snapshot, work.chunk)
+		}
+	}
+}
+
+// openSnapshot writes what a snapshot begins with: the latched messages that are not
+// among the others, then the ring. It empties chunks as it goes.
+func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ringChunk) {
+	sn.addConns(chunks)
+	kept, n := 0, 0
+	for ; n < len(chunks) && !sn.rooted; n++ {
+		if c, wanted := w.root(sn, chunks[n]); wanted {
+			chunks[kept] = c
+			kept++
+		}
+	}
+	chunks = slices.Delete(chunks, kept, n)
+	w.openWithLatched(sn, chunks)
+	for i := range chunks {
+		w.addChunk(sn, chunks[i])
+		chunks[i] = ringChunk{} // nothing else may hold on to its memory
+	}
+}
+
+// addConns adds the connections of chunks to those whose records are needed.
+func (sn *snapshot) addConns(chunks []ringChunk) {
+	known := map[*connection]bool{}
+	for _, c := range sn.conns {
+		known[c] = true
+	}
+	for _, c := range chunks {
+		for _, u := range c.usage {
+			if !known[u.connection] {
+				known[u.connection] = true
+				sn.conns = append(sn.conns, u.connection)
+			}
+		}
+	}
+}
+
+// openWithLatched writes the latched messages of connections that have none in chunks,
+// with the time at which the snapshot begins.
+func (w *snapshotWriter) openWithLatched(sn *snapshot, chunks []ringChunk) {
+	defer w.in.unpin(sn.latched)
+	at := bagfmt.TimeOf(w.in.sim.at(sn.at))
+	seen := map[bagfmt.ConnID]bool{}
+	for _, c := range chunks {
+		if c.Start.Before(at) {
+			at = c.Start
+		}
+		for _, n := range c.Counts {
+			seen[n.Conn.ID] = true
+		}
+	}
+	var missing []pinned
+	for _, l := range sn.latched {
+		if !seen[l.conn.ID] {
+			missing = append(missing, l)
+		}
+	}
+	err := w.sink.packLatched(missing, at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+		if err := sn.out.WriteChunk(c); err != nil {
+			return err
+		}
+		w.in.repeatedInSnapshot(c, usage)
+		return nil
+	})
+	if err != nil {
+		w.log.Warn("latched messages not in the snapshot", zap.String("file", sn.out.Target()), zap.Error(err))
+	}
+}
+
+// root makes of the chunk that a snapshot begins with one that begins with the window,
+// and with the records of all connections that later chunks rely on: what is left by a
+// crash within the snapshot can be read then. A chunk that is one large message stays
+// as it is; so does one for which there is no memory. false means that nothing of it is
+// wanted.
+func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted bool) {
+	var from bagfmt.Time
+	if before, span := sn.from.Sub(old.firstAt), old.lastAt.Sub(old.firstAt); before > 0 && span > 0 { // by the monotonic clock, whatever others do
+		if w.in.sim != nil {
+			before = time.Duration(float64(before) / float64(span) * float64(old.End.Sub(old.Start)))
+		}
+		from = old.Start.Add(before)
+	}
+	if old.End.Before(from) {
+		w.in.giveBack(old)
+		return ringChunk{}, false
+	}
+	if old.UncompressedBytes > int64(max(2*w.in.chunkBytes, leastLarge)) && old.messages() == 1 {
+		return old, true
+	}
+	sn.rooted = true
+	fresh := w.in.freshChunk(int(old.UncompressedBytes))
+	if fresh == nil {
+		return old, true
+	}
+	fresh.builder.Reset(nil)
+	sn.addConns([]ringChunk{old}) // some may be new
+	for _, c := range sn.conns {
+		fresh.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		fresh.usage = append(fresh.usage, chunkUsage{connection: c})
+	}
+	err := fresh.builder.AppendSealed(old.SealedChunk, from)
+	switch {
+	case err == nil && fresh.builder.Messages() == 0:
+		sn.rooted = false
+		w.in.release(fresh)
+		w.in.giveBack(old)
+		return ringChunk{}, false
+	case err == nil:
+		fresh.seal(w.pack)
+		err = fresh.err
+	}
+	if err != nil { // cannot be: we made it
+		w.log.Error("a snapshot begins with a chunk as it is", zap.Error(err))
+		w.in.release(fresh)
+		return old, true
+	}
+	w.in.giveBack(old)
+	w.in.count(fresh)
+	return ringChunk{SealedChunk: fresh.sealed, usage: fresh.usage, chunk: fresh}, true
+}
+
+// leastLarge is how large a message is at least before its chunk is left as it is.
+const leastLarge = 1 << 20
+
+// addToSnapshot writes a chunk of the post-roll.
+func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ringChunk) {
+	if !sn.rooted {
+		var wanted bool
+		if c, wanted = w.root(sn, c); !wanted {
+			return
+		}
+	}
+	w.addChunk(sn, c)
+}
+
+// addChunk writes a chunk, or counts why it does not.
+func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
+	defer w.in.giveBack(c)
+	switch {
+	case w.sink.drainAborted():
+		w.countMissing(sn, &c, dropAborted)
+		return
+	case sn.err != nil:
+		w.countMissing(sn, &c, dropDisk)
+		return
+	}
+	if sn.err = sn.out.WriteChunk(c.SealedChunk); sn.err != nil {
+		w.log.Error("the snapshot ends here", zap.Error(sn.err))
+		w.countMissing(sn, &c, dropDisk)
+		return
+	}
+	w.sink.stored.Add(int64(len(c.Record)))
+	sn.messages += c.messages()
+	if w.only {
+		eachCount(c.Counts, c.usage, func(t *topic, messages uint64) {
+			sn.out.messages[t] += messages
+			t.written.Add(messages)
+		})
+	}
+	if sn.out.Mode == SyncChunk {
+		w.sink.sync(sn.out)
+	}
+	w.sink.wakeSyncer(sn.out, time.Now())
+}
+
+// countMissing counts messages that should be in a snapshot and are not. Beside a recording
+// they are in its bag.
+func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCause) {
+	sn.missing += c.messages()
+	if !w.only {
+		return
+	}
+	w.in.loseFromSnapshot(c, cause)
+}
+
+// closeSnapshot leaves the file to the closer.
+func (w *snapshotWriter) closeSnapshot(sn *snapshot) {
+	if sn.missing > 0 {
+		sn.err = errors.Join(sn.err, fmt.Errorf("%d messages are missing in the snapshot %s", sn.missing, sn.out.Target()))
+	}
+	if sn.err != nil {
+		w.sink.finished.fault(sn.err)
+	}
+	w.log.Info("Snapshot", zap.String("file", sn.out.Target()), zap.Uint64("messages", sn.messages), zap.Int64("bytes", sn.out.Bytes()))
+	w.in.snapshotClosed()
+	w.sink.closing <- sn.out
+}

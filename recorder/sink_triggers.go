@@ -1,0 +1,146 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// Snapshots are taken one at a time, and after a burst one each second: a trigger that is
+// stuck must not fill the directory.
+const (
+	snapshotBurst = 10
+	snapshotEvery = time.Second
+)
+
+// snapshotRequest is a snapshot that is to begin, for all triggers that come before it does.
+type snapshotRequest struct {
+	triggers int
+	last     time.Time     // of them
+	begun    chan struct{} // closed when it has; then the following are final
+	snapshot *snapshot
+	err      error
+}
+
+// trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
+// written, all triggers together begin the next one.
+func (w *snapshotWriter) trigger(now time.Time) (*snapshot, error) {
+	if w == nil {
+		return nil, ErrNoSnapshots
+	}
+	if sn, err := w.in.prolong(now); sn != nil || err != nil {
+		return sn, err
+	}
+	w.mu.Lock()
+	r, first := w.next, w.next == nil
+	if first {
+		r = &snapshotRequest{begun: make(chan struct{})}
+		w.next = r
+	}
+	r.triggers++
+	if now.After(r.last) {
+		r.last = now
+	}
+	w.mu.Unlock()
+	if first {
+		w.in.requestSnapshot(now)
+		w.beginNext(r, now)
+	}
+	<-r.begun
+	return r.snapshot, r.err
+}
+
+// beginNext begins a snapshot when the one before is complete.
+func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
+	defer close(r.begun)
+	w.starting.Lock()
+	defer w.starting.Unlock()
+	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
+	if r.snapshot, r.err = w.in.prolong(at); r.snapshot == nil && r.err == nil {
+		w.in.requestSnapshot(at) // the one before may have ended that
+		r.err = w.awaitTurn()
+	}
+	w.mu.Lock()
+	w.next = nil
+	triggers, last := r.triggers, r.last
+	w.mu.Unlock()
+	switch {
+	case r.err != nil:
+	case r.snapshot != nil:
+		w.in.endRequest()
+		_, r.err = w.in.prolong(last)
+	default:
+		r.snapshot, r.err = w.open(at, last, triggers)
+	}
+	if r.err != nil {
+		w.in.endRequest()
+	}
+	if r.err != nil && !errors.Is(r.err, ErrNotRecording) {
+		w.mu.Lock()
+		w.failed++
+		w.mu.Unlock()
+		w.sink.finished.fault(fmt.Errorf("a snapshot could not begin: %w", r.err))
+	}
+}
+
+// awaitTurn waits until the latest snapshot is complete, and for the limiter. starting is
+// held.
+func (w *snapshotWriter) awaitTurn() error {
+	if w.latest != nil {
+		select {
+		case <-w.latest.out.finished:
+		case <-w.closing:
+			return ErrNotRecording
+		}
+	}
+	turn := time.NewTimer(w.limiter.Reserve().Delay())
+	defer turn.Stop()
+	select {
+	case <-turn.C:
+	case <-w.closing:
+	}
+	if isClosed(w.closing) {
+		return ErrNotRecording
+	}
+	return nil
+}
+
+// open creates the bag of a snapshot and begins it; at is the first trigger, last the last
+// one. starting is held.
+func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, error) {
+	if err := w.sink.disk.Short(); err != nil {
+		return nil, err
+	}
+	out, err := createBag(w.outputs, at)
+	if err != nil {
+		return nil, err
+	}
+	out.snapshot = true
+	sn := &snapshot{out: out, at: at, last: last}
+	if !w.in.beginSnapshot(sn) {
+		return nil, errors.Join(ErrNotRecording, out.Discard())
+	}
+	w.latest = sn
+	fields := []zap.Field(nil)
+	if triggers > 1 {
+		fields = append(fields, zap.Int("triggers", triggers))
+	}
+	w.log.Info("Triggered snapshot recording with name '"+out.Target()+"'.", fields...)
+	w.sink.handover.Begun(out.Target())
+	if w.sink.onOpen != nil {
+		w.sink.onOpen(out.Target())
+	}
+	return sn, nil
+}
+
+// failures returns how many snapshots could not begin.
+func (w *snapshotWriter) failures() int {
+	if w == nil {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed
+}

@@ -1,0 +1,57 @@
+package tcpros
+
+import (
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/zap"
+)
+
+// pipeNode is a node without network or master that publishes /t.
+func pipeNode() (*Node, *Publication) {
+	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: newPendingReads(zap.NewNop()), pubs: map[string]*Publication{}}
+	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: anyType, MD5Sum: AnyMD5}}
+	n.pubs[p.topic] = p
+	return n, p
+}
+
+// A subscriber that is told that it is accepted gets what is latched, also when the node
+// drains before it has read its reply.
+func TestAcceptedWhileDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, p := pipeNode()
+		want := frameOf([]byte("latched"))
+		p.Source(true).Publish(want)
+		here, there := net.Pipe()
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer there.Close()
+		wg.Go(func() {
+			(&tcprosServer{node: n}).handle(here, n.pending.accept(here))
+			_ = here.Close()
+		})
+		if _, err := there.Write(AppendHeader(nil, Header{
+			{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: AnyMD5}, {Key: "topic", Value: "/t"},
+		})); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the reply waits for us to read it
+		wg.Go(func() {
+			if err := n.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if h, err := ReadHeader(there); err != nil || h.get("topic") != "/t" {
+			t.Fatalf("reply %v, %v", h, err)
+		}
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(there, got); err != nil || string(got) != string(want) {
+			t.Errorf("got %q, %v", got, err)
+		}
+		synctest.Wait() // all is sent
+	})
+}

@@ -1,0 +1,80 @@
+package tcpros_test
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// TestCrashedNodeIsTriedOnce: the topics of a crashed node are not each tried again and again,
+// and all are linked when it is back.
+func TestCrashedNodeIsTriedOnce(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	p := newFakePublisher(t, "/t0", sends("/t0", frame("x")))
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_, port, _ := net.SplitHostPort(address)
+	_ = l.Close()
+	var tries atomic.Int64
+	o := nodeOptions("sub", m.URI()).With(tcpros.Timing{RetryFirst: time.Millisecond})
+	o.LookupHost = func(_ context.Context, host string) ([]netip.Addr, error) {
+		if host == "crashed" {
+			tries.Add(1)
+		}
+		return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+	}
+	n := newNode(t, o)
+	const topics = 40
+	var subs []*tcpros.Subscription
+	for i := range topics {
+		name := "/t" + itoa(i)
+		call(t, m.URI(), "registerPublisher", "/crashed", name, stringType, "http://crashed:"+port+"/")
+		subs = append(subs, subscribe(t, n, name, &inbox{}))
+	}
+	registered := func() bool {
+		for _, s := range subs {
+			if listed, ok := s.Registered(); !ok || listed != 1 {
+				return false
+			}
+		}
+		return true
+	}
+	waitFor(t, "the registrations", registered)
+	waitFor(t, "ten attempts", func() bool { return tries.Load() >= 10 })
+	// Each may have tried once before the first had failed; alone it has to wait longer each
+	// time: 20 attempts take it ten minutes.
+	if got := tries.Load(); got > topics+20 {
+		t.Errorf("%d attempts", got)
+	}
+	if l, err = net.Listen("tcp4", address); err != nil {
+		t.Skipf("another program took the port: %v", err)
+	}
+	back := xmlrpc.NewServer(p.slave, xmlrpc.ServerOptions{})
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = back.Serve(l)
+	}()
+	t.Cleanup(func() {
+		_ = back.Close()
+		<-served
+	})
+	waitFor(t, "all links", func() bool {
+		for _, s := range subs {
+			if s.Publishers() != 1 {
+				return false
+			}
+		}
+		return true
+	})
+}
