@@ -35,7 +35,7 @@ func main() {
 	parent := flag.String("dir", "", "write the bags here (default: the temporary directory)")
 	flag.StringVar(&b.gorecord, "gorecord", "bin/gorecord", "our recorder")
 	flag.StringVar(&b.stock, "rosbag", "/usr/lib/rosbag/record", "stock's recorder")
-	flag.StringVar(&b.s3, "s3", "bin/tools/versitygw-v1.8.0", "an S3 server for uploads")
+	flag.StringVar(&b.s3, "s3", "bin/tools/versitygw", "an S3 server for uploads")
 	flag.StringVar(&b.goplay, "goplay", "bin/goplay", "our player")
 	flag.StringVar(&b.rosplay, "rosplay", "/usr/lib/rosbag/play", "stock's player")
 	flag.Parse()

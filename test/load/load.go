@@ -81,10 +81,14 @@ func Advertise(ctx context.Context, address, node, topic string) (*Publisher, er
 	return p, nil
 }
 
-// call is as much of the slave API as a subscriber needs.
-func (p *Publisher) call(_ context.Context, _, method string, _ []any) (any, error) {
+// call is as much of the slave API as a subscriber needs. Like a node of ROS it refuses other
+// topics: this port may have been that of another publisher, which a subscriber tries again.
+func (p *Publisher) call(_ context.Context, _, method string, args []any) (any, error) {
 	switch method {
 	case "requestTopic":
+		if len(args) < 2 || args[1] != p.topic {
+			return []any{-1, "not published here", 0}, nil
+		}
 		addr, ok := p.data.Addr().(*net.TCPAddr)
 		if !ok {
 			return nil, errors.New("load: not a TCP listener")

@@ -1,0 +1,291 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/load"
+)
+
+// fileCalls are the system calls that change a bag or its name.
+var fileCalls = map[uint64]string{
+	unix.SYS_PWRITE64: "pwrite", unix.SYS_FDATASYNC: "fdatasync", unix.SYS_FSYNC: "fsync", unix.SYS_FTRUNCATE: "ftruncate",
+	unix.SYS_FALLOCATE: "fallocate", unix.SYS_RENAMEAT2: "rename",
+}
+
+// TestKillAtEachCall kills the recorder at each system call that changes a bag: before
+// it, behind it, and writes also in their middle. The counting is the kernel's own, over
+// all threads. After each, at most the last call is missing.
+func TestKillAtEachCall(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"before", "torn", "behind"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			if how != "torn" {
+				harness.Long(t, "traces each system call of some fifty recorders, for ten seconds of processor")
+			}
+			g := harness.NewGraph(t, "gomaster")
+			pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.Port, "/killed", killTopic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { pub.Close() })
+			var calls []string
+			whole := killAtCall(g, pub, 0, how)
+			for at := 1; at <= whole.n; at++ {
+				if tr := killAtCall(g, pub, at, how); tr.killed { // a run may have fewer calls
+					calls = append(calls, tr.call)
+				}
+			}
+			t.Logf("killed %s each of %v", how, calls)
+			if len(calls) < whole.n/2 || whole.n < 20 {
+				t.Errorf("killed %d times at %d calls", len(calls), whole.n)
+			}
+		})
+	}
+}
+
+// killAtCall records two files and kills the recorder at a call, if it comes to it.
+func killAtCall(g *harness.Graph, pub *load.Publisher, at int, how string) *tracer {
+	g.T.Helper()
+	dir, err := os.MkdirTemp(g.Dir, "")
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	const messages = 350
+	ctx, cancel := context.WithTimeout(g.T.Context(), harness.Patience)
+	defer cancel()
+	paced := make(chan error, 1)
+	go func() { paced <- pub.Pace(ctx, killBytes, messages, 1, func(int) {}) }() // as fast as it goes
+	cmd := g.Command("gorecord", killTopic, "-O", "out", "-l", strconv.Itoa(messages), "--chunksize", "150", "--sync", "chunk",
+		"--split", "--size", "1", "--overflow=block", "--min-space=0", "-q")
+	cmd.Dir = dir
+	tr := &tracer{at: at, how: how}
+	if err := tr.run(cmd); err != nil {
+		g.T.Fatal(err)
+	}
+	cancel()
+	<-paced
+	checkRest(g, dir, tr, messages)
+	return tr
+}
+
+// checkRest puts together what is in a directory.
+func checkRest(g *harness.Graph, dir string, tr *tracer, messages int) {
+	g.T.Helper()
+	where := fmt.Sprintf("killed %s %s, call %d", tr.how, tr.call, tr.at)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	active := 0
+	var all []uint32
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !strings.HasSuffix(path, ".active") {
+			all = append(all, numbers(g.T, path)...)
+			continue
+		}
+		active++
+		all = append(all, rest(g, where, path)...)
+	}
+	if active > 2 { // the file that is closed, and the next
+		g.T.Errorf("%s: %d files are active", where, active)
+	}
+	slices.Sort(all)
+	for i, n := range all {
+		if n != uint32(i) {
+			g.T.Fatalf("%s: message %d is number %d: one is missing, or comes twice", where, i, n)
+		}
+	}
+	if !tr.killed && len(all) != messages {
+		g.T.Errorf("%d messages of %d without a kill", len(all), messages)
+	}
+}
+
+// tracer runs a program and kills it at one of its calls.
+type tracer struct {
+	at  int    // the number of the call; 0 is none
+	how string // before it, torn or behind; hang holds the thread there instead
+
+	started chan int // gets the process; nil if nobody wants it
+	exited  int      // the exit code in the end
+	killed  bool
+	call    string
+	n       int
+	inside  map[int]bool // threads between the entry and the exit of a call
+}
+
+// run starts cmd and follows it to its end. Only the thread that starts a process may
+// trace it.
+func (tr *tracer) run(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	pid := cmd.Process.Pid
+	var status unix.WaitStatus
+	if _, err := wait(pid, &status); err != nil {
+		return err
+	}
+	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_EXITKILL); err != nil {
+		return err
+	}
+	if tr.started != nil {
+		tr.started <- pid
+	}
+	tr.inside = map[int]bool{}
+	thread, signal, held := pid, 0, false
+	for {
+		if err := resume(thread, signal, held); err != nil {
+			return err
+		}
+		var err error
+		if thread, err = wait(-1, &status); err != nil {
+			return err
+		}
+		signal, held = 0, false
+		switch {
+		case status.Exited() || status.Signaled():
+			if thread == pid {
+				tr.exited = status.ExitStatus()
+				cmd.Wait() // the process is waited for already, but its output may not have been read to the end
+				return nil
+			}
+		case status.StopSignal() == unix.SIGTRAP|0x80:
+			tr.inside[thread] = !tr.inside[thread]
+			if !tr.stop(pid, thread) {
+				continue
+			}
+			if held = tr.how == "hang"; !held {
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+					return err
+				}
+			}
+		case status.StopSignal() != unix.SIGTRAP && status.StopSignal() != unix.SIGSTOP:
+			signal = int(status.StopSignal())
+		}
+	}
+}
+
+// resume lets a thread go on, unless it is held. It may be dead by now.
+func resume(thread, signal int, held bool) error {
+	if held {
+		return nil
+	}
+	if err := unix.PtraceSyscall(thread, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil
+}
+
+// wait waits for a thread of this thread's child.
+func wait(pid int, status *unix.WaitStatus) (int, error) {
+	for {
+		thread, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return thread, err
+		}
+	}
+}
+
+// stop looks at a thread at the entry or exit of a call, and reports whether it is time.
+func (tr *tracer) stop(pid, thread int) bool {
+	var r unix.PtraceRegs
+	if tr.killed || unix.PtraceGetRegs(thread, &r) != nil || !touchesBag(pid, &r) {
+		return false
+	}
+	entry := tr.inside[thread]
+	if entry {
+		tr.n++
+	}
+	if tr.n != tr.at || !entry && tr.call == "" {
+		return false
+	}
+	tr.call = fileCalls[r.Orig_rax]
+	if tr.how == "torn" && entry && r.Orig_rax == unix.SYS_PWRITE64 {
+		r.Rdx /= 2                     // of the bytes
+		unix.PtraceSetRegs(thread, &r) // else it is whole
+	}
+	tr.killed = entry == (tr.how == "before" || tr.how == "hang")
+	return tr.killed
+}
+
+// touchesBag reports whether a call is about a bag.
+func touchesBag(pid int, r *unix.PtraceRegs) bool {
+	switch name := fileCalls[r.Orig_rax]; name {
+	case "":
+		return false
+	case "rename", "fsync": // in the bag's directory
+		return true
+	default:
+		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, r.Rdi))
+		return err == nil && strings.HasSuffix(path, ".active")
+	}
+}
+
+// TestHangingDisk: the end that is asked for comes within ten seconds and says why, and
+// at once when it is asked for three times.
+func TestHangingDisk(t *testing.T) {
+	t.Parallel()
+	// Equal signals that are pending count once: a busy machine sees fewer than are sent.
+	for name, signals := range map[string]int{"one signal": 1, "three signals or more": -1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			numbered(g, 1<<20, time.Millisecond)
+			cmd := g.Command("gorecord", killTopic, "-O", "out", "--chunksize", "20", "--buffsize", "1")
+			p := &harness.Process{T: t, Name: "gorecord", Cmd: cmd}
+			cmd.Stdout, cmd.Stderr = &p.Out, &p.Out
+			tr := &tracer{at: 5, how: "hang", started: make(chan int, 1)}
+			done := make(chan error, 1)
+			go func() { done <- tr.run(cmd) }()
+			pid := <-tr.started
+			p.Printed("has not answered")
+			p.Printed("queue_full")
+			start := time.Now()
+			again := time.NewTicker(100 * time.Millisecond)
+			defer again.Stop()
+			for ended := false; !ended; {
+				if signals != 0 {
+					syscall.Kill(pid, syscall.SIGTERM)
+					signals--
+				}
+				select {
+				case err := <-done:
+					if err != nil {
+						t.Fatal(err)
+					}
+					ended = true
+				case <-again.C:
+				}
+			}
+			took, most := time.Since(start), 10*time.Second
+			if signals < 0 {
+				most = 6 * time.Second // it did not give up by itself
+			} else if n, lost := account(p); !strings.Contains(p.Out.String(), "the disk does not answer") || n+lost < 1000 {
+				t.Errorf("it printed:\n%s", p.Out.String())
+			}
+			if took > most || tr.exited != 2 {
+				t.Errorf("exit code %d after %v", tr.exited, took)
+			}
+			kept(g, g.Dir, 1)
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/load"
+)
+
+// TestRetentionOverRestarts: a recorder that is killed and started again and again, as under
+// a supervisor, keeps its limits over all its runs, and touches nothing else in the
+// directory.
+func TestRetentionOverRestarts(t *testing.T) {
+	t.Parallel()
+	const limit, size = 5 << 20, 1 << 20
+	restarts := 8
+	if harness.Full() {
+		restarts = 50
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	g := harness.NewGraph(t, "gomaster")
+	pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.Port, "/talker", killTopic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pub.Close() })
+	foreign := map[string]string{}
+	for _, name := range []string{"robot_1000.bag", "robot.bag.backup", "robot_0.bag.orig", "other_0.bag", "robot_999.bag.active.txt"} {
+		foreign[name] = strings.Repeat("not ours\n", 200_000)
+		if err := os.WriteFile(filepath.Join(g.Dir, name), []byte(foreign[name]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for ctx.Err() == nil { // a link breaks with its recorder
+			pub.Pace(ctx, 20_000, 1<<30, time.Millisecond, func(int) {})
+		}
+	}()
+	defer func() { cancel(); <-served }()
+	ours := func() (bytes int64, bags int) {
+		entries, err := os.ReadDir(g.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			_, other := foreign[e.Name()]
+			if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), "robot_") && !other {
+				bytes += info.Size()
+				bags++
+			}
+		}
+		return bytes, bags
+	}
+	for n := range restarts {
+		rec := g.Start("gorecord", killTopic, "--split", "--size", "1", "--max-bytes", "5M", "--recover", "--sync", "none", "--name-template", "robot_{time}_{split}")
+		rec.Printed("Recording to")
+		wait := time.NewTimer(time.Duration(random.IntN(600)) * time.Millisecond)
+		<-wait.C
+		end := syscall.SIGKILL
+		if n == restarts-1 {
+			g.Eventually("a few bags of this run are written", func() bool { return strings.Count(rec.Out.String(), "Closing") >= 3 })
+			end = syscall.SIGINT
+		}
+		rec.Signal(end)
+		rec.Wait()
+		if bytes, bags := ours(); bytes > limit+8*size {
+			t.Fatalf("after run %d there are %d bytes in %d bags, with a limit of %d", n, bytes, bags, limit)
+		}
+	}
+	bytes, bags := ours()
+	t.Logf("%d bytes in %d bags after %d runs", bytes, bags, restarts)
+	if bytes > limit+4*size {
+		t.Errorf("%d bytes in %d bags, with a limit of %d", bytes, bags, limit)
+	}
+	for name, want := range foreign {
+		if got, err := os.ReadFile(filepath.Join(g.Dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s was touched: %v", name, err)
+		}
+	}
+}
+
+// TestFullDiskAtTheStart: one clear line, exit 3 and no file, unless the limits make room.
+func TestFullDiskAtTheStart(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Start("gorecord", "/chatter", "-O", "out", "--min-space", "900000000G")
+	rec.Ended(3, "Less than 900000000G of space free on disk with out.bag.active. Disabling recording.")
+	if left, err := filepath.Glob(filepath.Join(g.Dir, "out*")); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, err := os.Stat(filepath.Join(g.Dir, "out.bag.active")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}

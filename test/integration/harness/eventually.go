@@ -1,0 +1,67 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Patience bounds every wait for something that should take well under a second, on a
+// machine that is busy with other tests.
+const Patience = 2 * time.Minute
+
+// Eventually waits for a condition. If it does not come about, the test fails and tells what
+// is in the directory of the graph, and what seen returns.
+func (g *Graph) Eventually(what string, ok func() bool, seen ...func() string) {
+	g.T.Helper()
+	Eventually(g.T, what, ok, append(seen, g.files)...)
+}
+
+// files lists the directory of the graph.
+func (g *Graph) files() string {
+	all := "files:"
+	entries, err := os.ReadDir(g.Dir)
+	if err != nil {
+		return err.Error()
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			all += fmt.Sprintf(" %s (%d)", e.Name(), info.Size())
+		}
+	}
+	return all
+}
+
+// Eventually waits for a condition. If it does not come about, the test fails and tells what
+// seen returns.
+func Eventually(t *testing.T, what string, ok func() bool, seen ...func() string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			var state strings.Builder
+			for _, s := range seen {
+				state.WriteString("\n" + s())
+			}
+			t.Fatalf("not within %v: %s%s", Patience, what, state.String())
+		}
+	}
+}
+
+// Contains checks that a program has printed some texts.
+func Contains(t *testing.T, out string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(out, w) {
+			t.Errorf("%q is missing in:\n%s", w, out)
+		}
+	}
+}

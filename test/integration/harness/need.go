@@ -1,0 +1,62 @@
+package harness
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/internal/testproc"
+)
+
+// NeedROS skips the test where real ROS is not installed, or fails if it must be.
+func NeedROS(t *testing.T) {
+	t.Helper()
+	const install = "real ROS is not installed (Debian 12: apt-get install ros-core python3-sensor-msgs python3-tf2-msgs python3-nav-msgs python3-diagnostic-msgs)"
+	switch {
+	case !ROSMissing():
+	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
+		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
+	default:
+		t.Skip(install)
+	}
+}
+
+// Need skips the test where a tool does not work, such as strace in a container that
+// may not trace. With GOROSBAG_REQUIRE_ROS=1, that is in CI, it has to.
+func Need(t *testing.T, tool string, args ...string) {
+	t.Helper()
+	out, err := testproc.CombinedOutput(exec.Command(tool, args...))
+	switch {
+	case err == nil:
+	case os.Getenv("GOROSBAG_REQUIRE_ROS") != "":
+		t.Fatalf("%s %v: %v\n%s", tool, args, err, out)
+	default:
+		t.Skipf("%s %v: %v\n%s", tool, args, err, out)
+	}
+}
+
+// ROSMissing reports whether real ROS is not installed, or is to be taken for that.
+func ROSMissing() bool {
+	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {
+		return true
+	}
+	for _, path := range []string{"/usr/lib/rosbag/record", "/usr/lib/python3/dist-packages/sensor_msgs"} {
+		if _, err := os.Stat(path); err != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Long skips a test that make test leaves out. make test-full runs it. The reason is what it
+// takes.
+func Long(t *testing.T, reason string) {
+	t.Helper()
+	if !Full() {
+		t.Skip("only with GOROSBAG_FULL=1: " + reason)
+	}
+}
+
+// Full reports whether the long tests run, too. The go command runs a package again when the
+// answer changes, if one of its tests has asked.
+func Full() bool { return os.Getenv("GOROSBAG_FULL") != "" }

@@ -1,0 +1,40 @@
+package harness
+
+import (
+	"encoding/binary"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Reporter is a node that says how far it is.
+type Reporter struct {
+	g   *Graph
+	pub *tcpros.Publication
+	To  *tcpros.Source
+}
+
+// Reports starts a publisher.
+func (g *Graph) Reports(n *tcpros.Node, topic, typ, md5, definition string) *Reporter {
+	g.T.Helper()
+	pub, err := n.Advertise(tcpros.AdvertiseOptions{Topic: topic, Type: typ, MD5Sum: md5, MessageDefinition: definition})
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	return &Reporter{g, pub, pub.Source(false)}
+}
+
+// Heard waits until somebody listens.
+func (r *Reporter) Heard() {
+	r.g.T.Helper()
+	r.g.Eventually("somebody listens to "+r.pub.Topic(), func() bool { return r.pub.Subscribers() > 0 })
+}
+
+// Report publishes a geometry_msgs/PointStamped.
+func (r *Reporter) Report(stamp bagfmt.Time) {
+	b := binary.LittleEndian.AppendUint32(nil, 3*4+4+3*8)
+	for _, v := range []uint32{1, stamp.Sec, stamp.Nsec} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	r.To.Publish(append(b, make([]byte, 4+3*8)...))
+}

@@ -1,0 +1,251 @@
+package harness
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/internal/testproc"
+)
+
+// versitygw is the S3 server of the tests; `make tools` builds it.
+const versitygw = "../../../bin/tools/versitygw"
+
+// Who may use the S3 server.
+const (
+	S3User     = "robot"
+	S3Password = "a secret of tests"
+)
+
+// S3Server is a real S3 server with one bucket, behind a proxy that counts and can act
+// between a request and its answer.
+type S3Server struct {
+	t       *testing.T
+	program string
+	Dir     string // of the bucket: each object is a file in it
+	port    string
+	url     string // of the proxy
+
+	Mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{}
+	Stored map[string]map[string]int64 // bytes of acknowledged PUTs by key, and by part
+	Again  []string                    // parts and objects that were acknowledged before
+	parts  int                         // part uploads until now, acknowledged or not
+	OnPart func(n int)                 // told of each before it reaches the server
+	got    int64                       // bytes of objects sent to readers
+	frozen bool
+	broken bool // every answer breaks off
+	asking int  // requests that a frozen or broken server leaves without an answer
+	refuse int  // of so many requests one is refused; 0: none
+	asked  int  // requests until now
+}
+
+// NewS3 starts a server, or skips the test where there is none.
+func NewS3(t *testing.T) *S3Server {
+	t.Helper()
+	program, err := filepath.Abs(versitygw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Need(t, program, "--version")
+	s := &S3Server{t: t, program: program, Dir: filepath.Join(t.TempDir(), "bags"), port: FreePort(t), Stored: map[string]map[string]int64{}}
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(s.Kill)
+	proxy := s.refusing(s.proxy())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: proxy}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		server.Serve(l)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+	s.url = "http://" + l.Addr().String()
+	return s
+}
+
+// Start starts the server and waits until it answers.
+func (s *S3Server) Start() {
+	s.t.Helper()
+	cmd := exec.Command(s.program, "--port", "127.0.0.1:"+s.port, "--access", S3User, "--secret", S3Password, "--quiet", "posix", filepath.Dir(s.Dir))
+	if err := testproc.Start(cmd); err != nil {
+		s.t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		cmd.Wait()
+	}()
+	s.Mu.Lock()
+	s.cmd, s.exited = cmd, exited
+	s.Mu.Unlock()
+	Eventually(s.t, "the S3 server listens", func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+s.port)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+}
+
+// Kill ends the server without a chance to finish anything.
+func (s *S3Server) Kill() {
+	s.Mu.Lock()
+	cmd, exited := s.cmd, s.exited
+	s.Mu.Unlock()
+	cmd.Process.Kill()
+	<-exited
+}
+
+// At returns the URL of what is in the bucket by a name.
+func (s *S3Server) At(name string) string {
+	return "s3://bags/" + name + "?endpoint=" + s.url
+}
+
+// Environment is what the programs need to be let in.
+func (s *S3Server) Environment() []string {
+	return []string{"AWS_ACCESS_KEY_ID=" + S3User, "AWS_SECRET_ACCESS_KEY=" + S3Password}
+}
+
+// refusing refuses one request of n, after RefuseOneOf(n).
+func (s *S3Server) refusing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.Mu.Lock()
+		s.asked++
+		refused := s.refuse > 0 && s.asked%s.refuse == 0
+		s.Mu.Unlock()
+		if refused {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// RefuseOneOf makes the server refuse one request of n from now on.
+func (s *S3Server) RefuseOneOf(n int) {
+	s.Mu.Lock()
+	s.refuse = n
+	s.Mu.Unlock()
+}
+
+// proxy passes requests on and counts.
+func (s *S3Server) proxy() http.Handler {
+	target := &url.URL{Scheme: "http", Host: "127.0.0.1:" + s.port}
+	return &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host // it is signed
+			s.before(r.In)
+		},
+		ModifyResponse: func(r *http.Response) error {
+			s.answered(r)
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+}
+
+func (s *S3Server) before(r *http.Request) {
+	s.Mu.Lock()
+	frozen := s.frozen
+	if frozen {
+		s.asking++
+	}
+	s.Mu.Unlock()
+	if frozen {
+		<-r.Context().Done()
+	}
+	if r.Method != http.MethodPut || !r.URL.Query().Has("partNumber") {
+		return
+	}
+	s.Mu.Lock()
+	s.parts++
+	n, act := s.parts, s.OnPart
+	s.Mu.Unlock()
+	if act != nil {
+		act(n)
+	}
+}
+
+func (s *S3Server) answered(r *http.Response) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	switch {
+	case r.Request.Method == http.MethodGet && s.broken:
+		r.Body = http.NoBody // before its length: the connection breaks off
+		s.asking++
+	case r.Request.Method == http.MethodGet && r.StatusCode < 300:
+		r.Body = &countedBody{r.Body, s}
+	case r.Request.Method == http.MethodPut && r.StatusCode < 300:
+		key, part := strings.TrimPrefix(r.Request.URL.Path, "/bags/"), r.Request.URL.Query().Get("partNumber")
+		if s.Stored[key] == nil {
+			s.Stored[key] = map[string]int64{}
+		}
+		if _, twice := s.Stored[key][part]; twice {
+			s.Again = append(s.Again, key+" "+part)
+		}
+		s.Stored[key][part] = r.Request.ContentLength
+	}
+}
+
+// countedBody counts what is read of an object.
+type countedBody struct {
+	io.ReadCloser
+	s *S3Server
+}
+
+// Read implements io.Reader.
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.s.Mu.Lock()
+	b.s.got += int64(n)
+	b.s.Mu.Unlock()
+	return n, err
+}
+
+// Freeze makes the server answer nothing more.
+func (s *S3Server) Freeze() {
+	s.Mu.Lock()
+	s.frozen = true
+	s.Mu.Unlock()
+}
+
+// Drop makes every answer break off, or no more.
+func (s *S3Server) Drop(broken bool) {
+	s.Mu.Lock()
+	s.broken = broken
+	s.Mu.Unlock()
+}
+
+// Waiting reports whether somebody asks a frozen or broken server.
+func (s *S3Server) Waiting() bool {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.asking > 0
+}
+
+// Sent returns how many bytes of objects went to readers until now.
+func (s *S3Server) Sent() int64 {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.got
+}

@@ -1,0 +1,134 @@
+package play_test
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/test/bagdiff"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// longest is how long a bag may be that is played at its own rate each time the tests
+// run. Longer ones are played faster, unless GOROSBAG_FULL is set.
+const longest = 13 * time.Second
+
+// TestRecordingOfPlay: a recording of a bag that is played is that bag again: the same
+// topics, connection headers as asOffered says, payloads and order, and times. With
+// GOROSBAG_TIMING on an idle machine it checks these, too, within a millisecond; the
+// numbers are logged in any case.
+func TestRecordingOfPlay(t *testing.T) {
+	t.Parallel()
+	for _, bag := range everyBag(t) {
+		t.Run(filepath.Base(bag), func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			original := asOffered(harness.Read(t, bag))
+			rate, timed := "1", true
+			if lengthOf(original) > longest && !harness.Full() {
+				rate, timed = "5", false
+			}
+			rec := g.Record("-a", "-O", "out")
+			g.Start("goplay", bag, "--wait-for-subscribers", "--queue", "0", "--rate", rate).Ended(0)
+			rec.Stop()
+			r := bagdiff.Compare(original, harness.Read(t, filepath.Join(g.Dir, "out.bag")))
+			if err := r.Err(); err != nil {
+				t.Error(err)
+			}
+			if !timed {
+				t.Logf("%d messages, at rate %s", r.Messages, rate)
+				return
+			}
+			p99 := r.Percentile(0.99)
+			t.Logf("%d messages, half of them within %v of their time, 99 %% within %v", r.Messages, r.Percentile(0.5), p99)
+			if os.Getenv("GOROSBAG_TIMING") != "" && p99 > time.Millisecond {
+				t.Errorf("99 %% of the messages are within %v of their time, want 1ms", p99)
+			}
+		})
+	}
+}
+
+// everyBag returns the real bags of any version. TestPlayOldBags has those that are made.
+func everyBag(t *testing.T) []string {
+	t.Helper()
+	old := slices.DeleteFunc(oldBags(t), func(path string) bool { return strings.Contains(path, "testdata") })
+	return append(realBags(t), old...)
+}
+
+// asOffered returns a bag with the names and the connection headers under which a player
+// offers its topics: with a slash in front, all that the protocol asks for, and one for
+// all publishers of a topic. It latches if one of them did.
+func asOffered(topics map[string]*bagdiff.Topic) map[string]*bagdiff.Topic {
+	all := map[string]*bagdiff.Topic{}
+	for name, topic := range topics {
+		if len(topic.Messages) == 0 {
+			continue
+		}
+		name = "/" + strings.TrimPrefix(name, "/")
+		latching, definition := "0", ""
+		for _, h := range topic.Headers {
+			if h.Latching() {
+				latching = "1"
+			}
+			definition = cmp.Or(definition, h.MessageDefinition())
+		}
+		all[name] = &bagdiff.Topic{Messages: topic.Messages, Headers: []bagfmt.ConnectionHeader{{
+			{Key: "latching", Value: latching},
+			{Key: "md5sum", Value: topic.Headers[0].MD5Sum()},
+			{Key: "message_definition", Value: definition},
+			{Key: "topic", Value: name},
+			{Key: "type", Value: topic.Headers[0].Type()},
+		}}}
+	}
+	return all
+}
+
+// lengthOf returns the time from the first to the last message.
+func lengthOf(topics map[string]*bagdiff.Topic) time.Duration {
+	var first, last time.Duration
+	for _, topic := range topics {
+		for _, m := range topic.Messages {
+			at := time.Duration(m.Time.Sec)*time.Second + time.Duration(m.Time.Nsec)
+			if first == 0 || at < first {
+				first = at
+			}
+			last = max(last, at)
+		}
+	}
+	return last - first
+}
+
+// realBags are bags of others beside the checkout, or those that the demo is made of.
+func realBags(t *testing.T) []string {
+	t.Helper()
+	dir := os.Getenv("GOROSBAG_BAGS")
+	if dir == "" {
+		dir = "../../../../shared/bags/real"
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "*.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bags := []string{harness.DemoBag(t)}
+	for _, path := range all {
+		head := make([]byte, 13)
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Read(head)
+		f.Close()
+		if abs, absErr := filepath.Abs(path); err == nil && absErr == nil && string(head) == "#ROSBAG V2.0\n" {
+			bags = append(bags, abs)
+		}
+	}
+	if len(bags) == 1 {
+		t.Log("no real bags: set GOROSBAG_BAGS to a directory of V2.0 bags to play those too")
+	}
+	return bags
+}

@@ -1,0 +1,233 @@
+package play_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// deafSubscriber connects to a topic of a player as soon as that is there, reads the
+// answer and then nothing more.
+func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
+	g.T.Helper()
+	var address string
+	g.Eventually(topic+" is offered", func() bool {
+		uri, err := n.Master().LookupNode(g.T.Context(), player)
+		if err != nil {
+			return false
+		}
+		answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Patience), uri, "requestTopic", "/deaf", topic, []any{[]any{"TCPROS"}})
+		if err != nil {
+			return false
+		}
+		triple, _ := answer.([]any)
+		if len(triple) != 3 {
+			return false
+		}
+		protocol, _ := triple[2].([]any)
+		if len(protocol) != 3 {
+			return false
+		}
+		address = net.JoinHostPort(fmt.Sprint(protocol[1]), fmt.Sprint(protocol[2]))
+		return true
+	})
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	g.T.Cleanup(func() { c.Close() })
+	if err := c.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		g.T.Fatal(err)
+	}
+	header := tcpros.Header{
+		{Key: "callerid", Value: "/deaf"},
+		{Key: "md5sum", Value: "*"},
+		{Key: "tcp_nodelay", Value: "1"},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: "*"},
+	}
+	if _, err := c.Write(tcpros.AppendHeader(nil, header)); err != nil {
+		g.T.Fatal(err)
+	}
+	if _, err := tcpros.ReadHeader(c); err != nil {
+		g.T.Fatal(err)
+	}
+}
+
+// TestPlayToDeafSubscriber (N17): whoever never reads loses messages, which are counted
+// for him; others get all, on time, and latched topics also when they come late.
+func TestPlayToDeafSubscriber(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	var bag []harness.Spoken
+	for i := range 200 {
+		bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
+	}
+	bag = append(bag, harness.Spoken{Topic: "/state", Node: "/s1", Latching: true, At: 0, Text: "A"})
+	g.MakeBag("big.bag", bag...)
+	e := g.Listen("ear", "/big", "/state")
+	play := g.Start("goplay", "big.bag", "-d", "1", "__name:=player")
+	deafSubscriber(g, e.Node, "/player", "/big")
+	e.Hears("/big", 100)
+	late := g.Listen("late", "/state")
+	late.Hears("/state", 1)
+	play.Ended(3, "/deaf", "by full queues")
+	got := e.Caught()
+	var numbers []string
+	for _, c := range got {
+		if c.Topic == "/big" {
+			numbers = append(numbers, c.Text()[:3])
+		}
+	}
+	var want []string
+	for i := range 200 {
+		want = append(want, fmt.Sprintf("%03d", i))
+	}
+	if diff := cmp.Diff(want, numbers); diff != "" {
+		t.Errorf("the other subscriber (-want +got):\n%s", diff)
+	}
+	if took := got[len(got)-1].At.Sub(got[0].At); took > 1990*time.Millisecond+harness.SlackLate {
+		t.Errorf("2 s of the bag take %v", took)
+	}
+}
+
+// TestPlayDamagedBag (N18): a bag that is damaged in the middle, or that becomes shorter
+// while it is played, is played where it is good. What is not is said, with its place.
+func TestPlayDamagedBag(t *testing.T) {
+	t.Parallel()
+	var bag []harness.Spoken
+	for i := range 300 {
+		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("y", 30_000)})
+	}
+	t.Run("damaged", func(t *testing.T) {
+		t.Parallel()
+		g := harness.NewGraph(t, "gomaster")
+		g.MakeBag("t.bag", bag...)
+		path := filepath.Join(g.Dir, "t.bag")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(data, []byte("150yyy")) // the header of this message, in front, is lost
+		for i := at - 60; i < at-4; i++ {
+			data[i] = 0xff
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := g.Listen("ear", "/t")
+		p := g.Start("goplay", "t.bag", "-d", "0.6", "-r", "5")
+		p.Ended(3, "t.bag", " at ")
+		var lost []string // the chunk of the message
+		got := e.Texts("/t")
+		for _, m := range bag {
+			if len(got) > 0 && got[0] == m.Text {
+				got = got[1:]
+			} else {
+				lost = append(lost, m.Text[:3])
+			}
+		}
+		if len(got) > 0 || len(lost) > 40 || !slices.Contains(lost, "150") {
+			t.Errorf("%d messages are not in order; %v are lost", len(got), lost)
+		}
+		harness.Contains(t, p.Out.String(), fmt.Sprintf("lost: at most %d in damaged places", len(lost)))
+	})
+	t.Run("shrinks", func(t *testing.T) {
+		t.Parallel()
+		g := harness.NewGraph(t, "gomaster")
+		g.MakeBag("t.bag", manyChunks(bag)...)
+		e := g.Listen("ear", "/t")
+		play := g.Start("goplay", "t.bag", "-d", "0.6", "--pause", "--overflow", "block", "__name:=player")
+		g.Served(e.Node, "/player")
+		st, err := os.Stat(filepath.Join(g.Dir, "t.bag"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(filepath.Join(g.Dir, "t.bag"), st.Size()/2); err != nil {
+			t.Fatal(err)
+		}
+		g.SetPaused(e.Node, "/player", false)
+		play.Ended(3, "t.bag")
+		got := e.Texts("/t")
+		if half := len(manyChunks(bag)) / 2; len(got) < half-100 {
+			t.Errorf("%d messages of the half that is left, %d", len(got), half)
+		}
+		for i, text := range got {
+			if want := manyChunks(bag)[i].Text[:3]; text[:3] != want {
+				t.Fatalf("message %d is %.3q, want %q", i, text, want)
+			}
+		}
+	})
+}
+
+// manyChunks makes the bag longer than what is read ahead.
+func manyChunks(bag []harness.Spoken) []harness.Spoken {
+	var all []harness.Spoken
+	for i, m := range bag {
+		for j := range 10 {
+			m.At = time.Duration(i*10+j) * 300 * time.Microsecond
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// TestPlayLossless: where stock drops most of what it sends as fast as it can, or when a
+// subscriber is slow, ours waits for whoever reads, and drains at the end.
+func TestPlayLossless(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	var bag []harness.Spoken
+	for i := range 5000 {
+		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Microsecond, Text: fmt.Sprintf("%04d", i) + strings.Repeat("z", 2000)})
+	}
+	g.MakeBag("fast.bag", bag...)
+	e := g.Listen("ear", "/t")
+	for _, args := range []string{"--overflow block", "--queue 0"} {
+		before := len(e.Caught())
+		g.Start("goplay", append([]string{"fast.bag", "-i", "-d", "0.6"}, strings.Fields(args)...)...).Ended(0, "lost: none")
+		got := e.Caught()[before:]
+		for i, c := range got {
+			if c.Text()[:4] != fmt.Sprintf("%04d", i) {
+				t.Fatalf("%s: message %d is %.4q", args, i, c.Text())
+			}
+		}
+		if len(got) != len(bag) {
+			t.Errorf("%s: %d messages of %d", args, len(got), len(bag))
+		}
+	}
+}
+
+// TestPlayHeldUp: whoever never reads holds lossless play up. The log names him, and an
+// interrupt ends play at once all the same.
+func TestPlayHeldUp(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	var bag []harness.Spoken
+	for i := range 200 {
+		bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
+	}
+	g.MakeBag("big.bag", bag...)
+	play := g.Start("goplay", "big.bag", "--immediate", "--wait-for-subscribers", "__name:=player")
+	deafSubscriber(g, g.Listen("ear", "/other").Node, "/player", "/big")
+	play.Printed("/deaf of /big")
+	began := time.Now()
+	play.Signal(syscall.SIGINT)
+	play.Ended(0, "lost: none")
+	if took := time.Since(began); took > time.Second+harness.SlackLate {
+		t.Errorf("the end takes %v", took)
+	}
+}

@@ -1,0 +1,157 @@
+package record_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestMissedMessages: what a publisher with too small a queue throws away is counted
+// exactly, told from what we lost, and stands in the bag.
+func TestMissedMessages(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	g := harness.NewGraph(t, "roscore")
+	rec := g.Record("/cloud", "-O", "out")
+	g.StartPython("burst.py", "burst", "/cloud").Printed("done")
+	rec.Printed("messages that were published have not reached us")
+	rec.Signal(syscall.SIGINT)
+	if code := rec.Wait(); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	messages := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/cloud"].Messages
+	seq := func(i int) uint32 { return binary.LittleEndian.Uint32(messages[i].Data) }
+	// Numbers count once they have grown by one four times in a row: a publisher on a busy
+	// machine loses messages before that, too.
+	first, last := 0, len(messages)-1
+	for first+4 <= last && seq(first+4)-seq(first) != 4 {
+		first++
+	}
+	missed := int(seq(last)-seq(first)) - (last - first)
+	if missed < 1 {
+		t.Fatalf("the publisher lost nothing: %d messages", len(messages))
+	}
+	t.Logf("%d recorded, %d missed", len(messages), missed)
+	for _, want := range []string{
+		fmt.Sprintf("missed: %d that were published and never arrived", missed),
+		fmt.Sprintf("gorecord: %d messages were published and never arrived; see the summary", missed),
+		"lost: none", "broken links: none",
+	} {
+		if !strings.Contains(rec.Out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, rec.Out.String())
+		}
+	}
+	var status []struct {
+		Name    string
+		Level   int
+		Message string
+		Values  map[string]string
+	}
+	g.Python(&status, "summary.py", "out.bag")
+	if len(status) != 2 || status[1].Name != "gorecord: /cloud" || status[1].Level != 1 || status[1].Values["missed from /burst"] != strconv.Itoa(missed) {
+		t.Errorf("the bag says %+v", status)
+	}
+	if info := g.Run("rosbag", "info", "out.bag"); !strings.Contains(info, "/gorecord/summary") || !strings.Contains(info, fmt.Sprintf("messages:    %d\n", len(messages)+1)) {
+		t.Errorf("rosbag info:\n%s", info)
+	}
+	g.Run("gobag", "check", "out.bag")
+}
+
+// TestLostLinks: a node that is killed is told from those that end, and from one that
+// ends and is started again.
+func TestLostLinks(t *testing.T) {
+	t.Parallel()
+	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
+		start := func(node, topic string) *harness.Process {
+			p := g.StartPython("publish.py", node, topic+",geometry_msgs/PoseStamped,100,0,0")
+			p.Printed("ready")
+			return p
+		}
+		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
+		killed, ended, gone := start("one", "/killed"), start("two", "/ended"), start("three", "/gone")
+		player := g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+		other := g.Record("/gone", "-O", "other") // has a topic of its own
+		for _, topic := range []string{"/killed", "/ended", "/gone", "/imu/data"} {
+			rec.Printed(`"topic": "` + topic + `"`)
+		}
+		g.Eventually("all are recorded", func() bool { return harness.Size(g, "out.bag.active") > 100_000 })
+		for _, p := range []*harness.Process{gone, player, ended, other} {
+			p.Signal(syscall.SIGINT)
+		}
+		for _, p := range []*harness.Process{gone, player, ended, other} {
+			p.Wait()
+		}
+		ended = start("two", "/ended")
+		killed.Signal(syscall.SIGKILL) // last: by the time that this is said the others could have been
+		killed.Wait()
+		rec.Printed(`link to a publisher lost`)
+		rec.Printed(`"publisher": "/two"`)
+		killed = start("one", "/killed")
+		rec.Printed(`"topic": "/killed"`)
+		before := harness.Size(g, "out.bag.active")
+		g.Eventually("both are recorded again", func() bool { return harness.Size(g, "out.bag.active") > before+20_000 })
+		ended.Signal(syscall.SIGINT)
+		ended.Wait()
+		rec.Signal(syscall.SIGINT)
+		if code := rec.Wait(); code != 3 {
+			t.Errorf("exit code %d", code)
+		}
+		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\nreconnected: /two (1 on 1 topics, ", "links to publishers were lost (1)", "lost: none", "missed: none"} {
+			if !strings.Contains(rec.Out.String(), want) {
+				t.Errorf("no %q in:\n%s", want, rec.Out.String())
+			}
+		}
+		killed.Signal(syscall.SIGINT)
+	})
+}
+
+// TestQuickRestart: a node that is back at once, for whatever reason, is told and no loss.
+func TestQuickRestart(t *testing.T) {
+	t.Parallel()
+	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
+		first := g.StartPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0")
+		rec := g.Record("/pose", "-O", "out")
+		g.Eventually("it is recorded", func() bool { return harness.Size(g, "out.bag.active") > 20_000 })
+		first.Signal(syscall.SIGKILL)
+		g.StartPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0").Printed("ready")
+		rec.Printed("a publisher is back")
+		rec.Signal(syscall.SIGINT)
+		if code := rec.Wait(); code != 0 || !strings.Contains(rec.Out.String(), "broken links: none\nreconnected: /one (1 on 1 topics, ") {
+			t.Errorf("exit code %d", code)
+		}
+	})
+}
+
+// TestNumbersOfOthers: what a relay leaves out is not missing, nor what is missing in a
+// bag that is played.
+func TestNumbersOfOthers(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	g := harness.NewGraph(t, "roscore")
+	record := func(name string, publisher *harness.Process) {
+		t.Helper()
+		rec := g.Record("/some", "-O", name)
+		g.Eventually(name+" has messages", func() bool { return harness.Size(g, name+".bag.active") > 60_000 })
+		rec.Stop()
+		publisher.Stop()
+		if !strings.Contains(rec.Out.String(), "missed: none") {
+			t.Error("messages are missed")
+		}
+	}
+	all := g.StartPython("publish.py", "one", "/all,geometry_msgs/PoseStamped,200,0,0")
+	record("relayed", g.Start("/usr/lib/topic_tools/drop", "/all", "1", "10", "/some"))
+	all.Stop()
+	messages := harness.Read(t, filepath.Join(g.Dir, "relayed.bag"))["/some"].Messages
+	seq := func(i int) int { return int(binary.LittleEndian.Uint32(messages[i].Data)) }
+	if last := len(messages) - 1; seq(last)-seq(0) < last+last/10 {
+		t.Fatalf("the relay leaves nothing out: %d messages", len(messages))
+	}
+	record("stock", g.Start("/usr/lib/rosbag/play", "relayed.bag", "--loop", "--quiet", "__name:=again"))
+	record("ours", g.Start("goplay", "relayed.bag", "--loop"))
+}

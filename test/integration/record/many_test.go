@@ -1,0 +1,100 @@
+package record_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestManyTopics: a recorder of all topics comes to a graph with thousands of them, most of
+// crashed nodes. The ones that are alive do not wait for the others, and all are registered in
+// a time that grows with their number.
+func TestManyTopics(t *testing.T) {
+	t.Parallel()
+	for _, topics := range []int{1000, 20_000} {
+		t.Run(fmt.Sprint(topics), func(t *testing.T) {
+			if topics > 1000 {
+				harness.Long(t, "it takes ten seconds on an idle machine")
+			}
+			g := harness.NewGraph(t, "gomaster")
+			crashed := harness.FreePort(t)
+			const nodes, callers = 100, 4
+			var wg sync.WaitGroup
+			hc := xmlrpc.NewHTTPClient(harness.Patience)
+			for c := range callers {
+				wg.Go(func() {
+					for i := c; i < topics; i += callers {
+						_, err := xmlrpc.Call(t.Context(), hc, g.URI(), "registerPublisher", fmt.Sprint("/crashed", i%nodes), fmt.Sprintf("/a/%05d", i), "a/B", "http://127.0.0.1:"+crashed+"/")
+						if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+			linked := make(chan time.Time, 1)
+			g.FakePublisher("/healthy", "/z", func(_ tcpros.Header, conn net.Conn) {
+				linked <- time.Now()
+				_, _ = conn.Write(tcpros.AppendHeader(nil, tcpros.Header{
+					{Key: "callerid", Value: "/healthy"},
+					{Key: "latching", Value: "0"},
+					{Key: "md5sum", Value: harness.StringMD5},
+					{Key: "message_definition", Value: "string data\n"},
+					{Key: "topic", Value: "/z"},
+					{Key: "type", Value: "std_msgs/String"},
+				}))
+			})
+			looker := g.Node("looker")
+			rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
+			stalls, start := g.Stalls(rec, g.Core), time.Now()
+			var first time.Duration
+			select {
+			case at := <-linked:
+				first = at.Sub(start)
+			case <-time.After(harness.Patience):
+				t.Fatalf("the healthy topic is not linked:\n%.2000s", rec.Out.String())
+			}
+			if first > time.Second { // otherwise the machine does not matter
+				stood := stalls()
+				stalls = g.Stalls(rec, g.Core)
+				if first-stood > time.Second {
+					t.Errorf("the healthy topic is linked after %v, of which the programs waited %v for a processor", first, stood)
+				}
+			}
+			again := time.NewTicker(max(20*time.Millisecond, time.Duration(topics)*50*time.Microsecond)) // the state of the graph is large
+			defer again.Stop()
+			for n := 0; n <= topics; <-again.C {
+				if time.Since(start) > 5*harness.Patience {
+					t.Fatalf("%d are registered", n)
+				}
+				state, err := looker.Master().SystemState(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				n = 0
+				for topic, nodes := range state.Subscribers {
+					if strings.HasPrefix(topic, "/a/") || topic == "/z" {
+						n += len(nodes)
+					}
+				}
+			}
+			took, stood := time.Since(start), stalls()
+			t.Logf("%d topics: the healthy one is linked after %v, all are registered after %v, of which the programs waited %v for a processor", topics, first, took, stood)
+			if took-stood > 15*time.Second {
+				t.Errorf("takes %v", took-stood)
+			}
+			rec.Stop()
+			if out, want := rec.Out.String(), fmt.Sprintf("topics still waiting at the end: %d for publishers that are listed and were not reached\n", topics); !strings.Contains(out, want) {
+				t.Errorf("want %q in the summary:\n%s", want, out[max(0, len(out)-1000):])
+			}
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package record_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/test/bagdiff"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestPlayAndRecord is the main job: what goplay publishes, gorecord gets.
+func TestPlayAndRecord(t *testing.T) {
+	t.Parallel()
+	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
+		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
+		g.Run("goplay", harness.DemoBag(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "2")
+		rec.Stop()
+		r := bagdiff.Compare(harness.Read(t, harness.DemoBag(t)), harness.Read(t, filepath.Join(g.Dir, "out.bag")))
+		// Rate 2 halves the spacing, so times are compared elsewhere.
+		if err := r.Err(); err != nil {
+			t.Error(err)
+		}
+		if r.Messages != 2163 {
+			t.Errorf("%d messages compared, the demo bag holds 2163", r.Messages)
+		}
+	})
+}
+
+// TestRecordEndsCleanly checks every way of ending a recording.
+func TestRecordEndsCleanly(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet")
+	ends := map[string]struct {
+		args []string
+		end  func(p *harness.Process)
+	}{
+		"SIGINT":   {nil, func(p *harness.Process) { p.Signal(syscall.SIGINT) }},
+		"SIGTERM":  {nil, func(p *harness.Process) { p.Signal(syscall.SIGTERM) }},
+		"SIGHUP":   {nil, func(p *harness.Process) { p.Signal(syscall.SIGHUP) }},
+		"duration": {[]string{"--duration=0.5"}, func(*harness.Process) {}},
+		"limit":    {[]string{"-l", "20"}, func(*harness.Process) {}},
+	}
+	for name, tc := range ends {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := g.Record(append([]string{"-O", name, "/odom", "/imu/data"}, tc.args...)...)
+			if name != "duration" {
+				harness.Eventually(t, "something is recorded", func() bool { return harness.Size(g, name+".bag.active") > 10_000 || harness.Size(g, name+".bag") > 0 })
+			}
+			tc.end(p)
+			if code := p.Wait(); code != 0 {
+				t.Fatalf("exit code %d:\n%s", code, p.Out.String())
+			}
+			topics := harness.Read(t, filepath.Join(g.Dir, name+".bag"))
+			for _, topic := range []string{"/odom", "/imu/data"} {
+				if topics[topic] == nil || len(topics[topic].Messages) == 0 {
+					t.Fatalf("no messages of %s", topic)
+				}
+				if n := len(topics[topic].Messages); name == "limit" && n != 20 {
+					t.Errorf("%s: %d messages with -l 20", topic, n)
+				}
+			}
+			if harness.Size(g, name+".bag.active") >= 0 {
+				t.Error("the .active file is still there")
+			}
+			if !strings.Contains(p.Out.String(), "lost: none") {
+				t.Errorf("no word about losses:\n%s", p.Out.String())
+			}
+		})
+	}
+}
+
+// TestCompressions records with each codec under load and reads it back.
+func TestCompressions(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--chunksize=768", "--lz4", "--bz2"} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			rec := g.Record("-a", "-O", "out", flag)
+			g.Run("goplay", harness.DemoBag(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "5")
+			rec.Stop()
+			r := bagdiff.Compare(harness.Read(t, harness.DemoBag(t)), harness.Read(t, filepath.Join(g.Dir, "out.bag")))
+			if err := r.Err(); err != nil {
+				t.Error(err)
+			}
+			g.Run("gobag", "info", "out.bag")
+		})
+	}
+}
+
+// TestMasterRestart kills the master during a recording: nothing is lost on the
+// links that are up, and a publisher that starts afterwards is recorded too.
+func TestMasterRestart(t *testing.T) {
+	t.Parallel()
+	harness.EachMaster(t, func(t *testing.T, g *harness.Graph) {
+		const running = 300
+		first := g.Flood("/before", running)
+		rec := g.Record("-a", "-x", "/rosout.*", "-O", "out")
+		first.WaitSent(20)
+		g.KillMaster()
+		first.WaitSent(100)
+		g.StartMaster()
+		second := g.Flood("/after", running)
+		second.WaitDone()
+		first.WaitDone()
+		rec.Stop()
+		topics := harness.Read(t, filepath.Join(g.Dir, "out.bag"))
+		for _, topic := range []string{"/before", "/after"} {
+			if topics[topic] == nil {
+				t.Fatalf("%s was not recorded:\n%s", topic, rec.Out.String())
+			}
+			if n := len(topics[topic].Messages); n != running {
+				t.Errorf("%s: %d of %d messages", topic, n, running)
+			}
+		}
+	})
+}
+
+// TestRateTwoTakesHalfTheTime compares the lengths of two recordings that are made at the
+// same time. It does so again only where the machine has stood still for longer than a
+// recording may be off.
+func TestRateTwoTakesHalfTheTime(t *testing.T) {
+	t.Parallel()
+	const slack = 25 * time.Millisecond
+	for try := 0; ; try++ {
+		one, two := playAt(t, "1"), playAt(t, "2")
+		lengthOfOne, stillInOne := one()
+		lengthOfTwo, stillInTwo := two()
+		ratio, still := float64(lengthOfOne)/float64(lengthOfTwo), max(stillInOne, stillInTwo)
+		if ratio >= 1.9 && ratio <= 2.1 {
+			return
+		}
+		t.Logf("rate 1 takes %.3f times as long as rate 2; the machine stood still for %v", ratio, still)
+		if still <= slack || try == 20 {
+			t.Fatal("it does not take twice as long")
+		}
+	}
+}
+
+// playAt plays and records. What it returns waits for the end and returns how long 200
+// messages took, and how long the machine stood still.
+func playAt(t *testing.T, rate string) (end func() (length, still time.Duration)) {
+	t.Helper()
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Record("/imu/data", "-O", "out")
+	play := g.Start("goplay", "--wait-for-subscribers", "--overflow", "block", "--topics", "/imu/data", "--bags", harness.DemoBag(t), "--duration", "2", "--rate", rate)
+	stalls := g.Stalls(rec, play)
+	return func() (length, still time.Duration) {
+		play.Ended(0)
+		still = stalls()
+		rec.Stop()
+		m := harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/imu/data"].Messages
+		if len(m) < 200 {
+			t.Fatalf("rate %s: %d messages", rate, len(m))
+		}
+		return m[199].Time.Sub(m[0].Time), still
+	}
+}

@@ -1,0 +1,136 @@
+//go:build unix
+
+package record_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+	"github.com/gorosbag/gorosbag/test/load"
+)
+
+// snapshotting starts gorecord and waits until it keeps messages for snapshots.
+func snapshotting(g *harness.Graph, args ...string) *harness.Process {
+	g.T.Helper()
+	p := g.Start("gorecord", args...)
+	p.Printed("Keeping the latest messages")
+	return p
+}
+
+// TestSnapshotForROS: triggers by ROS's tool and by a signal write bags that ROS reads,
+// with the latched transforms that came long before.
+func TestSnapshotForROS(t *testing.T) {
+	t.Parallel()
+	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
+		g.Start("rostopic", "pub", "/tf_static", "tf2_msgs/TFMessage", "transforms: []").Printed("publishing and latching")
+		rec := snapshotting(g, "-a", "-x", "/rosout.*", "--snapshot", "--pre-roll", "1", "-O", "snap")
+		rec.Printed(`"/tf_static"`)
+		f := g.Flood("/t", 100_000)
+		f.WaitSent(350)
+		if names := g.Bags("snap"); len(names) != 0 {
+			t.Errorf("without a trigger there are %v", names)
+		}
+		trigger := map[string]func(){
+			"snap.bag":   func() { g.Run("rostopic", "pub", "-1", "/snapshot_trigger", "std_msgs/Empty") },
+			"snap_1.bag": func() { rec.Signal(syscall.SIGUSR1) },
+		}
+		for _, name := range []string{"snap.bag", "snap_1.bag"} {
+			trigger[name]()
+			g.Eventually(name+" is complete", func() bool { return harness.Size(g, name) > 0 })
+			info := g.Run("rosbag", "info", name)
+			harness.Contains(t, info, "/tf_static", "tf2_msgs/TFMessage", "/t ")
+			g.Run("gobag", "check", name)
+			for _, d := range g.Dump(name) {
+				if n := len(d.Messages); d.Topic == "/tf_static" && (n != 1 || d.Header["latching"] != "1" || !strings.HasPrefix(d.Header["callerid"], "/rostopic")) {
+					t.Errorf("%s: %d messages of /tf_static with %v", name, n, d.Header)
+				}
+			}
+			m := harness.Read(t, filepath.Join(g.Dir, name))["/t"].Messages
+			if span := m[len(m)-1].Time.Sub(m[0].Time); span > 1010*time.Millisecond || span < 500*time.Millisecond {
+				t.Errorf("%s reaches over %v, want 1 s", name, span)
+			}
+			f.WaitSent(f.Sent.Load() + 150) // the next one has none of these
+		}
+		rec.Stop()
+		harness.Contains(t, rec.Out.String(), "Triggered snapshot recording with name 'snap_1.bag'.", "snapshots: 2, ", "lost: none")
+	})
+}
+
+// TestSnapshotsUnderLoad: as many in a row as are taken at once, and two more, beside a recording. Together they hold every
+// message once, as the recording does.
+func TestSnapshotsUnderLoad(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
+	defer cancel()
+	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/loud", "/t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pub.Close()
+	rec := snapshotting(g, "/t", "--snapshot-beside", "--post-roll", "0.02", "--lz4", "--overflow=block", "-O", "out")
+	const messages = 10_000
+	sent, stopped := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- pub.Pace(ctx, 1000, messages, time.Millisecond/2, func(n int) {
+			if n == messages {
+				close(sent)
+				<-stopped // the link stays
+			}
+		})
+	}()
+	const snapshots = 12
+	for n := range snapshots {
+		rec.Signal(syscall.SIGUSR1)
+		g.Eventually(fmt.Sprintf("%d snapshots", n+1), func() bool { return len(g.Bags("out_snapshot_")) == n+1 })
+	}
+	select {
+	case <-sent:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	rec.Signal(syscall.SIGUSR1)
+	g.Eventually("the last snapshot", func() bool { return len(g.Bags("out_snapshot_")) == snapshots+1 })
+	rec.Stop()
+	close(stopped)
+	seen := make([]int, messages)
+	for _, name := range g.Bags("out_snapshot_") {
+		last := -1
+		if topic := harness.Read(t, filepath.Join(g.Dir, "out_snapshot_"+name))["/t"]; topic != nil {
+			for _, m := range topic.Messages {
+				n := int(m.Data[4]) | int(m.Data[5])<<8
+				if last >= 0 && n != last+1 {
+					t.Fatalf("%s: %d after %d", name, n, last)
+				}
+				seen[n]++
+				last = n
+			}
+		}
+	}
+	for n, times := range seen {
+		if times != 1 {
+			t.Fatalf("message %d is %d times in the snapshots", n, times)
+		}
+	}
+	if n := len(harness.Read(t, filepath.Join(g.Dir, "out.bag"))["/t"].Messages); n != messages {
+		t.Errorf("%d of %d messages in the recording", n, messages)
+	}
+	harness.Contains(t, rec.Out.String(), "snapshots: 13, ", "lost: none")
+}
+
+// TestSnapshotSignalWithoutSnapshots: it ends no recording.
+func TestSnapshotSignalWithoutSnapshots(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Record("-a", "-O", "out")
+	rec.Signal(syscall.SIGUSR1)
+	rec.Printed("no snapshots are kept ready")
+	rec.Stop()
+}

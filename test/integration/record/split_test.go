@@ -1,0 +1,150 @@
+package record_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestSplitLosesNothing: the files together hold every message once, in order.
+func TestSplitLosesNothing(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	const messages = 400
+	f := g.Flood("/t", messages)
+	rec := g.Record("/t", "-O", "out", "--split", "--duration", "0.5", "--overflow=block")
+	f.WaitDone()
+	rec.Stop()
+	names := g.Bags("out")
+	if len(names) < 6 {
+		t.Fatalf("files: %v", names)
+	}
+	n := 0
+	for i := range names {
+		name := filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag")
+		topic := harness.Read(t, name)["/t"]
+		if topic == nil {
+			continue
+		}
+		for _, m := range topic.Messages {
+			if got := int(m.Data[4]) | int(m.Data[5])<<8; got != n {
+				t.Fatalf("%s: message %d, want %d", name, got, n)
+			}
+			n++
+		}
+	}
+	if n != messages {
+		t.Errorf("%d of %d messages", n, messages)
+	}
+	if !strings.Contains(rec.Out.String(), "lost: none") || !strings.Contains(rec.Out.String(), " files, of which 0 deleted") {
+		t.Errorf("summary:\n%s", rec.Out.String())
+	}
+}
+
+// TestSplitBesideStock: same options, same names, and each file of ours begins with
+// the latched message under its own header.
+func TestSplitBesideStock(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	g := harness.NewGraph(t, "roscore")
+	g.StartPython("publish.py", "one", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0").Printed("ready")
+	args := []string{"--split", "--duration=1", "--max-splits", "2", "/chatter", "/latched"}
+	ours := g.Record(append(args, "-O", "ours")...)
+	theirs := g.Start("/usr/lib/rosbag/record", append(args, "-O", "theirs", "__name:=stock_record")...)
+	for _, who := range []string{"ours", "theirs"} { // not at the same time: one may be a file ahead
+		g.Eventually(who+" is in its sixth file", func() bool {
+			begun, err := filepath.Glob(filepath.Join(g.Dir, who+"_[5-9].bag*"))
+			return err == nil && len(begun) > 0
+		})
+	}
+	theirs.Stop()
+	ours.Stop()
+	// Two closed ones are kept beside the one that was open at the end, which need not be the
+	// same for both.
+	for _, who := range []string{"ours", "theirs"} {
+		var left []int
+		for _, name := range g.Bags(who) {
+			n, err := strconv.Atoi(strings.Trim(name, "_.bag"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, n)
+		}
+		slices.Sort(left)
+		if len(left) != 3 || left[0]+1 != left[1] || left[1]+1 != left[2] || left[2] < 5 {
+			t.Errorf("%s left files %v, want three in a row, of which the last is at least the sixth", who, left)
+		}
+	}
+	for _, name := range g.Bags("ours") {
+		found := false
+		for _, d := range g.Dump("ours" + name) {
+			if d.Topic != "/latched" {
+				continue
+			}
+			found = len(d.Messages) == 1 && d.Header["latching"] == "1" && d.Header["callerid"] == "/one"
+		}
+		if !found {
+			t.Errorf("ours%s does not begin with the latched message", name)
+		}
+	}
+}
+
+// TestMinSpace: the text of stock, our exit code for an early end, and no file: stock leaves an
+// empty bag at each start.
+func TestMinSpace(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	rec := g.Start("gorecord", "-a", "-L", "100000G", "-O", "m1")
+	if code := rec.Wait(); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	if want := "Less than 100000G of space free on disk with m1.bag.active. Disabling recording."; !strings.Contains(rec.Out.String(), want) {
+		t.Errorf("no %q in:\n%s", want, rec.Out.String())
+	}
+	if left := g.Bags("m1"); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestSizeEnds: without --split the recording ends, quietly.
+func TestSizeEnds(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.Start("goplay", harness.DemoBag(t), "--loop", "--quiet", "--rate", "20")
+	rec := g.Record("-a", "-O", "out", "--size", "1")
+	if code := rec.Wait(); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, rec.Out.String())
+	}
+	if n := harness.Size(g, "out.bag"); n < 1<<20 || n > 1_500_000 {
+		t.Errorf("%d bytes with --size 1", n)
+	}
+}
+
+// TestSplitAt: files end with the seconds of the clock, under names of their own.
+func TestSplitAt(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	f := g.Flood("/t", 300)
+	rec := g.Record("/t", "--split-at", "1s", "--name-template", "day_%Y_{split}", "--max-bytes", "1G", "--overflow=block")
+	f.WaitDone()
+	rec.Stop()
+	n, names := 0, g.Bags("day_")
+	for _, name := range names {
+		topic := harness.Read(t, filepath.Join(g.Dir, "day_"+name))["/t"]
+		if topic == nil {
+			continue
+		}
+		m := topic.Messages
+		n += len(m)
+		if first, last := m[0].Time.Sec, m[len(m)-1].Time.Sec; first != last {
+			t.Errorf("%s reaches from second %d to %d", name, first, last)
+		}
+	}
+	if n != 300 || len(names) < 3 {
+		t.Errorf("%d of 300 messages in %v", n, names)
+	}
+}

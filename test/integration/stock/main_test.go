@@ -1,0 +1,10 @@
+package stock_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }

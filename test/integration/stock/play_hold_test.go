@@ -1,0 +1,187 @@
+package stock_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// standsStill waits until so many messages have come, and then for a while in which none
+// comes. It checks that there are no more of a topic than that, or at most as many more.
+func standsStill(e *harness.Ear, want map[string]int, more int) {
+	e.G.T.Helper()
+	const still = 400 * time.Millisecond
+	since, before := time.Now(), 0
+	e.G.Eventually("play stands still", func() bool {
+		if n := len(e.Caught()); n > before {
+			since, before = time.Now(), n
+		}
+		for topic, n := range want {
+			if len(e.Texts(topic)) < n {
+				return false
+			}
+		}
+		return before > 0 && time.Since(since) > still
+	}, func() string { return fmt.Sprintf("%d messages came", before) })
+	for topic, n := range want {
+		if got := len(e.Texts(topic)); got > n+more {
+			e.G.T.Errorf("where play stands still: %d messages of %s, want %d", got, topic, n)
+		}
+	}
+}
+
+// lateStock is how many more messages of a topic stock may play than rate control allows: it
+// compares with the time of the message before, and plays all that has become due while a busy
+// machine has kept it from looking. The rest of the bag must still wait.
+const lateStock = 3
+
+// TestPlayRateControl: play runs ahead of the topic by the delay, and no further.
+func TestPlayRateControl(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	const point, md5 = "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf"
+	for _, tc := range []struct {
+		delay       string
+		first, then map[string]int // messages before the first report, and after one of 0.5 s
+	}{
+		{"0.32", map[string]int{"/chatter": 4, "/other": 4, "/state": 2}, map[string]int{"/chatter": 9, "/other": 9, "/state": 3}},
+		{"0", map[string]int{"/chatter": 1, "/other": 0, "/state": 1}, map[string]int{"/chatter": 6, "/other": 5, "/state": 3}},
+	} {
+		t.Run(tc.delay, func(t *testing.T) {
+			t.Parallel()
+			eachPlayer(t, func(g *harness.Graph, player string) {
+				g.MakeBag("walk.bag", harness.Walk()...)
+				late := 0
+				if !harness.IsOurs(player) {
+					late = lateStock
+				}
+				e := g.Listen("ear", "/chatter", "/other", "/state")
+				r := g.Reports(e.Node, "/done", point, md5, "# comment\n\nHeader header\nPoint point\n")
+				p := g.Start(player, "walk.bag", "-d", linkTime(player), "--rate-control-topic", "/done", "--rate-control-max-delay", tc.delay)
+				standsStill(e, tc.first, late)
+				r.Heard()
+				r.Report(harness.SpokenSince().Add(500 * time.Millisecond))
+				standsStill(e, tc.then, late)
+				r.Report(harness.SpokenSince().Add(time.Hour))
+				p.Ended(0, "Creating rate control topic subscriber... done.")
+				allOfWalk(g, player, e)
+			})
+		})
+	}
+}
+
+// TestPlayRateControlByTheWrongType: a type whose first field is no header says nothing,
+// and the player tells why it waits.
+func TestPlayRateControlByTheWrongType(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/chatter")
+		r := g.Reports(e.Node, "/done", "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1", "string data\n")
+		p := g.Start(player, "walk.bag", "-d", linkTime(player), "--rate-control-topic", "/done", "--rate-control-max-delay", "0.3")
+		r.Heard()
+		late := lateStock
+		if harness.IsOurs(player) {
+			late = 0
+		}
+		standsStill(e, map[string]int{"/chatter": 4}, late)
+		text := harness.StringData(strings.Repeat("later", 10))
+		r.To.Publish(append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...))
+		if harness.IsOurs(player) { // stock prints it when its buffer is full
+			p.Printed("Rate control topic is bad, header is not first. MSG may be malformed.")
+		}
+		standsStill(e, map[string]int{"/chatter": 4}, late)
+		p.Stop()
+		harness.Contains(g.T, p.Out.String(), "Rate control topic is bad, header is not first. MSG may be malformed.")
+	})
+}
+
+// TestPlayPauseTopics: play pauses before each message of these topics.
+func TestPlayPauseTopics(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/chatter", "/other", "/state")
+		p := g.Start(player, "-d", linkTime(player), "__name:=player", "--pause-topics", "/state", "--bags", "walk.bag")
+		g.Served(e.Node, "/player")
+		for i, want := range []map[string]int{
+			{"/chatter": 1, "/state": 0, "/other": 0},
+			{"/chatter": 1, "/state": 1, "/other": 0},
+			{"/chatter": 6, "/state": 2, "/other": 5},
+		} {
+			standsStill(e, want, 0)
+			if o := g.SetPaused(e.Node, "/player", false); !o.Success {
+				g.T.Errorf("pause %d: %+v", i, o)
+			}
+		}
+		p.Ended(0)
+		allOfWalk(g, player, e)
+	})
+}
+
+// TestPlayUnderSimTime: on a graph with /use_sim_time a player lives by the wall, with and
+// without being the clock.
+func TestPlayUnderSimTime(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	for _, clock := range []string{"--clock", "-q"} {
+		t.Run(clock, func(t *testing.T) {
+			t.Parallel()
+			eachPlayer(t, func(g *harness.Graph, player string) {
+				g.MakeBag("walk.bag", harness.Walk()...)
+				e := g.Listen("ear", "/chatter")
+				if err := e.Node.Master().SetParam(g.T.Context(), "/use_sim_time", true); err != nil {
+					g.T.Fatal(err)
+				}
+				g.Start(player, "walk.bag", "-d", linkTime(player), clock).Ended(0)
+				got := e.Caught()
+				complete(g, player, "/chatter", harness.Count("c", 0, 12), e.Texts("/chatter"))
+				if len(got) < 11 {
+					return
+				}
+				if took := got[10].At.Sub(got[0].At); took < time.Second-harness.SlackEarly || took > time.Second+harness.SlackLate {
+					g.T.Errorf("a second of the bag takes %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestPlaySeveralLatched: a late subscriber gets the last message of each of many
+// publishers of a topic, whatever node publishes it now.
+func TestPlaySeveralLatched(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		var bag []harness.Spoken
+		want := map[string]bool{}
+		for i := range 10 {
+			node := fmt.Sprint("/frames", i)
+			bag = append(bag, harness.Spoken{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(i) * time.Millisecond, Text: "old " + node})
+			bag = append(bag, harness.Spoken{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(20+i) * time.Millisecond, Text: "new " + node})
+			want["new "+node] = true
+		}
+		g.MakeBag("static.bag", bag...)
+		e := g.Listen("ear", "/tf_static")
+		p := g.Start(player, "static.bag", "-k", "-d", linkTime(player))
+		e.Hears("/tf_static", len(bag))
+		late := g.Listen("late", "/tf_static")
+		late.Hears("/tf_static", len(want))
+		got := map[string]bool{}
+		for _, text := range late.Texts("/tf_static") {
+			got[text] = true
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			g.T.Errorf("a late subscriber (-want +got):\n%s", diff)
+		}
+		p.Stop()
+	})
+}

@@ -1,0 +1,288 @@
+package stock_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// What TestPlayOptionsBesideStock does not cover of what is known of rosbag play, and
+// where goplay differs on purpose.
+
+func TestPlayBagThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.Start(player, "missing.bag").Ended(1, "missing.bag")
+	})
+}
+
+func TestPlayNothingSelected(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		g.Start(player, "--topics", "/nope", "--bags", "walk.bag").Ended(0, "No messages to play on specified topics.  Exiting.")
+	})
+}
+
+// TestPlayUnindexed: stock wants a reindex first; ours plays what there is.
+func TestPlayUnindexed(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		bag, err := os.ReadFile(filepath.Join(g.Dir, "walk.bag"))
+		if err != nil {
+			g.T.Fatal(err)
+		}
+		bag = bag[:len(bag)-100] // as after a crash: a part of the index is missing
+		for i := strings.Index(string(bag), "index_pos=") + len("index_pos="); bag[i] != 0; i++ {
+			bag[i] = 0
+		}
+		if err := os.WriteFile(filepath.Join(g.Dir, "crashed.bag"), bag, 0o600); err != nil {
+			g.T.Fatal(err)
+		}
+		e := g.Listen("ear", "/chatter")
+		p := g.Start(player, "crashed.bag", "-d", linkTime(player), "-r", "4")
+		if !harness.IsOurs(player) {
+			p.Ended(0, "is unindexed.  Run rosbag reindex.")
+			return
+		}
+		p.Wait()
+		if diff := cmp.Diff(harness.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
+			g.T.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPlayNames: the node is anonymous, and a relative topic such as clock is in the
+// namespace; recorded names that begin with a slash are not.
+func TestPlayNames(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	anonymous := regexp.MustCompile(`^/play_[0-9]{19}$`)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/chatter", "/space/clock")
+		cmd := g.Command(player, "walk.bag", "-d", linkTime(player), "-u", "0.3", "--clock", "__name:=named")
+		cmd.Env = append(cmd.Env, "ROS_NAMESPACE=/space")
+		g.Launch(player, cmd).Ended(0)
+		heard := map[string]bool{}
+		for _, c := range e.Caught() {
+			heard[c.Topic+" of "+c.Caller] = true
+		}
+		if want := map[string]bool{"/chatter of /space/named": true, "/space/clock of /space/named": true}; !cmp.Equal(heard, want) {
+			g.T.Errorf("heard %v, want %v", heard, want)
+		}
+		before := len(e.Caught())
+		g.Start(player, "walk.bag", "-d", linkTime(player), "-u", "0.1").Ended(0)
+		if got := e.Caught()[before:]; len(got) != 2 || !anonymous.MatchString(got[0].Caller) {
+			g.T.Errorf("without a name: %+v", got)
+		}
+	})
+}
+
+// TestPlayClock: the clock is told by the wall, also at another rate, never goes back, and
+// ends with the bag.
+func TestPlayClock(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/clock")
+		g.Start(player, "walk.bag", "-d", linkTime(player), "--clock", "--hz", "10", "-r", "0.5").Ended(0)
+		clocks := e.Caught()
+		if len(clocks) < 15 { // 2.4 s
+			g.T.Fatalf("%d clocks", len(clocks))
+		}
+		last := bagfmt.Time{}
+		for i, c := range clocks {
+			now := bagfmt.Time{Sec: le32(c.Data), Nsec: le32(c.Data[4:])}
+			if now.Before(last) {
+				g.T.Errorf("clock %d goes back from %v to %v", i, last, now)
+			}
+			last = now
+		}
+		if end := harness.SpokenSince().Add(1200 * time.Millisecond); end.Before(last) {
+			g.T.Errorf("the last clock is %v, the last message %v", last, end)
+		}
+		if took := clocks[len(clocks)-1].At.Sub(clocks[0].At); harness.IsOurs(player) && took < 2*time.Second {
+			g.T.Errorf("%d clocks in %v", len(clocks), took)
+		}
+	})
+}
+
+func le32(s string) uint32 {
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+// TestPlayKeys: of the keys, which may come through a pipe, s plays one message while
+// paused, and space goes on.
+func TestPlayKeys(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/chatter", "/state", "/other")
+		cmd := g.Command(player, "walk.bag", "--pause", "-d", linkTime(player), "__name:=player")
+		stdin, keys, err := os.Pipe()
+		if err != nil {
+			g.T.Fatal(err)
+		}
+		defer stdin.Close()
+		defer keys.Close()
+		cmd.Stdin = stdin
+		p := g.Launch(player, cmd)
+		g.Served(e.Node, "/player")
+		g.SetPaused(e.Node, "/player", true) // it is in its loop when it answers
+		press := func(key string) {
+			if _, err := keys.WriteString(key); err != nil {
+				g.T.Fatal(err)
+			}
+		}
+		for n := 1; n <= 3; n++ {
+			press("s")
+			g.Eventually("one message", func() bool { return len(e.Caught()) >= n })
+			if got := len(e.Caught()); got != n {
+				g.T.Errorf("%d messages after s was hit %d times", got, n)
+			}
+		}
+		press(" ")
+		p.Ended(0)
+		allOfWalk(g, player, e)
+	})
+}
+
+// TestPlayStateBeforeStart: of a topic without messages in the window subscribers get the
+// latched messages that were valid when it begins, before all else. Stock advertises the
+// topic only then: what a subscriber gets depends on when its link is there, some messages
+// come twice, and one of the two may not come.
+func TestPlayStateBeforeStart(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/state", "/chatter")
+		g.Start(player, "walk.bag", "-d", linkTime(player), "-s", "0.75").Ended(0)
+		got, want := e.Texts("/state"), []string{"A1", "B0"}
+		slices.Sort(got)
+		if !harness.IsOurs(player) {
+			got = slices.Compact(got)
+			want = slices.DeleteFunc(want, func(m string) bool { return len(got) == 1 && m != got[0] })
+		}
+		if !slices.Equal(got, want) {
+			g.T.Errorf("/state: %q, want %q", got, want)
+		}
+		if all := e.Caught(); len(all) == 0 || harness.IsOurs(player) && all[0].Topic != "/state" || !all[0].Latching && all[0].Topic == "/state" {
+			g.T.Errorf("what was heard begins with %+v", all[:min(1, len(all))])
+		}
+	})
+}
+
+// TestPlayTopicsBySlash: stock compares with the recorded name as it is. Ours forgives a
+// slash that is missing.
+func TestPlayTopicsBySlash(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		if !harness.IsOurs(player) {
+			g.Start(player, "-d", linkTime(player), "--topics", "chatter", "--bags", "walk.bag").Ended(0, "No messages to play on specified topics.  Exiting.")
+			return
+		}
+		e := g.Listen("ear", "/chatter")
+		g.Start(player, "-d", linkTime(player), "-r", "4", "--topics", "chatter", "--bags", "walk.bag").Ended(0)
+		e.Hears("/chatter", 13)
+	})
+}
+
+// TestPlayInterrupted: SIGINT ends play with 0 at any time, and nothing is left of it at
+// the master. Stock does not end while it waits for subscribers, nor does it tell the
+// master after a SIGTERM.
+func TestPlayInterrupted(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	eachPlayer(t, func(g *harness.Graph, player string) {
+		g.MakeBag("walk.bag", harness.Walk()...)
+		e := g.Listen("ear", "/chatter")
+		interrupt := func(s syscall.Signal, args ...string) {
+			g.T.Helper()
+			heard := len(e.Caught())
+			p := g.Start(player, append([]string{"walk.bag", "-d", "0.3", "__name:=player"}, args...)...)
+			g.Served(e.Node, "/player")
+			if !slices.Contains(args, "--wait-for-subscribers") {
+				g.Eventually("it plays", func() bool { return len(e.Caught()) > heard })
+			}
+			p.Signal(s)
+			p.Ended(0)
+			gone(g, e, "/player")
+		}
+		interrupt(syscall.SIGINT, "-l")
+		interrupt(syscall.SIGINT, "-k", "-r", "10")
+		if harness.IsOurs(player) {
+			interrupt(syscall.SIGTERM, "-l")
+			interrupt(syscall.SIGHUP, "-l")
+			interrupt(syscall.SIGINT, "--wait-for-subscribers")
+		}
+	})
+}
+
+// gone checks that the master has forgotten a node.
+func gone(g *harness.Graph, e *harness.Ear, node string) {
+	g.T.Helper()
+	state, err := e.Node.Master().SystemState(g.T.Context())
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	for _, kind := range []map[string][]string{state.Publishers, state.Subscribers, state.Services} {
+		for name, nodes := range kind {
+			if slices.Contains(nodes, node) {
+				g.T.Errorf("%s is still listed for %s", node, name)
+			}
+		}
+	}
+}
+
+// TestPlayConflictingTypes: where stock dies of a topic with two types, ours plays one of
+// them, and says so.
+func TestPlayConflictingTypes(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.MakeBag("walk.bag", harness.Walk()...)
+	e := g.Listen("ear", "/chatter")
+	bag, err := os.ReadFile(filepath.Join(g.Dir, "walk.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.ReplaceAll(string(bag), "992ce8a1687cec8c8bd883ec73ca41d1", "882ce8a1687cec8c8bd883ec73ca41d2")
+	if err := os.WriteFile(filepath.Join(g.Dir, "other.bag"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g.Start("goplay", "walk.bag", "other.bag", "-d", "0.6", "-r", "4").Ended(3, "connection cannot be played", "882ce8a1687cec8c8bd883ec73ca41d2")
+	if diff := cmp.Diff(harness.Count("c", 0, 12), e.Texts("/chatter")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPlayQuiet: no status line, no table, but what matters.
+func TestPlayQuiet(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.MakeBag("walk.bag", harness.Walk()...)
+	p := g.Start("goplay", "walk.bag", "-q", "-r", "10")
+	p.Ended(0)
+	if out := p.Out.String(); strings.Contains(out, "RUNNING") || strings.Contains(out, "lost:") || strings.Contains(out, "\r") {
+		t.Errorf("with -q:\n%s", out)
+	}
+}

@@ -1,0 +1,59 @@
+package stock_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// eachPlayer runs a test with stock's player and with ours, at the same time, each on a
+// graph of its own. It returns when both have ended.
+func eachPlayer(t *testing.T, test func(g *harness.Graph, player string)) {
+	t.Helper()
+	t.Run("players", func(t *testing.T) {
+		for name, program := range map[string]string{"stock": harness.StockPlay, "ours": "goplay"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(harness.NewGraph(t, "gomaster"), program)
+			})
+		}
+	})
+}
+
+// linkTime is the -d for subscribers that are there before a player: the time in which they
+// find it, on a machine that is busy with other tests. Stock does not look whether they have.
+func linkTime(player string) string {
+	if harness.IsOurs(player) {
+		return "0.6"
+	}
+	return "3"
+}
+
+// stockLoses is how many of its last messages stock may take with it: it ends without
+// waiting for subscribers.
+const stockLoses = 2
+
+// complete checks what a subscriber has got from a player.
+func complete(g *harness.Graph, player, topic string, want, got []string) {
+	g.T.Helper()
+	if n := len(want) - len(got); !harness.IsOurs(player) && n > 0 && n <= stockLoses {
+		want = want[:len(got)]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		g.T.Errorf("%s (-want +got):\n%s", topic, diff)
+	}
+}
+
+// allOfWalk checks that a player has published all of walk.
+func allOfWalk(g *harness.Graph, player string, e *harness.Ear) {
+	g.T.Helper()
+	least, all := len(harness.Walk()), len(harness.Walk())
+	if !harness.IsOurs(player) {
+		least -= stockLoses
+	}
+	if got := len(e.Caught()); got < least || got > all {
+		g.T.Errorf("%d messages of %d", got, all)
+	}
+}

@@ -1,0 +1,34 @@
+package stock_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestStockHungMaster: 38, a master that hangs keeps stock from closing its bag.
+func TestStockHungMaster(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.Talk("one", "/chatter")
+	all := both(g, "/chatter -O x", want{files: "x.bag", topics: "/chatter"})
+	waitRecorded(t, all)
+	g.Core.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { g.Core.Signal(syscall.SIGCONT) })
+	asked := time.Now()
+	for _, o := range all {
+		o.p.Signal(syscall.SIGTERM)
+	}
+	all[0].finish(t, &recordRow{})
+	if took := time.Since(asked); took > 2*time.Second {
+		t.Errorf("ours ends after %v", took)
+	}
+	if len(all) == 2 {
+		if left := all[1].names(".bag.active"); len(left) != 1 {
+			t.Errorf("stock has closed its bag: not the difference that we know")
+		}
+		all[1].p.Signal(syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,172 @@
+package stock_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestRecordBesideStock records the same graph with both recorders at once.
+func TestRecordBesideStock(t *testing.T) {
+	t.Parallel()
+	harness.EachMasterForROS(t, func(t *testing.T, g *harness.Graph) {
+		for _, args := range [][]string{
+			{"one", "/chatter,std_msgs/String,50,0,20", "/latched,std_msgs/Int32,0,1,0", "/cloud,sensor_msgs/PointCloud2,4,0,2000000"},
+			{"two", "/chatter,std_msgs/String,100,0,500", "/pose,geometry_msgs/PoseStamped,100,0,0", "/tick,std_msgs/Float64,20,0,0"},
+		} {
+			g.StartPython("publish.py", args...).Printed("ready")
+		}
+		g.Start("/usr/lib/rosbag/play", harness.DemoBag(t), "--loop", "--quiet", "__name:=roscpp_player")
+		ours := g.Record("-a", "-O", "ours", "__name:=our_record")
+		theirs := g.Start("/usr/lib/rosbag/record", "-a", "-O", "theirs", "__name:=stock_record")
+		watcher := g.Node("watcher")
+		g.Eventually("both subscribe to what the nodes and the player publish", func() bool { return heardByAll(g, watcher, "/our_record", "/stock_record") >= 12 })
+		before := harness.Size(g, "theirs.bag.active")
+		g.Eventually("stock has recorded some of all", func() bool { return harness.Size(g, "theirs.bag.active") > before+40_000_000 })
+		theirs.Stop()
+		ours.Stop()
+
+		want, got := g.Dump("theirs.bag"), g.Dump("ours.bag")
+		compared := 0
+		for key, w := range want {
+			if w.Topic == "/rosout_agg" || strings.Contains(key, "record") {
+				continue // what the recorders themselves say
+			}
+			o, ok := got[key]
+			if !ok {
+				t.Errorf("%s: stock has %d messages, ours none", key, len(w.Messages))
+				continue
+			}
+			if d := cmp.Diff(w.Header, o.Header); d != "" {
+				t.Errorf("%s: connection header (-stock +ours):\n%s", key, d)
+			}
+			if err := sameWhileBoth(w.Hashes(), o.Hashes()); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+			compared++
+		}
+		if compared < 12 {
+			t.Errorf("only %d connections compared: %v", compared, keys(want))
+		}
+	})
+}
+
+// heardByAll returns how many topics all these nodes subscribe to.
+func heardByAll(g *harness.Graph, watcher *tcpros.Node, nodes ...string) (n int) {
+	g.T.Helper()
+	state, err := watcher.Master().SystemState(g.T.Context())
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	for _, heard := range state.Subscribers {
+		if !slices.ContainsFunc(nodes, func(node string) bool { return !slices.Contains(heard, node) }) {
+			n++
+		}
+	}
+	return n
+}
+
+func keys(m map[string]harness.Dumped) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// sameWhileBoth checks that from the first message that both have to the end of the
+// shorter one the messages are the same, and that these are most of the shorter one: who
+// subscribes later, or ends earlier, has less.
+func sameWhileBoth(stock, ours []string) error {
+	n, err := common(stock, ours)
+	if err != nil {
+		return err
+	}
+	if least := min(len(stock), len(ours)); n < least*8/10-3 {
+		return fmt.Errorf("only %d messages in common of %d", n, least)
+	}
+	return nil
+}
+
+// common returns how many messages both have; these must be without a gap.
+func common(stock, ours []string) (int, error) {
+	if len(stock) == 0 || len(ours) == 0 {
+		return 0, fmt.Errorf("stock has %d messages, ours %d", len(stock), len(ours))
+	}
+	a, b := stock, ours
+	if i := slices.Index(ours, stock[0]); i >= 0 {
+		b = ours[i:]
+	} else if i := slices.Index(stock, ours[0]); i >= 0 {
+		a = stock[i:]
+	} else {
+		return 0, fmt.Errorf("no common message in %d of stock and %d of ours", len(stock), len(ours))
+	}
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return 0, fmt.Errorf("message %d of %d common ones differs", i, n)
+		}
+	}
+	return n, nil
+}
+
+// TestStockReadsOurs opens our bags with every stock tool.
+func TestStockReadsOurs(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	for _, flag := range []string{"none", "--lz4", "--bz2"} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			if flag != "none" {
+				harness.Long(t, "stock's tools in Python take ten seconds for each compression")
+			}
+			g := harness.NewGraph(t, "gomaster")
+			args := []string{"-a", "-x", "/rosout.*", "-O", "ours", "--chunksize=100"}
+			if flag != "none" {
+				args = append(args, flag)
+			}
+			pub := g.StartPython("publish.py", "talker", "/chatter,std_msgs/String,200,0,900", "/latched,std_msgs/Int32,0,1,0", "/pose,geometry_msgs/PoseStamped,100,0,0")
+			pub.Printed("ready")
+			rec := g.Record(args...)
+			g.Eventually("some chunks are written", func() bool { return harness.Size(g, "ours.bag.active") > 60_000 })
+			rec.Stop()
+
+			before := g.Dump("ours.bag")
+			if len(before) != 3 {
+				t.Fatalf("%d connections: %v", len(before), keys(before))
+			}
+			info := g.Run("rosbag", "info", "ours.bag")
+			if !strings.Contains(info, "/chatter") || !strings.Contains(info, "std_msgs/String") {
+				t.Errorf("rosbag info:\n%s", info)
+			}
+			if out := g.Run("rosbag", "check", "ours.bag"); !strings.Contains(out, "does not need any migrations") {
+				t.Errorf("rosbag check:\n%s", out)
+			}
+			if out := g.Run("/usr/lib/rosbag/play", "ours.bag", "--rate", "20"); !strings.Contains(out, "Done.") {
+				t.Errorf("rosbag play:\n%s", out)
+			}
+			for _, tool := range []string{"reindex", "decompress", "compress"} {
+				// These rewrite the file in place and keep ours.orig.bag.
+				os.Remove(filepath.Join(g.Dir, "ours.orig.bag"))
+				if out := g.Run("rosbag", tool, "-q", "ours.bag"); strings.Contains(out, "rror") {
+					t.Errorf("rosbag %s:\n%s", tool, out)
+				}
+				after := g.Dump("ours.bag")
+				for key, want := range before {
+					if d := cmp.Diff(want.Hashes(), after[key].Hashes()); d != "" {
+						t.Errorf("after rosbag %s: %s differs", tool, key)
+					}
+				}
+			}
+		})
+	}
+}
