@@ -1,20 +1,17 @@
 # gorosbag: everything a developer runs. README names the two that a user needs.
 
 GO           ?= go
-LINT_VERSION := v2.15.0
-VULN_VERSION := v1.8.0
-NFPM_VERSION := v2.45.0
-S3_VERSION   := v1.8.0
 FUZZTIME     ?= 60s
 IMAGE_TAG    ?= latest
 IMAGE_DIR    ?= $(CURDIR)/bin/image
 TOOLS        := $(CURDIR)/bin/tools
-LINT         := $(TOOLS)/golangci-lint-$(LINT_VERSION)
-VULN         := $(TOOLS)/govulncheck-$(VULN_VERSION)
-NFPM         := $(TOOLS)/nfpm-$(NFPM_VERSION)
-S3           := $(TOOLS)/versitygw-$(S3_VERSION)
+LINT         := $(TOOLS)/golangci-lint
+VULN         := $(TOOLS)/govulncheck
+NFPM         := $(TOOLS)/nfpm
+S3           := $(TOOLS)/versitygw
+MUT          := $(TOOLS)/gremlins
 
-.PHONY: build tools demo test race check fmt-check vet lint tidy vuln bench bench-record bench-play fuzz image deb release clean
+.PHONY: build tools test-tools demo test test-full race check fmt-check vet lint tidy vuln bench bench-record bench-play soak fuzz mutate image deb release clean
 
 build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
 	@mkdir -p bin
@@ -24,15 +21,22 @@ build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage o
 demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
 
-test: ## all tests; those with real ROS run where it is installed
-	$(GO) test -parallel 4 -timeout 30m ./...
+# Most tests below test/integration wait for programs rather than for the processor, so
+# more of them run at a time than there are processors.
+test: ## all tests but the long ones; those with real ROS run where it is installed
+	$(GO) test -parallel 8 ./...
+
+test-full: ## all tests, each fault and each comparison with stock; what make test has run and would not run longer is not run again
+	GOROSBAG_FULL=1 $(GO) test -parallel 8 -timeout 30m ./...
 
 # Without test/integration: the programs that it runs are built as users have them,
 # so the detector would see its own code only, for four minutes.
 race:
-	$(GO) test -race -short $$($(GO) list ./... | grep -v /test/integration)
+	$(GO) test -race -short $$($(GO) list ./... | grep -v /test/integration/)
 
-tools: $(LINT) $(VULN) $(NFPM) $(S3) ## what check, deb and the tests of uploads need, in bin/tools
+tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
+
+test-tools: $(NFPM) $(S3) ## what make deb and the tests of uploads need
 
 check: fmt-check vet lint tidy test race vuln ## what must be green before a commit
 
@@ -41,8 +45,8 @@ fmt-check: $(LINT)
 
 vet: ## also that it builds for the robots' other machines, and with each storage
 	$(GO) vet ./...
-	GOARCH=arm CGO_ENABLED=0 $(GO) build ./...
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	GOARCH=arm CGO_ENABLED=0 $(GO) build -tags nocloud ./... # the libraries of stores are the same everywhere, and large
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -tags nocloud ./...
 	$(GO) vet -tags nocloud ./internal/store ./internal/upload ./cmd/...
 	$(GO) vet -tags gs,azblob ./internal/store
 
@@ -59,7 +63,7 @@ vuln: $(VULN)
 	  if [ $$code -ne 3 ] && [ -z "$(VULN_REQUIRED)" ]; then echo "vuln: NOT CHECKED: govulncheck could not run (exit $$code)"; else exit $$code; fi; }
 
 bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, and bagfmt beside go-rosbag
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./tcpros ./recorder ./player
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./internal/bzip2 ./internal/lz4frame ./tcpros ./recorder ./player
 	$(MAKE) bench-record
 	cd test/rivals && $(GO) run -mod=mod .
 
@@ -69,11 +73,17 @@ bench-record: build ## recording beside stock rosbag, row by row; ROW=lz4 runs t
 bench-play: build ## playing beside stock rosbag, row by row; ROW=clock runs the rows with that name
 	$(GO) run ./test/bench -play -row '$(ROW)'
 
+soak: ## months of service in half an hour: splits, restarts, pauses, snapshots, refused uploads; nothing lost, nothing grows
+	GOROSBAG_SOAK=30m $(GO) test -count=1 -v -timeout 60m -run TestSoak ./test/integration/service
+
 fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$pkg; \
 	  done; done
+
+mutate: $(MUT) ## how many wrong operators the tests notice, by area; AREA=player for one. An area takes an hour
+	$(GO) run ./test/mutate -tool $(MUT) -area '$(AREA)'
 
 image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://; GOARCH=arm64 for others
 	GO=$(GO) IMAGE_DIR=$(IMAGE_DIR) CLOUD=$(CLOUD) packaging/images.sh $(IMAGE_TAG)
@@ -87,22 +97,8 @@ release: $(NFPM) ## programs and packages for amd64, arm64 and arm v7, in bin/re
 clean:
 	rm -rf bin demo-out
 
-$(LINT):
+# Each tool has a module of its own: its go.mod pins the version and its go.sum the contents,
+# so that a new machine asks the checksum database nothing (ten minutes for golangci-lint).
+$(TOOLS)/%: test/tools/%/go.mod
 	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS)/tmp $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
-	mv $(TOOLS)/tmp/golangci-lint $@
-
-$(VULN):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS)/tmp $(GO) install golang.org/x/vuln/cmd/govulncheck@$(VULN_VERSION)
-	mv $(TOOLS)/tmp/govulncheck $@
-
-$(NFPM):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS)/tmp $(GO) install github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION)
-	mv $(TOOLS)/tmp/nfpm $@
-
-$(S3):
-	@mkdir -p $(TOOLS)
-	GOBIN=$(TOOLS)/tmp $(GO) install github.com/versity/versitygw/cmd/versitygw@$(S3_VERSION)
-	mv $(TOOLS)/tmp/versitygw $@
+	cd test/tools/$* && $(GO) build -trimpath -o $@ tool
