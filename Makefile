@@ -32,7 +32,7 @@ test-full: ## all tests, each fault and each comparison with stock; what make te
 # Without test/integration: the programs that it runs are built as users have them,
 # so the detector would see its own code only, for four minutes.
 race:
-	$(GO) test -race -short $$($(GO) list ./... | grep -v /test/integration/)
+	$(GO) test -race -short -timeout 30m $$($(GO) list ./... | grep -v /test/integration/)
 
 tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
 
