@@ -223,7 +223,8 @@ func TestPlayToSubscriber(t *testing.T) {
 				t.Errorf("summary %+v", s)
 			}
 			// The bag covers 398 ms: at rate 4 that is 99.5 ms.
-			if d := 99500 * time.Microsecond; s.Elapsed < d || s.Elapsed > d+time.Second {
+			// TestRun is exact; a busy machine is slower.
+			if d := 99500 * time.Microsecond; s.Elapsed < d || s.Elapsed > d+timeout/2 {
 				t.Errorf("played in %v, want at least %v and not much more", s.Elapsed, d)
 			}
 			for key, want := range map[string]string{
@@ -350,7 +351,7 @@ func TestInterrupt(t *testing.T) {
 			before := time.Now()
 			stop()
 			s := result()
-			if d := time.Since(before); d > 10*time.Second { // at once, but for a busy machine; TestPlay is exact
+			if d := time.Since(before); d > timeout/2 { // at once, but for a busy machine; TestPlay is exact
 				t.Errorf("took %v to end", d)
 			}
 			if s.Interrupted != (name != "keep alive") {
@@ -364,13 +365,14 @@ func TestClockOnTheWire(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	clock := w.listen("clock", "/clock", nil)
-	w.listen("chatter", "/chatter", nil)
+	heard := w.listen("chatter", "/chatter", nil)
 	messages, _ := numbered(chatter, 2, time.Millisecond, 0)
 	bag := player.MakeBag(t, bagfmt.WriterOptions{}, messages...)
 	stop, result := w.start(player.Options{
 		Bags: player.OpenTestBags(t, bag), WaitForSubscribers: true, Delay: 10 * time.Millisecond, Clock: true, Hz: 200, KeepAlive: true,
 	})
 	clock.wait(untilCount(24)) // one for each message, the others by the wall
+	heard.wait(untilCount(2))  // the clock by the wall does not wait for play
 	stop()
 	if s := result(); s.Messages != 2 {
 		t.Errorf("%d messages, want 2", s.Messages)

@@ -166,6 +166,7 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 	t.Helper()
 	d := new(diary)
 	p := testPipeline(t, Options{Compression: c, ChunkBytes: 3000}, func(f bagfile.Handle) bagfile.Handle { return diaryFile{f, d} })
+	p.out.Mode = -1 // none of the modes: it is synced as below, and not each second beside that
 	l := open(t, p, "/t", "/p")
 	head, err := p.outputs.Dir.ReadFile("test.bag.active") // was written before
 	if err != nil {

@@ -93,7 +93,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Message 0 was sent; the others are numbered from 0, too.
-			sent := 1 + publishUntil(t, l, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.out != first })
+			sent := 1 + publishUntil(t, l, func() bool { return p.current() != first })
 			l.Frames(frame(1, 1e6, 30_000), 1, time.Now())
 			sent++
 			if err := p.close(); !errors.Is(err, tc.want) {

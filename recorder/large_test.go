@@ -69,8 +69,9 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	p.tick(later)
 	second2 := <-second
 	fillFrame(second2, make([]byte, 200_000))
+	later = time.Now().Add(2 * leaseTime) // the second may have come to its lease late
 	waitFor(t, func() bool {
-		p.tick(later.Add(leaseTime))
+		p.tick(later)
 		return accountOf(image).recorded == 5
 	})
 	images.Wait()
@@ -264,12 +265,16 @@ func TestBlockageIsReported(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	var sending sync.WaitGroup
 	sending.Go(func() { publishPlain(l, 20) })
+	var now time.Time // when it began to wait, which may be a while ago
 	waitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.blocked) == 1
+		if len(p.blocked) == 0 {
+			return false
+		}
+		now = p.blocked[0].since
+		return true
 	})
-	now := time.Now()
 	const text = "a publisher is held up"
 	said := func() int {
 		return logs.Filter(func(e observer.LoggedEntry) bool { return len(e.Message) > len(text) && e.Message[:len(text)] == text }).Len()

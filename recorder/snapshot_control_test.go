@@ -26,7 +26,8 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			})
 			l, m := open(t, p, "/t", "/p"), latching(t, p, "/map", "/server")
 			done := make(chan struct{})
-			var sent uint32
+			l.Frames(frame(1, 0, 200), 1, time.Now()) // for the first snapshot, however late the sender begins
+			sent := uint32(1)
 			var wg, commands sync.WaitGroup
 			wg.Go(func() {
 				for ; ; sent++ {

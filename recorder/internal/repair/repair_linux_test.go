@@ -370,8 +370,7 @@ func TestRepairThatHangs(t *testing.T) {
 }
 
 // TestWritersOf: another process that has the file open is seen, one that reads is not.
-func TestWritersOf(t *testing.T) {
-	t.Parallel()
+func TestWritersOf(t *testing.T) { // not beside others: until a child runs its program, it has their files open, too
 	path := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
