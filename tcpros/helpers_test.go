@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -28,6 +29,9 @@ const (
 
 // brisk is for nodes that are to notice soon what others do behind their back.
 var brisk = tcpros.Timing{Identify: 20 * time.Millisecond, Reconcile: 40 * time.Millisecond, LingerCheck: 20 * time.Millisecond}
+
+// calm is for nodes whose Drain or Close has to succeed, however slow the machine is.
+var calm = tcpros.Timing{Unregister: patience, Drain: patience, ServiceGrace: patience}
 
 // noEnv keeps the machine's ROS settings out of the tests.
 func noEnv(string) string { return "" }
@@ -76,6 +80,14 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 			t.Fatalf("timed out: %s", what)
 		case <-tick.C:
 		}
+	}
+}
+
+// saidOnce checks how often a line was logged since start that the log limits to once in a while.
+func saidOnce(t *testing.T, what string, times int, start time.Time) {
+	t.Helper()
+	if most := 1 + int(time.Since(start)/loglimit.Interval); times < 1 || times > most {
+		t.Errorf("said %q %d times in %v", what, times, time.Since(start))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -59,16 +60,18 @@ func TestReplyLimits(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				_, _ = io.WriteString(w, head+tt.reply+foot)
-			}))
-			defer srv.Close()
-			host := strings.TrimPrefix(srv.URL, "http://")
-			m := newMaster(srv.URL, host, "/n", &dialer{}, newHangWatch(zap.NewNop(), time.Hour))
-			defer m.close()
-			if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
-				t.Errorf("got %.200v", err)
-			}
+			synctest.Test(t, func(t *testing.T) { // no call times out, however slow the machine is
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, head+tt.reply+foot)
+				}))
+				defer srv.Close()
+				host := strings.TrimPrefix(srv.URL, "http://")
+				m := newMaster(srv.URL, host, "/n", &dialer{}, newHangWatch(zap.NewNop(), time.Hour))
+				defer m.close()
+				if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
+					t.Errorf("got %.200v", err)
+				}
+			})
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func TestPublishSubscribe(t *testing.T) {
 	m := newMaster(t)
-	pub, sub := newNode(t, nodeOptions("pub", m.URI())), newNode(t, nodeOptions("sub", m.URI()))
+	pub, sub := newNode(t, nodeOptions("pub", m.URI()).With(calm)), newNode(t, nodeOptions("sub", m.URI()))
 	p := advertise(t, pub, "chatter", 0)
 	var b inbox
 	s := subscribe(t, sub, "/chatter", &b)

@@ -211,11 +211,13 @@ func TestSlowSubscriber(t *testing.T) {
 	const n = 300
 	var wg sync.WaitGroup
 	sent := make(chan int, n)
+	most := 0 // frames queued for the slow one; at the end it may be less, if its writer was held up
 	wg.Go(func() {
 		for i := range n {
 			src.Publish(frame(fmt.Sprint(i, " ", big)))
+			most = max(most, queued(p.Stats(), "/slow"))
 			sent <- i
-			waitFor(t, "room for the fast one", func() bool { return queued(p, "/fast") == 0 })
+			waitFor(t, "room for the fast one", func() bool { return queued(p.Stats(), "/fast") == 0 })
 		}
 	})
 	for i := range n {
@@ -237,8 +239,8 @@ func TestSlowSubscriber(t *testing.T) {
 			}
 		case "/slow":
 			dropped = s.Dropped
-			if s.Dropped == 0 || s.Queued != 10 {
-				t.Errorf("slow: %+v", s)
+			if s.Dropped == 0 || most != 10 {
+				t.Errorf("slow: %+v, at most %d queued", s, most)
 			}
 		}
 	}
@@ -265,8 +267,8 @@ func TestSlowSubscriber(t *testing.T) {
 	}
 }
 
-func queued(p *tcpros.Publication, caller string) int {
-	for _, s := range p.Stats() {
+func queued(stats []tcpros.SubscriberStats, caller string) int {
+	for _, s := range stats {
 		if s.CallerID == caller {
 			return s.Queued
 		}

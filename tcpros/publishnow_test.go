@@ -37,7 +37,7 @@ func numbered(c net.Conn, pause time.Duration) (list []uint32, err error) {
 // not read: publishing would not end.
 func TestPublishNowJoinAndDrain(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, nodeOptions("pub", newMaster(t).URI()))
+	n := newNode(t, nodeOptions("pub", newMaster(t).URI()).With(calm))
 	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/t", Type: stringType, MD5Sum: stringMD5, QueueFrames: 3, Latching: true})
 	if err != nil {
 		t.Fatal(err)

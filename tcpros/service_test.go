@@ -237,7 +237,7 @@ func TestServicePersistent(t *testing.T) {
 }
 
 func TestServiceRefuses(t *testing.T) {
-	n := newNode(t, nodeOptions("n", newMaster(t).URI()))
+	n := newNode(t, nodeOptions("n", newMaster(t).URI()).With(calm))
 	good := tcpros.ServiceOptions{Name: "/s", Type: tcpros.TriggerService, Handle: echo}
 	for name, change := range map[string]func(*tcpros.ServiceOptions){
 		"any md5sum":   func(o *tcpros.ServiceOptions) { o.Type.MD5Sum = "*" },
@@ -277,7 +277,9 @@ func TestServiceRegistration(t *testing.T) {
 	t.Parallel()
 	address := freePort(t)
 	m := masterAt(t, address)
-	server, client := newNode(t, nodeOptions("server", m.URI()).With(brisk)), newNode(t, nodeOptions("client", m.URI()))
+	timing := brisk
+	timing.Unregister = patience
+	server, client := newNode(t, nodeOptions("server", m.URI()).With(timing)), newNode(t, nodeOptions("client", m.URI()))
 	kept, dropped := serve(t, server, "/kept", echo), serve(t, server, "/dropped", echo)
 	serviceAt(t, m.URI(), "/kept")
 	serviceAt(t, m.URI(), "/dropped")
@@ -325,7 +327,7 @@ func TestServiceTaken(t *testing.T) {
 // hold it up.
 func TestServiceAnswersAtTheEnd(t *testing.T) {
 	inside, closing := make(chan struct{}), make(chan struct{})
-	server, client, address := services(t, func(ctx context.Context, request []byte) ([]byte, error) {
+	server, client, address := servicesWith(t, calm, func(ctx context.Context, request []byte) ([]byte, error) {
 		close(inside)
 		<-closing
 		return echo(ctx, request)
@@ -356,7 +358,7 @@ func TestServiceStuckHandler(t *testing.T) {
 	t.Parallel()
 	inside, told, release := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	defer close(release)
-	server, client, _ := servicesWith(t, tcpros.Timing{ServiceGrace: 50 * time.Millisecond}, func(ctx context.Context, _ []byte) ([]byte, error) {
+	server, client, _ := servicesWith(t, tcpros.Timing{ServiceGrace: 50 * time.Millisecond, Unregister: patience}, func(ctx context.Context, _ []byte) ([]byte, error) {
 		close(inside)
 		<-ctx.Done()
 		close(told)

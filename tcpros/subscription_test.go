@@ -97,6 +97,7 @@ func TestHostilePublishers(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			start := time.Now()
 			m := newMaster(t)
 			bad := newFakePublisher(t, "/t", func(c net.Conn) {
 				_, _ = c.Write(tt.send)
@@ -111,9 +112,7 @@ func TestHostilePublishers(t *testing.T) {
 			if s.Publishers() == 0 {
 				t.Error("the sound publisher's link is down")
 			}
-			if n := logged(tt.want); n != 1 {
-				t.Errorf("%d warnings with %q", n, tt.want)
-			}
+			saidOnce(t, tt.want, logged(tt.want), start)
 		})
 	}
 }
@@ -125,6 +124,8 @@ func TestRetryIntervals(t *testing.T) {
 	p.register(m.URI(), "/fake")
 	_, _, _ = subscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{RetryFirst: 20 * time.Millisecond}), "/t")
 	waitFor(t, "five attempts", func() bool { return p.attempts() >= 5 })
+	p.mu.Lock() // there may be more
+	defer p.mu.Unlock()
 	for i, ms := range []int{20, 40, 80, 160} {
 		want := time.Duration(ms) * time.Millisecond
 		if got := p.at[i+1].Sub(p.at[i]); got < want*8/10 || got > want*12/10+10*time.Second { // the most is 20 s
@@ -192,10 +193,15 @@ func TestUnregisteredPublisherIsReadToTheEnd(t *testing.T) {
 		_, _ = c.Write(frame("late"))
 	})
 	p.register(m.URI(), "/fake")
-	b, s, _ := subscriber(t, nodeOptions("sub", m.URI()), "/t")
+	// However late it hears of the master's list, and we go on, the link is neither tried again
+	// before that nor closed for being quiet.
+	b, s, _ := subscriber(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{RetryFirst: never, LingerCheck: never}), "/t")
 	waitFor(t, "the first message", func() bool { return b.count() == 1 })
 	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
-	waitFor(t, "the master's list", func() bool { return listed(t, s2uri(t, m.URI())) == 1 })
+	waitFor(t, "the master's list", func() bool { n, ok := s.Registered(); return ok && n == 0 })
+	if n := listed(t, s2uri(t, m.URI())); n != 1 {
+		t.Errorf("%d links", n)
+	}
 	close(more)
 	waitFor(t, "the last message", func() bool { return b.count() == 2 })
 	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 && len(b.ends()) == 1 })
@@ -225,7 +231,7 @@ func TestQuietUnlistedLinkIsClosed(t *testing.T) {
 	b, s, _ := subscriber(t, nodeOptions("sub", m.URI()).With(brisk), "/t")
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
-	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 })
+	waitFor(t, "the end of the link", func() bool { return s.Publishers() == 0 && len(b.ends()) == 1 })
 	if diff := cmp.Diff([]error{nil}, b.ends()); diff != "" {
 		t.Error(diff)
 	}
@@ -235,20 +241,25 @@ func TestQuietUnlistedLinkIsClosed(t *testing.T) {
 // publisher look quiet: what waits in the socket is read once it is let go.
 func TestHeldUpLinkIsNotQuiet(t *testing.T) {
 	t.Parallel()
-	const frames = 2000
+	const frames = 100 // as much as sockets hold
 	m := newMaster(t)
+	written := make(chan struct{})
 	p := newFakePublisher(t, "/t", func(c net.Conn) {
 		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t")))
 		for range frames {
 			_, _ = c.Write(frame(strings.Repeat("x", 1000)))
 		}
+		close(written)
 	})
 	p.register(m.URI(), "/fake")
 	b := &inbox{block: make(chan struct{})}
-	s := subscribe(t, newNode(t, nodeOptions("sub", m.URI()).With(brisk)), "/t", b)
+	// Not brisk: a link whose goroutine does not run for two checks is quiet, too.
+	s := subscribe(t, newNode(t, nodeOptions("sub", m.URI())), "/t", b)
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	<-written
 	call(t, m.URI(), "unregisterPublisher", "/fake", "/t", p.uri)
 	closeQuietLink(t, m.URI(), s)
+	waitFor(t, "the word of that to its sink", func() bool { return len(b.ends()) == 1 })
 	close(b.block)
 	waitFor(t, "the end of the link", func() bool { return len(b.ends()) == 2 })
 	if b.count() != frames || !errors.Is(b.ends()[1], io.EOF) {
@@ -331,7 +342,7 @@ func TestPublisherRestart(t *testing.T) {
 	m := newMaster(t)
 	b, _, _ := subscriber(t, nodeOptions("sub", m.URI()), "/t")
 	for i := range 4 {
-		n, err := tcpros.NewNode(t.Context(), nodeOptions("pub", m.URI()))
+		n, err := tcpros.NewNode(t.Context(), nodeOptions("pub", m.URI()).With(calm))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -494,6 +505,9 @@ func TestOrphanIsNotCalledListed(t *testing.T) {
 	call(t, next.URI(), "setParam", "/x", "/run_id", "another")
 	f.set(next.URI(), nil)
 	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
+	// A link that the next master has told of comes after the news that it knows nothing of the first.
+	newFakePublisher(t, "/t", sends("/t")).register(next.URI(), "/other")
+	waitFor(t, "the other link", func() bool { return s.Publishers() == 2 })
 	p.mu.Lock()
 	p.reply = func() any { panic(http.ErrAbortHandler) }
 	p.mu.Unlock()

@@ -67,7 +67,7 @@ type counted struct {
 }
 
 func (c *counted) Write(p []byte) (int, error) {
-	c.n.Add(int64(len(p)))
+	c.n.Add(int64(len(p))) // before the client has them and looks at the count
 	return c.ResponseWriter.Write(p)
 }
 

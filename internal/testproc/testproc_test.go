@@ -13,6 +13,19 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(testproc.Main(m.Run)) }
 
+// settled reports whether a shell and its two programs carry a mark, and each has begun: before,
+// the shell has other children, and one that begins a program has no environment for a moment.
+func settled(mark string) bool {
+	pids := testproc.Marked(mark)
+	sleeps := 0
+	for _, pid := range pids {
+		if name, _ := os.ReadFile("/proc/" + pid + "/comm"); string(name) == "sleep\n" {
+			sleeps++
+		}
+	}
+	return len(pids) == 3 && sleeps == 2
+}
+
 // TestSweep kills what carries a mark, also when it has left its parent, and nothing else.
 // What becomes of programs whose tests are killed is tried out in test/integration/harness.
 func TestSweep(t *testing.T) {
@@ -24,7 +37,7 @@ func TestSweep(t *testing.T) {
 		if err := testproc.Start(cmd); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(time.Minute); len(testproc.Marked(mark)) != 3; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); !settled(mark); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("processes %v carry %s, want three", testproc.Marked(mark), mark)
 			}

@@ -132,6 +132,8 @@ func probesUnder(t *testing.T, l load, change ...func(*web.Options)) {
 			if waited := time.Since(start); waited > time.Second {
 				t.Errorf("%s answered after %v", path, waited)
 			}
+			// Nobody is just being disconnected, or counted late.
+			synctest.Wait()
 			if n := int(line.open.Load()); n > web.AddressConnections+1 { // and the one that waits for its place
 				t.Errorf("%d connections are open", n)
 			}
@@ -194,6 +196,7 @@ func TestAddressesAreLimited(t *testing.T) {
 		for _, address := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"} {
 			line.put(t, web.MaxConnections/2+50, address, loads["silent"])
 			time.Sleep(web.EvictableAfter)
+			synctest.Wait() // nobody is just being disconnected, or counted late
 			if n := int(line.open.Load()); n > web.MaxConnections+1 {
 				t.Errorf("%d connections are open", n)
 			}

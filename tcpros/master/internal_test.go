@@ -3,6 +3,7 @@ package master
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -161,12 +162,20 @@ func TestQueueIsBounded(t *testing.T) {
 		n.slots <- struct{}{} // as if all calls were under way
 	}
 	const uri = "http://127.0.0.1:1/"
+	n.send(uri, &notice{key: "first", method: "m"})
+	n.mu.Lock()
+	q := n.queues[uri]
+	for q.pending.Len() > 0 { // until the first is under way: then no more are taken
+		n.mu.Unlock()
+		runtime.Gosched()
+		n.mu.Lock()
+	}
+	n.mu.Unlock()
 	for i := range 3 * maxPending {
 		n.send(uri, &notice{key: fmt.Sprint(i), method: "m"})
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	q := n.queues[uri]
 	if got := q.pending.Len(); got != maxPending || len(q.byKey) != got {
 		t.Errorf("%d pending, %d keys", got, len(q.byKey))
 	}

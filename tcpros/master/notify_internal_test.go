@@ -97,11 +97,13 @@ func TestQueuesAreBounded(t *testing.T) {
 			for i := range maxQueues + 10 {
 				n.send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &notice{key: "k", method: "m", once: tt.once})
 			}
+			synctest.Wait() // no goroutine is about to take a notice, or changes the table
 			if got := len(n.queues); got != tt.want {
 				t.Errorf("%s: %d queues, want %d", tt.name, got, tt.want)
 			}
 		}
 		n.send("http://new0:1/", &notice{key: "another", method: "m"}) // it has its queue
+		synctest.Wait()
 		if got := n.queues["http://new0:1/"].pending.Len(); got == 0 {
 			t.Error("a node with a queue is not told")
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
-const patience = 10 * time.Second // for what should take milliseconds
+const patience = time.Minute // for what should take milliseconds
 
 // client calls a master as one HTTP client.
 type client struct {

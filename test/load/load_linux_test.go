@@ -17,7 +17,7 @@ import (
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	const size, count = 10_000, 3
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conn, served := subscribe(ctx, t, func(l *load.Link) error {
 		if _, err := l.Flood(count, nil); err != nil {

@@ -177,7 +177,7 @@ func TestConnect(t *testing.T) {
 	}
 	s := p.Source(true)
 	s.Publish(frameOf(0, 30, 0))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	links, err := probe.Connect(ctx, m.Addr().String(), "/probe", "/t")
 	if err != nil {
