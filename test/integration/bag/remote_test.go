@@ -111,7 +111,7 @@ func TestRemoteInterrupted(t *testing.T) {
 	t.Parallel()
 	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
 	bigBag(t, filepath.Join(s.Dir, "big.bag"), 60)
-	cmd := g.Command("goplay", s.At("big.bag"))
+	cmd := g.Command("goplay", s.At("big.bag"), "--rate", "0.2") // it must not have read all before the store hangs
 	cmd.Env = append(cmd.Env, s.Environment()...)
 	p := g.Launch("goplay", cmd)
 	p.Printed("Hit space")

@@ -21,7 +21,7 @@ import (
 // that has read them all, and keeps the link.
 func numbered(g *harness.Graph, count int, period time.Duration) *harness.Flood {
 	g.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*harness.Patience)
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/numbered", killTopic)
 	if err != nil {
 		cancel()
@@ -274,6 +274,7 @@ func TestFileIsDeleted(t *testing.T) {
 	}
 	rec.Printed("out_1.bag")
 	f.WaitSent(f.Sent.Load() + 100)
+	g.Eventually("the next file has some of them", func() bool { n, err := harness.StatIn(g, "out_1.bag.active"); return err == nil && n > 20_000 })
 	rec.Signal(syscall.SIGINT)
 	ends(rec, 3)
 	kept := numbers(t, filepath.Join(g.Dir, "out_1.bag"))
@@ -378,6 +379,7 @@ func TestFewFiles(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	const messages, others = 1500, 80
+	start := time.Now()
 	f := numbered(g, messages, time.Millisecond)
 	rec := g.Launch("gorecord", under(g, []string{"/usr/bin/prlimit", "--nofile=64"}, "-a", "--overflow", "block"))
 	f.WaitSent(1)
@@ -397,7 +399,8 @@ func TestFewFiles(t *testing.T) {
 	if kept := kept(g, g.Dir, 0); len(kept) != messages {
 		t.Errorf("%d messages of %d", len(kept), messages)
 	}
-	if cpu := rec.Cmd.ProcessState.UserTime() + rec.Cmd.ProcessState.SystemTime(); cpu > time.Second {
-		t.Errorf("took %v of the processor", cpu)
+	took := time.Since(start)
+	if cpu := rec.Cmd.ProcessState.UserTime() + rec.Cmd.ProcessState.SystemTime(); cpu > max(time.Second, took/4) { // what takes long tries more often
+		t.Errorf("took %v of the processor in %v", cpu, took)
 	}
 }

@@ -141,8 +141,9 @@ func TestHungMasterCall(t *testing.T) {
 	close(answer)
 	rec.Printed("the master answers its calls again")
 	rec.Stop()
-	kinds := checkLog(t, rec.Out.String(), time.Since(start))
-	if n := kinds["the master does not answer a call"]; n != 1 {
+	checkLog(t, rec.Out.String(), time.Since(start))
+	hung := regexp.MustCompile(`the master does not answer a call .*"method": "getPublishedTopics"`) // on a busy machine others are late, too
+	if n := len(hung.FindAllString(rec.Out.String(), -1)); n != 1 {
 		t.Errorf("%d lines of a call that hung", n)
 	}
 }

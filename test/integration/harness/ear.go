@@ -15,6 +15,8 @@ type Ear struct {
 	G    *Graph
 	Node *tcpros.Node
 
+	subscriptions []*tcpros.Subscription
+
 	mu  sync.Mutex
 	got []Caught
 }
@@ -40,7 +42,7 @@ func (g *Graph) Listen(name string, topics ...string) *Ear {
 
 func (e *Ear) subscribe(topic string) {
 	e.G.T.Helper()
-	_, err := e.Node.Subscribe(tcpros.SubscribeOptions{
+	s, err := e.Node.Subscribe(tcpros.SubscribeOptions{
 		Topic: topic, TCPNoDelay: true,
 		Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			caller, _ := info.Header.Get("callerid")
@@ -50,6 +52,16 @@ func (e *Ear) subscribe(topic string) {
 	})
 	if err != nil {
 		e.G.T.Fatal(err)
+	}
+	e.subscriptions = append(e.subscriptions, s)
+}
+
+// Linked waits until each topic has a publisher that is linked: what that publishes from
+// here on is heard.
+func (e *Ear) Linked() {
+	e.G.T.Helper()
+	for _, s := range e.subscriptions {
+		e.G.Eventually("a link to a publisher of "+s.Topic(), func() bool { return s.Publishers() > 0 })
 	}
 }
 

@@ -182,7 +182,7 @@ func launch(name string, cmd *exec.Cmd) (*Process, error) {
 	if cmd.Stdout == nil {
 		cmd.Stdout, cmd.Stderr = &p.Out, &p.Out
 	}
-	cmd.WaitDelay = 2 * time.Second // children of a killed program may hold its output open
+	cmd.WaitDelay = 10 * time.Second // children of a killed program may hold its output open; a busy machine takes a while to read it
 	if err := testproc.Start(cmd); err != nil {
 		return nil, err
 	}

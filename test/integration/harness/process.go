@@ -25,6 +25,9 @@ type Process struct {
 
 // Signal sends a signal, unless the program has ended.
 func (p *Process) Signal(s syscall.Signal) {
+	if s == syscall.SIGKILL && isForked(p.Cmd) {
+		s = killSignal
+	}
 	select {
 	case <-p.Exited:
 	default:

@@ -27,6 +27,15 @@ import (
 // serverVar makes a test executable such a client. It is the path of the server's socket.
 const serverVar = "GOROSBAG_TEST_PYTHON"
 
+// killSignal has a client kill its program, and end as that does. A SIGKILL would end the
+// client at once, and the program a while later.
+const killSignal = syscall.SIGALRM
+
+// isForked reports whether a command is a client.
+func isForked(cmd *exec.Cmd) bool {
+	return slices.ContainsFunc(cmd.Env, func(entry string) bool { return strings.HasPrefix(entry, serverVar+"=") })
+}
+
 // serverMark leaves room for the marks of programs. See remark in testdata/forkserver.py.
 var serverMark = "python" + strings.Repeat("-", 64)
 
@@ -93,7 +102,7 @@ type forkRequest struct {
 // runPython is the client. It returns the exit code of the program.
 func runPython(socket string) int {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, killSignal)
 	status, err := askServer(socket, signals)
 	switch {
 	case err != nil:
@@ -138,6 +147,9 @@ func askServer(socket string, signals <-chan os.Signal) (status syscall.WaitStat
 	go func() { // ends with the process
 		for s := range signals {
 			if number, ok := s.(syscall.Signal); ok {
+				if number == killSignal {
+					number = syscall.SIGKILL
+				}
 				_, _ = conn.Write([]byte{byte(number)})
 			}
 		}

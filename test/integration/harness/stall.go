@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,10 +11,14 @@ import (
 
 // Stalls watches whether the machine lets the tests and some programs run. What it returns
 // ends that, and returns how long they stood still: the longest time that this process was
-// not woken on time, or the time that the threads of a program have waited for a processor,
-// if that is longer. Only Linux tells the latter.
-func (g *Graph) Stalls(programs ...*Process) (longest func() time.Duration) {
-	const every = 5 * time.Millisecond
+// not woken on time, and the time that the threads of the programs, and of those that they
+// have started, have waited for a processor. What takes part in a chain of steps may wait in
+// each. Only Linux tells of programs.
+func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
+	const (
+		every     = 5 * time.Millisecond
+		lookEvery = 10 // at the programs; what a thread has waited stays until it ends
+	)
 	stop, found := make(chan struct{}), make(chan time.Duration)
 	// owner: the caller; ends when it asks, or with the test.
 	go func() {
@@ -21,20 +26,27 @@ func (g *Graph) Stalls(programs ...*Process) (longest func() time.Duration) {
 		defer tick.Stop()
 		var most time.Duration
 		waited := make([]time.Duration, len(programs))
-		for last := time.Now(); ; {
+		look := func() (sum time.Duration) {
+			for i, p := range programs {
+				waited[i] = max(waited[i], p.Waited()) // threads take theirs along when they end
+				sum += waited[i]
+			}
+			return sum
+		}
+		begin := look()
+		for n, last := 0, time.Now(); ; n++ {
 			select {
 			case <-tick.C:
 			case <-stop:
-				found <- most
+				found <- most + look() - begin
 				return
 			case <-g.T.Context().Done():
 				return
 			}
 			now := time.Now()
 			most, last = max(most, now.Sub(last)-every), now
-			for i, p := range programs {
-				waited[i] = max(waited[i], p.waited()) // threads take theirs along when they end
-				most = max(most, waited[i])
+			if n%lookEvery == 0 {
+				look()
 			}
 		}
 	}()
@@ -44,15 +56,49 @@ func (g *Graph) Stalls(programs ...*Process) (longest func() time.Duration) {
 	}
 }
 
-// waited is how long the threads of a program have waited for a processor.
-func (p *Process) waited() (sum time.Duration) {
-	threads, _ := filepath.Glob("/proc/" + strconv.Itoa(p.Cmd.Process.Pid) + "/task/*/schedstat")
-	for _, thread := range threads {
-		text, _ := os.ReadFile(thread)
+// Waited is how long the threads of a program, and of those that it has started, have waited
+// for a processor.
+func (p *Process) Waited() (sum time.Duration) {
+	for _, thread := range threadsBelow(p.Cmd.Process.Pid) {
+		text, _ := os.ReadFile(filepath.Join(thread, "schedstat"))
 		if fields := strings.Fields(string(text)); len(fields) == 3 { // ran, waited, how often
 			n, _ := strconv.ParseInt(fields[1], 10, 64)
 			sum += time.Duration(n)
 		}
 	}
 	return sum
+}
+
+// threadsBelow returns the directories of the threads of a process and of its descendants.
+func threadsBelow(pid int) (all []string) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, thread := range threads {
+		all = append(all, thread)
+		children, _ := os.ReadFile(filepath.Join(thread, "children"))
+		for _, child := range strings.Fields(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				all = append(all, threadsBelow(n)...)
+			}
+		}
+	}
+	return all
+}
+
+// Rests waits until a program has nothing to do: several looks in a row find no thread of it
+// that runs, wants to, or waits for the disk. So what others have sent to it is where it wants
+// to have it. For programs of ROS, which do not tell. Only Linux does; elsewhere it returns.
+func (p *Process) Rests() {
+	p.T.Helper()
+	const looks = 5
+	idle := 0
+	Eventually(p.T, p.Name+" has nothing to do", func() bool {
+		idle++
+		for _, thread := range threadsBelow(p.Cmd.Process.Pid) {
+			stat, _ := os.ReadFile(filepath.Join(thread, "stat"))
+			if at := strings.LastIndex(string(stat), ") "); at >= 0 && strings.ContainsAny(string(stat[at+2:at+3]), "RD") {
+				idle = 0
+			}
+		}
+		return idle >= looks
+	})
 }

@@ -178,9 +178,9 @@ func TestPlayAnnounces(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
 	e := g.Listen("ear", "/chatter")
-	first := g.Start("goplay", "walk.bag", "--topics", "/chatter", "--keep-alive", "__name:=first")
+	first := g.Start("goplay", "walk.bag", "--topics", "/chatter", "--keep-alive", "--wait-for-subscribers", "__name:=first")
 	e.Hears("/chatter", 13)
-	second := g.Start("goplay", "walk.bag", "--pause")
+	second := g.Start("goplay", "walk.bag", "--pause", "--delay", "3") // it waits a second longer for the master's answer
 	second.Printed(`others publish these topics, too {"topics": ["/chatter: /first"]}`)
 	harness.Contains(t, second.Out.String(), `these topics have subscribers already {"topics": ["/chatter: /ear"]}`)
 	second.Stop()

@@ -58,14 +58,6 @@ func TestPlayAmongROS(t *testing.T) {
 			nil,
 		},
 		{
-			"loop", "walk.bag -l -r 4",
-			map[string][]string{"/state": harness.Twice(state), "/chatter": harness.Twice(chatter), "/other": harness.Twice(other)},
-			func(p *harness.Process, heard int) {
-				g.Eventually("two passes", func() bool { return len(heardBy(listener)) >= heard+2*len(harness.Walk()) })
-				p.Signal(syscall.SIGINT)
-			},
-		},
-		{
 			"pause topics", "-r 4 --pause-topics /state --bags walk.bag",
 			map[string][]string{"/state": state, "/chatter": chatter, "/other": other},
 			func(p *harness.Process, _ int) {
@@ -85,6 +77,15 @@ func TestPlayAmongROS(t *testing.T) {
 				p.Wait()
 				done.Signal(syscall.SIGINT)
 				done.Wait()
+			},
+		},
+		{
+			// The last one: nobody knows how much is on its way when it is interrupted.
+			"loop", "walk.bag -l -r 4 --queue 0",
+			map[string][]string{"/state": harness.Twice(state), "/chatter": harness.Twice(chatter), "/other": harness.Twice(other)},
+			func(p *harness.Process, heard int) {
+				g.Eventually("two passes", func() bool { return len(heardBy(listener)) >= heard+2*len(harness.Walk()) })
+				p.Signal(syscall.SIGINT)
 			},
 		},
 	} {
@@ -127,6 +128,9 @@ func TestPlayOfRecordingOfPlay(t *testing.T) {
 		rec := g.Start(recorder, "-O", to, "/chatter", "/other", "/state")
 		g.Eventually(to+" is open", func() bool { return harness.Size(g, to+".bag.active") >= 0 })
 		g.Start("goplay", from+".bag", "--wait-for-subscribers").Ended(0)
+		if recorder != "gorecord" {
+			rec.Rests() // with SIGINT it forgets what it has not written
+		}
 		rec.Stop()
 	}
 	next("first", "/usr/lib/rosbag/record", "second")

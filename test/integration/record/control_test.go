@@ -40,6 +40,9 @@ func TestServicesSteerARecording(t *testing.T) {
 		{"/rec/start", nil, "recording to out_2.bag", true, "recording: out_2.bag"},
 	}
 	for _, s := range steps {
+		if s.service == "/rec/split" || s.service == "/rec/stop" { // each bag has something in it
+			f.WaitSent(f.Sent.Load() + 20)
+		}
 		answer := g.Call(s.service, s.args...)
 		success := "success: False"
 		if s.success {
@@ -49,7 +52,12 @@ func TestServicesSteerARecording(t *testing.T) {
 			t.Errorf("%s %v answers\n%swant %s, %q", s.service, s.args, answer, success, s.answer)
 		}
 		if s.status != "" {
-			harness.Contains(t, g.Run("rostopic", "echo", "-n1", "/rec/status"), `message: "`+s.status+`"`, `name: "/rec: /t"`)
+			out := ""
+			g.Eventually("the status after "+s.service, func() bool { // it is told after the answer
+				out = g.Run("rostopic", "echo", "-n1", "/rec/status")
+				return strings.Contains(out, `message: "`+s.status+`"`)
+			}, func() string { return out })
+			harness.Contains(t, out, `name: "/rec: /t"`)
 		}
 	}
 	f.WaitSent(f.Sent.Load() + 20)
@@ -90,6 +98,7 @@ func TestResidentRecorder(t *testing.T) {
 	}
 	for _, name := range []string{"run.bag", "run_1.bag"} {
 		harness.Contains(t, g.Call("/rec/start"), "recording to "+name)
+		recorded(g, name, 1, "/latched", "/chatter") // the links may not be there at the first start
 		harness.Contains(t, g.Call("/rec/stop"), "closed "+name)
 		topics := harness.Read(t, filepath.Join(g.Dir, name))
 		if topics["/latched"] == nil || topics["/chatter"] == nil || topics["/rec/status"] != nil {

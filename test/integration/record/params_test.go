@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -21,9 +22,19 @@ func TestParams(t *testing.T) {
 		g.Run("rosparam", "set", "/robot/gains", "[1, 2.5, true, .inf]")
 		g.Run("rosparam", "set", "/robot_description", long)
 		g.Run("rosparam", "set", "/robot_description_semantic", long)
-		f := g.Flood("/t", 300)
-		rec := g.Record("/t", "-O", "out", "--params", "--split", "--duration", "1")
-		f.WaitDone()
+		f := g.Flood("/t", 100_000)
+		rec := g.Record("/t", "-O", "out", "--params", "--split", "__name:=rec")
+		n := g.Node("splits")
+		for i := range 3 { // the first file has them as soon as the master has told them
+			recorded(g, "out_"+strconv.Itoa(i)+".bag", 1, "/gorecord/params", "/gorecord/graph", "/t")
+			if i == 2 {
+				break
+			}
+			if _, err := n.CallService(t.Context(), "/rec/split", tcpros.TriggerService, nil); err != nil {
+				t.Fatal(err)
+			}
+			f.WaitSent(f.Sent.Load() + 20)
+		}
 		rec.Stop()
 		for i := range g.Bags("out_") {
 			topics := harness.Read(t, filepath.Join(g.Dir, "out_"+strconv.Itoa(i)+".bag"))

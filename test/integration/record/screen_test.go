@@ -58,7 +58,7 @@ func TestRecordScreen(t *testing.T) {
 	if now := tm.Modes(); now != before {
 		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
 	}
-	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO (options|[A-Z][^{]*)( \{.*\})?|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
+	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:INFO|WARN) (options|[A-Z][^{]*)( \{.*\})?|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
 	log, table, ok := strings.Cut(tm.All(), "  messages  ")
 	if !ok || strings.Contains(table, "space:") {
 		t.Errorf("the table:\n%s", table)

@@ -69,8 +69,9 @@ func TestTriggerIsRecorded(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	rec := snapshotting(g, "-a", "--snapshot-beside", "-O", "run")
-	g.Run("rostopic", "pub", "-1", "/snapshot_trigger", "std_msgs/Empty")
+	g.Start("rostopic", "pub", "/snapshot_trigger", "std_msgs/Empty") // latched, until the end
 	g.Eventually("a snapshot", func() bool { return len(g.Bags("run_snapshot_")) == 1 })
+	recorded(g, "run.bag", 1, "/snapshot_trigger")
 	rec.Stop()
 	harness.Contains(t, rec.Out.String(), "/snapshot_trigger", "snapshots: 1, ")
 	if topic := harness.Read(t, filepath.Join(g.Dir, "run.bag"))["/snapshot_trigger"]; topic == nil || len(topic.Messages) != 1 {

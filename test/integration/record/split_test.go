@@ -20,7 +20,7 @@ func TestSplitLosesNothing(t *testing.T) {
 	f.WaitDone()
 	rec.Stop()
 	names := g.Bags("out")
-	if len(names) < 6 {
+	if len(names) < 3 { // 8, unless the machine has stood still
 		t.Fatalf("files: %v", names)
 	}
 	n := 0
@@ -128,7 +128,8 @@ func TestSizeEnds(t *testing.T) {
 func TestSplitAt(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	f := g.Flood("/t", 300)
+	const messages = 600
+	f := g.Flood("/t", messages)
 	rec := g.Record("/t", "--split-at", "1s", "--name-template", "day_%Y_{split}", "--max-bytes", "1G", "--overflow=block")
 	f.WaitDone()
 	rec.Stop()
@@ -144,7 +145,7 @@ func TestSplitAt(t *testing.T) {
 			t.Errorf("%s reaches from second %d to %d", name, first, last)
 		}
 	}
-	if n != 300 || len(names) < 3 {
-		t.Errorf("%d of 300 messages in %v", n, names)
+	if n != messages || len(names) < 3 { // 6 or 7, unless the machine has stood still
+		t.Errorf("%d of %d messages in %v", n, messages, names)
 	}
 }

@@ -154,13 +154,15 @@ func TestUDPROS(t *testing.T) {
 			b := &numberBox{bytes: tt.bytes}
 			n := g.Node("udp")
 			receiveUDP(g, n, "/t", b)
+			stalls := g.Stalls()
 			p := g.Start(sender, "/t", strconv.Itoa(tt.bytes), strconv.Itoa(tt.messages), strconv.Itoa(tt.hz))
 			p.Printed("done")
-			// The last of all may be lost, and then nobody can tell.
-			harness.Eventually(t, "a message near the end", func() bool { return b.last() >= tt.messages*9/10 })
+			harness.Eventually(t, "a message behind the end", func() bool { return b.last() >= tt.messages })
+			still := stalls()
 			came, lost := b.judge(t)
-			t.Logf("%d came, %d were lost", came, lost)
-			if tt.bytes <= 20_000 && came < tt.messages*9/10 {
+			t.Logf("%d came, %d were lost; this process stood still for %v at most", came, lost, still)
+			// What the kernel has room for lasts some ten milliseconds.
+			if tt.bytes <= 20_000 && came < tt.messages*9/10 && still < 20*time.Millisecond {
 				t.Errorf("%d of %d came", came, tt.messages)
 			}
 			info := b.links()[0]
@@ -182,11 +184,9 @@ func TestUDPROS(t *testing.T) {
 		const messages = 200
 		p := g.Start(sender, "/t", "200000", strconv.Itoa(messages), "50")
 		g.Eventually("the link", func() bool { return len(b.links()) == 1 })
-		start := time.Now()
-		g.Eventually("20 MB", func() bool { return time.Since(start) > 2*time.Second })
+		p.Printed("done") // 40 MB
 		close(b.block)
-		p.Printed("done")
-		g.Eventually("a message near the end", func() bool { return b.last() >= messages*9/10 })
+		g.Eventually("messages behind the end", func() bool { return b.last() >= messages && b.count() >= 50 })
 		came, lost := b.judge(t)
 		t.Logf("%d came, %d were lost", came, lost)
 		if lost < 10 || came < 50 {

@@ -77,8 +77,9 @@ func TestRecorderHTTP(t *testing.T) {
 		{"pause", "", 409, "stopped: there is no bag"},
 	}
 	for _, s := range steps {
-		if s.verb == "split" || s.verb == "stop" { // each bag has something in it
-			f.WaitSent(f.Sent.Load() + 20)
+		if s.status == 200 && s.want != `{"message":"stopped"}` && (s.verb == "split" || s.verb == "stop") { // each bag has something in it
+			before := recordedOf(t, host, "/t")
+			g.Eventually("messages of the bag", func() bool { return recordedOf(t, host, "/t") > before })
 		}
 		if status, _, text := ask(t, "POST", host+"/api/v1/"+s.verb, s.body); status != s.status || !strings.Contains(text, s.want) {
 			t.Errorf("%s %s: %d %s, want %d %s", s.verb, s.body, status, text, s.status, s.want)
@@ -102,12 +103,19 @@ func TestRecorderHTTP(t *testing.T) {
 	if line, err := bufio.NewReader(events.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "data: ") {
 		t.Errorf("event %q, %v", line, err)
 	}
-	began := time.Now()
+	stalls, began := g.Stalls(rec), time.Now()
 	rec.Stop()
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("the end took %v", took)
+	if took, still := time.Since(began), stalls(); took > 4*time.Second+still {
+		t.Errorf("the end took %v, of which the machine stood still for %v", took, still)
 	}
 	g.Closed("out_2.bag")
+}
+
+// recordedOf returns how many messages of a topic are recorded.
+func recordedOf(t *testing.T, host, topic string) int {
+	t.Helper()
+	state := webState[recordState](t, strings.TrimPrefix(host, "http://"))
+	return state.messages(topic)
 }
 
 // checkBags compares what is handed out with the files, of which there are two.

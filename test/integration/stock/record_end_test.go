@@ -81,7 +81,7 @@ func lasts(d time.Duration) func(*testing.T, *outcome) {
 			return // the links came up too late
 		}
 		m := topic.Messages
-		if got := m[len(m)-1].Time.Sub(m[0].Time); got > d+250*time.Millisecond { // a timer is late on a busy machine
+		if got := m[len(m)-1].Time.Sub(m[0].Time); got > d+8*time.Second { // a timer is late on a busy machine; another unit is far more
 			t.Errorf("%s: messages of %v with a duration of %v", o.who, got, d)
 		}
 	}

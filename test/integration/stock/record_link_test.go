@@ -151,7 +151,7 @@ func TestStockPublisherRestarts(t *testing.T) {
 			t.Errorf("%s: %d connections, want %d", o.who, len(topic.Headers), types)
 		}
 		for _, m := range topic.Messages {
-			if gone := m.Time.Std().Sub(back); strings.Contains(string(m.Data), "second 0") && gone > 5*time.Second { // below one on an idle machine
+			if gone := m.Time.Std().Sub(back); strings.Contains(string(m.Data), "second 0") && gone > 15*time.Second { // below one on an idle machine; roscpp waits up to 20 s for one that it does not reach
 				t.Errorf("%s: back after %v", o.who, gone)
 			}
 		}
@@ -172,6 +172,7 @@ func TestStockBacksOff(t *testing.T) {
 		attempts[caller] = append(attempts[caller], time.Now())
 		conn.Close()
 	})
+	stalls := g.Stalls()
 	all := both(g, "/chatter -O x __name:={who}", want{files: "x.bag"})
 	of := func(who string) []time.Time {
 		mu.Lock()
@@ -181,11 +182,12 @@ func TestStockBacksOff(t *testing.T) {
 	for _, o := range all {
 		harness.Eventually(t, o.who+" tries four times", func() bool { return len(of(o.who)) >= 4 })
 	}
+	still := stalls() // the attempt before may have been seen so late
 	endBoth(t, all, &recordRow{})
 	for _, o := range all {
 		tries, least := of(o.who), 80*time.Millisecond
 		for i := range 3 {
-			if gap := tries[i+1].Sub(tries[i]); gap < least*9/10 || gap > 3*least+time.Second {
+			if gap := tries[i+1].Sub(tries[i]); gap < least*9/10-still || gap > 3*least+8*time.Second {
 				t.Errorf("%s: wait %d takes %v, want about %v", o.who, i, gap, least*5/4)
 			}
 			least *= 2
@@ -290,6 +292,11 @@ func TestStockSameCounts(t *testing.T) {
 	for i := range count {
 		s.Publish(harness.StringFrame("one " + strconv.Itoa(i)))
 		<-tick.C
+		if i%40 == 39 { // stock's queue holds a hundred
+			for _, o := range all {
+				harness.Eventually(t, o.who+" keeps up", func() bool { return len(o.soFar()["/chatter"]) > i-40 })
+			}
+		}
 	}
 	for _, o := range all {
 		harness.Eventually(t, o.who+" has all", func() bool { return len(o.soFar()["/chatter"]) == count })

@@ -30,13 +30,13 @@ func TestUpstreamRecorder(t *testing.T) {
 	})
 	for name, test := range map[string]func(*harness.Graph){
 		"two publishers": func(g *harness.Graph) {
-			runRecorder(g, "/chatter", "-O", "out", "--duration=2")
+			runRecorder(g, "/chatter", "-O", "out", "--duration=6")
 			if n := info(g, "out.bag", "topics[0].connections"); n != "2" {
 				g.T.Errorf("%s connections", n)
 			}
 		},
 		"one publisher, two topics": func(g *harness.Graph) {
-			runRecorder(g, "/odom", "imu/data", "-O", "out", "--duration=2")
+			runRecorder(g, "/odom", "imu/data", "-O", "out", "--duration=6")
 			callers := map[string]bool{}
 			for key, conn := range g.Dump("out.bag") {
 				callers[key] = len(conn.Messages) > 0

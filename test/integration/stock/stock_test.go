@@ -97,7 +97,12 @@ func sameWhileBoth(stock, ours []string) error {
 	return nil
 }
 
-// common returns how many messages both have; these must be without a gap.
+// stockQueue is how many messages of a topic stock's recorder can hold before it drops one.
+const stockQueue = 100
+
+// common returns how many messages both have; these must be without a gap. Stock's may have
+// one: its queue holds a hundred messages of a topic, and drops the oldest of more when a busy
+// machine lets it stand still. Ours must have each that stock has in between.
 func common(stock, ours []string) (int, error) {
 	if len(stock) == 0 || len(ours) == 0 {
 		return 0, fmt.Errorf("stock has %d messages, ours %d", len(stock), len(ours))
@@ -110,11 +115,19 @@ func common(stock, ours []string) (int, error) {
 	} else {
 		return 0, fmt.Errorf("no common message in %d of stock and %d of ours", len(stock), len(ours))
 	}
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return 0, fmt.Errorf("message %d of %d common ones differs", i, n)
+	n := 0
+	for i := range a {
+		at := slices.Index(b, a[i])
+		if at < 0 {
+			if slices.ContainsFunc(a[i:], func(m string) bool { return slices.Contains(b, m) }) {
+				return 0, fmt.Errorf("ours does not have message %d of stock in its place, but later ones", i)
+			}
+			break
 		}
+		if at > 0 && len(stock) <= stockQueue {
+			return 0, fmt.Errorf("stock does not have %d messages in front of its message %d", at, i)
+		}
+		b, n = b[at+1:], n+1
 	}
 	return n, nil
 }

@@ -1,6 +1,7 @@
 // A roscpp node that publishes numbered std_msgs/String.
 // Arguments: topic, bytes, messages (0: one latched message, then rest), Hz.
-// It waits for a subscriber, and prints "done" when all are published.
+// It waits for a subscriber, and prints "done" when all are published. Then it goes on with
+// twenty a second: what is lost of all before shows by what comes behind.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -33,6 +34,10 @@ int main(int argc, char **argv) {
   }
   std::puts("done");
   std::fflush(stdout);
-  ros::waitForShutdown();
+  for (int i = messages; ros::ok(); i++) {
+    ros::Duration(0.05).sleep();
+    std::snprintf(&msg.data[0], 10, "%09d", i);
+    pub.publish(msg);
+  }
   return 0;
 }
