@@ -11,6 +11,7 @@ type filterFlags struct {
 	jobFlags
 	packFlags
 	selectFlags
+	latchedFlags
 	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true; the same as the third argument."`
 	In   string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
 	Out  string `arg:"" name:"out" completion-predictor:"file" help:"File to write; MCAP if it ends in .mcap; - is standard output."`
@@ -20,7 +21,9 @@ type filterFlags struct {
 // Help is the long help.
 func (filterFlags) Help() string {
 	return `What all options and the expression admit is copied. Patterns, times and the
-expression go by the names in IN, before --rename.
+expression go by the names in IN, before --rename. With --start, OUT begins with the
+latest message from before of each latching publisher, such as /map and /tf_static, at
+the time of --start: who plays OUT gets what was valid then. --no-latched leaves it out.
 
 The expression may use topic, type, callerid, t (seconds), ns (nanoseconds) and the
 fields of the message, and has ==, <, and, or, not, in, matches, contains, len, any, all:
@@ -55,6 +58,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
+	o.Latched = !f.NoLatched
 	if reader != nil {
 		for _, asked := range f.idle(reader) {
 			j.complain("%s: nothing there matches %s", printable(f.In), asked)

@@ -249,7 +249,7 @@ func (j *job) rewrite(p plan) error {
 	if types := undefined(p.inputs); p.mcap && len(types) > 0 {
 		j.say("%s: no reader can tell the fields of %s: the bag has no definition", printable(out), strings.Join(types, ", "))
 	}
-	j.say("%s: %s", printable(out), counted(sum.Messages))
+	j.say("%s: %s%s", printable(out), counted(sum.Messages), repeated(sum))
 	return j.done()
 }
 
@@ -288,6 +288,14 @@ func (p *plan) sink(w io.Writer) (rebag.Sink, error) {
 
 // counted says how many messages.
 func counted(messages uint64) string { return several(messages, "message") }
+
+// repeated says how many latched messages come on top, if any.
+func repeated(sum rebag.Summary) string {
+	if sum.Repeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %s from before the start", several(sum.Repeated, "latched one"))
+}
 
 // several counts things.
 func several[N int | uint64](n N, thing string) string {

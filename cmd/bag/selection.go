@@ -25,6 +25,11 @@ type selectFlags struct {
 	Rename   []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
 }
 
+// latchedFlags say whether what is cut off leaves its latched messages behind.
+type latchedFlags struct {
+	NoLatched bool `name:"no-latched" help:"Do not begin with the latest message of each latching publisher from before the cut."`
+}
+
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
 func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {

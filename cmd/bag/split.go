@@ -17,6 +17,7 @@ import (
 type splitFlags struct {
 	jobFlags
 	packFlags
+	latchedFlags
 	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MB."`
 	Duration string `placeholder:"TIME" help:"Parts begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
 	Topic    bool   `help:"Each topic has a part of its own."`
@@ -27,14 +28,17 @@ type splitFlags struct {
 // Help is the long help.
 func (splitFlags) Help() string {
 	return `Give --size, --duration or both, or --topic. The parts are PREFIX_000.bag, PREFIX_001.bag and so on, by topic PREFIX_TOPIC.bag with _
-for each / in the topic. A part without messages is not made. Latched messages are
-only in the part of their time; they are not repeated. Parts that are complete when
-something fails stay.`
+for each / in the topic. A part without messages is not made. Parts that are complete
+when something fails stay.
+
+Each part but the first begins with the latest message of each latching publisher, such
+as /map and /tf_static, at the time of the part's first message, so that it can be
+played alone. --no-latched leaves them in the part of their time only.`
 }
 
 // cut translates the flags.
 func (f *splitFlags) cut() (rebag.Cut, error) {
-	c := rebag.Cut{Topic: f.Topic}
+	c := rebag.Cut{Topic: f.Topic, Latched: !f.NoLatched && !f.Topic}
 	if others := f.Size != "" || f.Duration != ""; f.Topic == others {
 		return c, errors.New("say where to split: --size, --duration or both, or --topic")
 	}

@@ -17,6 +17,9 @@ type merge struct {
 	feeds []*feed     // those that may have messages, by order
 	last  *feed       // whose message was handed out
 	until bagfmt.Time // no other feed has a message before
+
+	seen   bagfmt.Time  // the end of the inputs, as far as it is known
+	before latchedState // at Options.Start, of the inputs that are read from front to back
 }
 
 // feed is one input and its next message.
@@ -39,30 +42,46 @@ func newMerge(inputs []Input, o *Options) *merge {
 			if f.time = in.Reader.Start(); f.time.Before(o.Start) {
 				f.time = o.Start
 			}
+			m.saw(in.Reader.End())
 		} else {
-			f.read = o.scan(in.Scanner)
+			f.read = m.scan(in.Scanner)
 		}
 		m.feeds = append(m.feeds, f)
 	}
 	return m
 }
 
-// scan reads what o selects from s.
-func (o *Options) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
+// saw notes that an input has a message of this time.
+func (m *merge) saw(t bagfmt.Time) {
+	if m.seen.Before(t) {
+		m.seen = t
+	}
+}
+
+// scan reads what the options select from s.
+func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
+	o := m.o
 	kept := make(map[*bagfmt.Connection]bool)
 	return func() (*bagfmt.Message, error) {
 		for {
-			m, err := s.Next()
+			next, err := s.Next()
 			if err != nil {
 				return nil, err
 			}
-			keep, known := kept[m.Conn]
+			m.saw(next.Time)
+			keep, known := kept[next.Conn]
 			if !known {
-				keep = o.Keep == nil || o.Keep(m.Conn)
-				kept[m.Conn] = keep
+				keep = o.Keep == nil || o.Keep(next.Conn)
+				kept[next.Conn] = keep
 			}
-			if keep && !m.Time.Before(o.Start) && (o.End.IsZero() || !o.End.Before(m.Time)) {
-				return m, nil
+			switch {
+			case !keep:
+			case next.Time.Before(o.Start):
+				if o.Latched {
+					m.before.note(next.Conn, next.Time, next.Data())
+				}
+			case o.End.IsZero() || !o.End.Before(next.Time):
+				return next, nil
 			}
 		}
 	}

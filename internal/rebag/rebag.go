@@ -40,6 +40,12 @@ type Input struct {
 // Options says what to read. The zero value of each field selects everything.
 type Options struct {
 	Start, End bagfmt.Time // inclusive
+	// Latched begins the output with the latest message before Start of each latching
+	// publisher that Keep admits, at the time Start and by its own connection: what a
+	// subscriber gets that comes then. Match is asked about them, too. There are none if
+	// no input reaches Start. Of a Scanner, those count that come before the first message
+	// of the output.
+	Latched bool
 	// Keep selects connections by their original names.
 	Keep func(*bagfmt.Connection) bool
 	// Match selects messages. Its error ends the copy.
@@ -56,45 +62,79 @@ type Options struct {
 type Summary struct {
 	Messages uint64
 	Bytes    uint64 // payload
+	Repeated uint64 // latched messages from before Options.Start, beside Messages
 }
 
 // Copy reads inputs, merged by time, into sink, and closes it.
 func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
-	var sum Summary
 	done := false
 	defer func() {
 		if !done {
 			sink.Abort()
 		}
 	}()
-	src := newMerge(inputs, &o)
-	defer src.close()
-	conns := newConns(o.Rename)
-	var out Message
-	for {
-		m, err := src.next()
-		if errors.Is(err, io.EOF) {
-			err := sink.Close()
-			done = err == nil
-			return sum, err
+	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename)}
+	defer c.src.close()
+	m, err := c.src.next()
+	if err == nil || errors.Is(err, io.EOF) {
+		if err := c.repeat(inputs); err != nil {
+			return c.sum, err
 		}
-		if err != nil {
-			return sum, err
-		}
-		if o.Match != nil {
-			ok, err := o.Match(m.Conn, m)
-			if err != nil {
-				return sum, err
-			}
-			if !ok {
-				continue
-			}
-		}
-		out = Message{Conn: conns.of(m.Conn), Time: m.Time, Data: m.Data()}
-		if err := sink.Write(&out); err != nil {
-			return sum, err
-		}
-		sum.Messages++
-		sum.Bytes += uint64(len(out.Data))
 	}
+	for ; err == nil; m, err = c.src.next() {
+		if err := c.write(m); err != nil {
+			return c.sum, err
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = sink.Close()
+		done = err == nil
+	}
+	return c.sum, err
+}
+
+// copier is the state of Copy.
+type copier struct {
+	o     *Options
+	sink  Sink
+	src   *merge
+	conns *conns
+	out   Message
+	sum   Summary
+}
+
+// repeat writes the latched messages from before the start. The first message of the inputs
+// has to be read before: only then those that have no index are at the start.
+func (c *copier) repeat(inputs []Input) error {
+	if !c.o.Latched || c.o.Start.IsZero() || c.src.seen.Before(c.o.Start) {
+		return nil
+	}
+	state := &c.src.before
+	if err := state.before(inputs, c.o); err != nil {
+		return err
+	}
+	for _, l := range state.sorted() {
+		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}); err != nil {
+			return err
+		}
+	}
+	c.sum = Summary{Repeated: c.sum.Messages}
+	return nil
+}
+
+// write writes a message if Match admits it.
+func (c *copier) write(m *bagfmt.Message) error {
+	if c.o.Match != nil {
+		ok, err := c.o.Match(m.Conn, m)
+		if err != nil || !ok {
+			return err
+		}
+	}
+	c.out = Message{Conn: c.conns.of(m.Conn), Time: m.Time, Data: m.Data()}
+	if err := c.sink.Write(&c.out); err != nil {
+		return err
+	}
+	c.sum.Messages++
+	c.sum.Bytes += uint64(len(c.out.Data))
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func header(topic, caller string) bagfmt.ConnectionHeader {
 		{Key: "message_definition", Value: "string data\n"},
 		{Key: "callerid", Value: caller},
 	}
-	if caller == "/map" {
+	if strings.HasPrefix(caller, "/map") {
 		h = append(h, bagfmt.Field{Key: "latching", Value: "1"})
 	}
 	return h

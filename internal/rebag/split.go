@@ -2,6 +2,7 @@ package rebag
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -20,17 +21,22 @@ type Cut struct {
 	Bytes    int64         // a part ends with the message that takes it beyond; 0: no limit
 	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
 	Topic    bool          // each topic has a part of its own
+	// Latched begins each part but the first with the latest message of each latching
+	// publisher, at the time of the part's first message.
+	Latched bool
 }
 
 // SplitSink writes several bags. A part is made when a message comes for it, so that
-// none is empty. Latched messages are not repeated in later parts.
+// none is empty.
 type SplitSink struct {
 	cut   Cut
+	state latchedState // if Cut.Latched
 	open  func(number int, topic string) (*Part, error)
 	part  *Part // the current one
 	topic map[string]*Part
 	count int
 	from  bagfmt.Time // start of the current part's stretch of time
+	limit int64       // bytes of the current part
 }
 
 // NewSplit makes a sink that calls open for each part, numbered from 0; topic is
@@ -44,6 +50,9 @@ func (s *SplitSink) Write(m *Message) error {
 	p, err := s.partFor(m)
 	if err != nil {
 		return err
+	}
+	if s.cut.Latched {
+		s.state.note(m.Conn, m.Time, m.Data)
 	}
 	return p.Write(m)
 }
@@ -74,8 +83,30 @@ func (s *SplitSink) partFor(m *Message) (*Part, error) {
 		if s.part, err = s.next(""); err != nil {
 			return nil, err
 		}
+		if err := s.begin(m.Time); err != nil {
+			return nil, err
+		}
 	}
 	return s.part, nil
+}
+
+// begin writes the latched messages, and says how large the part may become: when they take
+// more than half of it, half of it is left to others.
+func (s *SplitSink) begin(t bagfmt.Time) error {
+	if n := s.state.size(); s.cut.Bytes > 0 && n > s.cut.Bytes {
+		return fmt.Errorf("each part would begin with %d bytes of latched messages, which is more than the size of a part", n)
+	}
+	before := s.part.Size()
+	for _, l := range s.state.sorted() {
+		if err := s.part.Write(&Message{Conn: l.conn, Time: t, Data: l.data}); err != nil {
+			return err
+		}
+	}
+	s.limit = s.cut.Bytes
+	if size := s.part.Size(); size-before > s.cut.Bytes/2 {
+		s.limit = size + s.cut.Bytes/2
+	}
+	return nil
 }
 
 func (s *SplitSink) next(topic string) (*Part, error) {
@@ -87,7 +118,7 @@ func (s *SplitSink) next(topic string) (*Part, error) {
 // full reports whether m belongs to the next part. A message from before the current
 // stretch of time, in a bag that is not in the order of time, does not.
 func (s *SplitSink) full(m *Message) bool {
-	if s.cut.Bytes > 0 && s.part.Size() >= s.cut.Bytes {
+	if s.cut.Bytes > 0 && s.part.Size() >= s.limit {
 		return true
 	}
 	if s.cut.Duration <= 0 {

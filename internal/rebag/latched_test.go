@@ -1,0 +1,252 @@
+package rebag_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+)
+
+// publisher is a node that publishes a topic.
+type publisher struct{ topic, caller string }
+
+// latchedAt returns what a subscriber that comes right after sec gets of each publisher whose
+// messages latch. In test bags those are the nodes with /map in their name.
+func latchedAt(list []said, sec uint32) map[publisher]string {
+	last := map[publisher]said{}
+	for _, m := range list {
+		key := publisher{m.topic, m.caller}
+		if strings.Contains(m.caller, "/map") && m.sec <= sec && m.sec >= last[key].sec {
+			last[key] = m
+		}
+	}
+	state := map[publisher]string{}
+	for key, m := range last {
+		state[key] = m.text
+	}
+	return state
+}
+
+// run copies one bag, through its index or from front to back.
+func run(t *testing.T, b []byte, indexed bool, o rebag.Options) ([]said, rebag.Summary) {
+	t.Helper()
+	in := rebag.Input{Reader: open(t, b)}
+	if !indexed {
+		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{Reuse: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		in = rebag.Input{Scanner: s}
+	}
+	var f file
+	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := rebag.Copy([]rebag.Input{in}, o, sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heard(t, f.b), sum
+}
+
+// TestLatched cuts the beginning off.
+func TestLatched(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 60, []said{
+		{"/map", "/map", 1, "old"}, {"/odom", "/x", 2, "2"}, {"/map", "/map", 3, "new"}, {"/tf_static", "/map", 4, "base"},
+		{"/tf_static", "/map2", 4, "arm"}, {"/odom", "/x", 5, "5"}, {"/map", "/map", 7, "later"}, {"/odom", "/x", 8, "8"},
+	}...)
+	arm, base, mapp := said{"/tf_static", "/map2", 6, "arm"}, said{"/tf_static", "/map", 6, "base"}, said{"/map", "/map", 6, "new"}
+	rest := []said{{"/map", "/map", 7, "later"}, {"/odom", "/x", 8, "8"}}
+	tests := map[string]struct {
+		o    rebag.Options
+		want []said // before rest
+	}{
+		"all":    {rebag.Options{}, []said{mapp, base, arm}},
+		"chosen": {rebag.Options{Keep: func(c *bagfmt.Connection) bool { return c.Topic != "/tf_static" }}, []said{mapp}},
+		"asked": {rebag.Options{Match: func(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+			if m.Time.Sec < 6 {
+				t.Errorf("asked about a message of %v", m.Time)
+			}
+			return string(m.Data()) != "new" && len(m.Frame) == 4+len(m.Data()), nil
+		}}, []said{base, arm}},
+	}
+	for name, tc := range tests {
+		for _, indexed := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", name, indexed), func(t *testing.T) {
+				t.Parallel()
+				o := tc.o
+				o.Latched, o.Start = true, bagfmt.Time{Sec: 6}
+				got, sum := run(t, in, indexed, o)
+				if d := cmp.Diff(append(slices.Clone(tc.want), rest...), got, cmp.AllowUnexported(said{})); d != "" {
+					t.Errorf("differs (-want +got):\n%s", d)
+				}
+				if sum.Messages != 2 || sum.Bytes != 6 || sum.Repeated != uint64(len(tc.want)) {
+					t.Errorf("%+v", sum)
+				}
+			})
+		}
+	}
+	for _, indexed := range []bool{true, false} {
+		for _, start := range []bagfmt.Time{{}, {Sec: 1}, {Sec: 9}} { // no start, nothing before it, nothing after it
+			o := rebag.Options{Latched: true, Start: start}
+			if got, sum := run(t, in, indexed, o); sum.Repeated != 0 || start.Sec == 9 && len(got) > 0 {
+				t.Errorf("%v: %+v", start, sum)
+			}
+		}
+		o := rebag.Options{Start: bagfmt.Time{Sec: 6}}
+		if got, _ := run(t, in, indexed, o); !slices.Equal(got, rest) {
+			t.Errorf("without: %v", got)
+		}
+		// Nothing but what was latched is left: that is still valid.
+		o = rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 6}, Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/tf_static" }}
+		if got, _ := run(t, in, indexed, o); !slices.Equal(got, []said{base, arm}) {
+			t.Errorf("nothing else: %v", got)
+		}
+	}
+}
+
+// TestLatchedOfSeveral takes the latest message of a publisher that two bags have.
+func TestLatchedOfSeveral(t *testing.T) {
+	t.Parallel()
+	a := bag(t, 1, said{"/map", "/map", 1, "a1"}, said{"/map", "/map2", 4, "a4"}, said{"/b", "/x", 9, "9"})
+	b := bag(t, 1, said{"/map", "/map", 3, "b3"}, said{"/map", "/map2", 2, "b2"})
+	got, sum, err := copied(t, rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 5}}, a, b)
+	want := []said{{"/map", "/map", 5, "b3"}, {"/map", "/map2", 5, "a4"}, {"/b", "/x", 9, "9"}}
+	if d := cmp.Diff(want, heard(t, got), cmp.AllowUnexported(said{})); d != "" || err != nil || sum.Repeated != 2 {
+		t.Errorf("%v, %+v; differs (-want +got):\n%s", err, sum, d)
+	}
+}
+
+// TestLatchedDamaged goes on behind a chunk that cannot be read, or ends.
+func TestLatchedDamaged(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/map", "/map", 1, "old"}, said{"/map", "/map", 2, "new"}, said{"/b", "/x", 9, "9"})
+	at := bytes.Index(in, []byte("new")) - 4 // its length
+	in[at+3] = 0x7f
+	told := 0
+	o := rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 5}, Damaged: func(_ string, err error) error {
+		told++
+		return nil
+	}}
+	got, _, err := copied(t, o, in)
+	want := []said{{"/map", "/map", 5, "old"}, {"/b", "/x", 9, "9"}}
+	if d := cmp.Diff(want, heard(t, got), cmp.AllowUnexported(said{})); d != "" || err != nil || told != 1 {
+		t.Errorf("%v, told %d times; differs (-want +got):\n%s", err, told, d)
+	}
+	o.Damaged = nil
+	if _, _, err := copied(t, o, in); !errors.Is(err, bagfmt.ErrCorrupt) {
+		t.Errorf("nobody wants to know, and got %v", err)
+	}
+}
+
+// parts splits a bag.
+func parts(t *testing.T, in []byte, cut rebag.Cut) ([][]said, error) {
+	t.Helper()
+	var files []*file
+	split := rebag.NewSplit(cut, func(int, string) (*rebag.Part, error) {
+		f := &file{}
+		files = append(files, f)
+		sink, err := rebag.NewBag(f, bagfmt.WriterOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return &rebag.Part{Sink: sink, Size: sink.Size, Done: func() error { return nil }}, nil
+	})
+	if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, split); err != nil {
+		return nil, err
+	}
+	var all [][]said
+	for _, f := range files {
+		all = append(all, heard(t, f.b))
+	}
+	return all, nil
+}
+
+// TestSplitLatched begins parts with what is latched, and ends them in spite of it.
+func TestSplitLatched(t *testing.T) {
+	t.Parallel()
+	in := bag(t, 1, said{"/map", "/map", 1, "old"}, said{"/x", "/x", 2, "2"}, said{"/map", "/map", 3, "new"}, said{"/x", "/x", 14, "14"})
+	got, err := parts(t, in, rebag.Cut{Latched: true, Duration: 10 * time.Second})
+	want := [][]said{
+		{{"/map", "/map", 1, "old"}, {"/x", "/x", 2, "2"}, {"/map", "/map", 3, "new"}},
+		{{"/map", "/map", 14, "new"}, {"/x", "/x", 14, "14"}},
+	}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(said{})); d != "" || err != nil {
+		t.Errorf("%v, differs (-want +got):\n%s", err, d)
+	}
+	// What is latched is three quarters of a part: half a part of others follows it.
+	const size = 16 << 10
+	list := []said{{"/map", "/map", 1, strings.Repeat("m", size*3/4)}}
+	for i := range uint32(16) {
+		list = append(list, said{"/x", "/x", 2 + i, strings.Repeat("x", size/8)})
+	}
+	big := bag(t, 1, list...)
+	got, err = parts(t, big, rebag.Cut{Latched: true, Bytes: size})
+	if err != nil || len(got) < 4 || len(got) > 6 {
+		t.Errorf("%d parts, %v", len(got), err)
+	}
+	for i, part := range got {
+		if part[0].caller != "/map" || i > 0 && len(part) < 2 {
+			t.Errorf("part %d of %d messages begins with %v", i, len(part), part[0].caller)
+		}
+	}
+	if _, err = parts(t, big, rebag.Cut{Latched: true, Bytes: size / 2}); err == nil || !strings.Contains(err.Error(), "latched") {
+		t.Errorf("parts smaller than what is latched: %v", err)
+	}
+}
+
+// TestLatchedRandom compares what subscribers get of the whole bag and of cuts of it.
+func TestLatchedRandom(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	const end = 60
+	for round := range 200 {
+		var list []said
+		for i := range 5 + rnd.IntN(60) {
+			caller := []string{"/map", "/map2", "/map3", "/x"}[rnd.IntN(4)]
+			list = append(list, said{[]string{"/a", "/b"}[rnd.IntN(2)], caller, 1 + rnd.Uint32N(end), fmt.Sprint(i)})
+		}
+		inOrder := round%2 == 0
+		if inOrder { // of time, as recorders write
+			slices.SortStableFunc(list, func(a, b said) int { return int(a.sec) - int(b.sec) })
+		}
+		in := bag(t, []int{1, 200, 1 << 20}[rnd.IntN(3)], list...)
+		start := 1 + rnd.Uint32N(end)
+		for _, indexed := range []bool{true, false} {
+			if !indexed && !inOrder {
+				continue // what comes late in a pipe comes too late
+			}
+			cut, _ := run(t, in, indexed, rebag.Options{Latched: true, Start: bagfmt.Time{Sec: start}})
+			last := slices.MaxFunc(list, func(a, b said) int { return int(a.sec) - int(b.sec) }).sec
+			for sec := start; sec <= last; sec++ {
+				if want, got := latchedAt(list, sec), latchedAt(cut, sec); !maps.Equal(want, got) {
+					t.Fatalf("round %d, from %d, at %d: %v, want %v", round, start, sec, got, want)
+				}
+			}
+		}
+		split, err := parts(t, in, rebag.Cut{Latched: true, Duration: 7 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range split {
+			for _, m := range part {
+				if want, got := latchedAt(list, m.sec), latchedAt(part, m.sec); !maps.Equal(want, got) {
+					t.Fatalf("round %d, part from %d, at %d: %v, want %v", round, part[0].sec, m.sec, got, want)
+				}
+			}
+		}
+	}
+}
