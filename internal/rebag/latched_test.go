@@ -65,8 +65,14 @@ func run(t *testing.T, b []byte, indexed bool, o rebag.Options) ([]said, rebag.S
 func TestLatched(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 60, []said{
-		{"/map", "/map", 1, "old"}, {"/odom", "/x", 2, "2"}, {"/map", "/map", 3, "new"}, {"/tf_static", "/map", 4, "base"},
-		{"/tf_static", "/map2", 4, "arm"}, {"/odom", "/x", 5, "5"}, {"/map", "/map", 7, "later"}, {"/odom", "/x", 8, "8"},
+		{"/map", "/map", 1, "old"},
+		{"/odom", "/x", 2, "2"},
+		{"/map", "/map", 3, "new"},
+		{"/tf_static", "/map", 4, "base"},
+		{"/tf_static", "/map2", 4, "arm"},
+		{"/odom", "/x", 5, "5"},
+		{"/map", "/map", 7, "later"},
+		{"/odom", "/x", 8, "8"},
 	}...)
 	arm, base, mapp := said{"/tf_static", "/map2", 6, "arm"}, said{"/tf_static", "/map", 6, "base"}, said{"/map", "/map", 6, "new"}
 	rest := []said{{"/map", "/map", 7, "later"}, {"/odom", "/x", 8, "8"}}
@@ -76,7 +82,7 @@ func TestLatched(t *testing.T) {
 	}{
 		"all":    {rebag.Options{}, []said{mapp, base, arm}},
 		"chosen": {rebag.Options{Keep: func(c *bagfmt.Connection) bool { return c.Topic != "/tf_static" }}, []said{mapp}},
-		"asked": {rebag.Options{Match: func(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+		"asked": {rebag.Options{Match: func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
 			if m.Time.Sec < 6 {
 				t.Errorf("asked about a message of %v", m.Time)
 			}
@@ -137,7 +143,7 @@ func TestLatchedDamaged(t *testing.T) {
 	at := bytes.Index(in, []byte("new")) - 4 // its length
 	in[at+3] = 0x7f
 	told := 0
-	o := rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 5}, Damaged: func(_ string, err error) error {
+	o := rebag.Options{Latched: true, Start: bagfmt.Time{Sec: 5}, Damaged: func(string, error) error {
 		told++
 		return nil
 	}}
