@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,12 +245,13 @@ func TestHeldUpLinkIsNotQuiet(t *testing.T) {
 	const frames = 100 // as much as sockets hold
 	m := newMaster(t)
 	written := make(chan struct{})
+	done := sync.OnceFunc(func() { close(written) })
 	p := newFakePublisher(t, "/t", func(c net.Conn) {
 		_, _ = c.Write(tcpros.AppendHeader(nil, goodHeader("/t")))
 		for range frames {
 			_, _ = c.Write(frame(strings.Repeat("x", 1000)))
 		}
-		close(written)
+		done()
 	})
 	p.register(m.URI(), "/fake")
 	b := &inbox{block: make(chan struct{})}

@@ -148,7 +148,7 @@ func TestRewrittenForStock(t *testing.T) {
 		}
 		g.Run("rosbag", "check", out)
 	}
-	g.Run("gobag", "split", "--duration", "2s", in, "part")
+	g.Run("gobag", "split", "--no-latched", "--duration", "2s", in, "part")
 	parts, err := filepath.Glob(filepath.Join(g.Dir, "part_*.bag"))
 	if err != nil || len(parts) < 3 {
 		t.Fatalf("%d parts, %v", len(parts), err)
