@@ -116,7 +116,8 @@ func record(t *testing.T, masterURI string, names []string, all bool, ended func
 	return <-done
 }
 
-// TestRegistersInOrder: what was named, then what is alive, then the rest, each once.
+// TestRegistersInOrder: what was named, then what is alive, then the rest, each once. What is
+// alive and appears later comes before the rest, too.
 func TestRegistersInOrder(t *testing.T) {
 	t.Parallel()
 	g := newAskedGraph(t)
@@ -131,11 +132,30 @@ func TestRegistersInOrder(t *testing.T) {
 		defer g.mu.Unlock()
 		return slices.Clone(g.registered)
 	}
-	want := dead + 3
+	listed := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.listed
+	}
+	const between = "/dead050"
+	g.registers = func(topic string) { // a live topic appears meanwhile
+		if topic != between {
+			return
+		}
+		g.mu.Lock()
+		g.publishers["/late"] = []string{"/healthy"}
+		before := g.listed
+		g.mu.Unlock()
+		waitFor(t, func() bool { return listed() >= before+3 }) // the recorder knows what the first of them said
+	}
+	want := dead + 4
 	s := record(t, g.uri, []string{"/dead200", "/zz9"}, true, func() bool { return len(registered()) >= want })
 	got := registered()
 	if first := got[:want]; len(got) < want || len(slices.Compact(slices.Sorted(slices.Values(first)))) != want || !slices.Equal(got[:4], []string{"/dead200", "/zz9", "/zz1", "/zz2"}) {
 		t.Errorf("registers %d topics, first %v", len(got), got[:6])
+	}
+	if i := slices.Index(got, between); got[i+1] != "/late" {
+		t.Errorf("/late is registered behind %d others", slices.Index(got, "/late")-i-1)
 	}
 	if n := len(s.Topics); n != want {
 		t.Errorf("%d topics in the summary", n)

@@ -29,6 +29,9 @@ type askedGraph struct {
 	services      map[string]bool
 	subscriptions []any    // of every node
 	registered    []string // topics in the order of their registration by subscribers
+	listed        int      // how often the topics were asked for
+
+	registers func(topic string) // if set, is called before a registration is answered, without the lock
 }
 
 func newAskedGraph(t *testing.T) *askedGraph {
@@ -53,6 +56,9 @@ func newAskedGraph(t *testing.T) *askedGraph {
 }
 
 func (g *askedGraph) answer(_ context.Context, _, method string, args []any) (any, error) {
+	if method == "registerSubscriber" && g.registers != nil {
+		g.registers(args[1].(string))
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.away {
@@ -71,6 +77,7 @@ func (g *askedGraph) answer(_ context.Context, _, method string, args []any) (an
 		}
 		return []any{1, "", []any{topics, []any{}, []any{}}}, nil
 	case "getPublishedTopics":
+		g.listed++
 		topics := []any{}
 		for _, topic := range slices.Sorted(maps.Keys(g.publishers)) {
 			topics = append(topics, []any{topic, "test/Numbered"})
