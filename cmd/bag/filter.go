@@ -22,8 +22,10 @@ type filterFlags struct {
 func (filterFlags) Help() string {
 	return `What all options and the expression admit is copied. Patterns, times and the
 expression go by the names in IN, before --rename. With --start, OUT begins with the
-latest message from before of each latching publisher, such as /map and /tf_static, at
-the time of --start: who plays OUT gets what was valid then. --no-latched leaves it out.
+latest earlier message of each latching publisher, such as /map and /tf_static, at the
+time of --start: who plays OUT gets what was valid then. The expression sees them with
+that time, and decides on them, too. --no-latched leaves them out. Of standard input,
+those count that come before the first message of OUT.
 
 The expression may use topic, type, callerid, t (seconds), ns (nanoseconds) and the
 fields of the message, and has ==, <, and, or, not, in, matches, contains, len, any, all:

@@ -294,7 +294,7 @@ func repeated(sum rebag.Summary) string {
 	if sum.Repeated == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and %s from before the start", several(sum.Repeated, "latched one"))
+	return fmt.Sprintf(" and %s repeated", several(sum.Repeated, "latched one"))
 }
 
 // several counts things.

@@ -25,9 +25,9 @@ type selectFlags struct {
 	Rename   []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
 }
 
-// latchedFlags say whether what is cut off leaves its latched messages behind.
+// latchedFlags say whether bags that begin in the middle of another repeat latched messages.
 type latchedFlags struct {
-	NoLatched bool `name:"no-latched" help:"Do not begin with the latest message of each latching publisher from before the cut."`
+	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
 }
 
 // options translates the flags. bag tells the times that relative ones refer to;

@@ -31,9 +31,10 @@ func (splitFlags) Help() string {
 for each / in the topic. A part without messages is not made. Parts that are complete
 when something fails stay.
 
-Each part but the first begins with the latest message of each latching publisher, such
-as /map and /tf_static, at the time of the part's first message, so that it can be
-played alone. --no-latched leaves them in the part of their time only.`
+Each part but the first begins with the latest earlier message of each latching
+publisher, such as /map and /tf_static, at the time of the part's first message, so that
+it can be played alone. Those that would take more than half of --size are left out, and
+named. --no-latched leaves out all of them; parts by --topic have none.`
 }
 
 // cut translates the flags.
@@ -107,7 +108,11 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return j.failed(prefix, err)
 	}
-	j.say("%s: %s in %s", printable(f.In), counted(sum.Messages), several(split.Count(), "part"))
+	for _, topic := range split.NotRepeated() {
+		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", printable(f.In), printable(topic))
+	}
+	sum.Repeated = split.Repeated()
+	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), several(split.Count(), "part"))
 	return j.done()
 }
 

@@ -31,7 +31,7 @@ func (s *latchedState) note(c *bagfmt.Connection, t bagfmt.Time, data []byte) {
 	if !c.Header.Latching() {
 		return
 	}
-	key := publisher{c.Topic, c.Header.CallerID()}
+	key := publisherOf(c)
 	l := s.of[key]
 	switch {
 	case l == nil:
@@ -54,7 +54,8 @@ func (s *latchedState) sorted() []*latched {
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b *latched) int {
-		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.conn.ID, b.conn.ID), cmp.Compare(a.conn.Topic, b.conn.Topic))
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.conn.ID, b.conn.ID), cmp.Compare(a.conn.Topic, b.conn.Topic),
+			cmp.Compare(a.conn.Header.CallerID(), b.conn.Header.CallerID()))
 	})
 	return all
 }
@@ -64,17 +65,27 @@ func (l *latched) frame() []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(l.data))), l.data...)
 }
 
-// size returns the bytes of all messages.
-func (s *latchedState) size() (n int64) {
-	for _, l := range s.of {
-		n += int64(len(l.data))
+// fitting returns what of all takes at most limit bytes, small messages first, and the topics of
+// the others.
+func fitting(all []*latched, limit int64) (fit []*latched, others []string) {
+	bySize := slices.SortedStableFunc(slices.Values(all), func(a, b *latched) int { return cmp.Compare(len(a.data), len(b.data)) })
+	large := make(map[*latched]bool)
+	for _, l := range bySize {
+		if limit -= int64(len(l.data)); limit < 0 {
+			large[l] = true
+			others = append(others, l.conn.Topic)
+		}
 	}
-	return n
+	return slices.DeleteFunc(all, func(l *latched) bool { return large[l] }), others
 }
 
-// before adds what the inputs that have an index know of the time before o.Start. Those that
+// publisherOf returns who has sent the messages of a connection.
+func publisherOf(c *bagfmt.Connection) publisher { return publisher{c.Topic, c.Header.CallerID()} }
+
+// upTo adds what the inputs that have an index know of the time up to Options.Start. Those that
 // are read from front to back add theirs as they are read.
-func (s *latchedState) before(inputs []Input, o *Options) error {
+func (m *merge) upTo(inputs []Input) error {
+	s, o := &m.latched, m.o
 	for _, in := range inputs {
 		if in.Reader == nil {
 			continue
@@ -86,17 +97,14 @@ func (s *latchedState) before(inputs []Input, o *Options) error {
 				conns, ids = append(conns, c), append(ids, c.ID)
 			}
 		}
-		for i, last := range in.Reader.LastOfEach(ids, o.Start.Add(-1)) {
-			if err := last.Err; err != nil {
-				if o.Damaged != nil {
-					err = o.Damaged(in.Name, err)
-				}
-				if err != nil {
+		for i, last := range in.Reader.LastOfEach(ids, o.Start) {
+			if last.Err != nil {
+				if err := m.damaged(in.Name, last.Err); err != nil {
 					return err
 				}
 			}
-			if m := last.Message; m != nil {
-				s.note(conns[i], m.Time, m.Data())
+			if found := last.Message; found != nil {
+				s.note(conns[i], found.Time, found.Data())
 			}
 		}
 	}

@@ -18,8 +18,10 @@ type merge struct {
 	last  *feed       // whose message was handed out
 	until bagfmt.Time // no other feed has a message before
 
-	seen   bagfmt.Time  // the end of the inputs, as far as it is known
-	before latchedState // at Options.Start, of the inputs that are read from front to back
+	seen    bagfmt.Time     // the end of the inputs, as far as it is known
+	latched latchedState    // until Options.Start is reached
+	begun   bool            // it is reached
+	told    map[string]bool // damage, by input and error: it may be met twice
 }
 
 // feed is one input and its next message.
@@ -77,8 +79,8 @@ func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
 			switch {
 			case !keep:
 			case next.Time.Before(o.Start):
-				if o.Latched {
-					m.before.note(next.Conn, next.Time, next.Data())
+				if o.Latched && !m.begun {
+					m.latched.note(next.Conn, next.Time, next.Data())
 				}
 			case o.End.IsZero() || !o.End.Before(next.Time):
 				return next, nil
@@ -149,13 +151,30 @@ func (m *merge) advance(f *feed) error {
 			f.close()
 			m.feeds = slices.DeleteFunc(m.feeds, func(g *feed) bool { return g == f })
 			return nil
-		case m.o.Damaged == nil:
-			return err
 		}
-		if err := m.o.Damaged(f.name, err); err != nil {
+		if err := m.damaged(f.name, err); err != nil {
 			return err
 		}
 	}
+}
+
+// damaged tells about damage of an input. What was met while looking for latched messages is met
+// again by who comes to it, and told once. It returns an error that ends the copy.
+func (m *merge) damaged(input string, err error) error {
+	if m.o.Damaged == nil {
+		return err
+	}
+	key := input + "\n" + err.Error()
+	if m.told[key] {
+		return nil
+	}
+	if m.o.Latched && !m.begun {
+		if m.told == nil {
+			m.told = make(map[string]bool)
+		}
+		m.told[key] = true
+	}
+	return m.o.Damaged(input, err)
 }
 
 // close ends what reads ahead.

@@ -77,7 +77,7 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 	defer c.src.close()
 	m, err := c.src.next()
 	if err == nil || errors.Is(err, io.EOF) {
-		if err := c.repeat(inputs); err != nil {
+		if err := c.repeat(inputs, m); err != nil {
 			return c.sum, err
 		}
 	}
@@ -103,17 +103,24 @@ type copier struct {
 	sum   Summary
 }
 
-// repeat writes the latched messages from before the start. The first message of the inputs
-// has to be read before: only then those that have no index are at the start.
-func (c *copier) repeat(inputs []Input) error {
+// repeat writes the latched messages from before the start. first is the first message of the
+// inputs, nil if there is none: when it has been read, those that have no index are at the start.
+func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
+	defer func() { c.src.begun, c.src.latched = true, latchedState{} }()
 	if !c.o.Latched || c.o.Start.IsZero() || c.src.seen.Before(c.o.Start) {
 		return nil
 	}
-	state := &c.src.before
-	if err := state.before(inputs, c.o); err != nil {
+	if err := c.src.upTo(inputs); err != nil {
 		return err
 	}
+	state := &c.src.latched
+	if first != nil && first.Time == c.o.Start {
+		state.note(first.Conn, first.Time, first.Data())
+	}
 	for _, l := range state.sorted() {
+		if l.time == c.o.Start {
+			continue // it comes by itself
+		}
 		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}); err != nil {
 			return err
 		}

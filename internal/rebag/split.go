@@ -2,7 +2,7 @@ package rebag
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -22,7 +22,8 @@ type Cut struct {
 	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
 	Topic    bool          // each topic has a part of its own
 	// Latched begins each part but the first with the latest message of each latching
-	// publisher, at the time of the part's first message.
+	// publisher, at the time of the part's first message, as far as they take no more than
+	// half of Bytes.
 	Latched bool
 }
 
@@ -36,7 +37,9 @@ type SplitSink struct {
 	topic map[string]*Part
 	count int
 	from  bagfmt.Time // start of the current part's stretch of time
-	limit int64       // bytes of the current part
+
+	repeated uint64   // latched messages
+	large    []string // topics of those that did not fit
 }
 
 // NewSplit makes a sink that calls open for each part, numbered from 0; topic is
@@ -83,28 +86,33 @@ func (s *SplitSink) partFor(m *Message) (*Part, error) {
 		if s.part, err = s.next(""); err != nil {
 			return nil, err
 		}
-		if err := s.begin(m.Time); err != nil {
+		if err := s.begin(m); err != nil {
 			return nil, err
 		}
 	}
 	return s.part, nil
 }
 
-// begin writes the latched messages, and says how large the part may become: when they take
-// more than half of it, half of it is left to others.
-func (s *SplitSink) begin(t bagfmt.Time) error {
-	if n := s.state.size(); s.cut.Bytes > 0 && n > s.cut.Bytes {
-		return fmt.Errorf("each part would begin with %d bytes of latched messages, which is more than the size of a part", n)
-	}
-	before := s.part.Size()
-	for _, l := range s.state.sorted() {
-		if err := s.part.Write(&Message{Conn: l.conn, Time: t, Data: l.data}); err != nil {
-			return err
+// begin writes the latched messages, but that of the publisher whose message comes next. They
+// take half a part at most: what does not fit is left out.
+func (s *SplitSink) begin(next *Message) error {
+	all := slices.DeleteFunc(s.state.sorted(), func(l *latched) bool {
+		return publisherOf(l.conn) == publisherOf(next.Conn) && next.Conn.Header.Latching()
+	})
+	if s.cut.Bytes > 0 {
+		var large []string
+		all, large = fitting(all, s.cut.Bytes/2)
+		for _, topic := range large {
+			if !slices.Contains(s.large, topic) {
+				s.large = append(s.large, topic)
+			}
 		}
 	}
-	s.limit = s.cut.Bytes
-	if size := s.part.Size(); size-before > s.cut.Bytes/2 {
-		s.limit = size + s.cut.Bytes/2
+	for _, l := range all {
+		if err := s.part.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data}); err != nil {
+			return err
+		}
+		s.repeated++
 	}
 	return nil
 }
@@ -118,7 +126,7 @@ func (s *SplitSink) next(topic string) (*Part, error) {
 // full reports whether m belongs to the next part. A message from before the current
 // stretch of time, in a bag that is not in the order of time, does not.
 func (s *SplitSink) full(m *Message) bool {
-	if s.cut.Bytes > 0 && s.part.Size() >= s.limit {
+	if s.cut.Bytes > 0 && s.part.Size() >= s.cut.Bytes {
 		return true
 	}
 	if s.cut.Duration <= 0 {
@@ -163,3 +171,10 @@ func (s *SplitSink) Abort() {
 
 // Count returns the number of parts so far.
 func (s *SplitSink) Count() int { return s.count }
+
+// Repeated returns the number of latched messages that parts begin with, so far.
+func (s *SplitSink) Repeated() uint64 { return s.repeated }
+
+// NotRepeated returns the topics of latched messages that were left out because they are too
+// large for a part.
+func (s *SplitSink) NotRepeated() []string { return s.large }
