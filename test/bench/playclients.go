@@ -27,6 +27,9 @@ type client struct {
 	library string // roscpp or rospy
 }
 
+// errNotInstalled is of a subscriber that cannot run here.
+var errNotInstalled = errors.New("not installed")
+
 //go:embed testdata/subscriber.cpp testdata/subscriber.py
 var subscribers embed.FS
 
@@ -41,9 +44,12 @@ type served struct {
 
 func (c client) beside(ctx context.Context, b *bench, t *table) error {
 	command, err := c.command(ctx, b)
-	if err != nil {
+	if errors.Is(err, errNotInstalled) {
 		t.skip("0 missing", err.Error())
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	return b.withTape(c.tape, func(bag string) error {
 		var ours, stock []served
@@ -72,6 +78,8 @@ func (c client) judge(t *table, ours, stock []served) {
 	if len(stock) > 0 {
 		others = fmt.Sprintf(" (stock %d, %d)", most(stock, missing), most(stock, first))
 	}
+	disordered := most(ours, func(s served) int { return s.callbacks.Disordered })
+	t.target(disordered == 0, "in order", "%d out of order", disordered)
 	t.target(most(ours, missing) == 0, "0 missing", "%d of %d, %d of them the first ones%s", most(ours, missing), c.topics*c.count, most(ours, first), others)
 	for _, value := range []struct {
 		name string
@@ -105,7 +113,7 @@ func (c client) command(ctx context.Context, b *bench) ([]string, error) {
 	if c.library == "rospy" {
 		const python = "/usr/bin/python3" // Debian's, which has rospy
 		if err := exec.CommandContext(ctx, python, "-c", "import rospy").Run(); err != nil {
-			return nil, errors.New("rospy is not installed")
+			return nil, fmt.Errorf("rospy: %w", errNotInstalled)
 		}
 		return []string{python, path}, nil
 	}
@@ -115,7 +123,7 @@ func (c client) command(ctx context.Context, b *bench) ([]string, error) {
 	}
 	flags, err := exec.CommandContext(ctx, "pkg-config", "--cflags", "--libs", "roscpp").Output()
 	if err != nil {
-		return nil, errors.New("roscpp cannot be compiled here")
+		return nil, fmt.Errorf("roscpp and its headers: %w", errNotInstalled)
 	}
 	out, err := exec.CommandContext(ctx, "g++", append([]string{"-O2", "-o", program, path}, strings.Fields(string(flags))...)...).CombinedOutput()
 	if err != nil {
@@ -145,7 +153,7 @@ func (c client) serve(ctx context.Context, b *bench, command []string, program, 
 	}
 	lines := bufio.NewReader(out)
 	if said, err := lines.ReadString('\n'); err != nil || said != "ready\n" {
-		return r, errors.Join(fmt.Errorf("the subscriber said %q", said), err, sub.Wait())
+		return r, errors.Join(fmt.Errorf("the subscriber said %q", said), err, sub.Process.Kill(), sub.Wait())
 	}
 	started := probe.Now()
 	if err := s.start(ctx, program, "--quiet", bag); err != nil {
@@ -165,8 +173,7 @@ func (c client) serve(ctx context.Context, b *bench, command []string, program, 
 		var a probe.Arrival
 		var due, at int64
 		if _, e := fmt.Fscan(bytes.NewReader(scan.Bytes()), &a.Link, &a.Seq, &due, &at); e != nil {
-			err = errors.Join(err, fmt.Errorf("the subscriber said %q: %w", scan.Text(), e))
-			continue
+			return r, errors.Join(err, fmt.Errorf("the subscriber said %q: %w", scan.Text(), e), sub.Process.Kill(), sub.Wait())
 		}
 		a.Due, a.At = time.Duration(due), time.Duration(at)
 		all = append(all, a)
@@ -178,14 +185,19 @@ func (c client) serve(ctx context.Context, b *bench, command []string, program, 
 		return r, errors.New("the subscriber got nothing")
 	}
 	r.callbacks = probe.TimingOf(all, 1, settled)
-	r.missing = c.topics*c.count - len(all)
-	r.begin = all[0].At - started
-	seen := map[int]bool{}
+	came, first, begin := map[[2]int]bool{}, make([]int, c.topics), all[0].At
+	for i := range first {
+		first[i] = c.count
+	}
 	for _, a := range all {
-		if !seen[a.Link] {
-			seen[a.Link] = true
-			r.first += a.Seq
-		}
+		came[[2]int{a.Link, a.Seq}] = true
+		first[a.Link] = min(first[a.Link], a.Seq)
+		begin = min(begin, a.At)
+	}
+	r.begin = begin - started
+	r.missing = c.topics*c.count - len(came)
+	for _, missing := range first {
+		r.first += missing
 	}
 	return r, nil
 }

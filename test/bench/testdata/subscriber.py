@@ -9,7 +9,7 @@ import rospy
 
 lock = threading.Lock()
 arrivals = []
-ending = threading.Event()
+ending = False  # no Event: a signal handler must not take locks
 
 
 def note(message, topic):
@@ -21,15 +21,21 @@ def note(message, topic):
 
 rospy.init_node("subscriber", anonymous=True, disable_signals=True)
 subscribers = [rospy.Subscriber(name, rospy.AnyMsg, note, i) for i, name in enumerate(sys.argv[1:])]
-signal.signal(signal.SIGINT, lambda *_: ending.set())
+
+
+def end(*_):
+    global ending
+    ending = True
+
+
+signal.signal(signal.SIGINT, end)
 print("ready", flush=True)
 had, quiet = 0, time.monotonic()
-while not ending.wait(0.05) or time.monotonic() - quiet < 0.5:
+while not ending or time.monotonic() - quiet < 0.5:
+    time.sleep(0.05)
     with lock:
         count = len(arrivals)
     if count > had:
         had, quiet = count, time.monotonic()
-    if ending.is_set():
-        time.sleep(0.05)
 with lock:
     print("\n".join("%d %d %d %d" % a for a in arrivals))
