@@ -56,8 +56,11 @@ func newAskedGraph(t *testing.T) *askedGraph {
 }
 
 func (g *askedGraph) answer(_ context.Context, _, method string, args []any) (any, error) {
-	if method == "registerSubscriber" && g.registers != nil {
-		g.registers(args[1].(string))
+	g.mu.Lock()
+	registers := g.registers
+	g.mu.Unlock()
+	if method == "registerSubscriber" && registers != nil {
+		registers(args[1].(string))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -440,10 +440,15 @@ func TestNameTaken(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
 	f := newFront(t, m.URI())
-	var rounds atomic.Int32
+	var rounds, held atomic.Int32
+	var gate atomic.Pointer[chan struct{}]
 	f.set(m.URI(), func(_ http.ResponseWriter, call string) bool {
 		if strings.Contains(call, ">lookupNode<") {
 			rounds.Add(1)
+			if g := gate.Load(); g != nil {
+				held.Add(1)
+				<-*g
+			}
 		}
 		return false
 	})
@@ -455,12 +460,18 @@ func TestNameTaken(t *testing.T) {
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
 	answered := rounds.Load() + 2
 	waitFor(t, "the answer to it", func() bool { return rounds.Load() >= answered }) // else it may register once more, and take the name back
+	closed := make(chan struct{})
+	opens := sync.OnceFunc(func() { gate.Store(nil); close(closed) })
+	defer opens()
+	gate.Store(&closed)
+	waitFor(t, "it looks, and does nothing else", func() bool { return held.Load() > 0 })
 	o = nodeOptions("rec", m.URI()).With(calm)
 	var asked atomic.Int32
 	o.OnShutdown = func(string, string) { asked.Add(1) }
 	other := newNode(t, o)
 	subscribe(t, other, "/u", &inbox{})
 	waitFor(t, "the other's registration", func() bool { return registered(t, m.URI(), "/u") })
+	opens()
 	waitFor(t, "the word", func() bool { return logs.FilterMessageSnippet("another node took this node's name").Len() > 0 })
 	subscribe(t, n, "/late", &inbox{})
 	since := rounds.Load()

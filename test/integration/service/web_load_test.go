@@ -34,11 +34,16 @@ func TestProbesOfLoadedServer(t *testing.T) {
 		stalls := g.Stalls(rec)
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
 		var slowest time.Duration
-		for i := range 10 {
+		for i, excused := 0, 0; i < 10; i++ {
 			path := []string{"/livez", "/readyz", "/healthz"}[i%3]
-			began := time.Now()
+			stood, began := g.Stalls(), time.Now()
 			r, err := client.Get("http://" + host + path)
 			slowest = max(slowest, time.Since(began))
+			if still := stood(); err != nil && still >= 100*time.Millisecond && excused < 20 {
+				excused, i = excused+1, i-1 // this process may have sent its request too late
+				t.Logf("%s: %v; this process stood still for %v", name, err, still)
+				continue
+			}
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
