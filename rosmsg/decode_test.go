@@ -264,7 +264,8 @@ func TestPrintBombs(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes do allocates.
+// allocated returns how many bytes the process allocates in do: a test that asks for it
+// runs alone, without t.Parallel.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
