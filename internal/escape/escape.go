@@ -1,0 +1,42 @@
+// Package escape makes texts of bags fit for a terminal: bags are untrusted.
+package escape
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text escapes what could control a terminal.
+func Text(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		fmt.Fprintf(&b, "\\x%02x", r)
+	}
+	return b.String()
+}
+
+// JSON escapes, in a JSON document, what JSON allows but what could control a terminal: DEL, C1
+// and what changes the direction of the text.
+func JSON(text string) []byte {
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b = utf8.AppendRune(b, r)
+			continue
+		}
+		for _, u := range utf16.AppendRune(nil, r) {
+			b = fmt.Appendf(b, "\\u%04x", u)
+		}
+	}
+	return b
+}
