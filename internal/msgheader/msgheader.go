@@ -1,5 +1,5 @@
-// Package msgheader looks at the std_msgs/Header that many messages begin with, without
-// decoding the rest of them.
+// Package msgheader reads the std_msgs/Header at the start of messages without decoding the
+// rest.
 package msgheader
 
 import (
@@ -12,7 +12,7 @@ import (
 func First(definition string) (name string, ok bool) {
 	for line := range strings.Lines(definition) {
 		line, _, _ = strings.Cut(line, "#")
-		if strings.TrimSpace(line) == "" || strings.Contains(line, "=") { // a constant is no field
+		if strings.TrimSpace(line) == "" || strings.Contains(line, "=") { // not a field but a constant
 			continue
 		}
 		f := strings.Fields(line)
