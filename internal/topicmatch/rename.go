@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rename gives other names to those that it matches.
+// Rename is a rule that renames topics.
 type Rename struct {
 	Text string // as the user wrote it
 
@@ -28,10 +28,10 @@ func CutRename(text string) (from, to string, err error) {
 	return from, to, nil
 }
 
-// ParseRename reads what CutRename does. FROM is a name, or a glob whose wildcards stand in TO for
-// what they matched, in the same order. With isRegex FROM is a regular expression, and
-// $1 or ${1} in TO stand for what its groups matched. The leading slash of a name or a
-// glob may be left out.
+// ParseRename parses FROM=TO or FROM:=TO. FROM is a name or a glob; the wildcards in TO are
+// replaced by the text that those in FROM matched, in order. With isRegex FROM is a regular
+// expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a
+// name or a glob may be left out.
 func ParseRename(text string, isRegex bool) (*Rename, error) {
 	from, to, err := CutRename(text)
 	if err != nil {

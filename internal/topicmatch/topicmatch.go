@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// Pattern matches names. Several goroutines may use it at once.
+// Pattern matches names. It is safe for concurrent use.
 type Pattern struct {
 	Text string // as the user wrote it
 
@@ -29,8 +29,8 @@ func (p *Pattern) Match(name string) bool {
 // Set is a list of patterns.
 type Set []*Pattern
 
-// Match reports whether any of the patterns matches name. It asks all of them, so that
-// Unmatched knows.
+// Match reports whether any of the patterns matches name. It tries all of them, for
+// Unmatched.
 func (s Set) Match(name string) bool {
 	found := false
 	for _, p := range s {
@@ -71,8 +71,8 @@ func Globs(texts ...string) Set {
 	return all
 }
 
-// Regexes is a Set of regular expressions in the syntax of RE2. what says in an error
-// which of the user's expressions it is about.
+// Regexes is a Set of regular expressions in RE2 syntax. what names the kind of expression in
+// errors.
 func Regexes(what string, exprs ...string) (Set, error) {
 	var all Set
 	for _, e := range exprs {
@@ -85,7 +85,7 @@ func Regexes(what string, exprs ...string) (Set, error) {
 	return all, nil
 }
 
-// whole makes an expression match a whole name only. So does stock (boost::regex_match):
+// whole anchors an expression to the whole name, as stock does (boost::regex_match):
 // "chatter" is not "/chatter".
 func whole(expr string) string { return `^(?:` + expr + `)$` }
 
@@ -104,8 +104,8 @@ func compile(what, expr string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// translate makes a regular expression of a glob, with a group for each wildcard, and
-// a template that puts the groups in the places of the wildcards.
+// translate converts a glob to a regular expression with a group for each wildcard, and to a
+// template in which the groups replace the wildcards.
 func translate(glob string) (expr, template string) {
 	var re, to strings.Builder
 	groups := 0
@@ -114,7 +114,7 @@ func translate(glob string) (expr, template string) {
 		re.WriteString("(" + s + ")")
 		fmt.Fprintf(&to, "${%d}", groups)
 	}
-	glob = string([]rune(glob)) // any bytes are text now
+	glob = string([]rune(glob)) // replaces invalid UTF-8
 	for i := 0; i < len(glob); i++ {
 		rest := glob[i:]
 		set := strings.IndexByte(rest, ']')
@@ -137,8 +137,8 @@ func translate(glob string) (expr, template string) {
 	return re.String(), to.String()
 }
 
-// class makes a class of characters of what stands between brackets. What is no range,
-// such as 9-0, is three characters.
+// class converts the text between brackets to a character class. An invalid range, such as
+// 9-0, is three characters.
 func class(set string) string {
 	expr := "[" + regexp.QuoteMeta(set) + "]"
 	if _, err := regexp.Compile(expr); err != nil {
