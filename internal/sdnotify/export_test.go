@@ -1,4 +1,4 @@
 package sdnotify
 
 // WatchWithin is Watch with a time for each report.
-var WatchWithin = watchWithin
+var WatchWithin = watchWithTimeout

@@ -1,10 +1,8 @@
-// Package sdnotify tells systemd how a service is doing: that it is ready, what it does,
-// that it is alive, and that its end takes a while. Where systemd did not start the
-// program it does nothing.
+// Package sdnotify notifies systemd of the state of a service: readiness, status, watchdog
+// keep-alives and extended timeouts. It does nothing if the program was not started by systemd.
 //
-// The protocol is one datagram, see sd_notify(3). The socket is ours, and not that of a
-// library, because each write has a deadline: a system manager that does not read must
-// not hold up the end of a recording.
+// The protocol is one datagram, see sd_notify(3). It is implemented here because libraries set
+// no write deadline: a service manager that does not read must not delay the end of a recording.
 package sdnotify
 
 import (
@@ -19,26 +17,26 @@ import (
 )
 
 const (
-	usually   = time.Second            // between two reports
-	writeTime = 200 * time.Millisecond // for a report
-	extension = 30 * time.Second       // that a start or an end asks for, again with each report
+	defaultInterval = time.Second            // between two notifications
+	writeTimeout    = 200 * time.Millisecond // for a notification
+	extension       = 30 * time.Second       // requested while starting or stopping, with each notification
 )
 
-// State is how the service is doing.
+// State is the state of the service.
 type State struct {
-	Ready  bool   // it does its work; once is enough
+	Ready  bool   // the service is ready; later values are ignored
 	Status string // one line for systemctl status
 }
 
-// Watch reports to systemd what probe returns, once a second and more often if the
-// watchdog wants, until end is called. When ctx is done the service ends. A probe that
-// does not return is a program that hangs: systemd hears nothing more of it, and kills it.
+// Watch notifies systemd of the state that probe returns, once a second and more often if the
+// watchdog requires it, until end is called. After ctx is done the service is stopping. If
+// probe does not return, the program hangs: notifications stop, and the watchdog kills it.
 func Watch(ctx context.Context, probe func() State) (end func(), err error) {
-	return watchWithin(ctx, writeTime, probe)
+	return watchWithTimeout(ctx, writeTimeout, probe)
 }
 
-// watchWithin is Watch with a time for each report.
-func watchWithin(ctx context.Context, within time.Duration, probe func() State) (end func(), err error) {
+// watchWithTimeout is Watch with a timeout for each notification.
+func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() State) (end func(), err error) {
 	path := os.Getenv("NOTIFY_SOCKET")
 	if path == "" {
 		return func() {}, nil
@@ -51,36 +49,36 @@ func watchWithin(ctx context.Context, within time.Duration, probe func() State) 
 	if err != nil {
 		return func() {}, fmt.Errorf("sdnotify: %w", err)
 	}
-	w := &watch{conn: conn, probe: probe, within: within}
-	ended, cancel := context.WithCancel(context.Background()) // the end is reported, too
+	w := &watch{conn: conn, probe: probe, timeout: timeout}
+	ended, cancel := context.WithCancel(context.Background()) // not ctx: stopping is reported, too
 	var job sync.WaitGroup
 	// owner: end.
 	job.Go(func() { w.run(ctx, ended, every) })
 	return func() {
 		cancel()
 		job.Wait()
-		_ = conn.Close() // nothing is in it
+		_ = conn.Close() // datagrams are not buffered
 	}, nil
 }
 
-// interval returns how often to report, at least thrice in the time after which the
-// watchdog kills.
+// interval returns the interval of notifications: at least three in the timeout of the
+// watchdog.
 func interval(micros, pid string) (time.Duration, error) {
 	if micros == "" || pid != "" && pid != strconv.Itoa(os.Getpid()) {
-		return usually, nil
+		return defaultInterval, nil
 	}
 	n, err := strconv.ParseInt(micros, 10, 64)
 	if err != nil || n <= 0 {
-		return usually, fmt.Errorf("sdnotify: WATCHDOG_USEC is %q, want a number of microseconds", micros)
+		return defaultInterval, fmt.Errorf("sdnotify: WATCHDOG_USEC is %q, want a number of microseconds", micros)
 	}
-	return max(min(usually, time.Duration(min(n, int64(time.Minute/time.Microsecond)))*time.Microsecond/3), time.Millisecond), nil
+	return max(min(defaultInterval, time.Duration(min(n, int64(time.Minute/time.Microsecond)))*time.Microsecond/3), time.Millisecond), nil
 }
 
 type watch struct {
 	conn     *net.UnixConn
 	probe    func() State
-	within   time.Duration // a report has to be written
-	ready    bool          // systemd has heard it, as the next
+	timeout  time.Duration // for each notification
+	ready    bool          // READY=1 was sent
 	stopping bool
 }
 
@@ -103,7 +101,7 @@ func (w *watch) run(ctx, ended context.Context, every time.Duration) {
 // report sends one datagram.
 func (w *watch) report(stopping bool) {
 	s := w.probe()
-	lines := []string{"STATUS=" + strings.Map(onOneLine, s.Status), "WATCHDOG=1"}
+	lines := []string{"STATUS=" + strings.Map(replaceControls, s.Status), "WATCHDOG=1"}
 	ready := s.Ready && !w.ready && !stopping
 	if ready {
 		lines = append(lines, "READY=1")
@@ -114,16 +112,16 @@ func (w *watch) report(stopping bool) {
 	if stopping || !w.ready && !ready {
 		lines = append(lines, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", extension.Microseconds()))
 	}
-	if err := w.conn.SetWriteDeadline(time.Now().Add(w.within)); err != nil {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return
 	}
 	if _, err := w.conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {
-		return // the next report says it all again: a lost READY would be the end of a healthy service
+		return // sent again with the next one: without READY systemd would kill the service
 	}
 	w.ready, w.stopping = w.ready || ready, stopping
 }
 
-func onOneLine(r rune) rune {
+func replaceControls(r rune) rune {
 	if r < ' ' || r == 0x7f {
 		return '?'
 	}
