@@ -13,7 +13,7 @@ import (
 
 // Limits on answers: the state of a large graph and the whole parameter tree
 // must fit.
-var answerLimits = Limits{BodyBytes: 16 << 20, Depth: 128}
+var responseLimits = Limits{BodyBytes: 16 << 20, Depth: 128}
 
 // dialTimeout bounds name lookup and connecting together.
 const dialTimeout = 5 * time.Second
@@ -42,7 +42,7 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 // if there was no answer, ErrNotXMLRPC if there was none of status 200, ErrMalformed
 // or ErrLimit if it could not be read, ErrEncode if the arguments cannot be sent.
 func Call(ctx context.Context, hc *http.Client, uri, method string, args ...any) (any, error) {
-	return call(ctx, hc, uri, answerLimits, method, args)
+	return call(ctx, hc, uri, responseLimits, method, args)
 }
 
 func call(ctx context.Context, hc *http.Client, uri string, l Limits, method string, args []any) (any, error) {

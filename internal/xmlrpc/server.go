@@ -1,7 +1,6 @@
 package xmlrpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
 // Handler answers one call. peer is the caller's host:port. A *Fault is sent as
@@ -77,21 +78,9 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		MaxHeaderBytes:    headerBytes,
 		ConnState:         s.conns.track,
 		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:          zap.NewStdLog(o.Log),
+		ErrorLog:          loglimit.HTTPErrors(o.Log, "XML-RPC server", zap.WarnLevel),
 	}
-	s.http.ErrorLog.SetFlags(0)
-	s.http.ErrorLog.SetOutput(complaints{o.Log})
 	return s
-}
-
-// complaints logs what net/http has to say, with one message for all of it: a log tells
-// kinds of lines apart by their messages, and peers are part of these texts.
-type complaints struct{ log *zap.Logger }
-
-// Write implements io.Writer.
-func (c complaints) Write(b []byte) (int, error) {
-	c.log.Warn("XML-RPC server", zap.ByteString("says", bytes.TrimSpace(b)))
-	return len(b), nil
 }
 
 // Serve answers calls that come in over l until Close or Shutdown, which also
