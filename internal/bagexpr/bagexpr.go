@@ -1,4 +1,4 @@
-// Package bagexpr decides by an expression which messages of a bag to keep.
+// Package bagexpr evaluates filter expressions over the messages of a bag.
 //
 // An expression is written in the language of github.com/expr-lang/expr and is true or
 // false for a message. It may use
@@ -11,7 +11,7 @@
 //	ns         the same in nanoseconds, exact (where int has 64 bits)
 //	m or msg   the message's fields: m.pose.position.x, m.ranges[0], len(m.transforms)
 //
-// Integers, floats, strings and arrays are what one expects; times and durations are
+// Integers, floats, strings and arrays have the usual types; times and durations are
 // seconds as a number, and have the parts secs and nsecs; uint8[] and char[] are lists
 // of bytes. The elements of arrays of messages are maps, where times are numbers only.
 //
@@ -41,26 +41,26 @@ import (
 )
 
 const (
-	maxBytes = 16 << 10 // of an expression
+	maxBytes = 16 << 10 // of the text of an expression
 	maxNodes = 2000     // of its syntax tree
 
-	// memoryBudget is how many elements one evaluation may put into lists and ranges.
+	// memoryBudget bounds the elements of lists and ranges that one evaluation creates.
 	memoryBudget = 1 << 20
 )
 
-// ErrExpression is matched by errors about the text of an expression, and by
-// evaluations that its text makes impossible, as a comparison of a string with a number.
+// ErrExpression is matched by errors about the text of an expression, and by type errors of
+// an evaluation, such as a comparison of a string with a number.
 var ErrExpression = errors.New("bagexpr: unusable expression")
 
-// ErrNoDefinition says that a message's fields cannot be told because the bag has no
-// definition of its type.
+// ErrNoDefinition means that fields cannot be looked up because the bag has no definition of
+// the message type.
 var ErrNoDefinition = errors.New("bagexpr: no message definition")
 
 // ExpressionError says what is wrong with an expression, and where.
 type ExpressionError struct {
-	Line, Column int // counted from 1; 0 if no place is to blame
+	Line, Column int // counted from 1; 0 if unknown
 	Reason       string
-	Snippet      string // the line and a mark under the place; may be empty
+	Snippet      string // the line with the position marked below; may be empty
 	Err          error
 }
 
@@ -82,16 +82,16 @@ type Program struct {
 	machine  vm.VM
 	env      environment
 	paths    []path
-	message  uint64 // the number of Keep's calls: what paths remember is of one message
+	message  uint64 // number of calls of Keep; path.message is compared with it
 	elements []element
 	types    map[typeKey]*typeState
 
-	conn  *bagfmt.Connection // whose state was used last
+	conn  *bagfmt.Connection // connection of the last message, whose state is cached
 	state *typeState
-	m     *bagfmt.Message // being looked at
+	m     *bagfmt.Message // current message
 }
 
-// environment is what an expression sees.
+// environment holds the variables of an expression.
 type environment struct {
 	Topic    string  `expr:"topic"`
 	Type     string  `expr:"type"`
@@ -105,12 +105,12 @@ type environment struct {
 
 type typeKey struct{ name, md5sum, definition string }
 
-// typeState is a type and where the expression's fields are in it.
+// typeState is a message type with the paths of the expression in it.
 type typeState struct {
-	typ   *rosmsg.Type
-	err   error
-	paths []*rosmsg.Path
-	lacks []error
+	typ      *rosmsg.Type
+	err      error
+	paths    []*rosmsg.Path
+	pathErrs []error
 }
 
 // Compile compiles an expression. Errors are an [ExpressionError].
@@ -135,7 +135,7 @@ func Compile(text string) (*Program, error) {
 	return p, nil
 }
 
-// explain gives an error of the expression's own machinery its place.
+// explain converts an error of the expression library to an ExpressionError.
 func explain(err error) error {
 	var f *file.Error
 	if errors.As(err, &f) {
@@ -164,7 +164,7 @@ func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error)
 		return result == true, nil
 	}
 	var f *file.Error
-	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, beyondEnd) {
+	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange) {
 		return false, nil
 	}
 	var lookup *lookupError
@@ -174,21 +174,21 @@ func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error)
 	return false, explain(err)
 }
 
-// beyondEnd is what the library says about an index that is computed.
-const beyondEnd = "index out of range"
+// indexOutOfRange is the library's text for a computed index that is out of range.
+const indexOutOfRange = "index out of range"
 
-// Missing lists the fields that evaluations of Keep came to and that no type had, as
+// Missing lists the evaluated fields that no message type had, as
 // "m.pose.positoin: geometry_msgs/Pose has no field …": most likely they are misspelt.
 func (p *Program) Missing() []string {
 	var all []string
 	for _, path := range p.paths {
-		if path.lacking != nil && !path.found {
-			all = append(all, fmt.Sprintf("m.%s: %s", path.text, path.lacking.Reason))
+		if path.missing != nil && !path.found {
+			all = append(all, fmt.Sprintf("m.%s: %s", path.text, path.missing.Reason))
 		}
 	}
 	for _, e := range p.elements {
-		if e.lacking != nil && !e.found {
-			all = append(all, fmt.Sprintf("m.%s[…].%s: %s", e.array, e.text, e.lacking.Reason))
+		if e.missing != nil && !e.found {
+			all = append(all, fmt.Sprintf("m.%s[…].%s: %s", e.array, e.text, e.missing.Reason))
 		}
 	}
 	return all
@@ -200,17 +200,17 @@ type lookupError struct{ err error }
 func (e *lookupError) Error() string { return e.err.Error() }
 func (e *lookupError) Unwrap() error { return e.err }
 
-// lookup is what the members of m became: it finds path i in the current message.
+// lookup is the function that replaces the members of m: it finds path i in the current message.
 func (p *Program) lookup(args ...any) (any, error) {
 	i, _ := args[0].(int)
-	s, err := p.of(p.conn)
+	s, err := p.stateOf(p.conn)
 	if err != nil {
 		return nil, &lookupError{err}
 	}
 	path := &p.paths[i]
-	if s.lacks[i] != nil {
-		errors.As(s.lacks[i], &path.lacking)
-		return path.orNil(s.lacks[i])
+	if s.pathErrs[i] != nil {
+		errors.As(s.pathErrs[i], &path.missing)
+		return path.orNil(s.pathErrs[i])
 	}
 	path.found = true
 	if path.message != p.message {
@@ -223,7 +223,7 @@ func (p *Program) lookup(args ...any) (any, error) {
 	return path.value, path.err
 }
 
-// find returns a field of a payload as expressions work with it.
+// find returns a field of a payload as a value for expressions.
 func find(path *rosmsg.Path, payload []byte) (any, error) {
 	v, err := path.Lookup(payload)
 	if errors.Is(err, rosmsg.ErrNoField) {
@@ -232,15 +232,15 @@ func find(path *rosmsg.Path, payload []byte) (any, error) {
 	if err != nil {
 		return nil, &lookupError{err}
 	}
-	x, err := plain(v)
+	x, err := exprValue(v)
 	if err == nil || errors.Is(err, rosmsg.ErrTrailing) {
 		return x, nil
 	}
-	return nil, &lookupError{fmt.Errorf("m.%s: %w", path, err)} // which has the path from there on
+	return nil, &lookupError{fmt.Errorf("m.%s: %w", path, err)} // err has the rest of the path
 }
 
-// of returns the type of a connection's messages.
-func (p *Program) of(conn *bagfmt.Connection) (*typeState, error) {
+// stateOf returns the state of a connection's message type.
+func (p *Program) stateOf(conn *bagfmt.Connection) (*typeState, error) {
 	if p.state != nil {
 		return p.state, p.state.err
 	}
@@ -255,7 +255,7 @@ func (p *Program) of(conn *bagfmt.Connection) (*typeState, error) {
 }
 
 func (p *Program) newState(key typeKey) *typeState {
-	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), lacks: make([]error, len(p.paths))}
+	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), pathErrs: make([]error, len(p.paths))}
 	if key.definition == "" && key.md5sum != rosmsg.EmptyMD5Sum {
 		s.err = fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, key.name, key.md5sum)
 		return s
@@ -264,7 +264,7 @@ func (p *Program) newState(key typeKey) *typeState {
 		return s
 	}
 	for i, path := range p.paths {
-		s.paths[i], s.lacks[i] = s.typ.Path(path.text)
+		s.paths[i], s.pathErrs[i] = s.typ.Path(path.text)
 	}
 	for i := range p.elements {
 		p.elements[i].check(s.typ)
@@ -272,8 +272,8 @@ func (p *Program) newState(key typeKey) *typeState {
 	return s
 }
 
-// plain turns a value into what expressions work with.
-func plain(v rosmsg.Value) (any, error) {
+// exprValue converts a value to a type of the expression language.
+func exprValue(v rosmsg.Value) (any, error) {
 	switch v.Kind() {
 	case rosmsg.Bool:
 		return v.Bool(), nil
@@ -291,10 +291,10 @@ func plain(v rosmsg.Value) (any, error) {
 	case rosmsg.Array, rosmsg.Struct:
 	}
 	x, err := v.Decode()
-	return tree(x), err
+	return exprMaps(x), err
 }
 
-// number returns the type that expressions count in, where it is wide enough.
+// number returns n as int, the integer type of expressions, if it fits.
 func number(n int64) any {
 	if i := int(n); int64(i) == n {
 		return i
@@ -302,8 +302,8 @@ func number(n int64) any {
 	return n
 }
 
-// tree turns decoded messages into maps, and times into seconds.
-func tree(x any) any {
+// exprMaps converts decoded messages to maps, and times to seconds.
+func exprMaps(x any) any {
 	switch x := x.(type) {
 	case *rosmsg.Message:
 		if x == nil {
@@ -311,13 +311,13 @@ func tree(x any) any {
 		}
 		m := make(map[string]any, len(x.Values))
 		for i, f := range x.Type.Fields() {
-			m[f.Name] = tree(x.Values[i])
+			m[f.Name] = exprMaps(x.Values[i])
 		}
 		return m
 	case []*rosmsg.Message:
 		all := make([]any, len(x))
 		for i, e := range x {
-			all[i] = tree(e)
+			all[i] = exprMaps(e)
 		}
 		return all
 	case rosmsg.Stamp:

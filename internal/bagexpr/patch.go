@@ -9,44 +9,44 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// lookupName is the function that looks fields up. No expression can name it.
+// lookupName is the name of the lookup function. The blank keeps expressions from calling it.
 const lookupName = " lookup"
 
-// path is a field that the expression names.
+// path is a field that the expression uses.
 type path struct {
 	text     string
-	optional bool // nil for a type without the field, because of a ?.
+	optional bool // nil for a type without the field: it has a ?.
 
-	found   bool               // some type has it
-	lacking *rosmsg.FieldError // of a type that has not
+	found   bool               // a type has the field
+	missing *rosmsg.FieldError // error of a type without it
 
-	message uint64 // that value is of
+	message uint64 // the message that value and err belong to
 	value   any
 	err     error
 }
 
 // element is a field of the elements of an array of messages, as x in
-// any(m.list, .x > 1). It is not looked up: it is a key of a map, and would be nil
-// without a word if it is misspelt.
+// any(m.list, .x > 1). It is not looked up but a key of a map, so a misspelt one would
+// silently be nil.
 type element struct {
 	array string // "list"
 	text  string // "x"
 
 	found   bool
-	lacking *rosmsg.FieldError
+	missing *rosmsg.FieldError
 }
 
-// check finds out whether a type's elements have the field.
+// check records whether the elements of a type have the field.
 func (e *element) check(t *rosmsg.Type) {
 	if _, err := t.Path(e.array + "[0]"); err != nil {
 		return // such messages have no such array
 	}
-	if _, err := t.Path(e.array + "[0]." + e.text); err == nil || !errors.As(err, &e.lacking) {
+	if _, err := t.Path(e.array + "[0]." + e.text); err == nil || !errors.As(err, &e.missing) {
 		e.found = true
 	}
 }
 
-// orNil is what the evaluation gets for a field that is not there.
+// orNil returns the value or error of a missing field.
 func (p *path) orNil(err error) (any, error) {
 	if p.optional {
 		return nil, nil //nolint:nilnil // nil is the value
@@ -54,8 +54,8 @@ func (p *path) orNil(err error) (any, error) {
 	return nil, err
 }
 
-// patcher replaces m.a.b[0] by a call that looks up this one field, so that nothing
-// else is decoded and nothing before the evaluation comes to it.
+// patcher replaces m.a.b[0] by a call that looks up this one field, so that only fields that
+// are evaluated are decoded.
 type patcher struct {
 	program *Program
 	calls   map[ast.Node]path
@@ -94,13 +94,13 @@ func (v *patcher) Visit(node *ast.Node) {
 			}
 			at.text += "[-" + strconv.Itoa(i.Value) + "]"
 		default:
-			return // an index that is computed: of the whole array
+			return // a computed index: the whole array is looked up
 		}
 		v.replace(node, at)
 	}
 }
 
-// member notes a field of #.
+// member records a field of #.
 func (v *patcher) member(n *ast.MemberNode) {
 	property, ok := n.Property.(*ast.StringNode)
 	if !ok || n.Optional {
@@ -120,8 +120,8 @@ func (v *patcher) member(n *ast.MemberNode) {
 	v.members[n] = text
 }
 
-// predicate finds out what the members of # inside of a predicate are fields of. What
-// is left when an outer predicate comes is its own.
+// predicate assigns the members of # in a predicate to its array. Inner predicates come first, so
+// the remaining members belong to this one.
 func (v *patcher) predicate(n *ast.BuiltinNode) {
 	if len(n.Arguments) < 2 {
 		return
