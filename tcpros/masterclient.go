@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/aler9/goroslib/pkg/apimaster"
@@ -41,22 +42,42 @@ type Master struct {
 	callerID string
 	http     http.RoundTripper
 	hangs    *hangWatch
+	contact  contactCounts
 }
+
+// contactCounts counts what tells whether the master is still the process that it was: a process
+// that ends closes its connections. It is for concurrent use.
+type contactCounts struct {
+	dials   atomic.Uint64 // attempts to connect to the master
+	answers atomic.Uint64 // valid replies of it
+}
+
+// contact is a reading of contactCounts.
+type contact struct{ dials, answers uint64 }
+
+func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answers.Load()} }
 
 // TopicInfo is one topic and its type, "*" if that is not known.
 type TopicInfo struct{ Name, Type string }
 
 func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
-	return &Master{uri, hostport, callerID, &http.Transport{
+	m := &Master{uri: uri, hostport: hostport, callerID: callerID, hangs: hangs}
+	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
-		DialContext:         d.DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address == hostport {
+				m.contact.dials.Add(1)
+			}
+			return d.DialContext(ctx, network, address)
+		},
 		DisableCompression:  true,
 		MaxIdleConnsPerHost: unregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
 		MaxIdleConns:        64,
 		IdleConnTimeout:     10 * time.Second,
 		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
 		MaxResponseHeaderBytes: 32 << 10,
-	}, hangs}
+	}
+	return m
 }
 
 // close drops idle connections.
@@ -329,7 +350,11 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *replyInfo) *h
 				return nil, err
 			}
 			v, err := checkReply(body, l)
-			if got.answered = err == nil || errors.Is(err, ErrStatus); err != nil {
+			got.answered = err == nil || errors.Is(err, ErrStatus)
+			if got.answered && r.URL.Host == m.hostport {
+				m.contact.answers.Add(1)
+			}
+			if err != nil {
 				return nil, err
 			}
 			if got.keep {

@@ -118,6 +118,7 @@ type registrar struct {
 	// The fields below belong to the goroutine.
 	pid        int
 	runID      string
+	contact    contact // when check or identify last found the master to be the same
 	identified bool
 	away       loglimit.Episode // the master does not answer
 	failures   int              // in a row
@@ -217,7 +218,7 @@ func (r *registrar) run(ctx, calls context.Context) {
 		next := identify
 		switch e, due := r.mostUrgent(now); {
 		case !r.identified || !now.Before(identify):
-			if err = r.identify(ctx); err == nil {
+			if err = r.check(ctx); err == nil {
 				identify = time.Now().Add(r.timing.identifyEvery)
 			}
 			next = time.Time{}

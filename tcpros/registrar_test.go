@@ -339,6 +339,12 @@ func (f *front) set(target string, answer func(w http.ResponseWriter, call strin
 	f.target, f.answer = target, answer
 }
 
+// restart sets another master and closes the connections, as that of a process that ends are.
+func (f *front) restart(target string, answer func(w http.ResponseWriter, call string) bool) {
+	f.set(target, answer)
+	f.CloseClientConnections()
+}
+
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -375,9 +381,11 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 		_, _ = io.WriteString(w, notSet)
 		return true
 	}
+	nothing := func() func(http.ResponseWriter, string) bool { return nil }
 	tests := map[string]struct {
 		before func(http.ResponseWriter, string) bool
 		after  func() func(http.ResponseWriter, string) bool
+		proxy  bool // connections to it last
 		want   string
 	}{
 		"its greeting fails at first": {nil, func() func(http.ResponseWriter, string) bool {
@@ -388,8 +396,10 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 				}
 				return false
 			}
-		}, "master was restarted"},
-		"it has no run_id": {noRunID, func() func(http.ResponseWriter, string) bool { return noRunID }, "master has forgotten this node"},
+		}, false, "master was restarted"},
+		"it has no run_id":          {noRunID, func() func(http.ResponseWriter, string) bool { return noRunID }, false, "master has forgotten this node"},
+		"it hides behind a proxy":   {nil, nothing, true, "master was restarted"},
+		"it is hidden, and unnamed": {noRunID, func() func(http.ResponseWriter, string) bool { return noRunID }, true, "master has forgotten this node"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -399,10 +409,15 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 			f.set(m.URI(), tt.before)
 			silent := newFakePublisher(t, "/t", sends("/t"))
 			silent.register(m.URI(), "/silent")
-			b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(tcpros.Timing{Identify: brisk.Identify, LingerCheck: brisk.LingerCheck}), "/t")
+			timing := tcpros.Timing{Identify: brisk.Identify, LingerCheck: brisk.LingerCheck}
+			replace := f.restart
+			if tt.proxy {
+				timing.Reconcile, replace = brisk.Reconcile, f.set
+			}
+			b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
 			waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 			next := newMaster(t)
-			f.set(next.URI(), tt.after())
+			replace(next.URI(), tt.after())
 			waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
 			waitFor(t, tt.want, func() bool { return logged(tt.want) == 1 }) // it may register before it knows
 			closeQuietLink(t, next.URI(), s)

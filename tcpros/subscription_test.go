@@ -505,7 +505,7 @@ func TestOrphanIsNotCalledListed(t *testing.T) {
 	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
 	next := newMaster(t)
 	call(t, next.URI(), "setParam", "/x", "/run_id", "another")
-	f.set(next.URI(), nil)
+	f.restart(next.URI(), nil)
 	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
 	// A link that the next master has told of comes after the news that it knows nothing of the first.
 	newFakePublisher(t, "/t", sends("/t")).register(next.URI(), "/other")

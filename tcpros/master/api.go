@@ -16,7 +16,7 @@ const (
 	codeSuccess = 1
 )
 
-// reply is the triple that every call answers.
+// reply is the triple that every call returns.
 type reply struct {
 	code  int
 	text  string
@@ -39,12 +39,11 @@ func (c call) str(i int) string {
 	return s
 }
 
-// check tests one argument and returns it in its final form, names resolved, or says
-// what is wrong with it.
+// check validates one argument. It returns the argument with names resolved, or the problem.
 type check func(v any, caller string) (final any, problem string)
 
 type method struct {
-	bad    any     // the value of an answer to bad arguments
+	bad    any     // the value of a reply to invalid arguments
 	checks []check // of the arguments after the caller's name
 	run    func(m *Master, c call) reply
 }
@@ -124,8 +123,8 @@ func (m *Master) dispatch(peer, name string, args []any) (reply, error) {
 	return f.run(m, call{peer, caller, checked}), nil
 }
 
-// multicall answers several calls in one, as Python's servers do: roslaunch sets
-// its parameters that way. A fault takes the place of its call's answer.
+// multicall executes several calls in one request, as Python's servers do: roslaunch sets
+// parameters that way. A fault replaces the result of its call.
 func (m *Master) multicall(peer string, args []any) (any, error) {
 	bad := &xmlrpc.Fault{Code: 1, Text: "system.multicall takes one list of {methodName, params}"}
 	if len(args) != 1 {
@@ -166,8 +165,8 @@ func tooLong(param string) string {
 
 func anything(v any, _ string) (any, string) { return v, "" }
 
-// empty is what Python takes for false.
-func empty(v any) bool {
+// isPythonFalse reports whether a value is false in Python.
+func isPythonFalse(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
@@ -188,11 +187,11 @@ func empty(v any) bool {
 	}
 }
 
-// nonEmpty is a parameter's key: any string, resolved later because the answers
-// of some calls name it as it came.
+// nonEmpty checks the key of a parameter. It is resolved later, because some replies contain it
+// as it was sent.
 func nonEmpty(param string) check {
 	return func(v any, _ string) (any, string) {
-		if empty(v) {
+		if isPythonFalse(v) {
 			return nil, fmt.Sprintf("ERROR: parameter [%s] must be specified and non-empty", param)
 		}
 		s, ok := v.(string)
@@ -206,7 +205,7 @@ func nonEmpty(param string) check {
 	}
 }
 
-// uri is the address of a node or a service.
+// uri checks the URI of a node or a service.
 func uri(param string) check {
 	return func(v any, _ string) (any, string) {
 		s, _ := v.(string)
@@ -222,8 +221,7 @@ func uri(param string) check {
 	}
 }
 
-// name is the name of a topic, service or node. Nodes may be asked for as "/", the
-// others not.
+// name checks the name of a topic, service or node. Only a node may be "/".
 func name(param string, notRoot bool) check {
 	return func(v any, caller string) (any, string) {
 		s, _ := v.(string)
@@ -241,7 +239,7 @@ func name(param string, notRoot bool) check {
 	}
 }
 
-// typeName is "package/Type" or "*".
+// typeName checks a type, "package/Type" or "*".
 func typeName(param string) check {
 	return func(v any, _ string) (any, string) {
 		s, _ := v.(string)
@@ -259,7 +257,7 @@ func typeName(param string) check {
 	}
 }
 
-// subgraph is a namespace, or empty for all.
+// subgraph checks a namespace, which is empty for all topics.
 func subgraph(v any, caller string) (any, string) {
 	s, ok := v.(string)
 	switch {

@@ -31,8 +31,8 @@ func (m *Master) registerPublisher(c call) reply {
 	}
 	b := m.reg.register(publisher, topic, from)
 	m.reg.publisherType(topic, typ)
-	m.bumped(from.caller, b, topic)
-	m.tellSubscribers(topic)
+	m.notifyReplaced(from.caller, b, topic)
+	m.notifySubscribers(topic)
 	m.log.Debug("publisher registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(m.reg.uris(subscriber, topic), "Registered [%s] as publisher of [%s]", c.caller, topic)
 }
@@ -43,7 +43,7 @@ func (m *Master) unregisterPublisher(c call) reply {
 	defer m.mu.Unlock()
 	o := m.reg.unregister(publisher, topic, from)
 	if o == removed {
-		m.tellSubscribers(topic)
+		m.notifySubscribers(topic)
 	}
 	m.log.Debug("publisher unregistered", zap.String("topic", topic), zap.String("node", c.caller), zap.Bool("known", o == removed))
 	return unregistered(o, c.caller, topic)
@@ -58,7 +58,7 @@ func (m *Master) registerSubscriber(c call) reply {
 	}
 	b := m.reg.register(subscriber, topic, from)
 	m.reg.subscriberType(topic, typ)
-	m.bumped(from.caller, b, "")
+	m.notifyReplaced(from.caller, b, "")
 	m.log.Debug("subscriber registered", zap.String("topic", topic), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(m.reg.uris(publisher, topic), "Subscribed to [%s]", topic)
 }
@@ -79,7 +79,7 @@ func (m *Master) registerService(c call) reply {
 	if m.reg.full() {
 		return errFull
 	}
-	m.bumped(from.caller, m.reg.registerService(name, from, at), "")
+	m.notifyReplaced(from.caller, m.reg.registerService(name, from, at), "")
 	m.log.Debug("service registered", zap.String("service", name), zap.String("node", c.caller), zap.String("uri", at))
 	return success(1, "Registered [%s] as provider of [%s]", c.caller, name)
 }
@@ -146,12 +146,12 @@ func (m *Master) getTopicTypes(call) reply {
 func (m *Master) getSystemState(call) reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return success(m.reg.state(), "current system state")
+	return success(m.reg.systemState(), "current system state")
 }
 
-// bumped tells a node that another took its name, and the subscribers of its
-// topics that it is gone; except is a topic they are told of anyway. The lock is held.
-func (m *Master) bumped(name string, b bump, except string) {
+// notifyReplaced notifies a node that another one took its name, and the subscribers of its
+// topics that it is gone. Subscribers of the topic except are notified anyway. The lock is held.
+func (m *Master) notifyReplaced(name string, b replacement, except string) {
 	if b.uri == "" {
 		return
 	}
@@ -162,13 +162,13 @@ func (m *Master) bumped(name string, b bump, except string) {
 	})
 	for _, topic := range b.topics {
 		if topic != except {
-			m.tellSubscribers(topic)
+			m.notifySubscribers(topic)
 		}
 	}
 }
 
-// tellSubscribers sends the publishers of a topic to its subscribers. The lock is held.
-func (m *Master) tellSubscribers(topic string) {
+// notifySubscribers sends the list of publishers of a topic to its subscribers. The lock is held.
+func (m *Master) notifySubscribers(topic string) {
 	pubs := m.reg.uris(publisher, topic)
 	for _, uri := range m.reg.uris(subscriber, topic) {
 		m.notify.send(uri, &notice{

@@ -159,7 +159,7 @@ func TestQueueIsBounded(t *testing.T) {
 	n := newNotifier(zap.NewNop())
 	defer n.close()
 	for range maxCalls {
-		n.slots <- struct{}{} // as if all calls were under way
+		n.callSlots <- struct{}{} // as if all calls were under way
 	}
 	const uri = "http://127.0.0.1:1/"
 	n.send(uri, &notice{key: "first", method: "m"})

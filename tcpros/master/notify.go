@@ -16,13 +16,13 @@ import (
 
 // Bounds of the queues to nodes.
 const (
-	maxPending   = 10_000          // notices that wait for one node; the oldest is dropped
-	maxQueues    = 8192            // nodes with notices; those that need another are dropped
-	maxCalls     = 1024            // calls to nodes under way at once, half of them to nodes that failed last time
-	callTimeout  = 5 * time.Second // for one call
-	maxAttempts  = 4               // to deliver one notice
-	firstBackoff = 500 * time.Millisecond
-	maxBackoff   = 4 * time.Second
+	maxPending  = 10_000          // queued notices for one node; then the oldest is dropped
+	maxQueues   = 8192            // nodes with queued notices; then notices for other nodes are dropped
+	maxCalls    = 1024            // concurrent calls; at most half of them to suspect nodes
+	callTimeout = 5 * time.Second // for one call
+	maxAttempts = 4               // to deliver one notice
+	minBackoff  = 500 * time.Millisecond
+	maxBackoff  = 4 * time.Second
 )
 
 // notice is one call to a node. A later notice with the same key replaces an
@@ -31,29 +31,28 @@ type notice struct {
 	key      string
 	method   string
 	args     []any
-	once     bool // a shutdown: not worth repeating
+	once     bool // a shutdown, which is not retried
 	attempts int
 }
 
-// notifier calls nodes. Each node has its own queue and, while that is not empty,
-// its own goroutine: notices to one node are in order, and nodes do not wait for
-// each other.
+// notifier sends notices to nodes. Each node has its own queue and, while that is not empty, its
+// own goroutine: notices to one node stay in order, and nodes do not delay each other.
 type notifier struct {
-	ctx    context.Context //nolint:containedctx // the lifetime of all queues; ends in close
-	cancel context.CancelFunc
-	http   *http.Client
-	log    *zap.Logger
-	slots  chan struct{}
-	doubts chan struct{} // taken before a slot for a node that failed last time
+	ctx          context.Context //nolint:containedctx // the lifetime of all queues; ends in close
+	cancel       context.CancelFunc
+	http         *http.Client
+	log          *zap.Logger
+	callSlots    chan struct{}
+	suspectSlots chan struct{} // acquired before a call slot for suspect nodes
 
 	mu     sync.Mutex
 	queues map[string]*queue   // by slave URI; only those with work
-	failed map[string]struct{} // slave URIs that did not answer last time; some, if there are many
+	failed map[string]struct{} // slave URIs of suspect nodes: the last call got no answer; bounded
 	closed bool
 	wg     sync.WaitGroup
 }
 
-// queue is what one node has yet to be told; guarded by notifier.mu.
+// queue holds the notices for one node; guarded by notifier.mu.
 type queue struct {
 	pending *list.List // of *notice
 	byKey   map[string]*list.Element
@@ -64,12 +63,12 @@ func newNotifier(log *zap.Logger) *notifier {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &notifier{
 		ctx: ctx, cancel: cancel,
-		http:   xmlrpc.NewHTTPClient(callTimeout),
-		log:    log,
-		slots:  make(chan struct{}, maxCalls),
-		doubts: make(chan struct{}, maxCalls/2),
-		queues: map[string]*queue{},
-		failed: map[string]struct{}{},
+		http:         xmlrpc.NewHTTPClient(callTimeout),
+		log:          log,
+		callSlots:    make(chan struct{}, maxCalls),
+		suspectSlots: make(chan struct{}, maxCalls/2),
+		queues:       map[string]*queue{},
+		failed:       map[string]struct{}{},
 	}
 }
 
@@ -83,8 +82,8 @@ func (n *notifier) close() {
 	n.http.CloseIdleConnections()
 }
 
-// send queues a notice and returns at once. It is called with Master's lock held,
-// so that notices have the order of the changes they tell of.
+// send queues a notice and returns at once. It is called with Master's lock held, so that notices
+// are in the order of the changes.
 func (n *notifier) send(uri string, x *notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,7 +92,7 @@ func (n *notifier) send(uri string, x *notice) {
 	}
 	q, running := n.queues[uri]
 	if !running {
-		if !n.room(uri, x) {
+		if !n.admits(uri, x) {
 			return
 		}
 		q = &queue{pending: list.New(), byKey: map[string]*list.Element{}}
@@ -113,13 +112,13 @@ func (n *notifier) send(uri string, x *notice) {
 	}
 }
 
-// room reports whether there may be one more queue. A node that registers with ever
-// new URIs makes a shutdown notice for each old one: those fill no more than half.
-func (n *notifier) room(uri string, x *notice) bool {
+// admits reports whether there may be one more queue. A node that registers with ever new URIs
+// causes a shutdown notice for each old one: those may use at most half of the queues.
+func (n *notifier) admits(uri string, x *notice) bool {
 	if k := len(n.queues); k < maxQueues/2 || k < maxQueues && !x.once {
 		return true
 	}
-	n.log.Warn("too many nodes wait to be told, some are not", zap.String("uri", uri), zap.String("what", x.key))
+	n.log.Warn("too many nodes to notify, notice dropped", zap.String("uri", uri), zap.String("what", x.key))
 	return false
 }
 
@@ -129,7 +128,7 @@ func (q *queue) pop() *notice {
 	return x
 }
 
-// next returns the next notice, or nil after taking the empty queue off the table.
+// next returns the next notice. If the queue is empty, it removes the queue and returns nil.
 func (n *notifier) next(uri string, q *queue) *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -140,8 +139,8 @@ func (n *notifier) next(uri string, q *queue) *notice {
 	return q.pop()
 }
 
-// again puts x back in front, unless a later one with its key waits already.
-func (n *notifier) again(q *queue, x *notice) {
+// requeue puts x back to the front, unless a newer notice with its key is queued.
+func (n *notifier) requeue(q *queue, x *notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, newer := q.byKey[x.key]; !newer {
@@ -161,25 +160,25 @@ func (n *notifier) run(uri string, q *queue) {
 			return
 		case err == nil:
 			continue
-		case !worthRepeating(err) || x.once || x.attempts >= maxAttempts:
-			n.log.Warn("node not told", zap.String("uri", uri), zap.String("what", x.key), zap.Error(err))
+		case !retryable(err) || x.once || x.attempts >= maxAttempts:
+			n.log.Warn("node not notified", zap.String("uri", uri), zap.String("what", x.key), zap.Error(err))
 			continue
 		}
-		n.again(q, x)
+		n.requeue(q, x)
 		select {
-		case <-time.After(min(firstBackoff<<(x.attempts-1), maxBackoff)):
+		case <-time.After(min(minBackoff<<(x.attempts-1), maxBackoff)):
 		case <-n.ctx.Done():
 			return
 		}
 	}
 }
 
-// call makes one call. Nodes that do not answer, each call to which takes the whole
-// timeout, must not keep the others waiting.
+// call makes one call. Suspect nodes, where each call may take the whole timeout, must not use
+// all call slots.
 func (n *notifier) call(uri string, x *notice) error {
-	need := []chan struct{}{n.slots}
-	if n.doubtful(uri) {
-		need = []chan struct{}{n.doubts, n.slots}
+	need := []chan struct{}{n.callSlots}
+	if n.isSuspect(uri) {
+		need = []chan struct{}{n.suspectSlots, n.callSlots}
 	}
 	for _, c := range need {
 		select {
@@ -191,19 +190,19 @@ func (n *notifier) call(uri string, x *notice) error {
 	}
 	x.attempts++
 	_, err := xmlrpc.Call(n.ctx, n.http, uri, x.method, x.args...)
-	n.note(uri, errors.Is(err, xmlrpc.ErrTransport))
+	n.recordResult(uri, errors.Is(err, xmlrpc.ErrTransport))
 	return err
 }
 
-func (n *notifier) doubtful(uri string) bool {
+func (n *notifier) isSuspect(uri string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, failed := n.failed[uri]
 	return failed
 }
 
-// note remembers whether the node failed to answer.
-func (n *notifier) note(uri string, failed bool) {
+// recordResult records whether a node is suspect.
+func (n *notifier) recordResult(uri string, failed bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !failed {
@@ -215,12 +214,12 @@ func (n *notifier) note(uri string, failed bool) {
 		if len(n.failed) <= maxQueues {
 			break
 		}
-		delete(n.failed, other) // it gets the benefit of the doubt once more
+		delete(n.failed, other) // it is no longer suspect
 	}
 }
 
-// worthRepeating tells a node that is stuck or cut off for a moment from one that
-// is gone or that answered something: only the former may yet take the notice.
-func worthRepeating(err error) bool {
+// retryable reports whether a retry may succeed: the node did not answer, but neither refused the
+// connection nor returned an error.
+func retryable(err error) bool {
 	return errors.Is(err, xmlrpc.ErrTransport) && !errors.Is(err, syscall.ECONNREFUSED)
 }

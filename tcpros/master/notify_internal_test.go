@@ -40,8 +40,8 @@ func TestBackoffIsPerNotice(t *testing.T) {
 			t.Fatalf("%d calls in an hour", len(at))
 		}
 		for i, d := range at {
-			wait := []time.Duration{0, firstBackoff, 3 * firstBackoff, 7 * firstBackoff}[i%maxAttempts]
-			if want := time.Duration(i/maxAttempts)*7*firstBackoff + wait; d != want {
+			wait := []time.Duration{0, minBackoff, 3 * minBackoff, 7 * minBackoff}[i%maxAttempts]
+			if want := time.Duration(i/maxAttempts)*7*minBackoff + wait; d != want {
 				t.Errorf("call %d after %v, want %v", i, d, want)
 			}
 		}
@@ -66,13 +66,13 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 		for i := range maxCalls {
 			n.send(fmt.Sprintf("http://bad%d:1/", i), &notice{key: "k", method: "m"})
 		}
-		time.Sleep(callTimeout + 2*firstBackoff) // all have failed and are tried again
+		time.Sleep(callTimeout + 2*minBackoff) // all have failed and are tried again
 		n.send("http://good:1/", &notice{key: "k", method: "m"})
 		synctest.Wait()
 		if !told {
 			t.Error("not told at once")
 		}
-		if k := len(n.slots); k != maxCalls/2 {
+		if k := len(n.callSlots); k != maxCalls/2 {
 			t.Errorf("%d calls to hanging nodes", k)
 		}
 	})

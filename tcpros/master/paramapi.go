@@ -19,7 +19,7 @@ func (m *Master) setParam(c call) reply {
 		}
 		return reply{codeError, text, 0}
 	}
-	m.tellParam(updatesFor(m.reg.refs[paramSubscriber], key, value, c.caller))
+	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, value, c.caller))
 	m.log.Debug("parameter set", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s set", key)
 }
@@ -31,13 +31,13 @@ func (m *Master) deleteParam(c call) reply {
 	if !m.params.delete(key) {
 		return reply{codeError, "parameter [" + key + "] is not set", 0}
 	}
-	m.tellParam(updatesFor(m.reg.refs[paramSubscriber], key, map[string]any{}, ""))
+	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, map[string]any{}, ""))
 	m.log.Debug("parameter deleted", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s deleted", key)
 }
 
-// tellParam queues updates. The lock is held.
-func (m *Master) tellParam(updates []paramUpdate) {
+// notifyParamSubscribers queues updates. The lock is held.
+func (m *Master) notifyParamSubscribers(updates []paramUpdate) {
 	for _, u := range updates {
 		for _, c := range u.to {
 			m.notify.send(c.uri, &notice{
@@ -101,7 +101,7 @@ func (m *Master) subscribeParam(c call) reply {
 		// has just taken the name, so that both are gone.
 		return success(v, "Subscribed to parameter [%s]", key)
 	}
-	m.bumped(from.caller, m.reg.register(paramSubscriber, subscriptionKey(key), from), "")
+	m.notifyReplaced(from.caller, m.reg.register(paramSubscriber, subscriptionKey(key), from), "")
 	m.log.Debug("parameter subscribed", zap.String("key", key), zap.String("node", c.caller), zap.String("uri", from.uri))
 	return success(v, "Subscribed to parameter [%s]", key)
 }

@@ -239,7 +239,7 @@ func updatesFor(subs map[string][]ref, key string, v any, setter string) []param
 		switch {
 		case strings.HasPrefix(key, sub): // key itself, or a namespace above it
 			if setter != "" {
-				to = without(to, setter)
+				to = excluding(to, setter)
 			}
 			list = append(list, paramUpdate{to, key, v})
 		case strings.HasPrefix(sub, key): // below it: still there, or gone with this value
@@ -256,7 +256,7 @@ func updatesFor(subs map[string][]ref, key string, v any, setter string) []param
 	return list
 }
 
-func without(list []ref, caller string) []ref {
+func excluding(list []ref, caller string) []ref {
 	return slices.DeleteFunc(slices.Clone(list), func(c ref) bool { return c.caller == caller })
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// kind is what a node can be registered for.
+// kind is the kind of a registration.
 type kind byte
 
 const (
@@ -33,14 +33,14 @@ type regKey struct {
 	name string
 }
 
-// provider is who provides a service, and where.
+// provider is the provider of a service.
 type provider struct {
 	ref
 	serviceURI string
 }
 
-// registry is the graph: who publishes, subscribes and provides what. It is not
-// safe for concurrent use; Master guards it with its lock.
+// registry holds the graph: publishers, subscribers and services. It is not safe for concurrent
+// use; Master guards it with its lock.
 type registry struct {
 	nodes    map[string]*node
 	refs     [paramSubscriber + 1]map[string][]ref // by kind and name; in the order of registration; nil for service
@@ -66,22 +66,22 @@ func newRegistry() *registry {
 // full reports whether one more registration would be over the limit.
 func (r *registry) full() bool { return r.count >= maxRegistrations }
 
-// bump is what a registration under a new URI did to the node that had the name.
-type bump struct {
+// replacement describes a node that was replaced by a registration with its name and another URI.
+type replacement struct {
 	uri    string   // of the node replaced; empty if there was none
 	topics []string // whose list of publishers changed
 }
 
 // node returns the node called caller. If it was known under another URI, that one
 // is replaced and its registrations are gone.
-func (r *registry) node(c ref) (*node, bump) {
+func (r *registry) node(c ref) (*node, replacement) {
 	n, known := r.nodes[c.caller]
 	if known && n.uri == c.uri {
-		return n, bump{}
+		return n, replacement{}
 	}
-	var b bump
+	var b replacement
 	if known {
-		b = bump{n.uri, r.forget(c.caller, n)}
+		b = replacement{n.uri, r.removeNode(c.caller, n)}
 	}
 	n = &node{c.uri, b.uri, map[regKey]struct{}{}}
 	r.nodes[c.caller] = n
@@ -94,13 +94,13 @@ func (r *registry) wasReplaced(c ref) bool {
 	return ok && n.uri != c.uri && n.replaced == c.uri
 }
 
-// forget removes a node with all its registrations and returns the topics it published.
-func (r *registry) forget(caller string, n *node) (published []string) {
+// removeNode removes a node with all its registrations and returns the topics it published.
+func (r *registry) removeNode(caller string, n *node) (published []string) {
 	for k := range n.regs {
 		if k.kind == service {
 			delete(r.services, k.name)
 		} else {
-			r.remove(k, ref{caller, n.uri})
+			r.removeRef(k, ref{caller, n.uri})
 		}
 		if k.kind == publisher {
 			published = append(published, k.name)
@@ -112,8 +112,8 @@ func (r *registry) forget(caller string, n *node) (published []string) {
 	return published
 }
 
-// remove takes c off the list of k and reports whether it was there.
-func (r *registry) remove(k regKey, c ref) bool {
+// removeRef removes c from the list of k and reports whether it was there.
+func (r *registry) removeRef(k regKey, c ref) bool {
 	list := r.refs[k.kind][k.name]
 	i := slices.Index(list, c)
 	if i < 0 {
@@ -127,8 +127,8 @@ func (r *registry) remove(k regKey, c ref) bool {
 	return true
 }
 
-// note adds or takes away (add false) one registration of a node.
-func (r *registry) note(n *node, k regKey, add bool) {
+// setRegistered adds or removes one registration of a node.
+func (r *registry) setRegistered(n *node, k regKey, add bool) {
 	_, has := n.regs[k]
 	switch {
 	case add && !has:
@@ -141,10 +141,10 @@ func (r *registry) note(n *node, k regKey, add bool) {
 }
 
 // register makes c a publisher, subscriber or parameter subscriber of name.
-func (r *registry) register(k kind, name string, c ref) bump {
+func (r *registry) register(k kind, name string, c ref) replacement {
 	n, b := r.node(c)
 	key := regKey{k, name}
-	r.note(n, key, true)
+	r.setRegistered(n, key, true)
 	if list := r.refs[k][name]; !slices.Contains(list, c) {
 		r.refs[k][name] = append(list, c)
 	}
@@ -152,23 +152,23 @@ func (r *registry) register(k kind, name string, c ref) bump {
 }
 
 // registerService makes c the provider of name, in place of any other.
-func (r *registry) registerService(name string, c ref, serviceURI string) bump {
+func (r *registry) registerService(name string, c ref, serviceURI string) replacement {
 	n, b := r.node(c)
 	if old, ok := r.services[name]; ok && old.caller != c.caller {
-		r.drop(old.caller, regKey{service, name})
+		r.removeRegistration(old.caller, regKey{service, name})
 	}
-	r.note(n, regKey{service, name}, true)
+	r.setRegistered(n, regKey{service, name}, true)
 	r.services[name] = provider{c, serviceURI}
 	return b
 }
 
-// drop takes one registration from a node, and forgets a node that has none left.
-func (r *registry) drop(caller string, k regKey) {
+// removeRegistration removes one registration of a node, and the node with its last one.
+func (r *registry) removeRegistration(caller string, k regKey) {
 	n, ok := r.nodes[caller]
 	if !ok {
 		return
 	}
-	r.note(n, k, false)
+	r.setRegistered(n, k, false)
 	if len(n.regs) == 0 {
 		delete(r.nodes, caller)
 	}
@@ -188,10 +188,10 @@ func (r *registry) unregister(k kind, name string, c ref) outcome {
 		return unknownNode
 	}
 	key := regKey{k, name}
-	if !r.remove(key, c) {
+	if !r.removeRef(key, c) {
 		return notProvider
 	}
-	r.drop(c.caller, key)
+	r.removeRegistration(c.caller, key)
 	return removed
 }
 
@@ -203,7 +203,7 @@ func (r *registry) unregisterService(name, caller, serviceURI string) outcome {
 		return notProvider
 	}
 	delete(r.services, name)
-	r.drop(caller, regKey{service, name})
+	r.removeRegistration(caller, regKey{service, name})
 	return removed
 }
 
@@ -261,8 +261,8 @@ func (r *registry) topicTypes() []any {
 	return list
 }
 
-// state returns [publishers, subscribers, services], each a list of [name, [node...]].
-func (r *registry) state() []any {
+// systemState returns [publishers, subscribers, services], each a list of [name, [node...]].
+func (r *registry) systemState() []any {
 	services := []any{}
 	for _, name := range slices.Sorted(maps.Keys(r.services)) {
 		services = append(services, []any{name, []any{r.services[name].caller}})
