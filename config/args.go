@@ -148,8 +148,8 @@ func (e *expander) emit(f *kong.Flag, value string) {
 }
 
 // find resolves a long option by its name or an unambiguous abbreviation. An abbreviation
-// that fits exactly one option of stock means that one, so that our own options do not make
-// abbreviations of stock ambiguous.
+// that fits exactly one option of stock means that one: our own options must not make stock's
+// abbreviations ambiguous.
 func (e *expander) find(name string) (*kong.Flag, error) {
 	if f, ok := e.long[name]; ok {
 		return f, nil

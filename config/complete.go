@@ -7,8 +7,8 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 )
 
-// completes answers a shell that asks for completions, which it does through the
-// environment, and reports whether one did.
+// completes handles a completion request of a shell, which comes in the environment. It reports
+// whether there was one.
 func completes(k *kong.Kong) bool {
 	if os.Getenv("COMP_LINE") == "" {
 		return false

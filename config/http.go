@@ -19,8 +19,8 @@ type Web struct {
 	Hosts     []string    `group:"Web page and metrics:" name:"http-host" sep:"none" placeholder:"NAME" help:"Answer also to those who call this machine by NAME: beside localhost, addresses, the name of this machine and the one in the ROS graph. May be given several times."`
 }
 
-// maxToken bounds the file of a token.
-const maxToken = 4 << 10
+// maxTokenBytes is the limit of the size of a token file.
+const maxTokenBytes = 4 << 10
 
 // Secret returns the token; empty if there is none.
 func (w *Web) Secret() (string, error) {
@@ -35,13 +35,13 @@ func (w *Web) Secret() (string, error) {
 		return "", fmt.Errorf("the file of --http-token-file: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	b, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxTokenBytes+1))
 	token := strings.TrimSpace(string(b))
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("the file of --http-token-file: %w", err)
-	case len(b) > maxToken:
-		return "", fmt.Errorf("%s is longer than %d bytes: is it a file with a token?", w.TokenFile, maxToken)
+	case len(b) > maxTokenBytes:
+		return "", fmt.Errorf("%s is longer than %d bytes: is it a file with a token?", w.TokenFile, maxTokenBytes)
 	case token == "":
 		return "", fmt.Errorf("%s is empty: want a token", w.TokenFile)
 	}
@@ -68,11 +68,11 @@ func (a *HTTPAddress) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	v := fmt.Sprint(ctx.Scan.Pop().Value)
-	if _, err := strconv.ParseUint(v, 10, 16); err == nil { // before truth, which takes 0 and 1
+	if _, err := strconv.ParseUint(v, 10, 16); err == nil { // before parseSwitch, which accepts 0 and 1
 		*a = HTTPAddress("127.0.0.1:" + v)
 		return nil
 	}
-	if on, ok := truth(v); ok {
+	if on, ok := parseSwitch(v); ok {
 		if !on {
 			*a = ""
 		}

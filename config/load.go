@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxFile bounds a configuration file. A file with every option is a tenth of it.
-const maxFile = 256 << 10
+// maxFileBytes is the limit of the size of a configuration file: ten times a file with all options.
+const maxFileBytes = 256 << 10
 
 // readFile sets options from the YAML file at path.
 func readFile(path string, all []*option) error {
@@ -21,12 +21,12 @@ func readFile(path string, all []*option) error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read from
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	switch {
 	case err != nil:
 		return err
-	case len(text) > maxFile:
-		return fmt.Errorf("%s is longer than %d KiB: is it a file of options?", path, maxFile>>10)
+	case len(text) > maxFileBytes:
+		return fmt.Errorf("%s is longer than %d KiB: is it a configuration file?", path, maxFileBytes>>10)
 	}
 	return readYAML(path, text, all)
 }
@@ -69,20 +69,20 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 	}
 	lines := strings.Split(string(text), "\n")
 	if at < 1 || at > len(lines) {
-		return fmt.Errorf("%s: no YAML: %s", r.path, where.Message)
+		return fmt.Errorf("%s: not valid YAML: %s", r.path, where.Message)
 	}
 	hint := "want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes'"
 	if strings.HasPrefix(strings.TrimLeft(lines[at-1], " "), "\t") {
 		hint = "indent with blanks, not with tabs"
 	}
 	if r.secret {
-		return fmt.Errorf("%s:%d: no YAML (%s)", r.path, at, hint)
+		return fmt.Errorf("%s:%d: not valid YAML (%s)", r.path, at, hint)
 	}
-	return fmt.Errorf("%s:%d: no YAML: %s in %q (%s)", r.path, at, where.Message, short(lines[at-1]), hint)
+	return fmt.Errorf("%s:%d: not valid YAML: %s in %q (%s)", r.path, at, where.Message, abbreviate(lines[at-1]), hint)
 }
 
-// short returns the start of a text that may be anything.
-func short(s string) string {
+// abbreviate returns the start of a text.
+func abbreviate(s string) string {
 	const most = 60
 	if s = strings.TrimSpace(s); len(s) > most {
 		s = s[:most]
@@ -95,7 +95,7 @@ type fileReader struct {
 	path    string
 	options []*option
 	seen    map[*option]int // line
-	secret  bool            // errors must not quote what cannot be told apart from a secret
+	secret  bool            // the file has a secret, which errors must not quote
 }
 
 func (r *fileReader) holdsSecret(text string) bool {
@@ -104,8 +104,8 @@ func (r *fileReader) holdsSecret(text string) bool {
 	})
 }
 
-// wrong is an error about a key.
-func (r *fileReader) wrong(n *yaml.Node, key, format string, args ...any) error {
+// errorAt returns an error about a key.
+func (r *fileReader) errorAt(n *yaml.Node, key, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s: %w", r.path, n.Line, key, fmt.Errorf(format, args...))
 }
 
@@ -113,7 +113,7 @@ func (r *fileReader) root(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		found := ""
 		if !r.secret {
-			found = fmt.Sprintf(", not %q", short(describe(n)))
+			found = fmt.Sprintf(", not %q", abbreviate(describe(n)))
 		}
 		return fmt.Errorf("%s:%d: want KEY: VALUE on each line, with a blank after the colon%s", r.path, n.Line, found)
 	}
@@ -140,15 +140,15 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
 		return fmt.Errorf("%s:%d: want the name of an option before the colon", r.path, key.Line)
 	}
-	name := short(key.Value)
+	name := abbreviate(key.Value)
 	o := r.find(key.Value)
 	switch {
 	case o == nil:
-		return r.wrong(key, quoted(name), "there is no such option%s", r.suggest(key.Value))
+		return r.errorAt(key, quoted(name), "there is no such option%s", r.suggest(key.Value))
 	case o.key == "" || o.key == "config":
-		return r.wrong(key, name, "this is for the command line only; remove the line")
+		return r.errorAt(key, name, "this is for the command line only; remove the line")
 	case r.seen[o] > 0:
-		return r.wrong(key, name, "set twice, first in line %d; remove one", r.seen[o])
+		return r.errorAt(key, name, "set twice, first in line %d; remove one", r.seen[o])
 	}
 	r.seen[o] = key.Line
 	values, err := r.values(o, name, value)
@@ -156,8 +156,8 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 		return err
 	}
 	for _, v := range values {
-		if err := o.try(v); err != nil {
-			return r.wrong(value, name, "%w", err)
+		if err := o.validate(v); err != nil {
+			return r.errorAt(value, name, "%w", err)
 		}
 	}
 	o.values, o.origin = values, origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), file: true}
@@ -192,7 +192,7 @@ func (r *fileReader) suggest(key string) string {
 		}
 		keys = append(keys, o.key)
 	}
-	if like := nearest(key, keys); like != "" {
+	if like := closestName(key, keys); like != "" {
 		return "; did you mean " + like + "?"
 	}
 	return "; the keys are the long options of --help, with _ for -"
@@ -204,11 +204,11 @@ func (r *fileReader) values(o *option, name string, n *yaml.Node) ([]string, err
 	case n.Kind == yaml.SequenceNode && o.list():
 		return r.items(name, n)
 	case n.Kind == yaml.SequenceNode:
-		return nil, r.wrong(n, name, "a list, but the option has one value (%s)", o.wanted())
+		return nil, r.errorAt(n, name, "a list, but the option has one value (%s)", o.expected())
 	case n.Kind == yaml.MappingNode && o.pairs():
 		return r.pairs(name, n)
 	case n.Kind == yaml.MappingNode:
-		return nil, r.wrong(n, name, "keys and values, but the option has none (%s)", o.wanted())
+		return nil, r.errorAt(n, name, "keys and values, but the option has none (%s)", o.expected())
 	}
 	v, err := r.scalar(name, n)
 	if err != nil {
@@ -218,7 +218,7 @@ func (r *fileReader) values(o *option, name string, n *yaml.Node) ([]string, err
 }
 
 func (r *fileReader) items(name string, n *yaml.Node) ([]string, error) {
-	if err := r.plain(name, n); err != nil {
+	if err := r.refuseSpecialYAML(name, n); err != nil {
 		return nil, err
 	}
 	values := []string{} // an empty list is one, too
@@ -234,7 +234,7 @@ func (r *fileReader) items(name string, n *yaml.Node) ([]string, error) {
 
 // pairs reads a mapping as KEY=VALUE.
 func (r *fileReader) pairs(name string, n *yaml.Node) ([]string, error) {
-	if err := r.plain(name, n); err != nil {
+	if err := r.refuseSpecialYAML(name, n); err != nil {
 		return nil, err
 	}
 	values, lines := []string{}, map[string]int{}
@@ -244,10 +244,10 @@ func (r *fileReader) pairs(name string, n *yaml.Node) ([]string, error) {
 			return nil, err
 		}
 		if lines[k] > 0 {
-			return nil, r.wrong(n.Content[i], name, "%s is set twice, first in line %d; remove one", short(k), lines[k])
+			return nil, r.errorAt(n.Content[i], name, "%s is set twice, first in line %d; remove one", abbreviate(k), lines[k])
 		}
 		lines[k] = n.Content[i].Line
-		v, err := r.scalar(name+": "+short(k), n.Content[i+1])
+		v, err := r.scalar(name+": "+abbreviate(k), n.Content[i+1])
 		if err != nil {
 			return nil, err
 		}
@@ -257,25 +257,25 @@ func (r *fileReader) pairs(name string, n *yaml.Node) ([]string, error) {
 }
 
 func (r *fileReader) scalar(name string, n *yaml.Node) (string, error) {
-	if err := r.plain(name, n); err != nil {
+	if err := r.refuseSpecialYAML(name, n); err != nil {
 		return "", err
 	}
 	switch {
 	case n.Kind != yaml.ScalarNode:
-		return "", r.wrong(n, name, "want one value here, not %s", describe(n))
+		return "", r.errorAt(n, name, "want one value here, not %s", describe(n))
 	case n.Tag == "!!null":
-		return "", r.wrong(n, name, "there is no value; give one, or remove the line")
+		return "", r.errorAt(n, name, "there is no value; give one, or remove the line")
 	}
 	return n.Value, nil
 }
 
-// plain refuses anchors, aliases and tags.
-func (r *fileReader) plain(name string, n *yaml.Node) error {
+// refuseSpecialYAML refuses anchors, aliases and tags.
+func (r *fileReader) refuseSpecialYAML(name string, n *yaml.Node) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
-		return r.wrong(n, name, "&names and *references are not supported; write the value, in 'quotes' if it is a text")
+		return r.errorAt(n, name, "&names and *references are not supported; write the value, in 'quotes' if it is a text")
 	}
 	if !strings.HasPrefix(n.Tag, "!!") {
-		return r.wrong(n, name, "tags are not supported; put text that begins with ! in 'quotes'")
+		return r.errorAt(n, name, "tags are not supported; put text that begins with ! in 'quotes'")
 	}
 	return nil
 }

@@ -159,14 +159,14 @@ func TestFileErrors(t *testing.T) {
 		"twice in other words":   {"max-bytes: 5G\nmax_bytes: 6G\n", "robot.yaml:2: max_bytes: set twice, first in line 1; remove one"},
 		"twice in a mapping":     {"all: true\nmax_rate:\n  /a: 1\n  /a: 2\n", "robot.yaml:4: max_rate: /a is set twice, first in line 3; remove one"},
 		"no blank":               {"all:true\n", `robot.yaml:1: want KEY: VALUE on each line, with a blank after the colon, not "all:true"`},
-		"no blank further down":  {"lz4: true\nall:true\n", `robot.yaml:2: no YAML: could not find expected ':' in "all:true" (want KEY: VALUE, with a blank after the colon and`},
+		"no blank further down":  {"lz4: true\nall:true\n", `robot.yaml:2: not valid YAML: could not find expected ':' in "all:true" (want KEY: VALUE, with a blank after the colon and`},
 		"a list":                 {"- /imu\n", "robot.yaml:1: want KEY: VALUE on each line"},
-		"tab":                    {"all: true\nmax_rate:\n\t/a: 1\n", `robot.yaml:3: no YAML: found character that cannot start any token in "/a: 1" (indent with blanks, not with tabs)`},
-		"open quote":             {"all: true\noutput_name: \"x\nlz4: true\n", `robot.yaml:2: no YAML:`},
-		"bad indentation":        {"all: true\nlz4: true\n  params: true\n", `robot.yaml:3: no YAML: `},
-		"indentation further on": {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: no YAML: `},
-		"open bracket":           {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: no YAML:`},
-		"unquoted star":          {"exclude: *image\n", "robot.yaml:1: no YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
+		"tab":                    {"all: true\nmax_rate:\n\t/a: 1\n", `robot.yaml:3: not valid YAML: found character that cannot start any token in "/a: 1" (indent with blanks, not with tabs)`},
+		"open quote":             {"all: true\noutput_name: \"x\nlz4: true\n", `robot.yaml:2: not valid YAML:`},
+		"bad indentation":        {"all: true\nlz4: true\n  params: true\n", `robot.yaml:3: not valid YAML: `},
+		"indentation further on": {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: not valid YAML: `},
+		"open bracket":           {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: not valid YAML:`},
+		"unquoted star":          {"exclude: *image\n", "robot.yaml:1: not valid YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
 		"home":                   {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: only a shell knows what ~ is"},
 		"no number":              {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number (want MB)`},
 		"no truth":               {"all: maybe\n", `robot.yaml:1: all: bool value must be true, 1, yes, false, 0 or no but got "maybe" (want true or false)`},
@@ -345,7 +345,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// TestSecretInErrors: a token that is no YAML is not quoted for the log.
+// TestSecretInErrors: a token in invalid YAML is not quoted for the log.
 func TestSecretInErrors(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef-xyz"

@@ -25,7 +25,7 @@ func (ManFlag) BeforeReset(app *kong.Kong) error {
 // writeMan writes a manual page in the language of man(7).
 func writeMan(w io.Writer, app *kong.Application) error {
 	b := &roff{}
-	b.request("TH", strings.ToUpper(app.Name), "1", builtFrom(), "gorosbag", "")
+	b.request("TH", strings.ToUpper(app.Name), "1", buildDate(), "gorosbag", "")
 	summary, rest, _ := strings.Cut(app.Help, "\n")
 	b.request("SH", "NAME")
 	b.text(app.Name + " - " + strings.TrimSuffix(lowerFirst(summary), "."))
@@ -55,8 +55,8 @@ func writeMan(w io.Writer, app *kong.Application) error {
 	return err
 }
 
-// builtFrom returns the date of what the program was built from, if that is known.
-func builtFrom() string {
+// buildDate returns the date of what the program was built from, if that is known.
+func buildDate() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if day, _, ok := strings.Cut(s.Value, "T"); ok && s.Key == "vcs.time" {

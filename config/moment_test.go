@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -76,6 +77,24 @@ func TestMomentErrors(t *testing.T) {
 		if err := m.UnmarshalText([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v; want an error with %q", in, m, err, want)
 		}
+	}
+}
+
+func TestMomentAtMark(t *testing.T) {
+	t.Parallel()
+	var m config.Moment
+	if err := m.UnmarshalText([]byte("mark=door = open")); err != nil || m != (config.Moment{Base: config.AtMark, Mark: "door = open"}) {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	lost := errors.New("no such mark")
+	if err := m.ResolveMark(func(string) (time.Duration, error) { return 0, lost }); !errors.Is(err, lost) || m.Base != config.AtMark {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := m.ResolveMark(func(text string) (time.Duration, error) { return time.Duration(len(text)), nil }); err != nil || m.In(1, 2, config.AfterStart) != 11 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if err := m.UnmarshalText([]byte("mark=")); err == nil || !strings.Contains(err.Error(), "names no mark") {
+		t.Error(err)
 	}
 }
 

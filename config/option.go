@@ -37,8 +37,8 @@ func (o origin) String() string {
 	return o.place
 }
 
-// onlyFlags names the options that make no sense in a file or as a variable.
-var onlyFlags = []string{"help", "version", "man", "print-config"} //nolint:gochecknoglobals // a constant, but for the language
+// flagOnlyOptions names the options that make no sense in a file or as a variable.
+var flagOnlyOptions = []string{"help", "version", "man", "print-config"} //nolint:gochecknoglobals // a constant, but for the language
 
 // optionsOf lists the options of k, and removes their environment variables from kong, which
 // could not tell the origin of a value. We read them ourselves.
@@ -56,7 +56,7 @@ func optionsOf(k *kong.Kong) []*option {
 				o.key, o.args = p.Name+"s", true
 			}
 		}
-		if slices.Contains(onlyFlags, f.Name) {
+		if slices.Contains(flagOnlyOptions, f.Name) {
 			o.key, o.env = "", ""
 		}
 		all = append(all, o)
@@ -77,24 +77,24 @@ func (o *option) pairs() bool {
 	return o.flag.Target.Kind() == reflect.Map || o.list() && strings.Contains(o.flag.PlaceHolder, "=")
 }
 
-// try decodes a value without storing it, to report an error with its origin.
-func (o *option) try(value string) error {
+// validate decodes a value without storing it, to report an error with its origin.
+func (o *option) validate(value string) error {
 	target := reflect.New(o.flag.Target.Type()).Elem()
 	ctx := &kong.DecodeContext{Value: o.flag.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 	}
 	if err := o.flag.Mapper.Decode(ctx, target); err != nil {
-		return fmt.Errorf("%w (%s)", err, o.wanted())
+		return fmt.Errorf("%w (%s)", err, o.expected())
 	}
 	if o.flag.Enum != "" && !slices.Contains(o.flag.EnumSlice(), value) {
-		return fmt.Errorf("%q is not allowed (%s)", value, o.wanted())
+		return fmt.Errorf("%q is not allowed (%s)", value, o.expected())
 	}
 	return nil
 }
 
-// wanted says what a value may be.
-func (o *option) wanted() string {
+// expected says what a value may be.
+func (o *option) expected() string {
 	if o.flag.Enum != "" {
 		return "want one of " + strings.Join(o.flag.EnumSlice(), ", ")
 	}
@@ -138,7 +138,7 @@ func (o *option) fromEnvironment() error {
 		o.values = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	}
 	for _, v := range o.values {
-		if err := o.try(v); err != nil {
+		if err := o.validate(v); err != nil {
 			return fmt.Errorf("environment %s: %w", o.env, err)
 		}
 	}
@@ -157,29 +157,29 @@ func unknownVariables(prefix string, all []*option) []string {
 		if !strings.HasPrefix(name, prefix) || slices.Contains(names, name) {
 			continue
 		}
-		if like := nearest(name, names); like != "" {
+		if like := closestName(name, names); like != "" {
 			warnings = append(warnings, fmt.Sprintf("the variable %s is not known; did you mean %s?", name, like))
 		}
 	}
 	return warnings
 }
 
-// nearest returns the most similar one of names, or "" if none is similar.
-func nearest(name string, names []string) string {
+// closestName returns the most similar one of names, or "" if none is similar.
+func closestName(name string, names []string) string {
 	best, least := "", 1+max(2, len(name)/4)
 	for _, n := range names {
 		if n == "" {
 			continue
 		}
-		if d := distance(name, n); d < least {
+		if d := editDistance(name, n); d < least {
 			best, least = n, d
 		}
 	}
 	return best
 }
 
-// distance counts the bytes to insert, delete, change or swap with the next between a and b.
-func distance(a, b string) int {
+// editDistance counts the bytes to insert, delete, change or swap with the next between a and b.
+func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

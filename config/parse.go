@@ -29,9 +29,9 @@ func Parse(program, help, version string, args []string, model any, multitoken .
 	if err != nil {
 		return err
 	}
-	onlyTell := commandLine(expanded, all)
-	if !onlyTell {
-		if err := elsewhere(all); err != nil {
+	infoOnly := commandLine(expanded, all)
+	if !infoOnly {
+		if err := fromEnvironmentAndFile(all); err != nil {
 			return err
 		}
 	}
@@ -42,7 +42,7 @@ func Parse(program, help, version string, args []string, model any, multitoken .
 		}
 	}
 	if _, err = k.Parse(append(merged, expanded...)); err != nil {
-		return whence(err, all)
+		return withOrigins(err, all)
 	}
 	if m, ok := model.(keeper); ok {
 		m.keep(settingsOf(all), unknownVariables(strings.ToUpper(program)+"_", all))
@@ -59,10 +59,10 @@ func newKong(program, help, version string, model any) (*kong.Kong, error) {
 		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
 }
 
-// commandLine records the options that the expanded command line sets. It reports whether only
-// a text about the program is requested, such as the help, which must work with an invalid
-// configuration file, too.
-func commandLine(expanded []string, all []*option) (onlyTell bool) {
+// commandLine records the options that the expanded command line sets. infoOnly reports that only
+// information about the program is requested, such as the help, which must work even with an
+// invalid configuration file.
+func commandLine(expanded []string, all []*option) (infoOnly bool) {
 	end := slices.Index(expanded, "--")
 	for _, o := range all {
 		for _, arg := range expanded[:end] {
@@ -74,7 +74,7 @@ func commandLine(expanded []string, all []*option) (onlyTell bool) {
 				value = "true"
 			}
 			o.set(value)
-			onlyTell = onlyTell || slices.Contains([]string{"help", "version", "man"}, name)
+			infoOnly = infoOnly || slices.Contains([]string{"help", "version", "man"}, name)
 		}
 		if o.args {
 			for _, word := range expanded[end+1:] {
@@ -82,7 +82,7 @@ func commandLine(expanded []string, all []*option) (onlyTell bool) {
 			}
 		}
 	}
-	return onlyTell
+	return infoOnly
 }
 
 // set adds a value from the command line.
@@ -93,8 +93,8 @@ func (o *option) set(value string) {
 	o.values, o.origin = append(o.values, value), origin{place: onCommandLine}
 }
 
-// elsewhere sets options that are not on the command line from the environment and the file.
-func elsewhere(all []*option) error {
+// fromEnvironmentAndFile sets options that are not on the command line from the environment and the file.
+func fromEnvironmentAndFile(all []*option) error {
 	var file *option
 	var fromFile []*option
 	for _, o := range all {
@@ -131,21 +131,21 @@ func elsewhere(all []*option) error {
 	return nil
 }
 
-// conflict is an error of Validate about the values of one or more options.
-type conflict struct {
+// optionError is an error of Validate about the values of one or more options.
+type optionError struct {
 	text    string
 	options []string // long names
 }
 
-func (c *conflict) Error() string { return c.text }
+func (c *optionError) Error() string { return c.text }
 
-// about returns an error about options whose names are not in its text.
-func about(text string, options ...string) error { return &conflict{text, options} }
+// errorAbout returns an error about options whose names are not in its text.
+func errorAbout(text string, options ...string) error { return &optionError{text, options} }
 
-// whence adds the origins of the options to an error of Validate, unless they were set on the
+// withOrigins adds the origins of the options to an error of Validate, unless they were set on the
 // command line.
-func whence(err error, all []*option) error {
-	var c *conflict
+func withOrigins(err error, all []*option) error {
+	var c *optionError
 	names := []string(nil)
 	if errors.As(err, &c) {
 		names = c.options
@@ -172,7 +172,7 @@ func whence(err error, all []*option) error {
 	}
 	switch {
 	case first == nil && (file == "" || len(others) > 0):
-		return err // it is all on the command line
+		return err // everything is on the command line
 	case first == nil:
 		return fmt.Errorf("%s: %w", file, err)
 	}

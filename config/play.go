@@ -70,6 +70,10 @@ func (p *Play) Validate() error {
 		return err
 	}
 	switch {
+	case p.Stamps == "clock" && p.Clock:
+		return errors.New("--clock publishes the clock that --stamps=clock follows: give one of them")
+	case p.Stamps == "clock" && p.Immediate:
+		return errors.New("--immediate waits for no clock: --stamps=clock does not go with it")
 	case !(p.Rate >= minRate && p.Rate <= maxRate): // also NaN
 		return fmt.Errorf("--rate must be between %g and %g", minRate, maxRate)
 	case p.RateControlMaxDelay < 0:
@@ -84,7 +88,7 @@ func (p *Play) Validate() error {
 	return nil
 }
 
-// Limits of the rate: those of player.
+// Limits of the rate, the same as those of player.
 const (
 	minRate = 1e-6
 	maxRate = 1e9

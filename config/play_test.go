@@ -17,7 +17,7 @@ func playDefaults() config.Play {
 	return config.Play{
 		Files: []string{"x.bag"}, Rate: 1, Queue: 100, Delay: config.Seconds(200 * time.Millisecond), Hz: 100,
 		PlaySelect:  config.PlaySelect{Order: "received", OrderReach: config.Seconds(time.Second), LinkTimeout: config.Seconds(2 * time.Second)},
-		PlaySteer:   config.PlaySteer{Overflow: "auto"},
+		PlaySteer:   config.PlaySteer{Overflow: "auto", Stamps: "recorded"},
 		ROS:         config.ROS{AllowRemoteShutdown: true},
 		PlayControl: config.PlayControl{RateControlMaxDelay: config.Seconds(time.Second)},
 	}
@@ -56,6 +56,7 @@ func TestPlay(t *testing.T) {
 		"names":           {"--rename /a=/b --rename c*=d* --respect x.bag", func(c *config.Play) { c.Rename, c.RespectPublishers = []string{"/a=/b", "c*=d*"}, true }},
 		"wait":            {"--wait-for /a --wait-for b --wait-t 5 --dry x.bag", playWait},
 		"order":           {"--order header --order-reach 5 x.bag", func(c *config.Play) { c.Order, c.OrderReach = "header", config.Seconds(5*time.Second) }},
+		"stamps":          {"--stamps now --clock --loop=shift x.bag", func(c *config.Play) { c.Stamps, c.Clock, c.Loop = "now", true, config.Loop{On: true, Shift: true} }},
 		"comma in a name": {"a,b.bag --bags c,d.bag", func(c *config.Play) { c.Files, c.Bags = []string{"a,b.bag"}, []string{"c,d.bag"} }},
 	}
 	for name, tc := range tests {
@@ -219,6 +220,9 @@ func TestPlayErrors(t *testing.T) {
 		"--until yesterday x.bag":               "--until: \"yesterday\" is not a time",
 		"--exclude= x.bag":                      "a topic must not be empty",
 		"--order=stamp x.bag":                   "--order must be one of",
+		"--stamps=x x.bag":                      "--stamps must be one of",
+		"--stamps=clock --clock x.bag":          "--clock publishes the clock that --stamps=clock follows",
+		"-i --stamps=clock x.bag":               "--immediate waits for no clock",
 		"--order-reach 0 x.bag":                 "--order-reach must be positive",
 		"--wait-timeout 5 x.bag":                "--wait-timeout needs --wait-for or --wait-for-subscribers",
 		"--wait-for /a --wait-timeout -5 x.bag": "--wait-timeout must be positive",

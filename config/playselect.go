@@ -16,7 +16,7 @@ type PlaySelect struct {
 	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Leave out this topic: read as those of --topics, and stronger than they. May be given several times."`
 	Regex   bool     `group:"What to play:" short:"e" help:"Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name)."`
 
-	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z. Latched topics get the message that was valid then."`
+	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z; or at a mark: mark=TEXT, of which TEXT may be the beginning. Latched topics get the message that was valid then."`
 	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to there, written as for --start. Of --until and --duration the earlier counts."`
 	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this many seconds of the bags, or 1m30s."`
 	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). What has no header keeps the time at which it was received, and so does a stamp further from that than --order-reach."`
@@ -41,13 +41,13 @@ type PlaySelect struct {
 func (p *PlaySelect) checkSelect(files []string) error {
 	switch {
 	case slices.Contains(slices.Concat(p.Topics, p.Exclude, p.Deny, p.WaitFor), ""):
-		return about("a topic must not be empty", "topics", "exclude", "deny", "wait-for")
+		return errorAbout("a topic must not be empty", "topics", "exclude", "deny", "wait-for")
 	case len(files)+len(p.Bags) == 0 && len(p.Topics) > 0:
 		return errors.New("When using --topics, --bags should be specified to list bags.") //nolint:staticcheck,revive // stock's text
 	case len(files)+len(p.Bags) == 0:
 		return errors.New("You must specify at least one bag to play back.") //nolint:staticcheck,revive // stock's text
 	case p.Duration != nil && *p.Duration <= 0:
-		return about("Invalid duration, must be > 0.0", "duration") // stock's text
+		return errorAbout("Invalid duration, must be > 0.0", "duration") // stock's text
 	case p.OrderReach <= 0:
 		return errors.New("--order-reach must be positive")
 	case p.LinkTimeout < 0:
@@ -60,9 +60,22 @@ func (p *PlaySelect) checkSelect(files []string) error {
 	return nil
 }
 
-// leastStamp is where plain numbers begin to be times since 1970: no bag is three years
-// long, and outside of simulations none is from before 1973.
-const leastStamp = 100_000_000 * time.Second
+// minAbsoluteStamp is the limit from which on plain numbers are times since 1970: no bag is three
+// years long, and except in simulations none is from before 1973.
+const minAbsoluteStamp = 100_000_000 * time.Second
+
+// ResolveMarks finds the marks of --start and --until.
+func (p *PlaySelect) ResolveMarks(find func(text string) (time.Duration, error)) error {
+	if err := p.Start.ResolveMark(find); err != nil {
+		return fmt.Errorf("--start: %w", err)
+	}
+	if p.Until != nil {
+		if err := p.Until.ResolveMark(find); err != nil {
+			return fmt.Errorf("--until: %w", err)
+		}
+	}
+	return nil
+}
 
 // Window returns where play starts, in time since the earliest message of the bags, and
 // how long it plays; zero means to the end. first and last are the times of the earliest
@@ -90,7 +103,7 @@ func (p *PlaySelect) Window(first, last time.Duration) (start, length time.Durat
 // offset returns the moment in time since first.
 func (m Moment) offset(first, last time.Duration) time.Duration {
 	plain := AfterStart
-	if m.At >= leastStamp {
+	if m.At >= minAbsoluteStamp {
 		plain = Since1970
 	}
 	return m.In(first, last, plain) - first

@@ -15,6 +15,8 @@ type PlaySteer struct {
 	PauseTopics []string `group:"How to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches that off and on. Takes several words: give the bags before it, or after it with --bags."`
 	Overflow    string   `group:"How to play:" default:"auto" placeholder:"drop|block" enum:"auto,drop,block" help:"When a subscriber does not take more: drop = drop the oldest of --queue messages, and count it; block = wait for it, so that every subscriber gets every message. Otherwise block with --immediate, else drop."`
 
+	Stamps string `group:"How to play:" default:"recorded" placeholder:"recorded|now|clock" enum:"recorded,now,clock" help:"Publish messages with the stamps that were recorded, or set the stamps of their headers, and recorded clocks, to the time at which they are published (default ${default}). now = by the wall clock, which --clock publishes then; clock = by the topic /clock of another node, such as a simulator: play follows it, runs at its rate and stops when it stops. A stamp keeps its distance to the time at which its message was received, divided by --rate, so that data fit their transforms; a stamp of zero stays zero."`
+
 	ClockTopics     []string `group:"Clock:" sep:"none" placeholder:"TOPIC" help:"With --clock: besides --hz, publish the time before messages of these topics only, by their names in the bag, not before all. May be given several times."`
 	ClockPerMessage bool     `group:"Clock:" help:"With --clock: publish the time before each message, even if it is the same as before."`
 }
@@ -52,7 +54,7 @@ func (l *Loop) Decode(ctx *kong.DecodeContext) error {
 		l.Shift = true
 		return nil
 	}
-	on, ok := truth(text)
+	on, ok := parseSwitch(text)
 	if !ok {
 		return fmt.Errorf("%q: want true, false or shift", text)
 	}

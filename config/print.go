@@ -18,13 +18,13 @@ type Setting struct {
 	Origin string   // "default", "flag", "environment GORECORD_X" or "robot.yaml:12"
 
 	list, pairs bool
-	literal     bool // a number or a truth value, not a text
+	literal     bool // a number or a boolean, not a text
 	group       string
 	secret      bool // Values has a placeholder instead
 }
 
-// notShown replaces a secret: more people can read the log than the options.
-const notShown = "(not shown)"
+// redacted replaces a secret: more users can read the log than the configuration.
+const redacted = "(not shown)"
 
 func settingsOf(all []*option) []Setting {
 	var settings []Setting
@@ -38,9 +38,9 @@ func settingsOf(all []*option) []Setting {
 		}
 		switch {
 		case o.origin.place != "" && o.flag.Tag.Has("secret"):
-			s.Values, s.secret = []string{notShown}, true
+			s.Values, s.secret = []string{redacted}, true
 		case o.origin.place != "":
-			s.Values = withoutSignatures(s.Values)
+			s.Values = withoutCredentials(s.Values)
 		case o.flag.HasDefault:
 			s.Values = []string{o.flag.Default}
 		case o.flag.Target.Kind() == reflect.Bool:
@@ -60,9 +60,9 @@ func settingsOf(all []*option) []Setting {
 	return settings
 }
 
-// withoutSignatures removes credentials from URLs: user, password and, for http, the query.
+// withoutCredentials removes credentials from URLs: user, password and, for http, the query.
 // A password in the endpoint of a store is an error later on.
-func withoutSignatures(values []string) []string {
+func withoutCredentials(values []string) []string {
 	shown := slices.Clone(values)
 	for i, v := range shown {
 		u, err := url.Parse(v)
@@ -91,7 +91,7 @@ func (o *option) literal() bool {
 	return t.Kind() != reflect.String
 }
 
-// Default reports whether nobody has set the option.
+// Default reports whether the option has its default value.
 func (s *Setting) Default() bool { return s.Origin == "default" }
 
 // PrintSettings writes the settings as YAML that --config reads, each with where it comes
@@ -123,7 +123,7 @@ func (s *Setting) print(b *strings.Builder) {
 	case len(s.Values) == 0 && s.Default():
 		fmt.Fprintf(b, "# %s: not set\n", s.Key)
 	case s.secret:
-		fmt.Fprintf(b, "# %s: %s # %s\n", s.Key, notShown, origin)
+		fmt.Fprintf(b, "# %s: %s # %s\n", s.Key, redacted, origin)
 	case !s.list:
 		fmt.Fprintf(b, "%s: %s # %s\n", s.Key, s.scalar(s.Values[0]), origin)
 	case len(s.Values) == 0:
@@ -155,7 +155,7 @@ func (s *Setting) mapping() bool {
 	return s.pairs
 }
 
-// plainScalar matches what YAML can only read as this text, or as this number.
+// Texts and numbers that YAML reads as such without quotes.
 var (
 	plainText   = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_/.+-]*$`)
 	plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?[smhkKMG]?$`)
@@ -174,7 +174,7 @@ func text(v string) string {
 	if plainText.MatchString(v) && !slices.Contains(yamlWords, strings.ToLower(v)) {
 		return v
 	}
-	return strconv.QuoteToASCII(v) // whose escapes YAML has, too
+	return strconv.QuoteToASCII(v) // YAML has the same escapes
 }
 
 func oneLine(s string) string { return strings.Map(printable, s) }

@@ -25,6 +25,7 @@ type Record struct {
 	Type             []string `group:"What to record:" sep:"none" placeholder:"TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
 	Node             []string `group:"What to record:" sep:"none" placeholder:"NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
 	NodePublications []string `group:"What to record:" sep:"none" placeholder:"NODE" help:"Record all topics that this node publishes. May be given several times."`
+	Note             []string `group:"What to record:" sep:"none" placeholder:"KEY=VALUE" help:"Write this note into each bag: a line \"KEY: VALUE\" in a latched std_msgs/String on /metadata, which rosbag_metadata and bag-database read. May be given several times."`
 	Params           bool     `group:"What to record:" help:"Store the parameters and the node graph as they are at the start, as latched JSON text on /gorecord/params and /gorecord/graph (std_msgs/String)."`
 	Summary          string   `group:"What to record:" default:"on-loss" placeholder:"on-loss|always|never" enum:"on-loss,always,never" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
 	Require          bool     `group:"What to record:" help:"Exit with 3 when a topic that was asked for never appeared."`
@@ -74,7 +75,7 @@ type Record struct {
 	Quiet    bool `group:"Control and screen:" short:"q" stock:"" help:"Print warnings and errors only: no live screen and no summary either."`
 	NoScreen bool `group:"Control and screen:" help:"In a terminal: print only the log, without the live screen and its keys."`
 
-	NoServices bool `group:"Control and screen:" help:"Do not offer the services ~start, ~stop, ~pause, ~resume, ~pause_recording, ~split, ~pin and ~snapshot, nor the topic ~status."`
+	NoServices bool `group:"Control and screen:" help:"Do not offer the services ~start, ~stop, ~pause, ~resume, ~pause_recording, ~split, ~pin, ~snapshot and ~mark, nor the topics ~mark and ~status."`
 
 	Publish        bool    `group:"ROS:" short:"p" stock:"" help:"Publish the name of each bag on the topic begin_write when recording to it begins."`
 	TCPNoDelay     bool    `group:"ROS:" name:"tcpnodelay" stock:"" help:"Ask the publishers for TCP_NODELAY."`
@@ -108,11 +109,11 @@ func (r *Record) Validate() error {
 	}
 	switch {
 	case r.Split.MB < 0 || r.Size != nil && *r.Size <= 0:
-		return about("Split size must be 0 or positive", "split", "size") // stock's text, although 0 is refused by it, too
+		return errorAbout("Split size must be 0 or positive", "split", "size") // stock's text, although 0 is refused by it, too
 	case r.Size != nil && *r.Size > 1<<40:
-		return about("Split size must be at most 1099511627776 MB", "size")
+		return errorAbout("Split size must be at most 1099511627776 MB", "size")
 	case r.MaxSplits < 0:
-		return about("Number of splits must be 0 or positive", "max-splits") // in line with stock's texts
+		return errorAbout("Number of splits must be 0 or positive", "max-splits") // in line with stock's texts
 	case r.RepeatLatched && r.NoRepeatLatched:
 		return errors.New("--repeat-latched and --no-repeat-latched exclude each other")
 	case !r.Split.On && !r.Stopped && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
@@ -120,31 +121,31 @@ func (r *Record) Validate() error {
 	case r.Paused && r.Stopped:
 		return errors.New("--paused and --stopped exclude each other")
 	case r.Buffsize < 0:
-		return about("Buffer size must be 0 or positive", "buffsize") // stock's text
+		return errorAbout("Buffer size must be 0 or positive", "buffsize") // stock's text
 	case r.Buffsize > 1<<30:
-		return about("Buffer size must be at most 1073741824 MB", "buffsize") // in line with stock's texts
+		return errorAbout("Buffer size must be at most 1073741824 MB", "buffsize") // in line with stock's texts
 	case r.Chunksize < 0:
-		return about("Chunk size must be 0 or positive", "chunksize") // stock's text
+		return errorAbout("Chunk size must be 0 or positive", "chunksize") // stock's text
 	case r.Chunksize > 1<<20:
-		return about("Chunk size must be at most 1048576 KB (1 GiB)", "chunksize") // in line with the two above
+		return errorAbout("Chunk size must be at most 1048576 KB (1 GiB)", "chunksize") // in line with the two above
 	case r.BZ2 && r.LZ4:
-		return about("Can only use one type of compression", "bz2", "lz4") // stock's text
+		return errorAbout("Can only use one type of compression", "bz2", "lz4") // stock's text
 	case r.Adaptive && !r.BZ2 && !r.LZ4:
 		return errors.New("--adaptive steps down from --bz2 or --lz4: give one of them")
 	case len(r.Topics) == 0 && !r.All && len(r.Type)+len(r.Node)+len(r.NodePublications)+len(r.Exclude) == 0:
 		return errors.New("No topics specified. Name topics, or use -a for all") //nolint:staticcheck // stock's text
 	case r.Limit != 0 && len(r.Topics) == 0:
-		return about("Specifying a count is not valid with automatic topic subscription.", "limit") // stock's text
+		return errorAbout("Specifying a count is not valid with automatic topic subscription.", "limit") // stock's text
 	case r.Limit < 0:
-		return about("Limit must be 0 or positive", "limit") // in line with stock's texts
+		return errorAbout("Limit must be 0 or positive", "limit") // in line with stock's texts
 	case r.OutputName != "" && r.OutputPrefix != "":
-		return about("Can't set both prefix and name.", "output-prefix", "output-name") // stock's text
+		return errorAbout("Can't set both prefix and name.", "output-prefix", "output-name") // stock's text
 	case r.NameTemplate != "" && r.OutputName+r.OutputPrefix != "":
-		return about("--name-template stands in place of -o and -O", "name-template", "output-prefix", "output-name")
+		return errorAbout("--name-template stands in place of -o and -O", "name-template", "output-prefix", "output-name")
 	case !positive(r.MaxRate) || !positive(r.Every) || !positive(r.Count):
 		return errors.New("--max-rate, --every and --count need positive numbers")
 	case strings.HasPrefix(r.OutputName, "~/"), strings.HasPrefix(r.OutputPrefix, "~/"), strings.HasPrefix(r.NameTemplate, "~/"):
-		return about("only a shell knows what ~ is, and only at the start of a word: write the directory in full", "output-name", "output-prefix", "name-template")
+		return errorAbout("only a shell knows what ~ is, and only at the start of a word: write the directory in full", "output-name", "output-prefix", "name-template")
 	case r.SplitAt != 0 && time.Duration(r.SplitAt) < time.Second:
 		return errors.New("--split-at must be at least 1s")
 	case r.FlushInterval < time.Millisecond:

@@ -14,8 +14,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Duration is a length of time as rosbag record writes it: a float with an
-// optional unit s, m or h ("30", "1.5 s", "5m"). Zero means none was given.
+// Duration is a duration as in rosbag record: a float with an optional unit s, m or h ("30",
+// "1.5 s", "5m"). Zero means not set.
 type Duration time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler with the messages of stock
@@ -45,7 +45,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// startsWithFloat reports whether a number stands at the start of s.
+// startsWithFloat reports whether s begins with a number.
 func startsWithFloat(s string) bool {
 	for i := len(s) - 1; i > 0; i-- {
 		if _, err := strconv.ParseFloat(strings.TrimSpace(s[:i]), 64); err == nil {
@@ -75,7 +75,7 @@ func (a *Address) Decode(ctx *kong.DecodeContext) error {
 	if !ok || v == "" {
 		return errors.New("want HOST:PORT")
 	}
-	if on, ok := truth(v); ok {
+	if on, ok := parseSwitch(v); ok {
 		if !on {
 			*a = ""
 		}
@@ -88,12 +88,12 @@ func (a *Address) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// Size is a number of bytes as rosbag record's --min-space takes it: an integer with
+// Size is a number of bytes as in --min-space of rosbag record: an integer with
 // an optional unit K, M or G of 1024, 1024² or 1024³ bytes.
 type Size int64
 
-// UnmarshalText implements encoding.TextUnmarshaler. Stock reads what it does not
-// understand as 1G; we refuse it.
+// UnmarshalText implements encoding.TextUnmarshaler. Stock reads invalid values as 1G; we refuse
+// them.
 func (s *Size) UnmarshalText(text []byte) error {
 	digits, shift := string(text), 0
 	if digits != "" {
@@ -150,11 +150,11 @@ func (s *Split) Decode(ctx *kong.DecodeContext) error {
 		return nil
 	}
 	text := fmt.Sprint(ctx.Scan.Pop().Value)
-	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before truth, which takes 0 and 1
+	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before parseSwitch, which accepts 0 and 1
 		s.MB = n
 		return nil
 	}
-	on, ok := truth(text)
+	on, ok := parseSwitch(text)
 	if !ok {
 		return fmt.Errorf("%q: want true, false or a number of MB", text)
 	}
@@ -162,9 +162,9 @@ func (s *Split) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// truth reads the value of a switch that comes from a file or from the environment, in
-// the words that kong takes for plain switches.
-func truth(s string) (on, ok bool) {
+// parseSwitch parses the value of a switch that may have another value, too. It accepts the same
+// words as kong does for plain switches.
+func parseSwitch(s string) (on, ok bool) {
 	switch strings.ToLower(s) {
 	case "true", "yes", "1":
 		return true, true
