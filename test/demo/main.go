@@ -14,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/gorosbag/gorosbag/test/bagdiff"
 )
 
 const (
@@ -47,7 +45,7 @@ func demo(ctx context.Context) error {
 	if err := sideBySide(ctx, original, copied); err != nil {
 		return err
 	}
-	return verdict(original, copied)
+	return compare(ctx, original, copied)
 }
 
 // playAndRecord records with a master of its own while the demo bag plays.
@@ -149,22 +147,12 @@ func at(lines []string, i int) string {
 	return ""
 }
 
-// verdict compares the bags and says what came out.
-func verdict(left, right string) error {
-	a, err := bagdiff.Load(left)
-	if err != nil {
-		return err
+// compare lets gobag compare the bags. It fails if they differ.
+func compare(ctx context.Context, left, right string) error {
+	fmt.Println()
+	if err := command(ctx, "gobag", "diff", left, right).Run(); err != nil {
+		return fmt.Errorf("the recording is not the demo bag: %w", err)
 	}
-	b, err := bagdiff.Load(right)
-	if err != nil {
-		return err
-	}
-	r := bagdiff.Compare(a, b)
-	if err := r.Err(); err != nil {
-		return fmt.Errorf("the recording differs from the demo bag:\n%w", err)
-	}
-	fmt.Printf("\nSame %d topics, same headers (but for the callerid, which is the player's), same payload bytes of %d messages\n", len(a), r.Messages)
-	fmt.Printf("in the same order. Timing error p50 %v, p99 %v, max %v.\nVerdict: OK\n",
-		r.Percentile(0.50).Round(time.Microsecond), r.Percentile(0.99).Round(time.Microsecond), r.Percentile(1).Round(time.Microsecond))
+	fmt.Println("Verdict: OK")
 	return nil
 }
