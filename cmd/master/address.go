@@ -54,9 +54,9 @@ func choosePort(flag int, masterURI string) (string, error) {
 	return u.Port(), nil
 }
 
-// override returns the host that the user wants to be advertised, or "". The order
+// hostOverride returns the host that the user wants to be advertised, or "". The order
 // is that of roscpp.
-func override(remaps map[string]string, getenv func(string) string) string {
+func hostOverride(remaps map[string]string, getenv func(string) string) string {
 	for _, host := range []string{remaps["__hostname"], remaps["__ip"], getenv("ROS_HOSTNAME"), getenv("ROS_IP")} {
 		if host != "" {
 			return host
@@ -165,8 +165,8 @@ func interfaceAddresses() []net.IP {
 	return ips
 }
 
-// explain turns the usual reasons for not starting into something to act on.
-func explain(err error, port string) error {
+// explainListenError turns the usual reasons for not starting into something to act on.
+func explainListenError(err error, port string) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("port %s is taken, perhaps by another master (choose one with -p)", port)

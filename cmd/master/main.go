@@ -63,15 +63,15 @@ func main() {
 }
 
 var (
-	errStopped = errors.New("stopped serving")
-	errHelped  = errors.New("help was shown")
+	errStopped   = errors.New("stopped serving")
+	errHelpShown = errors.New("help was shown")
 )
 
 // run serves until a signal. An error that is not errStopped is one of usage or start-up.
 func run(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
 	args, remaps := splitRemaps(args)
 	f, err := parse(args, stdout, stderr)
-	if errors.Is(err, errHelped) {
+	if errors.Is(err, errHelpShown) {
 		return nil
 	} else if err != nil {
 		return err
@@ -87,7 +87,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()
 	log := newLog(f.LogLevel, stderr)
-	at, err := chooseAddress(ctx, f.Listen, override(remaps, getenv), getenv("ROS_IPV6") == "on")
+	at, err := chooseAddress(ctx, f.Listen, hostOverride(remaps, getenv), getenv("ROS_IPV6") == "on")
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	}
 	m, err := master.New(ctx, o)
 	if err != nil {
-		return explain(err, port)
+		return explainListenError(err, port)
 	}
 	_, _ = fmt.Fprintf(stdout, "ROS_MASTER_URI=%s\n", m.URI())
 	log.Info("serving", zap.String("uri", m.URI()), zap.Strings("listen", at.hosts))
@@ -135,7 +135,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	}
 	_, err = k.Parse(args)
 	if helped {
-		return f, errHelped
+		return f, errHelpShown
 	}
 	if err == nil && f.Action != "" && f.Action != actionHealthcheck {
 		err = fmt.Errorf("unexpected argument %s", f.Action) // kong's words for it

@@ -75,10 +75,10 @@ func TestOverride(t *testing.T) {
 		t.Error(d)
 	}
 	for want, got := range map[string]string{
-		"10.0.0.1": override(remaps, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
-		"h":        override(nil, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
-		"i":        override(nil, env("ROS_IP", "i")),
-		"":         override(nil, env()),
+		"10.0.0.1": hostOverride(remaps, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
+		"h":        hostOverride(nil, env("ROS_HOSTNAME", "h", "ROS_IP", "i")),
+		"i":        hostOverride(nil, env("ROS_IP", "i")),
+		"":         hostOverride(nil, env()),
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
