@@ -9,8 +9,8 @@ type BagHeader struct {
 	Chunks      uint32
 }
 
-// ReadBagHeader reads the bag header of the 2.0 bag of size bytes. Its errors are those
-// of NewReader.
+// ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
+// Else its errors are those of NewReader.
 func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
 	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
 	_, h, err := s.preamble(true)

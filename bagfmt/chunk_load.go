@@ -17,8 +17,10 @@ type chunkPlace struct {
 	size        int64
 	compression Compression
 	crc         uint32
-	checked     bool // crc counts
-	op          Op   // for error texts
+	checked     bool       // crc counts
+	torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
+	op          Op         // for error texts
+	decrypter   *decrypter // of its data
 }
 
 // chunkLoader reads chunks and their indexes. It keeps buffers and codecs from one
@@ -43,7 +45,7 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 		return r.chunks[i].rawPlace(r.size)
 	}
 	pos := r.chunks[i].Pos
-	p := chunkPlace{pos: pos, op: OpChunk}
+	p := chunkPlace{pos: pos, op: OpChunk, decrypter: r.decrypter}
 	need := int64(firstHeadBytes)
 	for {
 		n := int(min(need, r.size-pos))
@@ -81,7 +83,10 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 	p.compression = compressionNamed(h.compression)
 	p.crc, p.checked = h.crc, h.has&hasCRC32C != 0
 	if left := r.size - p.data; p.stored > left {
-		return p, torn(pos, OpChunk, "data", left, p.stored)
+		if r.chunks[i].kind != segmentTorn {
+			return p, torn(pos, OpChunk, "data", left, p.stored)
+		}
+		p.stored, p.torn = left, true
 	}
 	return p, checkOverlap(r, i, &p)
 }
@@ -101,7 +106,7 @@ func checkOverlap(r *Reader, i int, p *chunkPlace) error {
 	case room < 0 || p.compression != CompressionNone:
 		return corrupt(p.pos, OpChunk, "its %d bytes reach into the chunk at %d", p.stored, next)
 	default:
-		p.stored = room
+		p.stored, p.torn = room, p.decrypter != nil
 	}
 	return nil
 }
@@ -157,7 +162,7 @@ func (l *chunkLoader) data(r *Reader, i int) ([]byte, chunkPlace, error) {
 // read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
 // has it.
 func (l *chunkLoader) read(r *Reader, p *chunkPlace) ([]byte, error) {
-	if err := checkChunkSize(p.pos, p.compression, p.stored, p.size, r.o.MaxChunkBytes); err != nil {
+	if err := p.checkSize(r.o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
 	if p.compression != CompressionBZ2 {
@@ -186,13 +191,14 @@ func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 
 // open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
 func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
-	if p.checked {
+	if p.checked && !p.torn {
 		if crc := crc32.Checksum(stored, castagnoli); crc != p.crc {
 			return nil, corrupt(p.pos, OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.crc)
 		}
 	}
-	if p.compression == CompressionNone {
-		return stored, nil // stock readers do not look at size
+	stored, err := p.decrypter.openChunk(p, stored)
+	if err != nil || p.compression == CompressionNone {
+		return stored, err // stock readers do not look at size
 	}
 	l.unpack.checked = p.checked
 	data, err := l.unpack.unpack(p.compression, stored, p.size, l.memory)
@@ -201,6 +207,16 @@ func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 		return nil, corrupt(p.pos, OpChunk, "%v", err)
 	}
 	return data, nil
+}
+
+// checkSize compares the sizes of a chunk with the limit, and with what encryption makes.
+func (p *chunkPlace) checkSize(limit int64) error {
+	if p.decrypter != nil && !p.torn {
+		if err := checkSealed(p.stored); err != nil {
+			return corrupt(p.pos, OpChunk, "%v", err)
+		}
+	}
+	return checkChunkSize(p.pos, p.compression, p.stored, p.size, limit)
 }
 
 // checkChunkSize compares the sizes of the chunk at pos with the limit.

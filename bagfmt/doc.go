@@ -11,6 +11,9 @@
 //	Recover                copy what is good of a damaged bag
 //	NewAppendWriter        continue a bag
 //
+// Bags that stock has encrypted are read with their key, see ReaderOptions.UnwrapKey. They
+// are not written.
+//
 // The package knows bytes only: it opens no file but through io/fs, logs nothing, and starts goroutines
 // only where an option named Workers asks for them: to seal chunks of a Writer, and to
 // unpack those that a Cursor or a Scanner will come to. Messages, errors and their

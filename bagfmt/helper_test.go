@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -214,23 +213,7 @@ func readAll(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error)
 // scanAll returns all messages in file order, and all errors but io.EOF.
 func scanAll(tb testing.TB, b []byte) (msgs []msg, errs []error) {
 	tb.Helper()
-	s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{})
-	if err != nil {
-		return nil, []error{err}
-	}
-	for {
-		m, err := s.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return msgs, errs
-		case err != nil:
-			if errs = append(errs, err); len(errs) > len(b) {
-				tb.Fatal("errors without end")
-			}
-		default:
-			msgs = append(msgs, asMsg(m))
-		}
-	}
+	return scanWith(tb, b, bagfmt.ScannerOptions{})
 }
 
 // byTime sorts messages as a Cursor gives them, if they are in file order.

@@ -27,6 +27,9 @@ func (x *indexSection) open(s *stream) error {
 	if err != nil {
 		return err
 	}
+	if x.r.decrypter, err = newDecrypter(encryption(s.header), x.r.o.UnwrapKey); err != nil {
+		return err
+	}
 	if err := x.checkHeader(&h); err != nil {
 		return err
 	}
@@ -64,6 +67,7 @@ func (x *indexSection) checkHeader(h *recordHeader) error {
 func (x *indexSection) read(conns, chunks int) error {
 	r := x.r
 	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
+	s.decrypter = r.decrypter
 	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
 		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]ConnCount, 0, n)
 	}
@@ -79,10 +83,12 @@ func (x *indexSection) read(conns, chunks int) error {
 			return err
 		}
 	}
+	r.indexEnd = s.off
 	for s.recordAhead() {
 		if known, err := x.record(s); !known || err != nil {
 			break
 		}
+		r.indexEnd = s.off
 	}
 	if s.bagAhead() {
 		r.damaged(corrupt(s.off, 0, "another bag starts here"))
@@ -115,6 +121,9 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 	}
 	if h.op == OpConnection {
 		x.conns++
+		if data, err = x.r.decrypter.openConnection(&h, data, start); err != nil {
+			return true, err
+		}
 		return true, x.table.add(&h, data, start)
 	}
 	return true, x.addChunk(&h, data, start)

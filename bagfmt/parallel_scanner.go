@@ -132,7 +132,8 @@ func (a *scanAhead) begin() bool {
 	}
 	n, p, ok := a.look()
 	switch {
-	case !ok, a.state == scanHeader && a.header.op != OpBagHeader: // so that NewScanner starts nothing
+	case !ok, a.state == scanHeader && (a.header.op != OpBagHeader || // so that NewScanner starts nothing
+		string(a.header.encryptor) == aesEncryptor):
 		a.state = scanPlain
 		return false
 	case a.state == scanHeader:

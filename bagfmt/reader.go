@@ -16,6 +16,9 @@ type ReaderOptions struct {
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
+	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
+	// The key that it returns is overwritten. Without it encrypted bags are refused.
+	UnwrapKey func(Encryption) (key []byte, err error)
 }
 
 func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
@@ -41,23 +44,25 @@ func chunkLimit(n int64) (int64, error) {
 // Reader reads a bag of any version, through its index if it has a good one. Its
 // methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
-	r        io.ReaderAt
-	size     int64
-	o        ReaderOptions
-	version  string
-	indexPos int64
-	dataEnd  int64 // where the records of chunks and their index data end
-	elapsed  bool
-	indexed  bool
-	damage   []error
-	scanned  bool          // the scan met the end of the messages: the index section, or where it should be
-	old      *oldFormat    // of a bag of a version before 2.0
-	conns    []*Connection // by id
-	byID     map[ConnID]int32
-	chunks   []ChunkInfo
-	start    Time
-	end      Time
-	messages uint64
+	r         io.ReaderAt
+	size      int64
+	o         ReaderOptions
+	version   string
+	indexPos  int64
+	indexEnd  int64 // of the index section, if the bag was opened through it
+	dataEnd   int64 // where the records of chunks and their index data end
+	elapsed   bool
+	indexed   bool
+	damage    []error
+	scanned   bool          // the scan met the end of the messages: the index section, or where it should be
+	old       *oldFormat    // of a bag of a version before 2.0
+	decrypter *decrypter    // of an encrypted bag
+	conns     []*Connection // by id
+	byID      map[ConnID]int32
+	chunks    []ChunkInfo
+	start     Time
+	end       Time
+	messages  uint64
 
 	lists *chunkLists
 	cache *cacheRef
@@ -69,8 +74,8 @@ type Reader struct {
 // messages: Damage tells why, and what could not be read.
 //
 // A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
-// encrypted one ErrEncrypted. With ReaderOptions.IndexOnly a bag without an index
-// matches ErrUnindexed, a damaged one ErrCorrupt.
+// encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
+// without an index matches ErrUnindexed, a damaged one ErrCorrupt.
 func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -171,6 +176,10 @@ func (r *Reader) setConnections(list []*Connection) {
 // Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
 // FutureVersion any "2.x".
 func (r *Reader) Version() string { return r.version }
+
+// Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
+// The caller must not modify it.
+func (r *Reader) Encryption() *Encryption { return r.decrypter.encryption() }
 
 // Elapsed reports whether the times of messages count from the start of the recording,
 // as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.

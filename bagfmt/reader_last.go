@@ -54,6 +54,27 @@ func (r *Reader) LastOfEach(conns []ConnID, t Time) iter.Seq2[int, Last] {
 	}
 }
 
+// LastLatched gives out, of each latching connection that keep wants, nil for all, the
+// latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
+// comes at t gets, if a node continues on no other connection and in no other bag.
+// Connections without such a message are left out, unless there is an error.
+func (r *Reader) LastLatched(t Time, keep func(*Connection) bool) iter.Seq2[*Connection, Last] {
+	return func(yield func(*Connection, Last) bool) {
+		var conns []*Connection
+		var ids []ConnID
+		for _, c := range r.conns {
+			if c.Header.Latching() && (keep == nil || keep(c)) {
+				conns, ids = append(conns, c), append(ids, c.ID)
+			}
+		}
+		for i, last := range r.LastOfEach(ids, t) {
+			if (last.Message != nil || last.Err != nil) && !yield(conns[i], last) {
+				return
+			}
+		}
+	}
+}
+
 // lastSearch is the state of LastOfEach.
 type lastSearch struct {
 	r     *Reader

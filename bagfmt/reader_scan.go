@@ -12,6 +12,7 @@ func scanBag(r *Reader) error {
 	x := bagScan{r: r, section: r.indexPos, seg: segmentScan{r: r, kind: segmentRecords}}
 	r.indexPos, r.dataEnd, r.chunks = 0, r.size, nil
 	x.s = newFileStream(r.r, r.size, scanBufferBytes)
+	x.s.decrypter = r.decrypter
 	if _, err := x.s.version(r.o.FutureVersion); err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
 	p := chunkPlace{
 		pos: start, data: x.s.off, stored: n, size: int64(h.size), compression: Compression(h.compression),
-		crc: h.crc, checked: h.has&hasCRC32C != 0, op: OpChunk,
+		crc: h.crc, checked: h.has&hasCRC32C != 0, op: OpChunk, decrypter: x.r.decrypter,
 	}
 	if n == 0 && p.size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
@@ -196,8 +197,11 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	}
 	if left := x.r.size - p.data; n > left {
 		err := torn(start, OpChunk, "data", left, n)
-		if p.compression != CompressionNone {
+		switch {
+		case p.compression != CompressionNone:
 			return x.resync(start, err)
+		case p.decrypter != nil:
+			return x.tornSealed(&p, left, err)
 		}
 		// Its whole messages are intact: records were appended in order. If the length is
 		// wrong instead, its index data and other chunks follow.
@@ -207,7 +211,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	if _, err := ParseCompression(string(p.compression)); err != nil {
 		return x.skip(n, start, corrupt(start, OpChunk, "unknown compression %q", p.compression))
 	}
-	if err := checkChunkSize(start, p.compression, n, p.size, x.r.o.MaxChunkBytes); err != nil {
+	if err := p.checkSize(x.r.o.MaxChunkBytes); err != nil {
 		return x.skip(n, start, err)
 	}
 	x.chunk.place, x.chunk.open, x.chunk.uncertain = p, true, x.resynced
@@ -311,6 +315,9 @@ func (x *bagScan) connection(n, start int64) (more bool, err error) {
 	if err != nil {
 		return x.resync(start, err)
 	}
+	if data, err = x.r.decrypter.openConnection(&h, data, start); err != nil {
+		return true, err
+	}
 	if err := x.table.add(&h, data, start); err != nil {
 		foreign := x.contradicts(&h, data)
 		if foreign {
@@ -361,6 +368,10 @@ func (x *bagScan) endChunk() error {
 	case x.otherBag:
 		x.r.damaged(wrong)
 		x.r.damaged(corrupt(info.Pos, OpChunk, "it is of another bag, as is what follows"))
+		return nil
+	case c.place.torn: // that was told
+		info.kind = segmentTorn
+		x.seg.segment(info, &found)
 		return nil
 	case wrong != nil:
 		x.r.damaged(wrong)

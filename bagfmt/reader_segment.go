@@ -15,6 +15,7 @@ type segmentKind uint8
 const (
 	segmentChunk   segmentKind = iota // a chunk record, with index data behind it
 	segmentNoIndex                    // a chunk record without good index data
+	segmentTorn                       // an encrypted chunk that is not compressed, cut by the end of the file
 	segmentRecords                    // records of format V2.0 that are in no chunk
 	segmentOld                        // records of an older version
 )

@@ -98,6 +98,7 @@ var required = [...]fieldSet{
 type recordHeader struct {
 	has         fieldSet
 	framed      bool // all fields could be cut and there is an op: the record's extent can be trusted
+	sealed      bool // the header was encrypted, and so is the data of the record
 	op          Op
 	conn        ConnID
 	time        Time

@@ -37,9 +37,10 @@ type RecoverOptions struct {
 //     The same is true for whole lz4 blocks, which have no checksums; bz2 blocks have.
 //   - From a chunk with a wrong checksum, Recover keeps nothing.
 //
-// The error says that the input is not a bag or that the writer failed; everything else
-// is in the Recovery. Memory is bounded by one chunk, stored and unpacked, or the longest
-// message, plus what the Writer needs. Workers use at most 64 MiB more.
+// The error says that the input is not a bag, that it is encrypted, or that the writer
+// failed; everything else is in the Recovery. Memory is bounded by one chunk, stored and
+// unpacked, or the longest message, plus what the Writer needs. Workers use at most 64 MiB
+// more.
 func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, error) {
 	limit, err := chunkLimit(o.MaxChunkBytes)
 	if err != nil {
@@ -73,8 +74,10 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 func identify(in *recoverInput, report *Recovery, limit int64) (*Scanner, error) {
 	version, _, err := in.s.preamble(true)
 	report.Version = version
-	if errors.Is(err, ErrEncrypted) {
-		return nil, err
+	if err == nil {
+		if about := encryption(in.s.header); about != nil {
+			return nil, &EncryptedError{Encryption: *about}
+		}
 	}
 	in.seek(0)
 	switch {

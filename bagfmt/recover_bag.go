@@ -149,10 +149,21 @@ func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
 	}
 }
 
+// has reports whether there is a chunk info for a chunk at pos: of one that was added behind
+// the first index section, for example.
+func (e *expectedCounts) has(pos int64) bool {
+	_, ok := e.find(pos)
+	return ok
+}
+
+func (e *expectedCounts) find(pos int64) (int, bool) {
+	return slices.BinarySearchFunc(e.infos, pos, func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
+}
+
 // take returns the count of the chunk info for the chunk at pos. A second call for the same
 // chunk returns nothing.
 func (e *expectedCounts) take(pos int64) (messages uint64, ok bool) {
-	i, ok := slices.BinarySearchFunc(e.infos, pos, func(p infoCount, pos int64) int { return cmp.Compare(p.pos, pos) })
+	i, ok := e.find(pos)
 	if !ok || e.infos[i].taken {
 		return 0, false
 	}

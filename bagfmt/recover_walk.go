@@ -133,7 +133,7 @@ func (w *recoverWalker) skipData(h *recordHeader, start int64) error {
 
 // chunk handles a chunk record. headerErr is the damage of its header, if any.
 func (w *recoverWalker) chunk(h *recordHeader, start int64, headerErr error) error {
-	if w.bag.chunkInfos > 0 { // the bag before is complete
+	if w.bag.chunkInfos > 0 && !w.bag.counts.has(start) { // the bag before is complete
 		w.beginBag()
 		w.stage.repeats.possible = true
 	}

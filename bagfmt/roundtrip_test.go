@@ -209,6 +209,48 @@ func TestLastBefore(t *testing.T) {
 	}
 }
 
+// TestLastLatched looks for the messages that subscribers get who come at some time.
+func TestLastLatched(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(300)
+	conns[2].Header = append(conns[2].Header, bagfmt.Field{Key: "latching", Value: "1"}) // beside the second
+	r, err := openBag(writeBag(t, bagfmt.WriterOptions{ChunkBytes: 1500}, conns, msgs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	third := func(c *bagfmt.Connection) bool { return c.ID == 2 }
+	for _, at := range []bagfmt.Time{{Sec: 50}, {Sec: 120, Nsec: 1000}, {Sec: math.MaxUint32}} {
+		for name, tc := range map[string]struct {
+			keep func(*bagfmt.Connection) bool
+			ids  []bagfmt.ConnID
+		}{"all": {nil, []bagfmt.ConnID{1, 2}}, "one": {third, []bagfmt.ConnID{2}}} {
+			var want, got []msg
+			for _, id := range tc.ids {
+				if m, err := r.LastBefore(id, at); err != nil {
+					t.Fatal(err)
+				} else if m != nil {
+					want = append(want, asMsg(m))
+				}
+			}
+			for c, last := range r.LastLatched(at, tc.keep) {
+				if last.Err != nil || last.Message.Conn != c {
+					t.Fatalf("%s at %s: %+v of connection %d", name, at, last, c.ID)
+				}
+				got = append(got, asMsg(last.Message))
+			}
+			if d := cmp.Diff(want, got); d != "" || at.Sec == math.MaxUint32 && len(got) != len(tc.ids) {
+				t.Errorf("%s at %s: differs (-want +got):\n%s", name, at, d)
+			}
+		}
+	}
+	for c := range r.LastLatched(bagfmt.Time{Sec: math.MaxUint32}, nil) {
+		if c.ID != 1 {
+			t.Error("goes on after a break")
+		}
+		break
+	}
+}
+
 func TestEmptyBag(t *testing.T) {
 	t.Parallel()
 	b := writeBag(t, bagfmt.WriterOptions{}, nil, nil)

@@ -22,6 +22,8 @@ type ScannerOptions struct {
 	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
 	Workers int
 	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+	// UnwrapKey is as in ReaderOptions. The chunks of encrypted bags are not read ahead.
+	UnwrapKey func(Encryption) (key []byte, err error)
 }
 
 // Scanner reads a bag of any version from front to back without its index: any prefix
@@ -89,6 +91,9 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	}
 	at := s.s.off
 	h, err := s.s.bagHeader()
+	if err == nil {
+		s.s.decrypter, err = newDecrypter(encryption(s.s.header), o.UnwrapKey)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +110,9 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 
 // Version returns the version of the bag, as Reader.Version does.
 func (s *Scanner) Version() string { return s.version.name }
+
+// Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.
+func (s *Scanner) Encryption() *Encryption { return s.s.decrypter.encryption() }
 
 // Elapsed reports whether times count from the start of the recording, as
 // Reader.Elapsed does.
@@ -277,7 +285,7 @@ func (s *Scanner) stop(err error) error {
 func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	p := chunkPlace{
 		pos: start, size: int64(h.size), compression: compressionNamed(h.compression),
-		crc: h.crc, checked: h.has&hasCRC32C != 0,
+		crc: h.crc, checked: h.has&hasCRC32C != 0, decrypter: s.s.decrypter,
 	}
 	n, err := s.s.length(start, OpChunk)
 	if err != nil {
@@ -296,7 +304,7 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	if err != nil {
 		err = corrupt(start, OpChunk, "unknown compression %q", p.compression)
 	} else {
-		err = checkChunkSize(start, p.compression, p.stored, p.size, s.o.MaxChunkBytes)
+		err = p.checkSize(s.o.MaxChunkBytes)
 	}
 	if err != nil {
 		s.skip = skipData{n, start}
@@ -328,7 +336,9 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 	if err != nil {
 		// The whole messages of a torn chunk are good: records were appended in order.
 		// No checksum can tell more.
-		s.chunk.walk = chunkWalk{data: stored}
+		p.torn = true
+		data, _ := p.decrypter.openChunk(p, stored) // a torn one is never wrong
+		s.chunk.walk = chunkWalk{data: data}
 		s.chunk.err = s.stop(err)
 		return nil
 	}
@@ -402,6 +412,9 @@ func (s *Scanner) connection(h *recordHeader, start int64) error {
 		return s.stop(err)
 	}
 	s.good = s.s.off
+	if data, err = s.s.decrypter.openConnection(h, data, start); err != nil {
+		return err
+	}
 	return s.conns.add(h, data, start)
 }
 

@@ -17,12 +17,13 @@ const (
 
 // stream reads top level records from front to back and knows where it is.
 type stream struct {
-	r      *bufio.Reader
-	off    int64             // bytes consumed
-	file   *io.SectionReader // what r reads, if that is a whole file: then skip need not read
-	header []byte
-	data   []byte  // of grab
-	word   [4]byte // of next and length: a local one would be allocated each time
+	r         *bufio.Reader
+	off       int64             // bytes consumed
+	file      *io.SectionReader // what r reads, if that is a whole file: then skip need not read
+	header    []byte
+	data      []byte     // of grab
+	word      [4]byte    // of next and length: a local one would be allocated each time
+	decrypter *decrypter // of an encrypted bag
 }
 
 func newStream(r io.Reader, off int64, size int) *stream {
@@ -114,7 +115,15 @@ func (s *stream) next(h *recordHeader) error {
 		return err
 	}
 	if err := h.parse(s.header); err != nil {
-		return &CorruptError{Offset: start, Op: h.op, Reason: err.Error()}
+		bad := &CorruptError{Offset: start, Op: h.op, Reason: err.Error()}
+		if h.framed {
+			return bad
+		}
+		if s.decrypter.openHeader(s.header, h) {
+			return nil
+		}
+		h.framed = false
+		return bad
 	}
 	return nil
 }

@@ -104,15 +104,9 @@ func (s *stream) bagHeader() (h recordHeader, err error) {
 		return h, err
 	case h.op != OpBagHeader:
 		return h, corrupt(start, h.op, "the first record is not a bag header")
-	case string(h.encryptor) == aesEncryptor:
-		return h, fmt.Errorf("%w by %s", ErrEncrypted, aesEncryptor)
 	}
-	// Other encryptors: rosbag/NoEncryptor is what it says, and rosbag's Python API
-	// reads bags of encryptors that it does not know as plain ones.
 	return h, nil
 }
-
-const aesEncryptor = "rosbag/AesCbcEncryptor"
 
 // preamble reads what comes before the first record that matters in a 2.0 bag, and
 // leaves the stream before the data of its bag header. Other versions are an error.

@@ -1,9 +1,10 @@
 package recorder
 
 const (
-	// fairnessFactor is how many times as much as is left of the buffer a topic may have waiting in
-	// it. One topic alone comes to 4/5 of the buffer with it. Of n topics that are all too
-	// much for the disk each comes to 4/(4n+1): equal shares, and a little is always left.
+	// fairnessFactor bounds what a topic may hold of a memory limit, in multiples of what is free:
+	// of the buffer by its queued messages, and of headerBytes by its connection headers. One topic
+	// alone can take 4/5 of the limit. Of n topics that each would take more, each gets 4/(4n+1):
+	// equal shares, and some memory is always free.
 	fairnessFactor = 4
 
 	// lightTopicDivisor makes a topic light that has less waiting than the mean of all topics,

@@ -52,6 +52,7 @@ type connection struct {
 	proven     bool        // it has sent a large message to the end
 	fill       fill
 	latching   bool // its latest message begins each file
+	everyFile  bool // even where those of others do not
 	missed     bool // and came while nothing was recorded
 	last       *latched
 }
@@ -205,11 +206,12 @@ func (t *topic) refuse(uri string) {
 func (in *intake) releaseGone(now time.Time) {
 	kept := map[*topic]int{}
 	for _, c := range slices.Backward(in.connections.all) {
-		if c.links > 0 || c.last == nil {
+		if c.links > 0 || !in.holdsLatched(c) {
 			continue
 		}
 		if kept[c.topic]++; kept[c.topic] > keptLatched {
 			in.forgetLatched(c)
+			in.forgetStart(c)
 		}
 	}
 	if !in.snaps.writing() { // its file has connections, too
@@ -223,7 +225,7 @@ func (in *intake) releaseGone(now time.Time) {
 // unneeded reports whether no file that is not closed, no chunk and no latched message has
 // the connection. mu is held.
 func (in *intake) unneeded(c *connection) bool {
-	if c.last != nil || c.topic.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.holdsLatched(c) || c.topic.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
 		return false
 	}
 	if in.snaps != nil {

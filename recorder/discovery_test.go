@@ -28,8 +28,8 @@ func TestPollPace(t *testing.T) {
 		"slow at first":       {[]time.Duration{time.Second, 20 * ms, 20 * ms}, 10, 100 * ms},
 		"slow from the start": {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 10, 400 * ms},
 		"very slow":           {[]time.Duration{ms, time.Second, time.Second, time.Second, time.Second}, 10, time.Second},
-		"300 topics":          {[]time.Duration{ms}, 300, 135 * ms},
-		"500 topics":          {[]time.Duration{ms}, 500, 225 * ms}, // pickup within 250 ms
+		"300 topics":          {[]time.Duration{ms}, 300, 141 * ms},
+		"500 topics":          {[]time.Duration{ms}, 500, 235 * ms}, // pickup within 250 ms
 		"500 topics, slow":    {[]time.Duration{20 * ms, 20 * ms, 20 * ms, 20 * ms}, 500, 400 * ms},
 		"20,000 topics":       {[]time.Duration{ms}, 20_000, time.Second},
 		"quick again":         {[]time.Duration{time.Second, time.Second, time.Second, time.Second, ms}, 10, 100 * ms},

@@ -40,6 +40,7 @@ type intake struct {
 	records     *bagfmt.ConnRecords // of the file that the intake fills
 	rotation    rotation
 	topics      []*topic
+	ownTopics   []*topic // those of topics on which the recorder itself publishes: a few
 	connections connections
 	reported    *link // for the account of losses; nil until it is written
 

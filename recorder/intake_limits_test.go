@@ -88,7 +88,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			m := l.Large(len(f))
 			for range split {
 				p.mu.Lock()
-				p.split(time.Now())
+				p.rotate(time.Now())
 				p.mu.Unlock()
 			}
 			fillFrame(m, f)

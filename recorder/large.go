@@ -320,6 +320,7 @@ func (in *intake) forgetLatchedFor(more int64) bool {
 	before := in.latched.held
 	for _, c := range in.connections.all {
 		in.forgetLatched(c)
+		in.forgetStart(c)
 	}
 	if in.latched.held == before {
 		return false

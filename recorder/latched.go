@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -13,9 +14,10 @@ import (
 // pinned: then it does not change.
 type latched struct {
 	frame   []byte
-	pins    int   // writers that are about to read frame
-	counted int64 // bytes that the pool counts for it; zero when let go
-	gone    bool  // let go while pinned
+	chunk   *heldChunk // in place of frame: it is the last message of its connection in there
+	pins    int        // writers that are about to read frame
+	counted int64      // bytes that the pool counts for it; zero when let go
+	gone    bool       // let go while pinned
 }
 
 // latchedStore bounds the memory of all latched messages.
@@ -64,13 +66,18 @@ func (m *buffer) rememberLatched(c *connection, frame []byte) {
 // Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
 // repeated until a later message of it finds room. mu is held.
 func (m *buffer) reserve(n int64, c *connection) bool {
-	if m.pool.budget < 0 || m.latched.held+n <= min((m.pool.budget-m.sharedChunk())/2, m.leftByLarge()) && m.pool.makeRoom(n) {
+	if (m.latchedFits(n) || m.yieldStart(n)) && m.pool.makeRoom(n) {
 		m.pool.held += n
 		m.latched.held += n
 		return true
 	}
 	m.warnLatched("no memory to repeat a latched message in the next file: -b is too small", zap.String("topic", c.topic.name))
 	return false
+}
+
+// latchedFits reports whether latched messages may have n bytes more. mu is held.
+func (m *buffer) latchedFits(n int64) bool {
+	return m.pool.budget < 0 || m.latched.held+n <= min((m.pool.budget-m.sharedChunk())/2, m.leftByLarge())
 }
 
 // warnLatched says once why latched messages are not repeated. mu is held.
@@ -98,40 +105,50 @@ func (m *buffer) forgetLatched(c *connection) {
 func (m *buffer) releaseLatched(l *latched) {
 	m.pool.held -= l.counted
 	m.latched.held -= l.counted
+	if l.chunk != nil {
+		m.releaseHeld(l.chunk)
+	}
 	m.room.Broadcast()
 }
 
+// publisher is a node on a topic. One that has come back with another header has several
+// connections.
+type publisher struct {
+	topic    *topic
+	callerID string
+}
+
+func (c *connection) publisher() publisher { return publisher{c.topic, c.conn.Header.CallerID()} }
+
 // pinLatched returns the latched messages of all publishers, or of those that pass
 // want if it is not nil. They stay as they are until unpin. Of one publisher that has
-// come back with another header only the latest connection counts. mu is held.
+// come back with another header only the connection with the latest message counts. mu is held.
 func (in *intake) pinLatched(want func(*connection) bool) []pinned {
-	if in.latched.off {
-		return nil
-	}
 	var all []pinned
-	type publisher struct {
-		topic *topic
-		id    string
+	newest := map[publisher]*connection{}
+	for _, c := range in.connections.all {
+		if !c.latching || c.last == nil || in.latched.off && !c.everyFile {
+			continue
+		}
+		key := c.publisher()
+		if other := newest[key]; other == nil || !c.latest.Before(other.latest) {
+			newest[key] = c
+		}
 	}
-	seen := map[publisher]bool{}
-	for i := len(in.connections.all) - 1; i >= 0; i-- {
-		c := in.connections.all[i]
-		if !c.latching || c.last == nil {
+	for _, c := range slices.Backward(in.connections.all) {
+		if newest[c.publisher()] != c || want != nil && !want(c) {
 			continue
 		}
-		key := publisher{c.topic, c.conn.Header.CallerID()}
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		if want != nil && !want(c) {
-			continue
-		}
-		c.last.pins++
 		c.written = in.rotation.number + 1
-		all = append(all, pinned{c, c.last})
+		all = append(all, c.pinLast())
 	}
 	return all
+}
+
+// pinLast returns the latched message of c, which stays as it is until unpin. mu is held.
+func (c *connection) pinLast() pinned {
+	c.last.pins++
+	return pinned{c, c.last}
 }
 
 func (in *intake) unpin(all []pinned) {

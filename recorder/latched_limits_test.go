@@ -109,6 +109,22 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 	}
 }
 
+// TestPublisherThatComesBack: of a node that has come back with an earlier header the latest message
+// is repeated.
+func TestPublisherThatComesBack(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(10_000, 100)
+	first, second := latchingConnection(p, "/a"), latchingConnection(p, "/a")
+	now := time.Now()
+	for i, c := range []*connection{first, second, first} {
+		c.latest = now.Add(time.Duration(i) * time.Second)
+		p.rememberLatched(c, []byte("x"))
+	}
+	if got := p.pinLatched(nil); len(got) != 1 || got[0].connection != first {
+		t.Errorf("%d repeated, want the one of the connection that has the latest", len(got))
+	}
+}
+
 // TestLatchedMessagesBeginAFileInOrder: that of the oldest connection first, with the time
 // of the file, in chunks of the usual size.
 func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {

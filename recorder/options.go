@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -19,7 +20,7 @@ import (
 const (
 	DefaultBufferBytes   = 256 << 20
 	DefaultFlushInterval = time.Second
-	DefaultPollInterval  = 150 * time.Millisecond
+	DefaultPollInterval  = 200 * time.Millisecond
 
 	// Unlimited as BufferBytes lets the buffer grow as long as there is memory.
 	Unlimited = -1
@@ -49,7 +50,7 @@ type Options struct {
 	Overflow    Overflow
 
 	FlushInterval time.Duration // seal a chunk that is not full at this age; zero means 1 s
-	PollInterval  time.Duration // ask the master for new topics this often, less often in a big graph; zero means 150 ms
+	PollInterval  time.Duration // ask the master for new topics this often, less often in a big graph; zero means 200 ms
 	Sync          Sync
 
 	Limit    int           // end after this many messages on each topic; zero means none
@@ -81,8 +82,9 @@ type Options struct {
 	// (counted as dropped) and close the bag at once.
 	Hurry <-chan struct{}
 
-	Params bool   // store the parameters and the node graph as they are at the start, latched
-	Report Report // when the account of what was lost is written into the bag
+	Notes  []bagnote.Note // begin each file, latched, as std_msgs/String on /metadata
+	Params bool           // store the parameters and the node graph as they are at the start, latched
+	Report Report         // when the account of what was lost is written into the bag
 
 	Publish bool // tell the name of each file on begin_write as it begins
 
@@ -127,6 +129,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.FlushInterval < time.Millisecond {
 		return o, fmt.Errorf("recorder: flush interval %v is below 1ms", o.FlushInterval)
+	}
+	if err := bagnote.Check(o.Notes); err != nil {
+		return o, fmt.Errorf("recorder: %w", err)
 	}
 	if err := o.Output.Check(); err != nil {
 		return o, err

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -29,9 +30,9 @@ const (
 
 // What a std_msgs/String is.
 const (
-	stringType       = "std_msgs/String"
-	stringMD5        = "992ce8a1687cec8c8bd883ec73ca41d1"
-	stringDefinition = "string data\n"
+	stringType       = bagnote.Type
+	stringMD5        = bagnote.MD5Sum
+	stringDefinition = bagnote.Definition
 )
 
 // stringFrame is a std_msgs/String as links carry it.

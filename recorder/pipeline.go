@@ -17,6 +17,7 @@ import (
 type pipeline struct {
 	*intake
 	*sink
+	marks marks
 	clock wallClock // owned by tick
 }
 

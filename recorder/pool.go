@@ -143,12 +143,17 @@ func (p *pool) unshare(c *chunk) {
 	}
 }
 
+// retire notes that c does not wait for the disk any more.
+func (p *pool) retire(c *chunk) {
+	p.discharge(c)
+	p.unshare(c)
+}
+
 // put takes a buffer back. Buffers that grew past the budget with one large
 // message, or pile up after a burst, are let go.
 func (p *pool) put(c *chunk) {
 	c.sealed, c.err = nil, nil
-	p.unshare(c)
-	p.discharge(c)
+	p.retire(c)
 	if c.builder.Cap() > 0 {
 		c.builder.Reset(nil) // it holds on to connections
 	}

@@ -141,7 +141,7 @@ func (in *intake) lossReport(when Report) (Summary, *connection) {
 		return s, nil
 	}
 	if in.reported == nil {
-		in.reported = in.openOwn(ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition)
+		in.reported = in.openOwn(ownHeader(in.node, ReportTopic, tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition, true))
 	}
 	return s, in.reported.connection
 }
@@ -159,21 +159,34 @@ func (in *intake) countOwn(c *connection, bytes int) (part int) {
 func (in *intake) openLatched(name, typ, md5sum, definition string) *link {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.openOwn(name, typ, md5sum, definition)
+	return in.openOwn(ownHeader(in.node, name, typ, md5sum, definition, true))
 }
 
-// openOwn is openLatched with mu held.
-func (in *intake) openOwn(name, typ, md5sum, definition string) *link {
-	t := &topic{name: name}
-	in.topics = append(in.topics, t)
-	return in.connect(t, nil, tcpros.LinkInfo{
-		Topic: name, PublisherURI: in.node, Header: tcpros.Header{
-			{Key: "callerid", Value: in.node},
-			{Key: "latching", Value: "1"},
-			{Key: "md5sum", Value: md5sum},
-			{Key: "message_definition", Value: definition},
-			{Key: "topic", Value: name},
-			{Key: "type", Value: typ},
-		},
-	})
+// openOwn makes a link on which the recorder itself publishes, beside others on the topic if
+// that is recorded, too. mu is held.
+func (in *intake) openOwn(h tcpros.Header) *link {
+	name, _ := h.Get("topic")
+	t := topicNamed(in.topics, name)
+	if t == nil {
+		t = &topic{name: name}
+		in.topics = append(in.topics, t)
+	}
+	if !slices.Contains(in.ownTopics, t) {
+		in.ownTopics = append(in.ownTopics, t)
+	}
+	return in.connect(t, t.find(bagfmt.ConnectionHeader(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
+}
+
+// ownHeader is the connection header of what the recorder, a node of that name, publishes.
+func ownHeader(node, name, typ, md5sum, definition string, latching bool) tcpros.Header {
+	h := tcpros.Header{{Key: "callerid", Value: node}}
+	if latching {
+		h = append(h, tcpros.Header{{Key: "latching", Value: "1"}}...)
+	}
+	return append(h, tcpros.Header{
+		{Key: "md5sum", Value: md5sum},
+		{Key: "message_definition", Value: definition},
+		{Key: "topic", Value: name},
+		{Key: "type", Value: typ},
+	}...)
 }

@@ -16,6 +16,10 @@ type ringChunk struct {
 	weight  int64        // bytes that the pool counts for it
 	firstAt time.Time    // when its first message came
 	lastAt  time.Time    // and its last
+
+	latched []pinned   // the last message of each latching connection, until it has left the ring
+	copied  int64      // bytes that the pool counts for copies of them
+	held    *heldChunk // what those without a copy refer to; nil if there are none
 }
 
 // messages returns how many messages the chunk holds.
@@ -37,6 +41,7 @@ type ring struct {
 	bytes  int64
 	spare  [][]byte // memory of chunks that fell out, to be used again
 	short  bool     // a part of the window was reclaimed since warnShort looked
+	start  ringStart
 }
 
 // maxSpare is how many pieces of memory the ring keeps to use again.
@@ -44,7 +49,7 @@ const maxSpare = 4
 
 func (r *ring) push(c ringChunk) {
 	r.chunks = append(r.chunks, c)
-	r.bytes += c.weight
+	r.bytes += c.weight + c.copied
 }
 
 // reach returns how far back the ring reaches.
@@ -78,6 +83,14 @@ func (r *ring) memoryFor(n int) []byte {
 // not fill its buffer well, because it is packed or was sealed young, gets memory of
 // its own, so that the ring reaches far back.
 func (in *intake) toRingChunk(c *chunk) ringChunk {
+	all := in.latchedIn(c)
+	rc := in.takeOver(c)
+	rc.note(all)
+	return rc
+}
+
+// takeOver is toRingChunk without the latched messages.
+func (in *intake) takeOver(c *chunk) ringChunk {
 	rc := ringChunk{SealedChunk: c.sealed, usage: c.usage, chunk: c, firstAt: c.firstAt, lastAt: c.lastAt}
 	n := len(c.sealed.Record)
 	in.mu.Lock()
@@ -107,6 +120,13 @@ func (in *intake) toRingChunk(c *chunk) ringChunk {
 
 // recycle takes the memory of a chunk back. mu is held.
 func (m *buffer) recycle(c ringChunk) {
+	if c.held == nil || !m.keepHeld(c.held) {
+		m.free(c)
+	}
+}
+
+// free is recycle for a chunk that no latched message refers to. mu is held.
+func (m *buffer) free(c ringChunk) {
 	if c.chunk != nil {
 		m.pool.put(c.chunk)
 		return
@@ -154,8 +174,7 @@ func (m *buffer) keepInRing(c ringChunk) {
 	r := &m.snaps.ring
 	r.push(c)
 	if c.chunk != nil {
-		m.pool.discharge(c.chunk)
-		m.pool.unshare(c.chunk) // its memory can be had at any time
+		m.pool.retire(c.chunk)
 	}
 	m.expire(c.lastAt)
 	for r.bytes > r.most {
@@ -236,7 +255,8 @@ func (r *ring) held() int64 {
 func (m *buffer) dropOldest() {
 	r := &m.snaps.ring
 	oldest := r.chunks[0]
-	r.bytes -= oldest.weight
+	r.bytes -= oldest.weight + oldest.copied
+	m.pass(&oldest)
 	r.chunks[0] = ringChunk{}
 	r.chunks = r.chunks[1:]
 	m.recycle(oldest)

@@ -159,6 +159,7 @@ type fileStart struct {
 	stamp   bagfmt.Time // of the latched messages
 	part    int
 	latched []pinned
+	missed  []pinned // of these, what came while nothing was recorded
 }
 
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
@@ -175,7 +176,7 @@ func (in *intake) rotateIfDue(now time.Time) {
 // while nothing is recorded: the first message afterwards will. mu is held.
 func (in *intake) nextFile(now time.Time) {
 	if in.state == StateRecording && !in.ended && !in.atSizeLimit {
-		in.split(now)
+		in.rotate(now)
 	}
 }
 
@@ -183,15 +184,20 @@ func (in *intake) nextFile(now time.Time) {
 // messages of all connections or of those that want says. mu is held.
 func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileStart {
 	o := &fileStart{at: now, stamp: bagfmt.TimeOf(in.sim.at(now)), part: in.rotation.number, latched: in.pinLatched(want)}
+	for _, l := range o.latched {
+		if l.missed {
+			o.missed = append(o.missed, l)
+		}
+	}
 	for _, c := range in.connections.all {
 		c.missed = false
 	}
 	return o
 }
 
-// split makes all that comes from now on go into the next file. The writer opens it
+// rotate makes all messages from now on go into the next file. The writer opens it
 // when it has written what is queued. mu is held.
-func (in *intake) split(now time.Time) *command {
+func (in *intake) rotate(now time.Time) *command {
 	in.sealOpen()
 	in.rotation.advance(in.sim.at(now))
 	in.freshRecords()

@@ -39,6 +39,7 @@ func (r *session) run(ctx context.Context) error {
 	if err := r.listen(); err != nil { //nolint:contextcheck // a subscription lives until Close
 		return err
 	}
+	r.writeNotes()
 	r.begin()
 	for _, name := range r.Select.literal {
 		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil { //nolint:contextcheck // a subscription lives until Close

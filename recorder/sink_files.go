@@ -164,6 +164,7 @@ func (s *sink) failover(c *bagfmt.SealedChunk, fault error) error {
 	}
 	next := s.in.failover(time.Now())
 	s.out.part = next.part
+	s.snapshots.keepMissed(next)
 	err := s.repeatLatched(next)
 	s.in.unpin(next.latched)
 	if err == nil {

@@ -1,6 +1,10 @@
 package recorder
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -10,7 +14,8 @@ import (
 // the same trouble.
 func (s *sink) repeat(next *fileStart) {
 	defer s.in.unpin(next.latched)
-	if s.err != nil {
+	s.snapshots.keepMissed(next)
+	if s.err != nil || s.in.snaps.only() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -31,7 +36,7 @@ func (s *sink) repeatLatched(next *fileStart) error {
 }
 
 // packLatched makes chunks of latched messages, with the time at, and hands them to
-// write, valid during the call only.
+// write, valid during the call only. It goes on behind a message that cannot be had.
 func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk, []chunkUsage) error) error {
 	if len(all) == 0 {
 		return nil
@@ -44,11 +49,17 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 	b.Reset(nil)
 	var packed []byte
 	var usage []chunkUsage
-	for i := len(all) - 1; i >= 0; i-- { // oldest connection first
-		l := all[i]
-		b.AppendRun(l.conn, at, l.frame, 1)
-		usage = append(usage, chunkUsage{connection: l.connection})
-		if b.Len() <= s.in.chunkBytes && i > 0 {
+	var missing error
+	for i, l := range slices.Backward(all) { // oldest connection first
+		frame, claimed, err := s.in.frameOf(l)
+		if err != nil {
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.topic.name, l.conn.Header.CallerID(), err))
+		} else {
+			b.AppendRun(l.conn, at, frame, 1)
+			usage = append(usage, chunkUsage{connection: l.connection})
+			s.in.unclaimLatched(claimed) // the builder has a copy
+		}
+		if b.Messages() == 0 || b.Len() <= s.in.chunkBytes && i > 0 {
 			continue
 		}
 		c, err := b.Seal(z, packed)
@@ -64,5 +75,5 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 		b.Reset(nil)
 		usage = usage[:0]
 	}
-	return nil
+	return missing
 }

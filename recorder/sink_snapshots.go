@@ -102,7 +102,9 @@ func (w *snapshotWriter) keep(c *chunk) {
 	case c.sealed == nil:
 		w.in.release(c)
 	case w.taking != nil:
-		w.queue.Put(snapshotWork{snapshot: w.taking, chunk: w.in.toRingChunk(c)})
+		rc := w.in.toRingChunk(c)
+		w.in.goBy(&rc)
+		w.queue.Put(snapshotWork{snapshot: w.taking, chunk: rc})
 	default:
 		w.in.addToRing(w.in.toRingChunk(c))
 	}
@@ -133,6 +135,7 @@ func (w *snapshotWriter) run() {
 // among the others, then the ring. It empties chunks as it goes.
 func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ringChunk) {
 	sn.addConns(chunks)
+	begin := sn.beginning(chunks)
 	kept, n := 0, 0
 	for ; n < len(chunks) && !sn.rooted; n++ {
 		if c, wanted := w.root(sn, chunks[n]); wanted {
@@ -141,11 +144,22 @@ func (w *snapshotWriter) openSnapshot(sn *snapshot, chunks []ringChunk) {
 		}
 	}
 	chunks = slices.Delete(chunks, kept, n)
-	w.openWithLatched(sn, chunks)
+	w.openWithLatched(sn, begin, chunks)
 	for i := range chunks {
 		w.addChunk(sn, chunks[i])
 		chunks[i] = ringChunk{} // nothing else may hold on to its memory
 	}
+}
+
+// beginning returns when a snapshot begins that begins with chunks.
+func (sn *snapshot) beginning(chunks []ringChunk) time.Time {
+	if len(chunks) == 0 {
+		return sn.at
+	}
+	if first := chunks[0].firstAt; first.After(sn.from) {
+		return first
+	}
+	return sn.from
 }
 
 // addConns adds the connections of chunks to those whose records are needed.
@@ -164,10 +178,9 @@ func (sn *snapshot) addConns(chunks []ringChunk) {
 	}
 }
 
-// openWithLatched writes the latched messages of connections that have none in chunks,
-// with the time at which the snapshot begins.
-func (w *snapshotWriter) openWithLatched(sn *snapshot, chunks []ringChunk) {
-	defer w.in.unpin(sn.latched)
+// openWithLatched writes what is latched at the beginning of a snapshot, with its time.
+func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ringChunk) {
+	defer w.in.unpinState(&sn.state)
 	at := bagfmt.TimeOf(w.in.sim.at(sn.at))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
@@ -178,13 +191,7 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, chunks []ringChunk) {
 			seen[n.Conn.ID] = true
 		}
 	}
-	var missing []pinned
-	for _, l := range sn.latched {
-		if !seen[l.conn.ID] {
-			missing = append(missing, l)
-		}
-	}
-	err := w.sink.packLatched(missing, at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
 		if err := sn.out.WriteChunk(c); err != nil {
 			return err
 		}
@@ -209,7 +216,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		}
 		from = old.Start.Add(before)
 	}
-	if old.End.Before(from) {
+	if old.End.Before(from) && w.divide(sn, &old, from, nil) == nil {
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	}
@@ -227,7 +234,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		fresh.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
 		fresh.usage = append(fresh.usage, chunkUsage{connection: c})
 	}
-	err := fresh.builder.AppendSealed(old.SealedChunk, from)
+	err := w.divide(sn, &old, from, &fresh.builder)
 	switch {
 	case err == nil && fresh.builder.Messages() == 0:
 		sn.rooted = false
@@ -238,14 +245,43 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		fresh.seal(w.pack)
 		err = fresh.err
 	}
-	if err != nil { // cannot be: we made it
-		w.log.Error("a snapshot begins with a chunk as it is", zap.Error(err))
+	if err != nil {
+		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
 		w.in.release(fresh)
 		return old, true
 	}
 	w.in.giveBack(old)
 	w.in.count(fresh)
 	return ringChunk{SealedChunk: fresh.sealed, usage: fresh.usage, chunk: fresh}, true
+}
+
+// divide appends the messages of c that are not before from, in their order, to b. What is
+// latched before it becomes part of the state where sn begins; there is an error if there is no
+// memory for that.
+func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from bagfmt.Time, b *bagfmt.ChunkBuilder) error {
+	latching := latchingOf(c.usage)
+	if b == nil && len(latching) == 0 {
+		return nil
+	}
+	var before []pinned
+	last := map[*connection]int{} // its place in before
+	for m, err := range c.Messages() {
+		switch {
+		case err != nil:
+			return err
+		case !m.Time.Before(from):
+			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
+		case latching[m.Conn.ID] != nil:
+			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}
+			if i, ok := last[l.connection]; ok {
+				before[i].latched = nil // there is a later one
+			}
+			last[l.connection] = len(before)
+			before = append(before, l)
+		}
+	}
+	before = slices.DeleteFunc(before, func(l pinned) bool { return l.latched == nil })
+	return w.in.addBefore(&sn.state, before)
 }
 
 // leastLarge is how large a message is at least before its chunk is left as it is.

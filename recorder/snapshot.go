@@ -73,13 +73,13 @@ type snapshots struct {
 // snapshot is one that is being taken. The goroutine that writes it owns all fields
 // that are not marked otherwise.
 type snapshot struct {
-	out     *bagFile
-	at      time.Time     // of the trigger
-	last    time.Time     // of the last one that came before it began
-	from    time.Time     // what came before is not wanted; zero means all is
-	latched []pinned      // the state at the trigger
-	conns   []*connection // whose records may be needed at the beginning
-	rooted  bool          // those have been written
+	out    *bagFile
+	at     time.Time     // of the trigger
+	last   time.Time     // of the last one that came before it began
+	from   time.Time     // what came before is not wanted; zero means all is
+	state  snapshotState // what is latched where it begins
+	conns  []*connection // whose records may be needed at the beginning
+	rooted bool          // those have been written
 
 	messages, missing uint64
 	err               error
@@ -162,7 +162,7 @@ func (in *intake) beginSnapshot(sn *snapshot) bool {
 	if s.PreRoll > 0 {
 		sn.from = sn.at.Add(-s.PreRoll)
 	}
-	sn.latched = in.pinLatched(nil)
+	sn.state = in.latchedAtTrigger()
 	s.requested = time.Time{}
 	s.taken++
 	s.pending++
@@ -201,7 +201,11 @@ func (in *intake) endRequest() {
 func (in *intake) takeRing(sn *snapshot) []ringChunk {
 	in.mu.Lock()
 	in.expire(sn.at)
+	sn.state.atStart = in.pinStart()
 	chunks := in.snaps.ring.takeAll()
+	for i := range chunks {
+		in.pass(&chunks[i])
+	}
 	in.snaps.pending--
 	in.mu.Unlock()
 	in.room.Broadcast()

@@ -85,15 +85,18 @@ func (in *intake) resume(now time.Time) error {
 		return err
 	}
 	in.enter(StateRecording)
-	if in.snaps.only() { // each snapshot has them anyway
-		return nil
-	}
+	in.repeatMissed(now)
+	return nil
+}
+
+// repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
+// mu is held.
+func (in *intake) repeatMissed(now time.Time) {
 	repeat := in.fileStart(now, func(c *connection) bool { return c.missed })
 	if len(repeat.latched) > 0 {
 		in.sealOpen() // it came before
 		in.enqueue(&command{kind: commandRepeat, start: repeat})
 	}
-	return nil
 }
 
 // requestSplit begins the next file now, in whatever state but stopped.
@@ -106,7 +109,7 @@ func (in *intake) requestSplit(now time.Time) (*command, error) {
 	if in.snaps.only() {
 		return nil, ErrOnlySnapshots
 	}
-	return in.split(now), nil
+	return in.rotate(now), nil
 }
 
 // requestStop ends the file behind what was received until now. The command is nil if there
@@ -139,8 +142,10 @@ func (in *intake) requestStart() (*command, error) {
 	case in.state != StateStopped:
 		return nil, nil
 	case in.snaps.only(): // there is no file to open
-		in.begun = in.sim.at(time.Now())
+		now := time.Now()
+		in.begun = in.sim.at(now)
 		in.enter(StateRecording)
+		in.repeatMissed(now)
 		return nil, nil
 	case in.starting == nil:
 		in.starting = in.enqueue(&command{kind: commandOpen})

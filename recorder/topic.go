@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -42,9 +43,22 @@ func (in *intake) addTopic(name string) *topic { return in.addTopicOf(name, name
 func (in *intake) addTopicOf(name, resolved string) *topic {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	if t := topicNamed(in.ownTopics, name); t != nil {
+		t.sampler = samplerOf(in.limits, resolved)
+		return t
+	}
 	t := &topic{name: name, sampler: samplerOf(in.limits, resolved)}
 	in.topics = append(in.topics, t)
 	return t
+}
+
+// topicNamed returns the account of the topic that stands under name in the bag, or nil.
+func topicNamed(topics []*topic, name string) *topic {
+	i := slices.IndexFunc(topics, func(t *topic) bool { return t.name == name })
+	if i < 0 {
+		return nil
+	}
+	return topics[i]
 }
 
 // account counts messages that are in a chunk now.

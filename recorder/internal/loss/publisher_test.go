@@ -101,7 +101,7 @@ func TestSettled(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for what, u := range map[string]Publisher{
-		"is asked about":  {down: now.Add(-time.Second)},
+		"is asked about":  {down: now.Add(-time.Minute)},
 		"was not told of": {lost: 1},
 	} {
 		if u.Settled(now) {
@@ -219,6 +219,12 @@ func TestNewsOfLinks(t *testing.T) {
 	}
 	if !u.Settled(at) {
 		t.Error("not settled, though all was reported")
+	}
+	u.AddMissed(1, true)
+	u.Judge(false)
+	u.lost++
+	if n, some := u.News(at.Add(time.Minute)); !some || n.Missed != 1 || n.Lost != 1 {
+		t.Errorf("news %+v of a message and a link that are lost", n)
 	}
 	if u.lost, u.toldLost = 2, (Told{1, at}); u.Settled(at) {
 		t.Error("settled with a lost link that was not reported")

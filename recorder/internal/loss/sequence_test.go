@@ -54,6 +54,7 @@ func TestSeqHoles(t *testing.T) {
 		"begins again below":      {join(count(100, 10), count(115, 3), count(0, 10)), 5},
 		"begins again at once":    {join(count(5, 10), count(5, 10), count(16, 3)), 1},
 		"two sources":             {join(count(100, 10), count(5, 10), []uint32{110}, count(15, 10), []uint32{200}), 0},
+		"two sources, next door":  {join(count(0, 10), []uint32{12, 11}), 0},
 		"two sources, in turn":    {[]uint32{100, 1, 101, 2, 102, 3, 103, 4, 104, 5, 110, 6}, 0},
 		"two sources, lower one":  {join(count(5, 10), []uint32{100}, count(15, 10), []uint32{101, 300}), 0},
 		"repeated":                {join(count(5, 10), []uint32{14, 30, 50}), 0},
@@ -218,6 +219,22 @@ func TestSmallestNumberedMessages(t *testing.T) {
 	}
 	var w Sequence
 	if got := w.Run(run, 12); got != 1 {
+		t.Errorf("%d missing, want 1", got)
+	}
+}
+
+// TestMessagesWhoseNumbersAreNotRead leave no gap.
+func TestMessagesWhoseNumbersAreNotRead(t *testing.T) {
+	t.Parallel()
+	var w Sequence
+	missedOf(&w, count(0, 10))
+	w.Unseen()
+	w.Unseen()
+	if got := missedOf(&w, count(12, 3)); got != 0 {
+		t.Errorf("%d missing, want none", got)
+	}
+	w.Unseen()
+	if got := missedOf(&w, count(17, 3)); got != 1 {
 		t.Errorf("%d missing, want 1", got)
 	}
 }

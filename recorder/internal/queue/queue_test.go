@@ -66,6 +66,28 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 }
 
+// TestQueueMovesItemsRarely: a long queue through which items pass moves them when its memory
+// is used up, not with each item.
+func TestQueueMovesItemsRarely(t *testing.T) {
+	t.Parallel()
+	q := New[int]()
+	const length, passed = 1000, 10_000
+	for i := range length {
+		q.Put(i)
+	}
+	moves := 0
+	for i := range passed {
+		q.Take()
+		before := q.head
+		if q.Put(i); q.head < before {
+			moves++
+		}
+	}
+	if moves > 2*passed/(cap(q.items)-length) || cap(q.items) > 2*length {
+		t.Errorf("%d items through a queue of %d with memory for %d: moved %d times", passed, length, cap(q.items), moves)
+	}
+}
+
 // TestQueueWakesWhoWaits: one for each item, and all when it is closed.
 func TestQueueWakesWhoWaits(t *testing.T) {
 	t.Parallel()

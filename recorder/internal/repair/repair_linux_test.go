@@ -293,21 +293,28 @@ func TestRepairMakesWay(t *testing.T) {
 	})
 }
 
-// TestRepairOfAFileThatGrows: it is not taken, whatever the system says of it.
-func TestRepairOfAFileThatGrows(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
+// openOrphan makes the orphan a.bag.active, and opens it to repair it.
+func openOrphan(t *testing.T, dir string) (*repair, *os.File, os.FileInfo) {
+	t.Helper()
 	orphan(t, dir, "a", 200_000)
 	r, _ := repairing(t, dir)
 	in, err := r.dir.Open("a.bag.active")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
+	t.Cleanup(func() { in.Close() })
 	st, err := in.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r, in, st
+}
+
+// TestRepairOfAFileThatGrows: it is not taken, whatever the system says of it.
+func TestRepairOfAFileThatGrows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, in, st := openOrphan(t, dir)
 	if err := os.Truncate(dir+"/a.bag.active", 300_000); err != nil {
 		t.Fatal(err)
 	}

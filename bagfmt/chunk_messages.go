@@ -1,0 +1,78 @@
+package bagfmt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// Messages gives out the messages of c in the order in which they were added, and an error
+// at the end if the rest cannot be read. A Message is valid until the next one; its Frame
+// must not be modified, and shares memory with others and, without compression, with
+// c.Record. Share is 0.
+func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		head := chunkHeaderBytes(c.Compression)
+		data := c.Record[head : head+int(c.StoredBytes)]
+		if c.Compression != CompressionNone {
+			var err error
+			var d decompressor
+			if data, err = d.unpack(c.Compression, data, c.UncompressedBytes, nil); err != nil {
+				yield(nil, fmt.Errorf("bagfmt: sealed chunk: %w", err))
+				return
+			}
+		}
+		conns := make(map[ConnID]*Connection, len(c.Counts))
+		for _, n := range c.Counts {
+			conns[n.Conn.ID] = n.Conn
+		}
+		walk := chunkWalk{data: data}
+		var m Message
+		for {
+			h, frame, err := walk.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(nil, fmt.Errorf("bagfmt: sealed chunk: %w", err))
+				return
+			case h.op != OpMessage:
+				continue
+			}
+			m = Message{Conn: conns[h.conn], Time: h.time, Frame: frame}
+			if !yield(&m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// LastFrames gives out the last message of each connection that want selects, the latest
+// first. A frame is valid until the next call of another method but Seal.
+func (b *ChunkBuilder) LastFrames(want func(*Connection) bool) iter.Seq2[*Connection, []byte] {
+	return func(yield func(*Connection, []byte) bool) {
+		wanted := make([]bool, len(b.slots))
+		left := 0
+		for _, s := range b.used {
+			if slot := &b.slots[s]; slot.count > 0 && want(slot.conn) {
+				wanted[s] = true
+				left++
+			}
+		}
+		for i := len(b.entries) - 1; left > 0; i-- {
+			e := &b.entries[i]
+			if !wanted[e.slot] {
+				continue
+			}
+			wanted[e.slot] = false
+			left--
+			frame := b.buf[chunkHeadroom+int(e.offset)+messageHeaderBytes:]
+			n := 4 + int(binary.LittleEndian.Uint32(frame))
+			if !yield(b.slots[e.slot].conn, frame[:n:n]) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package bagfmt
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+)
+
+// In a bag of stock's AES encryptor the data of chunks and both parts, header and data, of
+// the connection records in the index section are encrypted, each for itself: 16 bytes of
+// initialization vector, then AES in CBC mode with the padding of PKCS #7. The key is in the
+// bag header, in an OpenPGP message. All else is plain: lengths, times, counts, index data.
+// A chunk that was open when its writer was killed is plain, too.
+
+// aesEncryptor is the one encryptor of stock that encrypts.
+const aesEncryptor = "rosbag/AesCbcEncryptor"
+
+// Keys of a bag header about encryption, beside keyEncryptor.
+const (
+	keyEncryptedKey = "encrypted_key"
+	keyGPGUser      = "gpg_user"
+)
+
+// Encryption is what an encrypted bag says about itself.
+type Encryption struct {
+	Encryptor  string // rosbag/AesCbcEncryptor
+	User       string // who the key is wrapped for: the name in a GPG key; untrusted, may be empty
+	WrappedKey []byte // the AES key in an OpenPGP message, binary or armored; untrusted
+}
+
+// EncryptedError says that a bag is encrypted and there is no key for it. It matches
+// ErrEncrypted.
+type EncryptedError struct {
+	Encryption
+	Err error // what UnwrapKey returned, or what is wrong with the key; nil if there is no UnwrapKey
+}
+
+// Error implements error.
+func (e *EncryptedError) Error() string {
+	s := fmt.Sprintf("%v: its messages and topics need the GPG key of %.80q (%s)", ErrEncrypted, e.User, e.Encryptor)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Is reports whether target is ErrEncrypted.
+func (e *EncryptedError) Is(target error) bool { return target == ErrEncrypted }
+
+// Unwrap returns the cause.
+func (e *EncryptedError) Unwrap() error { return e.Err }
+
+var (
+	errNoWrappedKey = errors.New("the bag header has no encrypted_key")
+	errPadding      = errors.New("wrong padding of encrypted data: it is damaged, or was encrypted with another key")
+)
+
+// encryption returns what header, that of a bag header, says; nil if the bag is not
+// encrypted. Other encryptors than stock's do not count: rosbag/NoEncryptor is what it says,
+// and rosbag's Python API reads bags of encryptors that it does not know as plain ones.
+func encryption(header []byte) *Encryption {
+	var e Encryption
+	for len(header) > 0 {
+		key, value, rest, err := fields.Next(header)
+		if err != nil {
+			return nil // no header that was parsed
+		}
+		switch string(key) { // the last of repeated fields counts, as for recordHeader
+		case keyEncryptor:
+			e.Encryptor = string(value)
+		case keyGPGUser:
+			e.User = string(value)
+		case keyEncryptedKey:
+			e.WrappedKey = bytes.Clone(value)
+		}
+		header = rest
+	}
+	if e.Encryptor != aesEncryptor {
+		return nil
+	}
+	return &e
+}
+
+// decrypter decrypts what is encrypted in one bag. A nil *decrypter is that of a plain bag.
+// It may be used by several goroutines.
+type decrypter struct {
+	about Encryption
+	block cipher.Block
+}
+
+// newDecrypter returns the decrypter for a bag that says about, nil if that is nil.
+func newDecrypter(about *Encryption, unwrap func(Encryption) ([]byte, error)) (*decrypter, error) {
+	switch {
+	case about == nil:
+		return nil, nil //nolint:nilnil // a plain bag has none
+	case unwrap == nil:
+		return nil, &EncryptedError{Encryption: *about}
+	case len(about.WrappedKey) == 0:
+		return nil, &EncryptedError{*about, errNoWrappedKey}
+	}
+	key, err := unwrap(*about)
+	if err != nil {
+		return nil, &EncryptedError{*about, err}
+	}
+	defer clear(key)
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, &EncryptedError{*about, fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
+	}
+	return &decrypter{*about, block}, nil
+}
+
+// encryption returns what the bag says about itself, nil if it is plain.
+func (d *decrypter) encryption() *Encryption {
+	if d == nil {
+		return nil
+	}
+	return &d.about
+}
+
+// checkSealed checks the length of encrypted data.
+func checkSealed(n int64) error {
+	if n < 2*aes.BlockSize || n%aes.BlockSize != 0 {
+		return fmt.Errorf("encrypted data of %d bytes, want a multiple of %d, %d or more", n, aes.BlockSize, 2*aes.BlockSize)
+	}
+	return nil
+}
+
+// open decrypts sealed in place and returns the part of it that is plain data then.
+func (d *decrypter) open(sealed []byte) ([]byte, error) {
+	if err := checkSealed(int64(len(sealed))); err != nil {
+		return nil, err
+	}
+	data := d.openTorn(sealed)
+	pad := int(data[len(data)-1])
+	if pad == 0 || pad > aes.BlockSize {
+		return nil, errPadding
+	}
+	end := len(data) - pad
+	for _, b := range data[end:] {
+		if int(b) != pad {
+			return nil, errPadding
+		}
+	}
+	return data[:end:end], nil
+}
+
+// openTorn is open for the beginning of encrypted data: of what is decrypted nothing is
+// taken for padding.
+func (d *decrypter) openTorn(sealed []byte) []byte {
+	n := len(sealed) / aes.BlockSize * aes.BlockSize
+	if n < 2*aes.BlockSize {
+		return nil
+	}
+	data := sealed[aes.BlockSize:n:n]
+	cipher.NewCBCDecrypter(d.block, sealed[:aes.BlockSize]).CryptBlocks(data, data)
+	return data
+}
+
+// openHeader decrypts sealed, the header of a record, in place and parses it into h, whose
+// slices share its memory. It reports false if that is not the encrypted header of a
+// connection record.
+func (d *decrypter) openHeader(sealed []byte, h *recordHeader) bool {
+	if d == nil {
+		return false
+	}
+	plain, err := d.open(sealed)
+	if err != nil || h.parse(plain) != nil || h.op != OpConnection {
+		return false
+	}
+	h.sealed = true
+	return true
+}
+
+// openConnection returns the connection header in data, which is that of the record at start
+// with header h. It decrypts it in place if the record is encrypted.
+func (d *decrypter) openConnection(h *recordHeader, data []byte, start int64) ([]byte, error) {
+	if !h.sealed {
+		return data, nil
+	}
+	plain, err := d.open(data)
+	if err != nil {
+		return nil, corrupt(start, OpConnection, "%v", err)
+	}
+	return plain, nil
+}
+
+// openChunk decrypts the stored data of the chunk at p in place.
+func (d *decrypter) openChunk(p *chunkPlace, stored []byte) ([]byte, error) {
+	switch {
+	case d == nil:
+		return stored, nil
+	case p.torn:
+		return d.openTorn(stored), nil
+	}
+	plain, err := d.open(stored)
+	switch {
+	case err == nil:
+		return plain, nil
+	case errors.Is(err, errPadding) && p.compression == CompressionNone:
+		// Damage at the end costs no more than the last record, which will not be readable, as
+		// in a plain chunk without a checksum.
+		return stored[aes.BlockSize:], nil
+	}
+	return nil, corrupt(p.pos, OpChunk, "%v", err)
+}
+
+// tornSealed handles the uncompressed encrypted chunk at p, of whose data the file has left
+// bytes, as damage says: its messages are read, unless another chunk follows and its length
+// is wrong.
+func (x *bagScan) tornSealed(p *chunkPlace, left int64, damage *CorruptError) (more bool, err error) {
+	if more, err = x.resync(p.pos, damage); more || !errors.Is(err, damage) {
+		return more, err
+	}
+	p.stored, p.torn = left, true
+	x.chunk.place, x.chunk.open = *p, true
+	x.s.seek(x.r.size)
+	return true, damage
+}

@@ -1,0 +1,228 @@
+package bagnote
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Mark is a line of text about a moment in a bag.
+type Mark struct {
+	Time bagfmt.Time
+	Text string
+}
+
+// Limits of what is read. Anybody may publish on the topics.
+const (
+	MaxMarks      = 10_000
+	maxNoteTexts  = 1000
+	maxTextBytes  = 1 << 20 // of one message; longer ones are left out
+	maxNotesTotal = 10_000  // keys of a bag
+	maxNotesBytes = 4 * MaxNotesBytes
+)
+
+// Found is what a bag has.
+type Found struct {
+	Notes []Note // in the order in which their keys appeared; of each the latest value
+	Marks []Mark // by time, MaxMarks at most
+	More  uint64 // marks beyond those
+}
+
+// Read reads the notes and marks of a bag. One without them costs nothing beyond its index.
+// damaged is told what could not be read; an error that it returns ends the reading.
+func Read(r *bagfmt.Reader, damaged func(error) error) (Found, error) {
+	var f Found
+	notes, err := ReadNotes(r, damaged)
+	if err != nil {
+		return f, err
+	}
+	f.Notes = notes
+	f.Marks, f.More, err = ReadMarks(r, damaged)
+	return f, err
+}
+
+// ReadNotes reads the notes of a bag, as Read does.
+func ReadNotes(r *bagfmt.Reader, damaged func(error) error) ([]Note, error) {
+	t := textsOn(r, NotesTopic)
+	c := collector{at: map[string]int{}}
+	var err error
+	if t.messages > maxNoteTexts { // whoever publishes so many means the latest
+		err = t.latest(c.add, damaged)
+	} else {
+		err = t.each(func(m *bagfmt.Message) bool {
+			c.add(m)
+			return true
+		}, damaged)
+	}
+	return c.notes, err
+}
+
+// collector collects the notes of messages.
+type collector struct {
+	notes []Note
+	bytes int            // of their keys and values
+	at    map[string]int // by key
+}
+
+func (c *collector) add(m *bagfmt.Message) {
+	text, ok := textOf(m)
+	if !ok {
+		return
+	}
+	notes, _ := FromText(text)
+	for _, n := range notes {
+		n = Note{cut(n.Key, MaxKeyBytes), cut(n.Value, MaxValueBytes)}
+		i, known := c.at[n.Key]
+		grows := len(n.Key) + len(n.Value)
+		if known {
+			grows = len(n.Value) - len(c.notes[i].Value)
+		}
+		if c.bytes+grows > maxNotesBytes || !known && len(c.notes) == maxNotesTotal {
+			continue
+		}
+		c.bytes += grows
+		if known {
+			c.notes[i] = n
+			continue
+		}
+		c.at[n.Key] = len(c.notes)
+		c.notes = append(c.notes, n)
+	}
+}
+
+// ReadMarks reads the marks of a bag by time, MaxMarks at most, and tells how many more
+// there are.
+func ReadMarks(r *bagfmt.Reader, damaged func(error) error) (marks []Mark, more uint64, err error) {
+	t := textsOn(r, MarksTopic)
+	seen := uint64(0)
+	err = t.each(func(m *bagfmt.Message) bool {
+		seen++
+		if text, ok := textOf(m); ok {
+			marks = append(marks, Mark{m.Time, cut(text, MaxMarkBytes)})
+		}
+		return len(marks) < MaxMarks
+	}, damaged)
+	if len(marks) == MaxMarks && t.messages > seen { // the bag may count fewer than it has
+		more = t.messages - seen
+	}
+	return marks, more, err
+}
+
+// Find returns the number of the first mark with a text, or else of the first that begins
+// with it.
+func Find(marks []Mark, text string) (int, bool) {
+	i := slices.IndexFunc(marks, func(m Mark) bool { return m.Text == text })
+	if i < 0 && text != "" {
+		i = slices.IndexFunc(marks, func(m Mark) bool { return strings.HasPrefix(m.Text, text) })
+	}
+	return i, i >= 0
+}
+
+// Lookup is Find with an error that names the marks that there are.
+func Lookup(marks []Mark, text string) (Mark, error) {
+	if i, ok := Find(marks, text); ok {
+		return marks[i], nil
+	}
+	if len(marks) == 0 {
+		return Mark{}, errors.New("there are no marks in the bag")
+	}
+	const most = 10
+	var names []string
+	for _, m := range marks[:min(len(marks), most)] {
+		names = append(names, strconv.Quote(clip(m.Text)))
+	}
+	if len(marks) > most {
+		names = append(names, "...")
+	}
+	return Mark{}, fmt.Errorf("no mark begins with %q; there are %s", clip(text), strings.Join(names, ", "))
+}
+
+// texts are the messages of a topic with texts.
+type texts struct {
+	r        *bagfmt.Reader
+	conns    map[*bagfmt.Connection]bool // anybody may publish on the topic: there may be thousands
+	messages uint64
+}
+
+func textsOn(r *bagfmt.Reader, topic string) texts {
+	t := texts{r: r, conns: map[*bagfmt.Connection]bool{}}
+	for _, c := range r.Connections() {
+		if c.Topic == topic && c.Header.Type() == Type {
+			t.conns[c] = true
+		}
+	}
+	if len(t.conns) == 0 {
+		return t
+	}
+	for _, chunk := range r.Chunks() {
+		for _, n := range chunk.Counts {
+			if t.conns[n.Conn] {
+				t.messages += uint64(n.Count)
+			}
+		}
+	}
+	return t
+}
+
+// each calls take with the messages until it returns false.
+func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error) error {
+	if t.messages == 0 {
+		return nil
+	}
+	for m, err := range t.r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
+		if err == nil {
+			if !take(m) {
+				return nil
+			}
+		} else if err = damaged(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// latest calls take with the last message of each connection, by time.
+func (t *texts) latest(take func(*bagfmt.Message), damaged func(error) error) error {
+	var ids []bagfmt.ConnID
+	for _, c := range t.r.Connections() {
+		if t.conns[c] {
+			ids = append(ids, c.ID)
+		}
+	}
+	var all []*bagfmt.Message
+	for _, last := range t.r.LastOfEach(ids, t.r.End()) {
+		if last.Err != nil {
+			if err := damaged(last.Err); err != nil {
+				return err
+			}
+		}
+		if last.Message != nil {
+			all = append(all, last.Message)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *bagfmt.Message) int { return a.Time.Compare(b.Time) })
+	for _, m := range all {
+		take(m)
+	}
+	return nil
+}
+
+// cut returns the beginning of s, at most so many bytes of it, in memory of its own.
+func cut(s string, most int) string {
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return strings.Clone(s)
+}
+
+// textOf returns the text of a message that is short enough.
+func textOf(m *bagfmt.Message) (string, bool) {
+	if len(m.Data()) > maxTextBytes {
+		return "", false
+	}
+	return Decode(m.Data())
+}

@@ -1,0 +1,162 @@
+package recorder
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+)
+
+// TestChunkSealedInTurns: a buffer whose chunk was not compressed is compressed the next time,
+// with --adaptive, and what it is compressed into is used again.
+func TestChunkSealedInTurns(t *testing.T) {
+	t.Parallel()
+	z, err := bagfmt.NewCompressor(bagfmt.CompressionLZ4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := bagfile.OpenSeries(bagfile.Output{Name: filepath.Join(t.TempDir(), "x")}, bagfile.SyncNone, false, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	out, err := s.Create(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, conn := new(chunk), testConnection()
+	var records bagfmt.ConnRecords
+	var packed []byte
+	const messages = 6
+	for n := range uint32(messages) {
+		compressor := z
+		if n%3 == 0 {
+			compressor = nil
+		}
+		c.builder.Reset(&records)
+		f := frame(1, n, 50_000)
+		for i := range f[12:] {
+			f[12+i] = byte(i/100) + byte(n)
+		}
+		c.builder.AppendRun(conn, bagfmt.Time{Sec: n + 1}, f, 1)
+		if c.seal(compressor); c.err != nil {
+			t.Fatal(c.err)
+		}
+		if compressor != nil {
+			if packed != nil && &packed[0] != &c.sealed.Record[0] {
+				t.Errorf("chunk %d is compressed into new memory", n)
+			}
+			packed = c.sealed.Record
+		}
+		if err := out.WriteChunk(c.sealed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	n := uint32(0)
+	for m, err := range openBag(t, out.Target()).All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := bytes.Repeat([]byte{byte(n)}, 92); !bytes.HasPrefix(m.Data()[8:], want) {
+			t.Errorf("message %d has other bytes", n)
+		}
+		n++
+	}
+	if n != messages {
+		t.Errorf("%d messages, want %d", n, messages)
+	}
+}
+
+// TestChunksAreCounted with the compression that they were written with.
+func TestChunksAreCounted(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Compression: bagfmt.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
+	publishPlain(open(t, p, "/t", "/p"), 20)
+	closePipeline(t, p)
+	chunks := uint64(len(openBag(t, p.out.Target()).Chunks()))
+	if got := p.sink.encoder.stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+		t.Errorf("counted %v, want %d chunks", got, chunks)
+	}
+}
+
+// TestYoungBufferIsReused for a larger chunk, where both do not fit beside each other.
+func TestYoungBufferIsReused(t *testing.T) {
+	t.Parallel()
+	p := pool{budget: -1}
+	small := usedChunk(t, &p, 1000)
+	p.put(small)
+	p.budget = 20_000
+	if got := p.get(20_000, 20_000); got != small || p.held != 20_000 {
+		t.Errorf("the buffer is the small one: %v, %d bytes are held", got == small, p.held)
+	}
+}
+
+// TestBufferBeyondTheBudget is let go, also when the others alone are too much.
+func TestBufferBeyondTheBudget(t *testing.T) {
+	t.Parallel()
+	p := pool{budget: -1}
+	c := usedChunk(t, &p, 1000)
+	p.budget = 5000
+	p.held += 10_000
+	if p.put(c); len(p.free) != 0 || p.idle != 0 || p.held != 10_000 {
+		t.Errorf("%d free buffers of %d bytes, %d are held", len(p.free), p.idle, p.held)
+	}
+}
+
+// TestWrittenChunkCountsInItsFile as what it takes there, and not as on its way any more.
+func TestWrittenChunkCountsInItsFile(t *testing.T) {
+	t.Parallel()
+	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
+		in := bareIntake(-1, 100)
+		in.rotation.number, in.rotation.stored, in.rotation.flying = 3, 100, 500
+		c := &chunk{part: part, cost: 200}
+		in.written(c, 70, part)
+		if got := [2]int64{in.rotation.stored, in.rotation.flying}; got != want {
+			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
+		}
+	}
+}
+
+// TestOptionsOfSnapshots at their limits.
+func TestOptionsOfSnapshots(t *testing.T) {
+	t.Parallel()
+	only := Snapshot{Mode: SnapshotOnly, Bytes: 10}
+	for name, c := range map[string]struct {
+		s      Snapshot
+		o      Options
+		buffer int64
+		ok     bool
+	}{
+		"alone":                       {only, Options{}, 100, true},
+		"alone, with splits":          {only, Options{Split: true}, 100, false},
+		"alone, with a size":          {only, Options{MaxBytes: 1}, 100, false},
+		"alone, with a limit":         {only, Options{Limit: 1}, 100, false},
+		"beside splits":               {Snapshot{Mode: SnapshotBeside, Bytes: 10}, Options{Split: true, MaxBytes: 1, Limit: 1}, 100, true},
+		"three quarters":              {Snapshot{Mode: SnapshotBeside, Bytes: 75}, Options{}, 100, true},
+		"more than three quarters":    {Snapshot{Mode: SnapshotBeside, Bytes: 76}, Options{}, 100, false},
+		"no bound":                    {Snapshot{Mode: SnapshotBeside}, Options{}, -1, false},
+		"no bound but of its own":     {Snapshot{Mode: SnapshotBeside, Bytes: 1000}, Options{}, -1, true},
+		"options without snapshots":   {Snapshot{PreRoll: 1}, Options{}, 100, false},
+		"off":                         {Snapshot{}, Options{Split: true}, 100, true},
+		"a pre-roll that is negative": {Snapshot{Mode: SnapshotBeside, PreRoll: -1}, Options{}, 100, false},
+	} {
+		got, err := c.s.withDefaults(&c.o, c.buffer)
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.s.Bytes > 0 && got.Bytes != c.s.Bytes {
+			t.Errorf("%s: %d bytes, want %d", name, got.Bytes, c.s.Bytes)
+		}
+	}
+	if got, err := (Snapshot{Mode: SnapshotBeside}).withDefaults(new(Options), 100); err != nil || got.Bytes != 75 {
+		t.Errorf("by default: %d bytes of 100, %v", got.Bytes, err)
+	}
+}

@@ -1,0 +1,382 @@
+package bagfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+var errDisk = errors.New("the disk is broken")
+
+// disk stands between a bag and its file. It notes what room is asked for and fails as told.
+type disk struct {
+	Handle
+	syncErr     error
+	syncing     func() // called while a sync is under way
+	truncateErr error
+	most        int64 // what can be reserved at most
+	writeErr    error
+	calls       []string
+}
+
+func (d *disk) WriteAt(p []byte, off int64) (int, error) {
+	if d.writeErr != nil {
+		return 0, d.writeErr
+	}
+	return d.Handle.WriteAt(p, off)
+}
+
+func (d *disk) Sync() error {
+	if d.syncing != nil {
+		d.syncing()
+	}
+	return d.syncErr
+}
+
+func (d *disk) Truncate(size int64) error {
+	d.calls = append(d.calls, fmt.Sprint("truncate ", size))
+	return d.truncateErr
+}
+
+func (d *disk) Reserve(from, end int64) error {
+	d.calls = append(d.calls, fmt.Sprint("reserve ", from, " ", end))
+	if end > d.most {
+		return errDisk
+	}
+	return nil
+}
+
+// onDisk creates a bag on a disk that fails as told.
+func onDisk(t *testing.T, mode Sync) (*File, *disk) {
+	t.Helper()
+	b, err := createBag(Output{Name: filepath.Join(t.TempDir(), "x")}, mode, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &disk{most: 1 << 40}
+	b.Wrap(func(h Handle) Handle { d.Handle = h; return d })
+	t.Cleanup(func() { d.Close(); b.dir.Close() })
+	return b, d
+}
+
+// sealedChunk is a chunk with one message of so many bytes.
+func sealedChunk(t *testing.T, size int) *bagfmt.SealedChunk {
+	t.Helper()
+	var records bagfmt.ConnRecords
+	var c bagfmt.ChunkBuilder
+	c.Reset(&records)
+	conn := &bagfmt.Connection{Topic: "/t", Header: bagfmt.ConnectionHeader{
+		{Key: "topic", Value: "/t"}, {Key: "type", Value: "std_msgs/Empty"}, {Key: "md5sum", Value: "d41d8cd98f00b204e9800998ecf8427e"}, {Key: "message_definition", Value: ""},
+	}}
+	frame := make([]byte, 4+size)
+	frame[0], frame[1], frame[2] = byte(size), byte(size>>8), byte(size>>16)
+	c.AppendRun(conn, bagfmt.Time{Sec: 1}, frame, 1)
+	sealed, err := c.Seal(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
+}
+
+// write appends to a bag.
+func write(t *testing.T, b *File, n int) {
+	t.Helper()
+	if _, err := b.Write(make([]byte, n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWhenASyncIsDue: a second after the last one, or 32 MiB, if there is anything to sync
+// and none is under way or has failed.
+func TestWhenASyncIsDue(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncInterval)
+	if err := b.Sync(); err != nil { // the head
+		t.Fatal(err)
+	}
+	at := b.synced
+	check := func(what string, after time.Duration, want bool) {
+		t.Helper()
+		if got := b.SyncDue(at.Add(after)); got != want {
+			t.Errorf("%s: due after %v: %v, want %v", what, after, got, want)
+		}
+	}
+	check("nothing written", time.Hour, false)
+	write(t, b, 1)
+	check("a byte", time.Second-1, false)
+	check("a byte", time.Second, true)
+	for mode, want := range map[Sync]bool{SyncChunk: false, SyncNone: false, SyncInterval: true} {
+		b.Mode = mode
+		check(fmt.Sprint("mode ", mode), time.Second, want)
+	}
+	b.Mode = SyncInterval
+	write(t, b, 32<<20-2)
+	check("a byte less than 32 MiB", 0, false)
+	write(t, b, 1)
+	check("32 MiB", 0, true)
+	d.syncing = func() {
+		write(t, b, 10)
+		check("under way", time.Hour, false)
+	}
+	if err := b.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	at = b.synced
+	check("written during a sync", time.Second-1, false)
+	check("written during a sync", time.Second, true)
+	d.syncErr, d.syncing = errDisk, nil
+	if err := b.Sync(); !errors.Is(err, errDisk) || !b.SyncFailed() {
+		t.Errorf("a sync that failed: %v", err)
+	}
+	write(t, b, 1)
+	check("failed", time.Hour, false)
+	if err := b.Sync(); err != nil {
+		t.Errorf("a failed sync is repeated: %v", err)
+	}
+}
+
+// TestWhatAFailedSyncMayLose: all behind the last one that succeeded.
+func TestWhatAFailedSyncMayLose(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncChunk)
+	for range 2 {
+		write(t, b, 1000)
+		if err := b.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synced := b.Bytes()
+	write(t, b, 1000)
+	d.syncErr = errDisk
+	if err := b.Sync(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("after byte %d may", synced)) {
+		t.Errorf("%v, want that what was written after byte %d may be lost", err, synced)
+	}
+}
+
+// TestNameIsSyncedOnce: with the first sync that covers the head of the bag.
+func TestNameIsSyncedOnce(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]bool{"lost before the first sync": true, "lost behind it": false} {
+		b, _ := onDisk(t, SyncChunk)
+		for i := range 2 {
+			if early == (i == 0) {
+				b.dir.Handle.Close()
+			}
+			write(t, b, 1000)
+			if err := b.Sync(); (err != nil) != (early && i == 0) {
+				t.Errorf("the directory is %s: sync %d: %v", name, i, err)
+			}
+		}
+	}
+}
+
+// TestRoomAheadOfTheWriting: as much as is written, 1 MiB at least, beside the chunk and the
+// index; if that is not to be had the two alone, and without their room nothing is written.
+func TestRoomAheadOfTheWriting(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncNone)
+	c := sealedChunk(t, 2000)
+	need := b.Bytes() + int64(len(c.Record)) + b.writer.IndexBytes(c)
+	ask := func(most int64) []string {
+		d.calls, d.most = nil, most
+		if err := b.reserve(c); (err != nil) != (most < need) {
+			t.Errorf("with room for %d bytes of %d: %v", most, need, err)
+		}
+		return d.calls
+	}
+	ahead, just := fmt.Sprint("reserve ", b.Bytes(), " ", need+1<<20), fmt.Sprint("reserve ", b.Bytes(), " ", need)
+	if got := ask(need - 1); !slices.Equal(got, []string{ahead, just}) {
+		t.Errorf("on a full disk: %v", got)
+	}
+	if got := ask(need); !slices.Equal(got, []string{ahead, just}) {
+		t.Errorf("on a disk that is nearly full: %v", got)
+	}
+	if got := ask(need); got != nil {
+		t.Errorf("with that room: %v", got)
+	}
+	b.reserved--
+	if got := ask(1 << 40); !slices.Equal(got, []string{ahead}) {
+		t.Errorf("a byte short: %v", got)
+	}
+	if got := ask(1 << 40); got != nil || b.reserved != need+1<<20 {
+		t.Errorf("with room ahead: %v", got)
+	}
+	d.most = 0
+	b.reserved = 0
+	before := b.Bytes()
+	if err := b.WriteChunk(c); !errors.Is(err, errDisk) || b.Bytes() != before || !strings.Contains(err.Error(), fmt.Sprintf("next %d bytes", need-before)) {
+		t.Errorf("a chunk without room: %v, %d bytes are written", err, b.Bytes()-before)
+	}
+}
+
+// TestWhatATornWriteLeaves is cut off, and the room for the index is taken again.
+func TestWhatATornWriteLeaves(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncNone)
+	if err := b.WriteChunk(sealedChunk(t, 2000)); err != nil {
+		t.Fatal(err)
+	}
+	d.calls = nil
+	end := b.Bytes()
+	if err := b.Truncate(end); err != nil || d.calls != nil {
+		t.Errorf("without a torn write: %v, %v", err, d.calls)
+	}
+	d.writeErr, d.truncateErr = errDisk, errDisk
+	if _, err := b.Write(make([]byte, 10)); err == nil || b.Bytes() != end {
+		t.Errorf("a write that fails: %v, %d bytes are written", err, b.Bytes()-end)
+	}
+	cut := fmt.Sprint("truncate ", end)
+	if err := b.Truncate(end); !errors.Is(err, errDisk) || !slices.Equal(d.calls, []string{cut}) {
+		t.Errorf("a cut that fails: %v, %v", err, d.calls)
+	}
+	d.calls, d.truncateErr = nil, nil
+	if err := b.Truncate(end); err != nil || !slices.Equal(d.calls, []string{cut, fmt.Sprint("reserve ", end, " ", end+b.writer.IndexBytes(nil))}) {
+		t.Errorf("a cut: %v, %v", err, d.calls)
+	}
+}
+
+// TestWriteAtTheEnd makes the bag longer.
+func TestWriteAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b, _ := onDisk(t, SyncNone)
+	end := b.Bytes()
+	for _, c := range []struct{ off, want int64 }{{0, end}, {end - 5, end + 5}, {end + 10, end + 20}} {
+		if _, err := b.WriteAt(make([]byte, 10), c.off); err != nil || b.Bytes() != c.want {
+			t.Errorf("10 bytes at %d: %v, the end is %d, want %d", c.off, err, b.Bytes(), c.want)
+		}
+	}
+}
+
+// TestReopen: the very file that was finished, of the size that it had.
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	b := closedBags(t, 1)[0]
+	size := b.Bytes()
+	f, err := b.Reopen(size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if f, err := b.Reopen(size + 1); !errors.Is(err, ErrNoBag) {
+		t.Errorf("a file that has another size: %v, %v", f, err)
+	}
+	if err := errors.Join(os.Rename(b.Target(), b.Target()+".old"), os.WriteFile(b.Target(), make([]byte, size), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+		t.Errorf("another file of that size: %v, %v", f, err)
+	}
+}
+
+// TestNameThatIsTaken by another file: the bag was moved away, and is noticed when it is looked
+// at, each 250 ms.
+func TestNameThatIsTaken(t *testing.T) {
+	t.Parallel()
+	b, _ := onDisk(t, SyncNone)
+	now := time.Now()
+	if err := b.CheckName(now); err != nil {
+		t.Fatal(err)
+	}
+	path := b.Path()
+	if err := errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CheckName(now.Add(250*time.Millisecond - 1)); err != nil {
+		t.Errorf("looked at too early: %v", err)
+	}
+	if err := b.CheckName(now.Add(250 * time.Millisecond)); !errors.Is(err, ErrMoved) {
+		t.Errorf("%v, want %v", err, ErrMoved)
+	}
+}
+
+// TestDiskWithoutRoom: whether the disk or a quota is full, the reason to end is the same.
+func TestDiskWithoutRoom(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EIO: false, fs.ErrPermission: false} {
+		if got := explainCreate("x.bag", err); errors.Is(got, ErrMinSpace) != want {
+			t.Errorf("%v: %v", err, got)
+		}
+	}
+}
+
+// TestGoodTemplates are accepted, and filled in.
+func TestGoodTemplates(t *testing.T) {
+	t.Parallel()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for template, want := range map[string]string{
+		"%Y-%m":          "2026-03",
+		"%%":             "%",
+		"at_%s":          fmt.Sprint("at_", at.Unix()),
+		"{time}":         "2026-03-04-05-06-07",
+		"{split}":        "8",
+		"{host}":         host,
+		"{host}_{split}": host + "_8",
+	} {
+		o := Output{Template: template}
+		if err := o.Check(); err != nil {
+			t.Errorf("%q: %v", template, err)
+		}
+		if got := o.expand(at, 8); got != want {
+			t.Errorf("%q: %q, want %q", template, got, want)
+		}
+	}
+}
+
+// TestWatchdogAtItsLimits: an operation is slow after exactly a second, and hangs after
+// exactly the limit; who stood still for a second did so.
+func TestWatchdogAtItsLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.WarnLevel)
+		s := newWatchdog(zap.New(core))
+		end := s.Begin("write", "x")
+		began := time.Now()
+		if s.Hanging(began.Add(s.Limit-1)) != nil || s.Hanging(began.Add(s.Limit)) == nil {
+			t.Error("hangs at another time than the limit")
+		}
+		for _, c := range []struct {
+			after time.Duration
+			said  int
+		}{{slowAfter - 1, 0}, {slowAfter, 1}, {slowAfter + 1, 1}} {
+			time.Sleep(time.Until(began.Add(c.after)))
+			if s.Report(time.Now()); logs.FilterMessageSnippet("has not answered").Len() != c.said {
+				t.Errorf("after %v: logged %v", c.after, logs.All())
+			}
+		}
+		end()
+		for took, slow := range map[time.Duration]int{slowAfter - 1: 0, slowAfter: 1} {
+			s := newWatchdog(zap.New(core))
+			logs.TakeAll()
+			end := s.Begin("write", "x")
+			time.Sleep(took)
+			if end(); logs.FilterMessage("slow disk").Len() != slow {
+				t.Errorf("took %v: logged %v", took, logs.All())
+			}
+		}
+		logs.TakeAll()
+		s.Report(time.Now())
+		end = s.Begin("write", "x")
+		time.Sleep(slowAfter) // nobody looked
+		s.Report(time.Now())
+		if end(); logs.Len() != 0 {
+			t.Errorf("stood still: logged %v", logs.All())
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package bagfile
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// watchedSpace is a disk of which least bytes have to stay free. Each call of look is a second
+// later and finds so many bytes free, with so many more written than before.
+func watchedSpace(least int64) (d *Space, look func(free, written int64), logs *observer.ObservedLogs) {
+	core, logs := observer.New(zap.InfoLevel)
+	var have int64
+	d = NewSpace(least, "1G", false, func() (int64, error) { return have, nil }, zap.New(core))
+	now, all := time.Now(), int64(0)
+	look = func(free, written int64) {
+		have, all, now = free, all+written, now.Add(time.Second)
+		d.Check(now, all, "x.bag")
+	}
+	return d, look, logs
+}
+
+// TestLittleSpaceIsSaidOnce, below five times what has to stay free, and again after there
+// was more.
+func TestLittleSpaceIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	_, look, logs := watchedSpace(1000)
+	for i, c := range []struct {
+		free int64
+		said int // until then
+	}{{5000, 0}, {4999, 1}, {4999, 1}, {4000, 1}, {4999, 1}, {5000, 1}, {4999, 2}} {
+		look(c.free, 0)
+		if got := logs.FilterMessageSnippet("Less than 5 x").Len(); got != c.said {
+			t.Errorf("look %d, %d free: said %d times, want %d", i, c.free, got, c.said)
+		}
+	}
+}
+
+// TestLittleTimeIsSaidOnce, below ten minutes, and again after there were more than twenty.
+func TestLittleTimeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	const least, rate = 1000, 1000
+	d, look, logs := watchedSpace(least)
+	for range 10 {
+		look(1e9, rate)
+	}
+	for i, c := range []struct {
+		left int64 // seconds
+		said int   // until then
+	}{{600, 0}, {599, 1}, {598, 1}, {1200, 1}, {599, 1}, {1201, 1}, {599, 2}} {
+		look(least+c.left*rate, rate)
+		if got := logs.FilterMessageSnippet("full soon").Len(); got != c.said {
+			t.Errorf("look %d, %d s left: said %d times, want %d", i, c.left, got, c.said)
+		}
+		if _, left := d.Forecast(); left.Seconds() != float64(c.left) {
+			t.Errorf("look %d: %v left, want %d s", i, left, c.left)
+		}
+	}
+	_, look, logs = watchedSpace(least)
+	for range 20 {
+		look(10_000, 0)
+	}
+	if logs.FilterMessageSnippet("full soon").Len() != 0 {
+		t.Error("said of a disk to which nothing is written")
+	}
+}
+
+// TestRateOfTheSlowest: a byte a second fills a disk, too. A look without time in between
+// says nothing about the rate.
+func TestRateOfTheSlowest(t *testing.T) {
+	t.Parallel()
+	d, look, _ := watchedSpace(1)
+	for range 10 {
+		look(101, 1)
+	}
+	d.Check(d.at, d.bytes+50, "x.bag")
+	d.bytes -= 50
+	look(101, 1)
+	if free, left := d.Forecast(); free != 101 || left != 100*time.Second {
+		t.Errorf("%d bytes are free for %v, want 101 for 100 s", free, left)
+	}
+	d, look, _ = watchedSpace(0)
+	for range 10 {
+		look(0, 1)
+	}
+	if free, left := d.Forecast(); free != 0 || left != 0 {
+		t.Errorf("%d bytes are free for %v, want none", free, left)
+	}
+}

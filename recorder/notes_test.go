@@ -1,0 +1,211 @@
+package recorder
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+)
+
+// controlOf steers a pipeline without a session's loop.
+func controlOf(p *pipeline, o Options) *Control {
+	c := new(Control)
+	o.Log = zap.NewNop()
+	c.attach(&session{Options: o, pipe: p})
+	return c
+}
+
+// TestNotesBeginEachFile: whatever else begins files, and however the recording begins.
+func TestNotesBeginEachFile(t *testing.T) {
+	t.Parallel()
+	notes := []bagnote.Note{{Key: "robot", Value: "r1"}, {Key: "site", Value: "hall: 3"}}
+	for name, o := range map[string]Options{
+		"recording": {}, "paused": {Begin: StatePaused}, "stopped": {Begin: StateStopped}, "no latched messages": {NoRepeatLatched: true},
+		"stopped, no latched messages": {Begin: StateStopped, NoRepeatLatched: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o.Split, o.Notes = true, notes
+			p := testPipeline(t, o, nil)
+			r := &session{Options: o, pipe: p}
+			r.writeNotes()
+			c := controlOf(p, o)
+			l := openLatched(t, p, "/map", "/p1")
+			l.Frames(frame(1, 1, 10), 1, time.Now())
+			switch o.Begin {
+			case StatePaused:
+				if err := c.Resume(); err != nil {
+					t.Fatal(err)
+				}
+			case StateStopped:
+				if _, err := c.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			case StateRecording:
+			}
+			for range 2 {
+				if _, err := c.Split(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := p.close(); err != nil {
+				t.Fatal(err)
+			}
+			paths := files(t, p)
+			if len(paths) != 3 {
+				t.Fatalf("files: %v", paths)
+			}
+			for i, path := range paths {
+				if got, want := stored(t, path, "/metadata"), []string{"robot: r1\nsite: hall: 3\n"}; !slices.Equal(got, want) {
+					t.Errorf("%s: notes %q, want %q", path, got, want)
+				}
+				if got := len(stored(t, path, "/map")); i > 0 && o.NoRepeatLatched && got != 0 || i > 0 && !o.NoRepeatLatched && got != 1 {
+					t.Errorf("%s: %d latched messages of others", path, got)
+				}
+				for _, c := range openBag(t, path).Connections() {
+					if c.Topic == "/metadata" && (!c.Header.Latching() || c.Header.Type() != "std_msgs/String") {
+						t.Errorf("%s: header %v", path, c.Header)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMarks: marks are messages with the time of the moment, and an error says which are not
+// in the bag.
+func TestMarks(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	c := controlOf(p, Options{})
+	if s, err := c.Stats(); err != nil || len(s.Topics) != 0 {
+		t.Errorf("topics before the first mark: %v, %v", s.Topics, err)
+	}
+	want := []string{"door opened", "mark 2", "late"}
+	began := time.Now()
+	p.mu.Lock()
+	p.begun = began.Add(-time.Hour)
+	p.mu.Unlock()
+	for i, text := range []string{" door opened ", "", "late"} {
+		at := time.Now()
+		if i == 2 {
+			at = at.Add(-5 * time.Second)
+		}
+		m, err := c.MarkAt(text, at)
+		if err != nil || m.Text != want[i] {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if d := m.Time.Sub(at); d < 0 || d > time.Minute {
+			t.Errorf("%q is %v off", text, d)
+		}
+	}
+	if m, err := c.MarkAt("old", time.Now().Add(-time.Hour)); err != nil || began.Sub(m.Time) > backdateLimit {
+		t.Errorf("an hour ago: %v, %v", m, err)
+	}
+	for _, text := range []string{"a\nb", strings.Repeat("x", 2000), "\x1b[2J", "  "} {
+		if _, err := c.Mark(text); !errors.Is(err, bagnote.ErrMark) {
+			t.Errorf("%.20q: %v", text, err)
+		}
+	}
+	if err := c.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Mark("x"); !errors.Is(err, ErrPaused) {
+		t.Errorf("paused: %v", err)
+	}
+	if _, err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Mark("x"); !errors.Is(err, ErrStopped) {
+		t.Errorf("stopped: %v", err)
+	}
+	if _, err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Mark("next"); err != nil {
+		t.Error(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Mark("x"); !errors.Is(err, ErrNotRecording) {
+		t.Errorf("closed: %v", err)
+	}
+	paths := files(t, p)
+	for i, want := range [][]bagnote.Mark{{{Text: "old"}, {Text: "late"}, {Text: "door opened"}, {Text: "mark 2"}}, {{Text: "next"}}} {
+		marks, _, err := bagnote.ReadMarks(openBag(t, paths[i]), func(err error) error { return err })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range marks {
+			marks[n].Time.Sec, marks[n].Time.Nsec = 0, 0
+		}
+		if !slices.Equal(marks, want) {
+			t.Errorf("%s: %v, want %v", paths[i], marks, want)
+		}
+	}
+	s := p.accountsNow()
+	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != bagnote.MarksTopic {
+		t.Errorf("account: %+v", s)
+	}
+}
+
+// accountsNow returns the account of all topics.
+func (in *intake) accountsNow() []TopicSummary {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.accounts(time.Now())
+}
+
+// TestMarkWithoutRoom: a mark that the buffer has no room for is an error.
+func TestMarkWithoutRoom(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	c := controlOf(p, Options{})
+	if _, err := c.Mark("first"); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.sealOpen()
+	budget := p.pool.budget
+	p.pool.budget = 1
+	p.mu.Unlock()
+	if _, err := c.Mark("second"); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("%v", err)
+	}
+	p.mu.Lock()
+	p.pool.budget = budget
+	p.mu.Unlock()
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := stored(t, p.out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
+		t.Errorf("marks %q", got)
+	}
+}
+
+// TestOwnTopicIsRecordedToo: what the recorder itself publishes, and what it receives on the
+// same topic from a played bag, has one account.
+func TestOwnTopicIsRecordedToo(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	c := controlOf(p, Options{})
+	if _, err := c.Mark("ours"); err != nil {
+		t.Fatal(err)
+	}
+	open(t, p, bagnote.MarksTopic, "/player").Frames(stringFrame([]byte("theirs")), 1, time.Now())
+	if _, err := c.Mark("ours again"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.accountsNow(); len(s) != 1 || s[0].Messages != 3 {
+		t.Errorf("accounts: %+v", s)
+	}
+}

@@ -1,0 +1,156 @@
+package recorder
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
+// for a negative number, none.
+func latchedChunk(p *intake, c *connection, n int64) ringChunk {
+	rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+	l := &latched{}
+	if n >= 0 {
+		l.frame, l.counted = make([]byte, n), n
+	}
+	p.pool.held += 100 + l.counted
+	rc.note([]pinned{{c, l}})
+	return rc
+}
+
+// TestLatchedBeforeTheRingIsBounded: it may have half of what the shared chunks leave, together with
+// the latest messages, and those come first.
+func TestLatchedBeforeTheRingIsBounded(t *testing.T) {
+	t.Parallel()
+	const half = (10_000 - 100) / 2
+	for name, tc := range map[string]struct {
+		bytes  int64 // of a copy; negative: the chunk is kept
+		others int64 // latched
+		want   bool
+	}{
+		"a copy":            {half, 0, true},
+		"too large a copy":  {half + 1, 0, false},
+		"beside others":     {10, half - 10, true},
+		"a byte too many":   {10, half - 9, false},
+		"a chunk":           {-1, half - 100, true},
+		"too large a chunk": {-1, half - 99, false},
+	} {
+		p := ringOf(0, time.Now())
+		c := latchingConnection(p, "/a")
+		p.latched.held, p.pool.held = tc.others, tc.others
+		p.keepInRing(latchedChunk(p, c, tc.bytes))
+		ring, left := 100+max(tc.bytes, 0), max(tc.bytes, 0)
+		if tc.bytes < 0 {
+			left = 100
+		}
+		if p.snaps.ring.bytes != ring || p.latched.held != tc.others {
+			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.latched.held)
+		}
+		p.pool.budget = 10_000
+		p.dropOldest()
+		if !tc.want {
+			left = 0
+		}
+		if p.holdsLatched(c) != tc.want || p.latched.held != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.held != tc.others+left+p.snaps.ring.held() {
+			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.latched.held, p.pool.held)
+		}
+		if p.latched.warned == tc.want {
+			t.Errorf("%s: warned: %v", name, p.latched.warned)
+		}
+		p.forgetStart(c)
+		if p.latched.held != tc.others || p.holdsLatched(c) {
+			t.Errorf("%s: forgotten, %d bytes latched", name, p.latched.held)
+		}
+	}
+}
+
+// TestLatestLatchedComesFirst: what is latched before the ring yields to later messages, if they
+// fit then.
+func TestLatestLatchedComesFirst(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]bool{2000: true, 2475: true, 2476: false} {
+		p := ringOf(0, time.Now())
+		a, b, c := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
+		p.keepInRing(latchedChunk(p, a, 1000))
+		p.keepInRing(latchedChunk(p, b, -1))
+		p.dropOldest()
+		p.dropOldest()
+		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.latched.held != 1100 {
+			t.Fatalf("%d bytes latched", p.latched.held)
+		}
+		p.rememberLatched(c, make([]byte, n))
+		if p.holdsLatched(c) != want || p.holdsLatched(a) == want || p.holdsLatched(b) == want {
+			t.Errorf("a message of %d bytes is remembered: %v, want %v; those before: %v, %v", n, p.holdsLatched(c), want, p.holdsLatched(a), p.holdsLatched(b))
+		}
+	}
+}
+
+// TestLatchedChunkIsKeptOnce: a chunk that several messages refer to counts once, until the last of
+// them is superseded, and while a snapshot has it.
+func TestLatchedChunkIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	for _, written := range []bool{false, true} {
+		p := ringOf(0, time.Now())
+		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+		p.pool.held = 100
+		rc.note([]pinned{{a, new(latched)}, {b, new(latched)}})
+		p.addToRing(rc)
+		sn := &snapshot{}
+		if written {
+			for _, c := range p.takeRing(sn) {
+				if p.latched.held != 0 {
+					t.Errorf("%d bytes latched while the snapshot has the chunk", p.latched.held)
+				}
+				p.giveBack(c)
+			}
+		} else {
+			p.dropOldest()
+		}
+		if p.latched.held != 100 {
+			t.Errorf("%d bytes latched, want 100", p.latched.held)
+		}
+		p.forgetStart(a)
+		next := p.pinStart()
+		p.forgetStart(b)
+		if p.latched.held != 100 || len(next) != 1 || next[0].connection != b {
+			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.latched.held)
+		}
+		p.unpin(next)
+		if p.latched.held != 0 || p.pool.held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
+			t.Errorf("%d bytes latched, %d held", p.latched.held, p.pool.held)
+		}
+	}
+}
+
+// TestGoneLatchedPublishersLeaveTheRing: of those that came and went the latest ones are remembered,
+// and connections of the others released.
+func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
+	topic := p.addTopic("/goal")
+	now := time.Now()
+	for n := range uint32(100) {
+		now = now.Add(10 * time.Second)
+		l, err := p.openLink(topic, latchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Frames(frame(1, n, 100), 1, now)
+		l.Closed(nil)
+		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
+			t.Fatal(err)
+		}
+		p.tick(now.Add(5 * time.Second))
+	}
+	p.mu.Lock()
+	start, bytes := len(p.snaps.ring.start.of), p.latched.held
+	p.mu.Unlock()
+	if _, n := heldByConnections(p); n > keptLatched+1 || start > keptLatched || bytes > 16<<10 {
+		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, keptLatched)
+	}
+	closePipeline(t, p)
+}

@@ -1,0 +1,426 @@
+package recorder
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"golang.org/x/time/rate"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// heard is a message of a latching publisher.
+type heard struct {
+	publisher string // topic and node
+	at        bagfmt.Time
+	n         uint32
+}
+
+// latchedAt returns the number of the latest message of each publisher at a time.
+func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
+	state := map[string]uint32{}
+	for _, m := range all {
+		if !at.Before(m.at) {
+			state[m.publisher] = m.n
+		}
+	}
+	return state
+}
+
+// latchedIn returns the messages of latching publishers in a bag by time, and its beginning.
+func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
+	t.Helper()
+	r := openBag(t, path)
+	for m, err := range r.All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := m.Conn.Header; h.Latching() {
+			all = append(all, heard{m.Conn.Topic + h.CallerID(), m.Time, binary.LittleEndian.Uint32(m.Data()[4:])})
+		}
+	}
+	return all, r.Start()
+}
+
+// TestSnapshotBeginsWithWhatWasLatched: where a publisher has latched something new within the
+// pre-roll, the snapshot begins with what was latched before. It does so once.
+func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
+	t.Parallel()
+	for _, c := range []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4} {
+		for _, chunkBytes := range []int{1, 500, 0} {
+			for _, size := range []int{10, 300_000} {
+				t.Run(fmt.Sprintf("%s/chunk=%d/size=%d", c, chunkBytes, size), func(t *testing.T) {
+					t.Parallel()
+					p := ringPipeline(t, Options{Compression: c, ChunkBytes: chunkBytes, Snapshot: Snapshot{PreRoll: 10 * time.Second}})
+					start := time.Now()
+					at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
+					base, arm := latching(t, p, "/tf_static", "/base"), latching(t, p, "/tf_static", "/arm")
+					send := func(l *link, n uint32, s int) {
+						if f := frame(1, n, size); size > 1000 && l != odom {
+							large := l.Large(len(f))
+							if !fillFrame(large, f) {
+								t.Fatal("no memory")
+							}
+							large.Commit(at(s))
+						} else {
+							l.Frames(f, 1, at(s))
+						}
+					}
+					send(chart, 0, 1)
+					send(chart, 1, 2)
+					send(base, 0, 2)
+					send(arm, 0, 3)
+					for s := 4; s < 100; s++ {
+						switch s {
+						case 88: // in the chunk where the window begins, if that is large
+							send(base, 1, s)
+						case 92, 95:
+							send(chart, uint32(s), s)
+						case 97:
+							send(arm, uint32(s), s)
+						}
+						send(odom, uint32(s), s)
+					}
+					got, begin := latchedIn(t, take(t, p, at(99)).out.Target())
+					first := bagfmt.TimeOf(at(89))
+					stamp := func(s int) bagfmt.Time { return bagfmt.TimeOf(at(s)) }
+					want := []heard{
+						{"/map/server", first, 1},
+						{"/map/server", stamp(92), 92},
+						{"/map/server", stamp(95), 95},
+						{"/tf_static/arm", first, 0},
+						{"/tf_static/arm", stamp(97), 97},
+						{"/tf_static/base", first, 1},
+					}
+					slices.SortStableFunc(got, func(a, b heard) int { return cmp.Compare(a.publisher, b.publisher) })
+					if begin != first || !slices.Equal(got, want) {
+						t.Errorf("from %v: %v\nwant %v: %v", begin, got, first, want)
+					}
+					closePipeline(t, p)
+				})
+			}
+		}
+	}
+}
+
+// latchedWorld is a recording with latching publishers, and what is known of it.
+type latchedWorld struct {
+	t     *testing.T
+	p     *pipeline
+	rnd   *rand.Rand
+	now   time.Time
+	links []*link // some of publishers with several connections
+	said  []heard
+	n     uint32
+
+	paused  bool
+	unheard map[string]uint32 // since the pause
+}
+
+// send sends a message of a random publisher, after some time.
+func (w *latchedWorld) send() {
+	w.now = w.now.Add(time.Duration(1+w.rnd.IntN(1000)) * time.Millisecond)
+	l := w.links[w.rnd.IntN(len(w.links))]
+	size := []int{8, 8, 100, 5_000}[w.rnd.IntN(4)]
+	if w.rnd.IntN(10) == 0 {
+		size = 60_000
+	}
+	w.n++
+	f := frame(7, w.n, size)
+	if w.rnd.IntN(2) == 0 {
+		for i := 12; i < len(f); i++ { // what cannot be packed
+			f[i] = byte(w.rnd.Uint32())
+		}
+	}
+	if size > 50_000 {
+		large := l.Large(len(f))
+		if large == nil {
+			if w.paused {
+				return
+			}
+			w.t.Fatal("a message is refused")
+		}
+		if !fillFrame(large, f) {
+			w.t.Fatal("no memory")
+		}
+		large.Commit(w.now)
+	} else {
+		l.Frames(f, 1, w.now)
+	}
+	c := l.connection.conn
+	publisher := c.Topic + c.Header.CallerID()
+	switch {
+	case !c.Header.Latching():
+	case w.paused:
+		w.unheard[publisher] = w.n
+	default:
+		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), w.n})
+	}
+}
+
+// resume ends a pause. What was latched meanwhile counts from now on.
+func (w *latchedWorld) resume() {
+	w.now = w.now.Add(time.Second)
+	if err := w.p.resume(w.now); err != nil {
+		w.t.Fatal(err)
+	}
+	for publisher, n := range w.unheard {
+		w.said = append(w.said, heard{publisher, bagfmt.TimeOf(w.now), n})
+	}
+	w.paused, w.unheard = false, map[string]uint32{}
+}
+
+// check compares what is latched at any time of a snapshot with what was.
+func (w *latchedWorld) check(what, path string) {
+	w.t.Helper()
+	got, start := latchedIn(w.t, path)
+	times := []bagfmt.Time{start}
+	for _, m := range got {
+		times = append(times, m.at)
+	}
+	for _, at := range times {
+		if want, got := latchedAt(w.said, at), latchedAt(got, at); !maps.Equal(want, got) {
+			w.t.Fatalf("%s, from %v, at %v: %v is latched, want %v", what, start, at, got, want)
+		}
+	}
+}
+
+// checkAccount checks that every byte counts once, after all that was queued is done.
+func (w *latchedWorld) checkAccount(what string) {
+	w.t.Helper()
+	in := w.p.intake
+	if _, err := w.p.pin(w.t.Context(), w.now); err != nil { // behind what is queued
+		w.t.Fatal(err)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	var forLatched int64
+	chunks := map[*heldChunk]bool{}
+	for _, c := range in.connections.all {
+		if c.last != nil {
+			forLatched += c.last.counted
+		}
+	}
+	for c, l := range in.snaps.ring.start.of {
+		if l.connection != c || l.pins != 0 || l.gone {
+			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.topic.name)
+		}
+		if forLatched += l.counted; l.chunk != nil {
+			chunks[l.chunk] = true
+		}
+	}
+	for c := range chunks {
+		forLatched += c.counted
+		if c.counted != c.weight {
+			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
+		}
+	}
+	if in.latched.held != forLatched || in.pool.held != in.pool.idle+in.snaps.ring.held()+forLatched {
+		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched; it has %d", what,
+			in.pool.held, in.pool.idle, in.snaps.ring.held(), in.latched.held, forLatched)
+	}
+	if in.pool.waiting != 0 || in.pool.shared != 0 {
+		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.waiting, in.pool.shared)
+	}
+	if in.budget >= 0 && in.pool.held > in.budget {
+		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.held, in.budget)
+	}
+}
+
+// TestSnapshotLatchedRandom compares what is latched in snapshots of random recordings with what
+// was latched then: with little and much memory, large and small messages, nodes that come back
+// with another header, pauses and post-rolls.
+func TestSnapshotLatchedRandom(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(24) {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			t.Parallel()
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			o := Options{
+				BufferBytes: []int64{4 << 20, 16 << 20, 64 << 20}[rnd.IntN(3)], Overflow: OverflowBlock,
+				ChunkBytes: []int{1, 20 << 10, 200 << 10}[rnd.IntN(3)], FlushInterval: time.Hour,
+				Compression: []bagfmt.Compression{bagfmt.CompressionNone, bagfmt.CompressionLZ4}[rnd.IntN(2)],
+				Snapshot: Snapshot{
+					Mode:    []SnapshotMode{SnapshotOnly, SnapshotBeside}[rnd.IntN(2)],
+					PreRoll: []time.Duration{0, 5 * time.Second, time.Minute}[rnd.IntN(3)], PostRoll: time.Duration(rnd.IntN(2)) * 10 * time.Second,
+				},
+			}
+			if rnd.IntN(2) == 0 {
+				o.Snapshot.Bytes = 300 << 10
+			}
+			core, logged := observer.New(zapcore.WarnLevel)
+			o.Log = zap.New(core)
+			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
+			w.p.snapshots.limiter.SetLimit(rate.Inf)
+			for i := range 4 {
+				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
+			}
+			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
+			again := latchedInfo("/map", "/node0")
+			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
+			l, err := w.p.openLink(w.links[0].connection.topic, again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.links = append(w.links, l)
+			for snapshot := range 4 {
+				for range rnd.IntN(300) {
+					switch w.send(); {
+					case rnd.IntN(30) == 0:
+						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
+					case !w.paused && rnd.IntN(50) == 0:
+						if err := w.p.pause(); err != nil {
+							t.Fatal(err)
+						}
+						w.paused = true
+					case w.paused && rnd.IntN(5) == 0:
+						w.resume()
+					}
+				}
+				if w.paused {
+					w.resume()
+				}
+				what := fmt.Sprint("snapshot ", snapshot)
+				sn, err := w.p.snapshots.trigger(w.now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for until := w.now.Add(o.Snapshot.PostRoll); !w.now.After(until); {
+					w.send()
+				}
+				w.p.tick(w.now)
+				<-sn.out.finished
+				if noMemory := logged.FilterMessageSnippet("no memory").Len(); noMemory == 0 {
+					w.check(what, sn.out.Target())
+				} else if o.BufferBytes > 16<<20 {
+					t.Fatalf("%s: %v", what, logged.All())
+				}
+				w.p.tick(w.now.Add(2 * time.Hour))
+				w.checkAccount(what)
+			}
+			closePipeline(t, w.p)
+			for _, l := range w.links {
+				if n := lost(l); n != 0 {
+					t.Errorf("%d messages lost", n)
+				}
+			}
+		})
+	}
+}
+
+// TestSnapshotInAPause: what was latched in a pause that has not ended is in a snapshot that begins
+// after it, and not in one that begins before.
+func TestSnapshotInAPause(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		trigger int // seconds
+		want    uint32
+	}{"begins before": {9, 1}, "begins after": {30, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 5 * time.Second}})
+			start := time.Now()
+			at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+			odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
+			chart.Frames(frame(1, 1, 10), 1, at(1))
+			for s := 2; s < 8; s++ {
+				odom.Frames(frame(1, 0, 10), 1, at(s))
+				p.tick(at(s + 1))
+			}
+			if err := p.pause(); err != nil {
+				t.Fatal(err)
+			}
+			chart.Frames(frame(1, 2, 10), 1, at(8))
+			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).out.Target())
+			if len(got) != 1 || got[0].n != tc.want {
+				t.Errorf("%v, want message %d", got, tc.want)
+			}
+			closePipeline(t, p)
+		})
+	}
+}
+
+// TestMissedLatchedIsInSnapshots: what was latched while nothing was recorded counts from the moment
+// on when the recording goes on.
+func TestMissedLatchedIsInSnapshots(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
+		for _, stopped := range []bool{false, true} {
+			for name, preRoll := range map[string]time.Duration{"begins before": time.Hour, "begins after": 4 * time.Second} {
+				t.Run(fmt.Sprintf("%d/%v/%s", mode, stopped, name), func(t *testing.T) {
+					t.Parallel()
+					p := ringPipeline(t, Options{ChunkBytes: 1, Snapshot: Snapshot{Mode: mode, PreRoll: preRoll}})
+					start := time.Now().Add(-10 * time.Second)
+					at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
+					chart.Frames(frame(1, 1, 10), 1, at(1))
+					if stopped {
+						if c, err := p.requestStop(); err != nil {
+							t.Fatal(err)
+						} else if _, err := c.closedFile(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					} else if err := p.pause(); err != nil {
+						t.Fatal(err)
+					}
+					chart.Frames(frame(1, 2, 10), 1, at(5))
+					if stopped {
+						if c, err := p.requestStart(); err != nil {
+							t.Fatal(err)
+						} else if err := c.wait(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					} else if err := p.resume(at(10)); err != nil {
+						t.Fatal(err)
+					}
+					want := []uint32{2, 3}
+					if preRoll == time.Hour {
+						want = []uint32{1, 2, 3}
+					}
+					odom.Frames(frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
+					chart.Frames(frame(1, 3, 10), 1, at(61))
+					var got []uint32
+					all, _ := latchedIn(t, take(t, p, at(62)).out.Target())
+					for _, m := range all {
+						got = append(got, m.n)
+					}
+					if !slices.Equal(got, want) {
+						t.Errorf("messages %v, want %v", got, want)
+					}
+					closePipeline(t, p)
+				})
+			}
+		}
+	}
+}
+
+// TestLatchedWithoutMemoryInSnapshot: the snapshot is good without what cannot be had, which is told.
+func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(10_000, 100)
+	s := &sink{in: p, compression: bagfmt.CompressionNone}
+	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
+	held := &heldChunk{ringChunk: ringChunk{SealedChunk: &bagfmt.SealedChunk{UncompressedBytes: 6000}}}
+	all := []pinned{{last, &latched{frame: frame(3, 0, 8)}}, {lost, &latched{chunk: held}}, {first, &latched{frame: frame(1, 0, 8)}}}
+	var got []bagfmt.ConnID
+	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk, _ []chunkUsage) error {
+		for _, n := range c.Counts {
+			got = append(got, n.Conn.ID)
+		}
+		return nil
+	})
+	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.held != 0 || p.latched.held != 0 {
+		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.pool.held)
+	}
+}
