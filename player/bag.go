@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 )
 
 // Bag is a bag that is open for playing.
@@ -15,6 +16,7 @@ type Bag struct {
 	name   string
 	reader *bagfmt.Reader
 	file   io.Closer
+	marks  []bagnote.Mark
 }
 
 // OpenError says which bag could not be opened.
@@ -41,9 +43,15 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // errNotRegular keeps play away from devices and from FIFOs, which would block.
 var errNotRegular = errors.New("not a regular file")
 
+// BagOptions says how a bag is opened. With the zero value encrypted bags are refused.
+type BagOptions struct {
+	// UnwrapKey gives the key of an encrypted bag, as in bagfmt.ReaderOptions.
+	UnwrapKey func(bagfmt.Encryption) (key []byte, err error)
+}
+
 // OpenBag opens the bag at path, of any version. It reads the index section or, if
 // there is no good one, the whole file once, and gives up when ctx ends.
-func OpenBag(ctx context.Context, path string) (*Bag, error) {
+func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
 	// Before opening: the open of a FIFO waits for a writer.
 	info, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +64,7 @@ func OpenBag(ctx context.Context, path string) (*Bag, error) {
 	if err != nil {
 		return nil, &OpenError{Bag: path, Err: err}
 	}
-	b, err := NewBag(ctx, path, f, info.Size())
+	b, err := NewBag(ctx, path, f, info.Size(), o)
 	if err != nil {
 		f.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
@@ -66,15 +74,19 @@ func OpenBag(ctx context.Context, path string) (*Bag, error) {
 
 // NewBag is OpenBag for a bag of size bytes in r. name is for messages. The caller
 // keeps r usable until Run has returned; Close closes it if it is an io.Closer.
-func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64) (*Bag, error) {
+func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOptions) (*Bag, error) {
 	placed := &offsetReader{ReaderAt: r, stopErr: ctx.Err}
-	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{})
+	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{UnwrapKey: o.UnwrapKey})
+	if err != nil {
+		return nil, &OpenError{Bag: name, Err: err}
+	}
+	marks, err := readMarks(ctx, reader)
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}
 	placed.stopErr = nil // from now on the caller of Run says when to stop
 	file, _ := r.(io.Closer)
-	return &Bag{name: name, reader: reader, file: file}, nil
+	return &Bag{name: name, reader: reader, file: file, marks: marks}, nil
 }
 
 // Name returns the name that the bag was opened by.

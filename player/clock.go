@@ -11,6 +11,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// clockMD5 is that of rosgraph_msgs/Clock.
+const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
+
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
 

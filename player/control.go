@@ -106,7 +106,7 @@ type Stats struct {
 	Topics     []TopicStats // in the order of their first connection
 	Starved    uint64       // times that play had to wait for the disk or for decompression
 	AheadBytes int          // read, but not published yet
-	WaitingFor []string     // what blocks play at present: topics without a subscriber, or full subscribers
+	WaitingFor []string     // what blocks play at present: topics without a subscriber, full subscribers, or a clock that stands still
 }
 
 // TopicStats is the account of one topic.

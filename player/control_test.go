@@ -264,7 +264,7 @@ func TestPassWaitsForStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newStage(transport.Schedule{Paused: true}, 0).withClock()
 		g.load(t.Context(), 0, 100*ms)
-		g.turn(t.Context(), 100*ms, latchedMessage{g.route, []byte{1, 0, 0, 0, 77}})
+		g.turn(t.Context(), 100*ms, latchedMessage{route: g.route, frame: []byte{1, 0, 0, 0, 77}})
 		g.load(t.Context(), 0, 100*ms)
 		step := func() { g.control.Step() }
 		g.run(t.Context(), map[time.Duration]func(){

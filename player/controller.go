@@ -20,9 +20,10 @@ import (
 type controller struct {
 	plan        *plan
 	readahead   *readahead
-	rateControl *RateControl // Options
-	keepAlive   bool         // Options
-	awaited     []*topic     // topics that need a subscriber before play begins
+	rateControl *RateControl   // Options
+	keepAlive   bool           // Options
+	awaited     []*topic       // topics that need a subscriber before play begins
+	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
 	// onPhase is called with mu held at each change of the phase; may be nil.
 	onPhase func(Status)
@@ -49,7 +50,7 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, s pacing.Sleeper, awaited []*topic) *controller {
+func newController(o *Options, p *plan, t timeBase, awaited []*topic) *controller {
 	c := &controller{
 		plan: p, readahead: newReadahead(p), rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
@@ -59,9 +60,17 @@ func newController(o *Options, p *plan, s pacing.Sleeper, awaited []*topic) *con
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),
 		output: output{plan: p, latching: p.latchedSources(), clockAll: o.ClockPerMessage},
-		pacer:  pacer{sleeper: s},
+		pacer:  pacer{sleeper: t},
+
+		external: t.external,
 	}
 	c.readahead.queue.onSlow = c.logDiskWait
+	if t.stamps != nil {
+		c.output.stamper = &stamper{clock: t.stamps, transport: c.transport, maxLate: maxCatchUp, log: o.Log}
+		if t.external != nil {
+			c.output.stamper.maxLate = maxClockPeriod
+		}
+	}
 	return c
 }
 
@@ -80,7 +89,7 @@ func (c *controller) readAhead() { c.readahead.begin(c.transport.FirstRequest())
 func (c *controller) publishLatched() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.output.publishLatched()
+	c.output.publishState(c.pacer.sleeper.Now())
 }
 
 // setPhase changes the phase and informs the front end.
@@ -190,8 +199,11 @@ func (c *controller) Stats() Stats {
 			s.WaitingFor = notReading(t, subscribers)
 		}
 	}
-	if s.Phase == PhaseWait {
+	switch {
+	case s.Phase == PhaseWait:
 		s.WaitingFor = withoutSubscriber(c.awaited)
+	case s.Phase <= PhasePlay && !s.Paused && c.external.stopped():
+		s.WaitingFor = append(s.WaitingFor, c.external.topic)
 	}
 	return s
 }

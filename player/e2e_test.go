@@ -420,7 +420,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		tc := tests[name]
-		b, err := player.OpenBag(t.Context(), filepath.Join(dir, name))
+		b, err := player.OpenBag(t.Context(), filepath.Join(dir, name), player.BagOptions{})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -455,7 +455,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := player.NewBag(ctx, "big.bag", r, int64(len(good)))
+	_, err := player.NewBag(ctx, "big.bag", r, int64(len(good)), player.BagOptions{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
 		t.Errorf("got %v", err)
 	}

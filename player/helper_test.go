@@ -108,7 +108,7 @@ func OpenTestBags(tb testing.TB, bags ...[]byte) []*Bag {
 	tb.Helper()
 	var open []*Bag
 	for i, data := range bags {
-		b, err := NewBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)))
+		b, err := NewBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), BagOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -315,7 +315,7 @@ func playFake(ctx context.Context, g *fakeGraph, o Options) (Summary, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	s := pacing.NewTimerSleeper()
-	defer s.Close()
-	return play(ctx, &o, g, s)
+	base := internalTime(&o, pacing.NewTimerSleeper())
+	defer base.end()
+	return play(ctx, &o, g, base)
 }

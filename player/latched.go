@@ -12,8 +12,9 @@ import (
 // latchedMessage is the last message of a latched connection before a place: the message
 // that a new subscriber would have received at that moment.
 type latchedMessage struct {
-	route *route
-	frame []byte
+	route    *route
+	frame    []byte
+	recorded bagfmt.Time
 }
 
 // latchedBefore returns the last message before t of each wanted latched connection, and
@@ -24,18 +25,11 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 		if t.IsZero() {
 			return // nothing is before
 		}
-		var conns []*bagfmt.Connection
-		var ids []bagfmt.ConnID
-		for _, c := range b.reader.Connections() {
-			if c.Header.Latching() && wanted(c) {
-				conns, ids = append(conns, c), append(ids, c.ID)
-			}
-		}
-		for i, last := range b.reader.LastOfEach(ids, t.Add(-time.Nanosecond)) {
+		for c, last := range b.reader.LastLatched(t.Add(-time.Nanosecond), wanted) {
 			if last.Err != nil {
 				damaged(&DamageError{Bag: b.name, Messages: 1, Err: last.Err})
 			}
-			if last.Message != nil && !yield(conns[i], last.Message) {
+			if last.Message != nil && !yield(c, last.Message) {
 				return
 			}
 		}
@@ -62,7 +56,7 @@ func (s *latchedState) add(r *route, m *bagfmt.Message) {
 		return
 	}
 	// A copy: the message may be held for long, and a view would retain its chunk.
-	l := latchedMessage{r, slices.Clone(m.Frame)}
+	l := latchedMessage{r, slices.Clone(m.Frame), m.Time}
 	key := publisherKey{r.topic, r.key()}
 	at, known := s.at[key]
 	switch {

@@ -3,6 +3,8 @@ package player
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,7 +71,7 @@ func TestPlayOldVersions(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			b, err := OpenBag(t.Context(), file)
+			b, err := OpenBag(t.Context(), file, BagOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,4 +99,26 @@ func TestPlayOldVersions(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An encrypted bag is played with its key, and refused without.
+func TestPlayEncrypted(t *testing.T) {
+	t.Parallel()
+	const file = "../bagfmt/testdata/encrypted/cpp_lz4.bag"
+	if _, err := OpenBag(t.Context(), file, BagOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+		t.Errorf("without a key: %v", err)
+	}
+	b, err := OpenBag(t.Context(), file, BagOptions{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+		if err != nil || s.Messages != 27 || s.Lossy() {
+			t.Errorf("%d messages, %v, damage %v", s.Messages, err, s.Damage)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package player
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -15,65 +16,88 @@ type output struct {
 	latching []*source // sources that latch
 	messages uint64    // published
 
+	stamper    *stamper            // nil without Options.Stamps
 	clock      func(t bagfmt.Time) // publishes a time; nil without Options.Clock
 	clockHeard func() bool         // whether the clock has subscribers; nil without Options.Clock
 	clockAll   bool                // Options.ClockPerMessage
 }
 
-// publish publishes a frame on its topic, unless the topic is off. With alone the frame is
-// sent at once; otherwise the links may send several frames together.
-func (o *output) publish(r *route, frame []byte, alone bool) {
+// outgoing is a message that is about to be published.
+type outgoing struct {
+	frame    []byte
+	private  bool        // the frame is a copy that nobody else has
+	recorded bagfmt.Time // when it was recorded
+	at       moment      // what its stamps are set by, with a stamper
+	alone    bool        // it is sent at once; otherwise the links may send several frames together
+}
+
+// publish publishes a message on its topic, unless the topic is off.
+func (o *output) publish(r *route, m *outgoing) {
 	if r.source.latching {
-		r.source.latchedFrame = frame
+		r.source.latched = latchedMessage{r, m.frame, m.recorded}
 	}
 	if r.topic.off {
 		return
 	}
-	r.source.send(frame, alone)
-	o.messages++
+	o.send(r.source, m)
 }
 
-// send publishes a frame and counts it.
-func (s *source) send(frame []byte, alone bool) {
-	if alone {
+// publishLatched publishes a latched message out of its turn.
+func (o *output) publishLatched(l *latchedMessage, now time.Duration) {
+	m := outgoing{frame: l.frame, recorded: l.recorded}
+	if o.stamper != nil {
+		m.at = o.stamper.outOfTurn(l.recorded, now)
+	}
+	o.publish(l.route, &m)
+}
+
+// send publishes a message and counts it.
+func (o *output) send(s *source, m *outgoing) {
+	frame := m.frame
+	if o.stamper != nil {
+		frame = o.stamper.stamp(s.topic, m)
+	}
+	if m.alone {
 		s.PublishNow(frame)
 	} else {
 		s.Publish(frame)
 	}
+	o.messages++
 	s.topic.messages++
-	s.topic.bytes += uint64(len(frame) - 4)
+	s.topic.bytes += uint64(len(frame) - frameLength)
 }
 
-// publishLatched publishes the state before the window, once at the start.
-func (o *output) publishLatched() {
-	for _, l := range o.plan.latched {
-		o.publish(l.route, l.frame, false)
+// publishState publishes the state before the window, once at the start.
+func (o *output) publishState(now time.Duration) {
+	for i := range o.plan.latched {
+		o.publishLatched(&o.plan.latched[i], now)
 	}
 }
 
 // setLatched publishes the latched messages that are valid after a jump and unlatches the
 // other sources. At the end of a pass, messages that are latched already are not repeated.
-func (o *output) setLatched(j *jump) {
+func (o *output) setLatched(j *jump, now time.Duration) {
 	valid := make(map[*source]bool, len(j.latched))
 	for _, l := range j.latched {
 		valid[l.route.source] = true
 	}
 	for _, s := range o.latching {
 		if !valid[s] {
-			s.latchedFrame = nil
+			s.latched = latchedMessage{}
 			s.Unlatch()
 		}
 	}
-	for _, l := range j.latched {
-		if !j.endOfPass || !bytes.Equal(l.route.source.latchedFrame, l.frame) {
-			o.publish(l.route, l.frame, false)
+	for i := range j.latched {
+		l := &j.latched[i]
+		if !j.endOfPass || !bytes.Equal(l.route.source.latched.frame, l.frame) {
+			o.publishLatched(l, now)
 		}
 	}
 }
 
 // setTopic switches a topic off, or on again, which publishes its latched messages. It
 // reports whether that changed anything.
-func (o *output) setTopic(name string, on bool) (changed bool, err error) {
+func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool, err error) {
 	t := o.plan.byName[name]
 	if t == nil || t.publication == nil {
 		return false, fmt.Errorf("player: topic %q is not played", name)
@@ -87,9 +111,8 @@ func (o *output) setTopic(name string, on bool) (changed bool, err error) {
 		case s.topic != t:
 		case !on:
 			s.Unlatch()
-		case s.latchedFrame != nil:
-			s.send(s.latchedFrame, false)
-			o.messages++
+		case s.latched.frame != nil:
+			o.publishLatched(&s.latched, now)
 		}
 	}
 	return true, nil

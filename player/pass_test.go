@@ -27,7 +27,6 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		}
 		for _, b := range p.bags {
 			for _, r := range b.routes {
-				r.topic.stamps = stampsOf(r.topic.md5, r.topic.definition)
 				r.source = &source{}
 			}
 		}

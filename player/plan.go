@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // ErrNoMessages says that the bags hold no message that the options select.
@@ -52,17 +53,18 @@ type topic struct {
 	typ              string
 	md5              string
 	definition       string
-	stamps           stamps
+	stamps           *rosmsg.HeaderStamps // nil unless an option sets stamps, or the messages have none
 	latching         bool
 	publication      publication
 	sources          map[sourceKey]*source
 	startsWithHeader bool        // the messages begin with a std_msgs/Header
 	stampWarned      atomic.Bool // logged that stamps are too far from the time of receipt
 
-	messages uint64 // guarded by controller.mu, as are the following
-	bytes    uint64
-	off      bool // by Control.SetTopic
-	pauses   bool // one of its routes has pauses set
+	messages  uint64 // guarded by controller.mu, as are the following
+	bytes     uint64
+	unstamped uint64 // messages that Options.Stamps left as they were, because they do not fit their definition
+	off       bool   // by Control.SetTopic
+	pauses    bool   // one of its routes has pauses set
 }
 
 // sourceKey identifies an original publisher of a topic. A node that reconnects, or
@@ -75,9 +77,9 @@ type sourceKey struct {
 // source publishes the messages of one original publisher of a topic.
 type source struct {
 	publisher
-	topic        *topic
-	latching     bool
-	latchedFrame []byte // the message that is latched now; guarded by controller.mu
+	topic    *topic
+	latching bool
+	latched  latchedMessage // that subscribers get now, if it has a frame; guarded by controller.mu
 }
 
 // route maps one connection of a bag to a topic.
@@ -91,6 +93,7 @@ type route struct {
 
 	pauses  bool // Options.PauseTopics
 	clocked bool // Options.ClockTopics
+	private bool // the reader copies frames, whose stamps are set when they are published
 
 	skipped atomic.Uint64 // messages not played because of reason
 }

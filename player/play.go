@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -124,7 +125,7 @@ func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
 	w.now = c.pacer.sleeper.Now()
 	if !w.rateControlPassed && !step {
 		held := c.rateControlDelay > 0
-		if c.rateControlDelay = c.rateControl.ahead(c.transport.Reached()); c.rateControlDelay > 0 && it.jump == nil {
+		if c.rateControlDelay = c.rateControl.ahead(c.reached()); c.rateControlDelay > 0 && it.jump == nil {
 			return transport.Forever
 		}
 		w.rateControlPassed, c.rateControlDelay = true, 0
@@ -192,15 +193,28 @@ func (c *controller) begin(it *item) {
 
 // positionChanged informs rate control and the clock about a jump. Called with mu held.
 func (c *controller) positionChanged() {
-	c.rateControl.reset(c.transport.Reached())
+	if s := c.output.stamper; s != nil {
+		s.reached = s.at(c.pacer.sleeper.Now())
+	}
+	c.rateControl.reset(c.reached())
 	c.tick()
+}
+
+// reached returns the time of the last published message, or of the jump after it, as
+// subscribers see it in stamps. Called with mu held.
+func (c *controller) reached() bagfmt.Time {
+	if s := c.output.stamper; s != nil {
+		return s.reached
+	}
+	return c.transport.Reached()
 }
 
 // nextPass ends a pass of the loop and begins the next.
 func (c *controller) nextPass(j *jump) {
-	c.transport.NextPass(j.to, j.shift, c.pacer.sleeper.Now())
+	now := c.pacer.sleeper.Now()
+	c.transport.NextPass(j.to, j.shift, now)
 	c.positionChanged() // before the state: a node that resets when time goes back must receive the state afterwards
-	c.output.setLatched(j)
+	c.output.setLatched(j, now)
 	c.notifyChange()
 }
 
@@ -210,33 +224,37 @@ func (c *controller) finishJump(it *item) {
 	c.transport.Arrive(it.at, it.jump.to, it.jump.step, now)
 	c.pacer.timing.Begin(now, c.transport.Paused())
 	c.positionChanged()
-	c.output.setLatched(it.jump)
+	c.output.setLatched(it.jump, now)
 	c.notifyChange()
 }
 
 // publish publishes a message on its topic. The clock goes out first: a node on simulated
 // time must not receive a message from its future.
 func (c *controller) publish(it *item, w *itemWait) {
-	o, alone := &c.output, true
-	stamp := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
+	o := &c.output
+	m := outgoing{frame: it.frame, private: it.route.private, recorded: it.at.Stamp, at: moment{it.pos, w.now}, alone: true}
+	tick := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
 	pace, further := c.transport.Publish(it.at, it.pos)
 	switch pace {
 	case transport.ByStep:
-		stamp = true
+		tick = true
 	case transport.AtOnce:
 		c.pacer.timing.Advance(further)
-		stamp, alone = true, false
+		tick, m.alone = true, false
 	case transport.OnTime:
 		late := w.now - w.deadline
 		c.pacer.batcher.Add(w.now, w.deadline)
-		alone = late < floodLate
+		m.alone = late < floodLate
+		if o.stamper != nil {
+			m.at = o.stamper.onSchedule(late)
+		}
 		c.pacer.timing.Late(late)
 		c.pacer.timing.Advance(further)
 	}
-	if stamp && it.route.clocked {
+	if tick && it.route.clocked {
 		c.tick()
 	}
-	o.publish(it.route, it.frame, alone)
+	o.publish(it.route, &m)
 }
 
 // floodLate is the lateness from which on messages are left to the links to be sent together.
@@ -247,9 +265,15 @@ func (c *controller) tick() {
 	if c.output.clock == nil {
 		return
 	}
-	if t, ok := c.transport.Clock(c.pacer.sleeper.Now()); ok {
-		c.output.clock(t)
+	now := c.pacer.sleeper.Now()
+	t, ok := c.transport.Clock(now)
+	if !ok {
+		return
 	}
+	if s := c.output.stamper; s != nil {
+		t = s.at(now)
+	}
+	c.output.clock(t)
 }
 
 // runClock publishes the clock at hz, in wall time, until ctx ends. It does not depend on

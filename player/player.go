@@ -17,7 +17,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
-	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -70,6 +69,8 @@ type Options struct {
 	WaitForSubscribers bool          // begin only when each topic has a subscriber
 	WaitFor            []string      // begin only when the topics with these resolved names have a subscriber
 	WaitTimeout        time.Duration // stop waiting for them with a *WaitError; zero means never
+
+	Stamps Stamps // stamps that messages are published with; LoopShift has no effect on others than those recorded
 
 	Clock bool    // publish the bag time on topic clock
 	Hz    float64 // minimum frequency in wall time, 0.001 to 1e6; zero means 100
@@ -137,6 +138,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = zap.NewNop()
 	}
 	o.Log = loglimit.Logger(o.Log)
+	o.LoopShift = o.LoopShift && o.Stamps == StampsRecorded
 	if o.Overflow == OverflowDefault {
 		o.Overflow = OverflowDrop
 		if o.Immediate {
@@ -154,6 +156,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, &OptionError{"Hz", fmt.Sprintf("must be between %g and %g", minHz, maxHz)}
 	case o.Start < 0, o.Duration < 0, o.HeaderReach < 0, o.Delay < 0, o.LinkTimeout < 0, o.WaitTimeout < 0:
 		return o, &OptionError{"Start, Duration, HeaderReach, Delay, LinkTimeout or WaitTimeout", "is negative"}
+	case o.Stamps != StampsRecorded && o.Stamps != StampsNow && o.Stamps != StampsClock:
+		return o, &OptionError{"Stamps", "is none of the constants"}
+	case o.Stamps == StampsClock && (o.Clock || o.Immediate):
+		return o, &OptionError{"Stamps", "follows a clock: neither Clock nor Immediate go with that"}
 	case o.SkipEmpty < 0:
 		return o, &OptionError{"SkipEmpty", "is negative"}
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
@@ -187,18 +193,21 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	s := pacing.NewSleeper(o.Log)
-	defer s.Close()
+	t, err := newTimeBase(&o) //nolint:contextcheck // a subscription lives until it is closed
+	if err != nil {
+		return Summary{}, err
+	}
+	defer t.end()
 	if o.NewNode == nil {
-		return play(ctx, &o, nodeGraph{o.Node}, s)
+		return play(ctx, &o, nodeGraph{o.Node}, t)
 	}
 	g := newManyNodes(&o)
 	defer g.close() //nolint:contextcheck // the nodes leave the graph after ctx has ended, too
-	return play(ctx, &o, g, s)
+	return play(ctx, &o, g, t)
 }
 
-// play is Run with a given graph and sleeper.
-func play(ctx context.Context, o *Options, g graph, s pacing.Sleeper) (Summary, error) {
+// play is Run with a given graph and time.
+func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error) {
 	cache := bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes)
 	for _, b := range o.Bags {
 		b.reader.Use(cache)
@@ -229,12 +238,18 @@ func play(ctx context.Context, o *Options, g graph, s pacing.Sleeper) (Summary, 
 	if o.Overflow == OverflowBlock {
 		block = tcpros.OverflowBlock
 	}
-	p.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: s.Wake})
+	p.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
 	defer p.close()
 	p.applyRouteOptions(o)
-	r := &run{o: o, graph: g, plan: p, control: newController(o, p, s, awaited)}
+	if o.Stamps != StampsRecorded || o.LoopShift {
+		p.findStamps()
+	}
+	if o.Stamps != StampsRecorded {
+		p.copyStamped()
+	}
+	r := &run{o: o, graph: g, plan: p, control: newController(o, p, t, awaited)}
 	if o.RateControl != nil {
-		o.RateControl.attach(s.Wake)
+		o.RateControl.attach(t.Wake)
 	}
 	r.control.readahead.reader.reportAll(p.damage)
 	if o.Clock {

@@ -121,9 +121,10 @@ func (p *plan) summarize(s *Summary) {
 		s.Bytes += t.bytes
 		dropped := t.publication.Dropped()
 		s.Dropped += dropped
+		s.Unstamped += t.unstamped
 		s.Topics = append(s.Topics, TopicSummary{
 			Name: t.name, Type: t.typ, Messages: t.messages, Bytes: t.bytes,
-			Subscribers: t.publication.Subscribers(), Dropped: dropped,
+			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,
 		})
 	}
 	s.Unplayable = p.unplayable()

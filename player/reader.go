@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,8 @@ type reader struct {
 	zero     bagfmt.Time      // first selected message
 
 	zeroKnown bool // zero is set
+
+	shifter stampShifter
 
 	byTime []*chunksByTime // one for each bag; made at the first step back
 
@@ -183,11 +186,12 @@ func (p *pass) read(ctx context.Context) bool {
 			}
 			continue
 		}
-		frame := m.Frame
-		if p.request.Shift != 0 {
-			frame = route.topic.stamps.shiftStamps(frame, p.request.Shift)
+		it := item{route: route, frame: m.Frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
+		if route.private {
+			it.frame, it.retained = slices.Clone(m.Frame), len(m.Frame) // not when the message is due
+		} else if p.request.Shift != 0 {
+			it.frame = p.shifter.shift(route.topic.stamps, m.Frame, p.request.Shift)
 		}
-		it := item{route: route, frame: frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
 		if !p.pushArrival(ctx) || !p.queue.push(ctx, it) {
 			return false
 		}
@@ -207,7 +211,7 @@ func (p *pass) pushArrival(ctx context.Context) bool {
 	j, from := p.arrival, p.request.From
 	p.arrival = nil
 	j.to, j.shift = from.Stamp.Sub(p.zero), p.request.Shift
-	j.latched = shifted(p.latched.sorted(), j.shift)
+	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
 	it := item{pos: j.to, at: from, epoch: p.request.epoch, jump: j}
 	if j.endOfPass {
 		it.pos, it.at.Stamp = j.passEnd, p.zero.Add(j.passEnd)

@@ -50,7 +50,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	}
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
-	bag, err := NewBag(t.Context(), "bag", file, file.Size())
+	bag, err := NewBag(t.Context(), "bag", file, file.Size(), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag, err := NewBag(t.Context(), "bag", file, file.Size())
+	bag, err := NewBag(t.Context(), "bag", file, file.Size(), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

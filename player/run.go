@@ -133,6 +133,11 @@ func (r *run) prepare(ctx context.Context) error {
 		return nil //nolint:nilerr // to be interrupted is no error
 	}
 	r.logLiveTopics(live)
+	if clock := r.control.external; clock != nil {
+		if clock.await(ctx); ctx.Err() != nil {
+			return nil //nolint:nilerr // as above
+		}
+	}
 	r.control.publishLatched()
 	r.waitForLinks(ctx, live)
 	if len(r.control.awaited) == 0 {

@@ -141,6 +141,9 @@ func (p *plan) check(g graph, o *Options) ([]*topic, error) {
 	if o.Clock {
 		err = errors.Join(err, checkClock(g, p))
 	}
+	if o.Stamps == StampsClock {
+		err = errors.Join(err, checkExternalClock(g, p))
+	}
 	return awaited, err
 }
 
@@ -183,7 +186,6 @@ func (p *plan) applyRouteOptions(o *Options) {
 			r.clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.conn.Topic)
 			p.pauses = p.pauses || r.pauses
 			if r.topic != nil {
-				r.topic.stamps = stampsOf(r.topic.md5, r.topic.definition)
 				r.topic.pauses = r.topic.pauses || r.pauses
 			}
 		}

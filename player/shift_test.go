@@ -12,12 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-const (
-	tfMD5    = "94810edda583a504dfda3829e70d7eec"
-	clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
-)
+const tfMD5 = "94810edda583a504dfda3829e70d7eec"
 
 // framed puts the length in front of a payload.
 func framed(payload []byte) []byte {
@@ -38,37 +36,43 @@ func tfData(stamps ...bagfmt.Time) []byte {
 	for i, t := range stamps {
 		b = append(b, headerData(t, strings.Repeat("f", i))...)
 		b = append(b, StringData("child")...)
-		b = append(b, bytes.Repeat([]byte{byte(i)}, transformBytes)...)
+		b = append(b, bytes.Repeat([]byte{byte(i)}, 7*8)...) // translation and rotation
 	}
 	return b
 }
+
+// stampsOfType returns what finds the stamps in messages of a definition, whatever its md5sum.
+func stampsOfType(tb testing.TB, definition string) *rosmsg.HeaderStamps {
+	tb.Helper()
+	typ, err := rosmsg.Parse("a/B", definition)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return typ.HeaderStamps()
+}
+
+// headerBlock is what definitions with a header have behind them.
+var headerBlock = "\n" + strings.Repeat("=", 80) + "\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n"
 
 func TestShiftStamps(t *testing.T) {
 	t.Parallel()
 	at, moved := bagfmt.Time{Sec: 100, Nsec: 900e6}, bagfmt.Time{Sec: 103, Nsec: 400e6}
 	clock := func(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }
 	tests := map[string]struct {
-		md5, definition string
-		payload, want   []byte
+		definition    string
+		payload, want []byte
 	}{
-		"header":           {"1", "Header header\nstring s\n", headerData(at, "map"), headerData(moved, "map")},
-		"header, long":     {"1", "# first\nstd_msgs/Header h\n", headerData(at, ""), headerData(moved, "")},
-		"header not first": {"1", "int32 x\nHeader header\n", headerData(at, "map"), headerData(at, "map")},
-		"no stamp":         {"1", "Header header\n", headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
-		"header, too short": {
-			"1", "Header header\n", headerData(at, "")[:11:11], headerData(at, "")[:11:11],
-		},
-		"clock":     {clockMD5, "time clock\n", clock(at), clock(moved)},
-		"tf":        {tfMD5, "", tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
-		"tf, empty": {tfMD5, "", tfData(), tfData()},
-		"tf, cut":   {tfMD5, "", tfData(at, at)[:150], tfData(at, at)[:150]},
-		"tf, too long": {
-			tfMD5, "", append(tfData(at), 0), append(tfData(at), 0),
-		},
-		"tf, too many": {tfMD5, "", []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
-		"nothing":      {"1", "", nil, nil},
+		"header":           {"Header header" + headerBlock, headerData(at, "map"), headerData(moved, "map")},
+		"header not first": {"int32 x\nHeader header" + headerBlock, append(clock(at)[:4:4], headerData(at, "map")...), append(clock(at)[:4:4], headerData(moved, "map")...)},
+		"no stamp":         {"Header header" + headerBlock, headerData(bagfmt.Time{}, "map"), headerData(bagfmt.Time{}, "map")},
+		"too short":        {"Header header" + headerBlock, headerData(at, "")[:11:11], headerData(at, "")[:11:11]},
+		"clock":            {"time clock\n", clock(at), clock(moved)},
+		"tf":               {knownDefinitions[tfMD5], tfData(at, bagfmt.Time{}, at), tfData(moved, bagfmt.Time{}, moved)},
+		"tf, empty":        {knownDefinitions[tfMD5], tfData(), tfData()},
+		"tf, too many":     {knownDefinitions[tfMD5], []byte{255, 255, 255, 255, 0, 0, 0, 0}, []byte{255, 255, 255, 255, 0, 0, 0, 0}},
+		"no stamps at all": {"string data\n", StringData("x"), StringData("x")},
 		"the last time there is": {
-			"1", "Header header\n", headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
+			"Header header" + headerBlock, headerData(bagfmt.Time{Sec: 1<<32 - 1}, ""), headerData(bagfmt.Time{Sec: 1<<32 - 1, Nsec: 999999999}, ""),
 		},
 	}
 	for name, tc := range tests {
@@ -76,7 +80,8 @@ func TestShiftStamps(t *testing.T) {
 			t.Parallel()
 			frame := framed(tc.payload)
 			before := slices.Clone(frame)
-			got := stampsOf(tc.md5, tc.definition).shiftStamps(frame, 2500*ms)
+			var s stampShifter
+			got := s.shift(stampsOfType(t, tc.definition), frame, 2500*ms)
 			if d := cmp.Diff(framed(tc.want), got); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -90,80 +95,75 @@ func TestShiftStamps(t *testing.T) {
 // What latched publishers hold moves with the pass; the state that was read does not.
 func TestShiftedState(t *testing.T) {
 	t.Parallel()
+	var s stampShifter
 	frame := framed(headerData(bagfmt.Time{Sec: 100}, "map"))
-	state := []latchedMessage{{&route{topic: &topic{stamps: headerStamp}}, frame}}
-	moved := shifted(state, time.Second)
+	state := []latchedMessage{{route: &route{topic: &topic{stamps: stampsOfType(t, "Header header"+headerBlock)}}, frame: frame}}
+	moved := s.shiftState(state, time.Second)
 	if d := cmp.Diff(framed(headerData(bagfmt.Time{Sec: 101}, "map")), moved[0].frame); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if &state[0].frame[0] != &frame[0] {
 		t.Error("the state that was read has changed")
 	}
-	if same := shifted(state, 0); &same[0] != &state[0] {
+	if same := s.shiftState(state, 0); &same[0] != &state[0] {
 		t.Error("a pass that does not move costs a copy")
 	}
 }
 
-// A list of transforms that ends early, or whose lengths are wrong, is not one: it is left
-// as it is.
+// A list of transforms that ends early is left as it is.
 func TestShiftDamagedTransforms(t *testing.T) {
 	t.Parallel()
+	h := stampsOfType(t, knownDefinitions[tfMD5])
 	at := bagfmt.Time{Sec: 100}
 	whole := framed(tfData(at, at))
-	for i := frameLength; i < len(whole); i++ {
-		if got := tfStamps.shiftStamps(whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
+	var s stampShifter
+	for i := range whole {
+		if got := s.shift(h, whole[:i:i], time.Second); !bytes.Equal(got, whole[:i]) {
 			t.Errorf("cut at %d of %d: %x", i, len(whole), got)
 		}
 	}
-	one := framed(tfData(at))
-	child := bytes.Index(one, []byte("child"))
-	if child < 0 {
-		t.Fatal("no child_frame_id")
-	}
-	// Without its text, and a length that lies beyond the end: 56 bytes follow nevertheless.
-	damaged := append(slices.Clone(one[:child]), one[child+len("child"):]...)
-	binary.LittleEndian.PutUint32(damaged[child-4:], 1000)
-	if got := tfStamps.shiftStamps(damaged, time.Second); !bytes.Equal(got, damaged) {
-		t.Errorf("a name longer than the message: %x", got)
-	}
 }
 
-// Whatever the bytes, only stamps change, and back again they are what they were.
-func FuzzShiftStamps(f *testing.F) {
-	at := bagfmt.Time{Sec: 100, Nsec: 5}
-	f.Add(uint8(tfStamps), framed(tfData(at, at, bagfmt.Time{})))
-	f.Add(uint8(tfStamps), framed(tfData(at, at))[:100])
-	f.Add(uint8(headerStamp), framed(headerData(at, "map")))
-	f.Add(uint8(clockStamp), framed(headerData(at, "")[4:12]))
-	f.Fuzz(func(t *testing.T, kind uint8, frame []byte) {
-		if kind > uint8(clockStamp) || len(frame) < frameLength {
-			return
-		}
-		before := slices.Clone(frame)
-		got := stamps(kind).shiftStamps(frame, time.Hour)
-		if !bytes.Equal(frame, before) || len(got) != len(frame) {
-			t.Fatalf("%x became %x, and the frame %x", before, got, frame)
-		}
-		changed := 0
-		for i := range got {
-			if got[i] != frame[i] {
-				changed++
+// The stamps of a topic are found by its definition, if that is of its messages.
+func TestStampsOfTopics(t *testing.T) {
+	t.Parallel()
+	stamped, err := rosmsg.Parse("a/Stamped", "Header header"+headerBlock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		*topic
+		stamps bool
+		err    string
+	}{
+		"header":                 {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header" + headerBlock}, true, ""},
+		"any md5sum":             {&topic{typ: "a/Stamped", md5: "*", definition: "Header header" + headerBlock}, true, ""},
+		"none":                   {&topic{typ: stringType, md5: stringMD5, definition: stringDefinition}, false, ""},
+		"empty":                  {&topic{typ: "std_msgs/Empty", md5: rosmsg.EmptyMD5Sum}, false, ""},
+		"tf by its md5sum":       {&topic{typ: "tf/tfMessage", md5: tfMD5}, true, ""},
+		"clock by its md5sum":    {&topic{typ: "rosgraph_msgs/Clock", md5: clockMD5}, true, ""},
+		"no definition":          {&topic{typ: "a/Stamped", md5: stamped.MD5Sum()}, false, "no definition of a/Stamped"},
+		"of another type":        {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Header header" + headerBlock}, false, "has md5sum " + stamped.MD5Sum()},
+		"that cannot be read":    {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Heder header"}, false, `no definition of "a/Heder"`},
+		"without the block":      {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header"}, false, `no definition of "std_msgs/Header"`},
+		"with a name of no type": {&topic{typ: "\x00", md5: tfMD5, definition: "bool b"}, false, "no name for a type"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, err := tc.headerStamps()
+			if (h != nil) != tc.stamps || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("has stamps: %v, error %v", h != nil, err)
 			}
-		}
-		if stamps(kind) != tfStamps && changed > stampBytes {
-			t.Fatalf("%d bytes changed", changed)
-		}
-		if stamps(kind) == tfStamps && changed > 0 && changed > len(transformStamps(frame))*stampBytes {
-			t.Fatalf("%d bytes changed of %d stamps", changed, len(transformStamps(frame)))
-		}
-	})
+		})
+	}
 }
 
 // With --loop=shift no time goes back from pass to pass: neither that of headers, nor
 // that of tf, nor that of the clock, recorded or ours.
 func TestLoopShift(t *testing.T) {
 	t.Parallel()
-	stamped := TestConn{Topic: "/s", Type: "a/Stamped", MD5Sum: strings.Repeat("1", 32)}
+	stamped := TestConn{Topic: "/s", Type: "a/Stamped", MD5Sum: "*"}
 	tf := TestConn{Topic: "/tf", Type: "tf2_msgs/TFMessage", MD5Sum: tfMD5}
 	clock := TestConn{Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: clockMD5}
 	f := &memoryFile{}
@@ -174,9 +174,7 @@ func TestLoopShift(t *testing.T) {
 	var conns []*bagfmt.Connection
 	for i, c := range []TestConn{stamped, tf, clock} {
 		h := c.header()
-		if i == 0 {
-			h[3].Value = "Header header\n"
-		}
+		h[3].Value = []string{"Header header" + headerBlock, knownDefinitions[tfMD5], ""}[i]
 		conn, err := w.AddConnection(c.Topic, h)
 		if err != nil {
 			t.Fatal(err)

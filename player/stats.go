@@ -13,6 +13,7 @@ type Summary struct {
 	Timing         Timing
 	Starved        uint64         // times that play had to wait for the disk or for decompression
 	Dropped        uint64         // messages that a subscriber did not get because its queue was full
+	Unstamped      uint64         // messages that kept their stamps, in spite of Options.Stamps: they do not fit their definition
 	Unplayable     []Unplayable   // connections that could not be published
 	Damage         []*DamageError // the rest of the bags was played
 	RebuiltIndexes int            // damaged chunk indexes that were rebuilt without loss
@@ -28,6 +29,7 @@ type TopicSummary struct {
 	Bytes       uint64
 	Subscribers int    // at the end of play
 	Dropped     uint64 // by full queues, over all subscribers
+	Unstamped   uint64
 }
 
 // Unplayable is a connection of a bag whose messages could not be published.

@@ -158,7 +158,7 @@ func (c *controller) PauseOnTopics(on bool) {
 func (c *controller) SetTopic(name string, on bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed, err := c.output.setTopic(name, on)
+	changed, err := c.output.setTopic(name, on, c.pacer.sleeper.Now())
 	if changed {
 		c.notifyChange()
 	}

@@ -197,7 +197,7 @@ func TestShrunkFile(t *testing.T) {
 	whole := OpenTestBags(t, data)[0]
 	cut := whole.reader.Chunks()[2].Pos + 20
 	f := &shrinking{data: data}
-	b, err := NewBag(t.Context(), "shrinking", f, int64(len(data)))
+	b, err := NewBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

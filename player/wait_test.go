@@ -14,7 +14,6 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,9 +21,7 @@ import (
 func playLogged(ctx context.Context, g *fakeGraph, o Options) (Summary, *observer.ObservedLogs, error) {
 	core, logs := observer.New(zap.InfoLevel)
 	o.Rate, o.Hz, o.Log = 1, 100, zap.New(core)
-	s := pacing.NewTimerSleeper()
-	defer s.Close()
-	sum, err := play(ctx, &o, g, s)
+	sum, err := playFake(ctx, g, o)
 	return sum, logs, err
 }
 

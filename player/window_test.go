@@ -33,7 +33,7 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 func openFaulty(t *testing.T, data []byte) (*Bag, *faultyFile) {
 	t.Helper()
 	f := &faultyFile{Reader: bytes.NewReader(data)}
-	b, err := NewBag(t.Context(), "faulty", f, int64(len(data)))
+	b, err := NewBag(t.Context(), "faulty", f, int64(len(data)), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

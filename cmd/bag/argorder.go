@@ -62,3 +62,11 @@ func wantsNext(arg string, valued map[string]bool) bool {
 	}
 	return false
 }
+
+// helpCommand turns "help convert" into "convert --help".
+func helpCommand(args []string) []string {
+	if len(args) > 0 && args[0] == "help" {
+		return append(args[1:len(args):len(args)], "--help")
+	}
+	return args
+}

@@ -60,7 +60,7 @@ func (f *checkFlags) one(j *job, path string) error {
 	j.meter.begin(title, 2*size) // by its records, and by its index
 	defer j.meter.clear()
 	report, err := bagcheck.Check(j.ctx, &meteredFile{j: j, f: file, title: title, size: size}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers()})
+		bagcheck.Options{Deep: f.Deep, Workers: workers(), UnwrapKey: unwrapKey(j.ctx)})
 	j.meter.clear()
 	if err != nil {
 		if j.ctx.Err() != nil {
@@ -111,7 +111,11 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	case !r.Sound:
 		line("damaged in %d places; %s can be read", len(r.Damage)+r.More, messages(r.Messages))
 	case !f.Quiet:
-		line("sound: version %s, %s of %d connections", r.Version, messages(r.Messages), r.Connections)
+		version := r.Version
+		if r.Encrypted {
+			version += ", encrypted"
+		}
+		line("sound: version %s, %s of %d connections", version, messages(r.Messages), r.Connections)
 	}
 	return failed
 }

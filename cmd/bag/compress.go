@@ -23,16 +23,18 @@ func (compressFlags) Help() string { return repackHelp }
 // Run compresses bags.
 func (f *compressFlags) Run(ctx context.Context, out output) error {
 	if f.LZ4 && f.BZ2 {
-		return errors.New("only one of --bz2 and --lz4 can be used")
+		return errBothKinds
 	}
 	kind := bagfmt.CompressionBZ2
 	if f.LZ4 {
 		kind = bagfmt.CompressionLZ4
 	}
-	return f.repack(ctx, out, kind)
+	return f.repack(ctx, out, repackOptions{compression: kind})
 }
 
-// repackFlags are what compress and decompress have in common.
+var errBothKinds = errors.New("only one of --bz2 and --lz4 can be used")
+
+// repackFlags are what compress, decompress and decrypt have in common.
 type repackFlags struct {
 	Force     bool     `short:"f" help:"Overwrite the backup, or with --output-dir the result of that name."`
 	Quiet     bool     `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
@@ -45,19 +47,23 @@ const repackHelp = `Each bag is rewritten in place: NAME.bag becomes NAME.orig.b
 NAME.bag, when it is complete and on the disk. A bag that has such a backup already is
 skipped. Connections stay as they are.`
 
-// repack rewrites bags with another compression. A bag that cannot be done does not
-// keep the others from being done.
-func (f *repackFlags) repack(ctx context.Context, out output, kind bagfmt.Compression) error {
+// repackOptions say how the commands differ.
+type repackOptions struct {
+	compression bagfmt.Compression // empty: that of the bag
+	decrypt     bool               // encrypted bags, and no others, are wanted
+}
+
+// repack rewrites bags. A bag that cannot be done does not keep the others from being done.
+func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
 	paths, err := expand(f.Bags)
 	if err != nil {
 		return err
 	}
-	pack := packFlags{Compression: string(kind), ChunkSize: f.ChunkSize}
 	places := newPlaces(j, paths, f.OutputDir)
 	var failed error
 	for _, path := range paths {
-		if err := f.one(j, places, path, pack); err != nil {
+		if err := f.one(j, places, path, o); err != nil {
 			failed = j.failed(path, err)
 		}
 		if ctx.Err() != nil {
@@ -67,14 +73,18 @@ func (f *repackFlags) repack(ctx context.Context, out output, kind bagfmt.Compre
 	return errors.Join(failed, j.done())
 }
 
-func (f *repackFlags) one(j *job, places *places, path string, pack packFlags) error {
+func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) error {
 	b, err := j.open(path)
 	if err != nil {
 		return err
 	}
 	in := []*source{{path: path, bag: b, size: b.Size(), file: b}}
 	defer closeSources(in)
-	wo, err := pack.writerOptions(in)
+	encrypted := b.Encryption() != nil
+	if o.decrypt && !encrypted {
+		return errPlain
+	}
+	wo, err := packFlags{Compression: string(o.compression), ChunkSize: f.ChunkSize}.writerOptions(in)
 	if err != nil {
 		return err
 	}
@@ -83,9 +93,16 @@ func (f *repackFlags) one(j *job, places *places, path string, pack packFlags) e
 		return err
 	}
 	defer p.Abort()
-	if p.backup != "" && !b.Indexed() && b.Version() == "2.0" {
-		// Perhaps it is being written: its recorder must not lose the file.
-		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it, or use --output-dir")
+	switch {
+	case p.backup == "":
+	case encrypted && !o.decrypt:
+		return errEncrypted
+	case !b.Indexed() && b.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+		advice := "; run gobag reindex on it, or use --output-dir"
+		if encrypted {
+			advice = "; use --output-dir"
+		}
+		return errors.New("is unindexed: it was not closed, or is still being recorded" + advice)
 	}
 	sink, err := rebag.NewBag(p.File, wo)
 	if err != nil {
@@ -108,6 +125,9 @@ func (f *repackFlags) one(j *job, places *places, path string, pack packFlags) e
 	original := ""
 	if p.backup != "" {
 		original = "; the original is " + printable(p.backup)
+	}
+	if !o.decrypt {
+		j.sayPlain(in)
 	}
 	j.say("%s: %s, %s -> %s%s", printable(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
 	return nil

@@ -13,5 +13,5 @@ func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
 func (f *decompressFlags) Run(ctx context.Context, out output) error {
-	return f.repack(ctx, out, bagfmt.CompressionNone)
+	return f.repack(ctx, out, repackOptions{compression: bagfmt.CompressionNone})
 }

@@ -59,7 +59,7 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 		}
 	}
 	for _, path := range bags {
-		if e.full() {
+		if e.limitReached() {
 			break
 		}
 		err := e.bag(path)
@@ -155,7 +155,7 @@ func isTopic(arg string, haveBags bool) bool {
 	return err != nil
 }
 
-func (e *echo) full() bool { return e.flags.Count > 0 && e.count >= e.flags.Count }
+func (e *echo) limitReached() bool { return e.flags.Count > 0 && e.count >= e.flags.Count }
 
 // end writes what is left, tells what was not there and returns what the exit code is
 // made of.
@@ -163,9 +163,9 @@ func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if e.ctx.Err() == nil && !e.full() && e.anyBags {
+	if e.ctx.Err() == nil && !e.limitReached() && e.anyBags {
 		for _, t := range e.topics {
-			if why := t.unseen(); why != "" {
+			if why := t.problem(); why != "" {
 				e.complain("%s", why)
 				e.failed = true
 			}
@@ -183,8 +183,8 @@ func (e *echo) end() error {
 	return errReported
 }
 
-// unshown tells about messages that cannot be shown.
-func (e *echo) unshown(err error) {
+// reportUnshown tells about messages that cannot be shown.
+func (e *echo) reportUnshown(err error) {
 	e.lossy = true
 	_ = e.w.Flush() // an error stays in the Writer
 	e.complain("%s: %v", printable(e.path), err)
@@ -219,7 +219,7 @@ func (e *echo) bag(path string) (err error) {
 		if err := e.message(m); err != nil {
 			return err
 		}
-		if e.full() {
+		if e.limitReached() {
 			break
 		}
 	}
@@ -281,11 +281,11 @@ func (e *echo) message(m *bagfmt.Message) error {
 		}
 	}
 	for _, s := range e.wanted(m.Conn) {
-		if e.full() {
+		if e.limitReached() {
 			break
 		}
 		if !s.ready {
-			e.ready(s, m.Conn)
+			e.prepare(s, m.Conn)
 		}
 		if s.path == nil || !e.show(s, m) {
 			s.skipped++
@@ -311,7 +311,7 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 	}
 	if !s.told {
 		s.told = true
-		e.unshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, explainField(err)))
+		e.reportUnshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, explainField(err)))
 	}
 	return errors.Is(err, rosmsg.ErrTrailing)
 }
@@ -351,7 +351,7 @@ func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string
 func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
 	for _, s := range all {
 		if s.skipped > 1 && s.path != nil {
-			e.unshown(fmt.Errorf("%s: %d messages like this were not shown", printable(c.Topic), s.skipped))
+			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", printable(c.Topic), s.skipped))
 		}
 	}
 }
@@ -367,12 +367,12 @@ type show struct {
 	skipped int
 }
 
-// ready finds out how messages are decoded, and tells once what is in the way.
-func (e *echo) ready(s *show, c *bagfmt.Connection) {
+// prepare finds out how messages are decoded, and tells once what is in the way.
+func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	s.ready = true
 	typ, err := messageType(c)
 	if err != nil {
-		e.unshown(fmt.Errorf("%s: %w", printable(c.Topic), err))
+		e.reportUnshown(fmt.Errorf("%s: %w", printable(c.Topic), err))
 		return
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {

@@ -53,9 +53,9 @@ func (t *echoTopic) match(topic string) (field string, ok bool) {
 	return field, ok
 }
 
-// unseen says what kept a topic from being shown, if it is not that no message was
+// problem says what kept a topic from being shown, if it is not that no message was
 // recorded.
-func (t *echoTopic) unseen() string {
+func (t *echoTopic) problem() string {
 	switch {
 	case t.shown:
 		return ""

@@ -10,13 +10,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 )
 
-// pythonTimes is how stock's expressions, which are Python, write the time, and what
-// to write here.
+// pythonTimes replaces the times of stock's expressions, which are Python.
 var pythonTimes = strings.NewReplacer(
 	"t.to_sec()", "t", "t.to_nsec()", "ns", "t.secs", "(ns / 1000000000 | int())", "t.nsecs", "(ns % 1000000000)",
 )
 
-// pythonHints tell what to write instead of Python.
+// pythonHints are hints for Python syntax that is not supported.
 var pythonHints = []struct {
 	found *regexp.Regexp
 	write string
@@ -34,9 +33,8 @@ var pythonHints = []struct {
 
 var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
 
-// compileExpression compiles what stands in place of stock's Python. The common ways
-// of Python to look at the time are understood; for others an error tells what to
-// write.
+// compileExpression compiles an expression. Python's common expressions for the time are
+// supported; for other Python syntax the error says what to write instead.
 func compileExpression(text string) (*bagexpr.Program, error) {
 	var b strings.Builder
 	at := 0
@@ -58,7 +56,7 @@ func compileExpression(text string) (*bagexpr.Program, error) {
 	return nil, oneLine(err)
 }
 
-// oneLine says what is wrong with an expression without showing it again.
+// oneLine returns an error of an expression without quoting the expression.
 func oneLine(err error) error {
 	var bad *bagexpr.ExpressionError
 	switch {
@@ -73,15 +71,15 @@ func oneLine(err error) error {
 	return fmt.Errorf("expression: %s", bad.Reason)
 }
 
-// expressionFilter decides on messages for a copy. Those that it cannot decide on are
-// left out: an expression about one topic may make no sense for another. It tells the
-// first of each connection.
+// expressionFilter selects messages of a copy. Messages for which the evaluation fails are left
+// out: an expression about one topic may be invalid for another. It reports the first such
+// message of each connection.
 type expressionFilter struct {
 	j         *job
 	input     string
 	program   *bagexpr.Program
 	told      map[*bagfmt.Connection]bool
-	decided   bool // on a message, at least
+	decided   bool // at least once
 	undecided uint64
 }
 
@@ -108,13 +106,13 @@ func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, 
 	return false, nil
 }
 
-// errUndecided says that a result would be of no use.
+// errUndecided means that the expression failed for all messages.
 var errUndecided = errors.New("not written: the expression cannot be evaluated for any message")
 
-// finish tells how much could not be decided on. If that is every message, the
-// result is refused.
+// finish reports the number of messages for which the evaluation failed. If it failed for all,
+// it returns an error.
 func (f *expressionFilter) finish() error {
-	f.tellMissing()
+	f.reportMissing()
 	switch {
 	case f.undecided == 0:
 	case !f.decided:
@@ -125,8 +123,8 @@ func (f *expressionFilter) finish() error {
 	return nil
 }
 
-// tellMissing names fields of the expression that no message had.
-func (f *expressionFilter) tellMissing() {
+// reportMissing names fields of the expression that no message had.
+func (f *expressionFilter) reportMissing() {
 	for _, s := range f.program.Missing() {
 		f.j.complain("expression: %s", s)
 	}

@@ -31,6 +31,7 @@ The expression may use topic, type, callerid, t (seconds), ns (nanoseconds) and 
 fields of the message, and has ==, <, and, or, not, in, matches, contains, len, any, all:
 
   gobag filter in.bag out.bag 'topic == "/odom" and m.twist.twist.linear.x > 0.5'
+  gobag filter in.bag out.bag --around mark='door opened' --margin 30s
   gobag filter in.bag out.bag 'topic startsWith "/cam" or any(m.transforms, #.child_frame_id == "base")'
 
 A message without a field that is asked for is left out. m?.field ?? 0 gives 0 instead.
@@ -62,7 +63,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	}
 	o.Latched = !f.NoLatched
 	if reader != nil {
-		for _, asked := range f.idle(reader) {
+		for _, asked := range f.unmatched(reader) {
 			j.complain("%s: nothing there matches %s", printable(f.In), asked)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// places gives the new versions of the bags of one command their places: in another
-// directory under the same name, or in the place of the original, which then becomes
-// NAME.orig.bag, as with rosbag compress, decompress and reindex. Whatever the user
-// forces, no place is a file that the command reads or has written.
+// places assigns the paths of the new versions of the bags of one command: in another directory
+// with the same name, or instead of the original, which is renamed to NAME.orig.bag as by rosbag
+// compress, decompress and reindex. Even with --force, no path is that of an input or of another
+// result.
 type places struct {
 	j      *job
 	dir    string
@@ -32,31 +32,30 @@ type input struct {
 func newPlaces(j *job, paths []string, dir string) *places {
 	a := &places{j: j, dir: dir}
 	for _, path := range paths {
-		if st, err := os.Stat(path); err == nil { // opening it tells the error
+		if st, err := os.Stat(path); err == nil { // opening it reports the error
 			a.inputs = append(a.inputs, input{path: path, st: st})
 		}
 	}
 	return a
 }
 
-// placement is the place of a new version.
+// placement is the path of a new version, with the backup of the original.
 type placement struct {
 	*pendingFile
 	original os.FileInfo
 	backup   string // empty: the original stays
-	kept     bool   // the original has the name of the backup, too, since a run that ended between the two
+	kept     bool   // the backup is already a link to the original, made by a run that was interrupted
 	replaces bool   // there is another backup, and the user wants it overwritten
 	places   *places
 }
 
-// place makes the file for the new version of path. It has the permissions of the
-// original.
+// place creates the file for the new version of path, with the permissions of the original.
 func (a *places) place(path string) (*placement, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, explain(err)
 	}
-	if err := a.once(path); err != nil {
+	if err := a.refuseDuplicate(path); err != nil {
 		return nil, err
 	}
 	p := &placement{original: st, places: a}
@@ -71,7 +70,7 @@ func (a *places) place(path string) (*placement, error) {
 		}
 	default:
 		to = filepath.Join(a.dir, filepath.Base(path))
-		if err := a.free(to); err != nil {
+		if err := a.refuseOverwrite(to); err != nil {
 			return nil, err
 		}
 	}
@@ -85,9 +84,9 @@ func (a *places) place(path string) (*placement, error) {
 	return p, nil
 }
 
-// once refuses a file that was there before under this or another name: what has its
+// refuseDuplicate refuses a file that was there before under this or another name: what has its
 // name now is the result, which is not to become the backup.
-func (a *places) once(path string) error {
+func (a *places) refuseDuplicate(path string) error {
 	for i := range a.inputs {
 		x := &a.inputs[i]
 		if x.path != path {
@@ -123,8 +122,8 @@ func (a *places) inPlace(path string) (bool, error) {
 	return os.SameFile(from, to), nil
 }
 
-// free refuses a file that is an input or a result.
-func (a *places) free(to string) error {
+// refuseOverwrite refuses a file that is an input or a result.
+func (a *places) refuseOverwrite(to string) error {
 	st, err := os.Stat(to)
 	if err != nil {
 		return nil //nolint:nilerr // what does not exist is neither
@@ -157,12 +156,12 @@ func (p *placement) findBackup(path string, st os.FileInfo) error {
 		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", printable(p.backup))
 	}
 	p.replaces = true
-	return p.places.free(p.backup)
+	return p.places.refuseOverwrite(p.backup)
 }
 
-// Commit makes the new version durable and gives both files their names. At any
-// moment path is a whole bag, the old or the new one, unless the file system knows no
-// links: then it is missing for a moment, between the two names of the original.
+// Commit makes the new version durable and renames both files. At any time path is a complete
+// bag, the old or the new one, unless the file system has no links: then it is missing between
+// the two renames.
 func (p *placement) Commit() error {
 	switch now, err := os.Stat(p.path); {
 	case p.backup == "":
@@ -229,6 +228,6 @@ func (p *placement) restore() {
 	case errors.Is(err, fs.ErrNotExist):
 		_ = os.Rename(p.backup, p.path) // else it stays the backup
 	case err == nil && os.SameFile(now, p.original):
-		_ = os.Remove(p.backup) // a second name
+		_ = os.Remove(p.backup) // a second link
 	}
 }

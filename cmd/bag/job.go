@@ -23,8 +23,8 @@ type jobFlags struct {
 	Quiet bool `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
 }
 
-// job is the run of a command that may take long: it can be interrupted, shows how
-// far it is, and remembers whether something was lost.
+// job is the run of a command that may take long: it can be interrupted, shows its progress,
+// and records whether something was lost.
 type job struct {
 	output
 	jobFlags
@@ -34,7 +34,7 @@ type job struct {
 	told  map[string]int // damage by path
 }
 
-// maxTold is how much damage of a file is told in full.
+// maxTold is the number of damaged places of a file that are reported one by one.
 const maxTold = 20
 
 // newJob starts a job.
@@ -46,11 +46,11 @@ func newJob(ctx context.Context, out output, f jobFlags) *job {
 func (j *job) say(format string, args ...any) {
 	if !j.Quiet {
 		j.meter.clear()
-		_, _ = fmt.Fprintln(j.stderr, oneHarmlessLine(fmt.Sprintf(format, args...))) // nowhere is left to report to
+		_, _ = fmt.Fprintln(j.stderr, oneHarmlessLine(fmt.Sprintf(format, args...))) // there is nowhere else to report errors
 	}
 }
 
-// lost tells about damage of a file. The job will end with errLossy.
+// lost reports damage of a file. The job will end with errLossy.
 func (j *job) lost(path string, err error) {
 	j.lossy = true
 	if j.told == nil {
@@ -62,8 +62,8 @@ func (j *job) lost(path string, err error) {
 	}
 }
 
-// failed tells that a file could not be handled at all, and returns errReported.
-// An interrupted job is not told for each file, nor is a reader who went away.
+// failed reports that a file could not be processed, and returns errReported. It reports neither
+// interrupts nor closed pipes.
 func (j *job) failed(path string, err error) error {
 	j.meter.clear()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errReported) || errors.Is(err, syscall.EPIPE) {
@@ -87,11 +87,11 @@ func (j *job) done() error {
 	return nil
 }
 
-// open opens a bag. Reading it moves the progress bar and ends with the job's
-// context. What opening found damaged has been told.
+// open opens a bag and reports damage that is found on the way. Reading it updates the progress
+// bar and ends with the job's context.
 func (j *job) open(path string) (*bag, error) {
 	j.meter.clear()
-	b, err := openBagThrough(j.ctx, path, func(f io.ReaderAt, size int64) io.ReaderAt {
+	b, err := openBagThrough(j.ctx, path, unwrapKey(j.ctx), func(f io.ReaderAt, size int64) io.ReaderAt {
 		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
 	})
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// isTerminal reports whether a stream is one.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

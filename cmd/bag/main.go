@@ -24,12 +24,15 @@ type flags struct {
 	Echo       echoFlags       `cmd:"" help:"Print messages as rostopic echo -b does, as CSV or as JSON."`
 	Reindex    reindexFlags    `cmd:"" help:"Make whole bags of what is good in torn, damaged and unindexed ones."`
 	Check      checkFlags      `cmd:"" help:"Look for damage: structure, indexes, checksums, definitions."`
+	Diff       diffFlags       `cmd:"" help:"Compare two bags: topics, headers, messages, times."`
 	Compress   compressFlags   `cmd:"" help:"Compress bags with bz2 or lz4."`
 	Decompress decompressFlags `cmd:"" help:"Store bags without compression."`
+	Decrypt    decryptFlags    `cmd:"" help:"Make plain bags of encrypted ones, with their GPG key."`
 	Convert    convertFlags    `cmd:"" help:"Make a version 2.0 bag or MCAP of a bag of any version."`
 	Filter     filterFlags     `cmd:"" help:"Copy the messages of a bag that are wanted."`
 	Merge      mergeFlags      `cmd:"" help:"Make one bag of several."`
 	Split      splitFlags      `cmd:"" help:"Make several bags of one: by size, time or topic."`
+	Note       noteFlags       `cmd:"" help:"Add notes to a finished bag, in place."`
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
@@ -104,7 +107,7 @@ var errStuck = errors.New("interrupted, without waiting for the disk")
 // hangs. One that writes waits: it has to remove what is not complete.
 func perform(ctx context.Context, command *kong.Context) error {
 	switch command.Selected().Name {
-	case "info", "check", "echo":
+	case "info", "check", "diff", "echo":
 	default:
 		return command.Run()
 	}
@@ -122,14 +125,6 @@ func commandOf(err error) string {
 		return wrong.Context.Selected().Name + " "
 	}
 	return ""
-}
-
-// helpCommand turns "help convert" into "convert --help".
-func helpCommand(args []string) []string {
-	if len(args) > 0 && args[0] == "help" {
-		return append(args[1:len(args):len(args)], "--help")
-	}
-	return args
 }
 
 // exitCode tells about err and returns what it means to a script.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -31,19 +30,23 @@ type bag struct {
 // Close closes the file.
 func (b *bag) Close() error { return b.file.Close() }
 
-// openBag opens a bag for reading. Its errors say what is wrong and what to do, but
-// do not name the file. What is damaged in it Damage tells.
+// openBag opens a bag for reading, but no encrypted one: nobody is asked for a key. Its
+// errors say what is wrong and what to do, but do not name the file. What is damaged in it
+// Damage tells.
 func openBag(ctx context.Context, path string) (*bag, error) {
-	return openBagThrough(ctx, path, func(r io.ReaderAt, _ int64) io.ReaderAt { return r })
+	return openBagThrough(ctx, path, nil, func(r io.ReaderAt, _ int64) io.ReaderAt { return r })
 }
 
-// openBagThrough reads the bag through what through makes of its file.
-func openBagThrough(ctx context.Context, path string, through func(io.ReaderAt, int64) io.ReaderAt) (*bag, error) {
+// openBagThrough reads the bag through what through makes of its file. unwrap gives the key
+// of an encrypted bag.
+func openBagThrough(
+	ctx context.Context, path string, unwrap func(bagfmt.Encryption) ([]byte, error), through func(io.ReaderAt, int64) io.ReaderAt,
+) (*bag, error) {
 	f, size, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := bagfmt.NewReader(through(f, size), size, bagfmt.ReaderOptions{FutureVersion: true})
+	r, err := bagfmt.NewReader(through(f, size), size, bagfmt.ReaderOptions{FutureVersion: true, UnwrapKey: unwrap})
 	if err == nil {
 		return &bag{r, path, f}, nil
 	}
@@ -108,7 +111,7 @@ func explain(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, errExists):
 		return err
 	case errors.As(err, &remote):
-		return errors.New(remote.Say())
+		return errors.New(remote.Message())
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):
@@ -119,8 +122,6 @@ func explain(err error) error {
 		return link.Err
 	case errors.Is(err, bagfmt.ErrVersion):
 		return errors.New("is a " + text)
-	case errors.Is(err, bagfmt.ErrEncrypted):
-		return fmt.Errorf("%s; decrypt it with rosbag decrypt", text)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errors.New("truncated: " + strings.TrimSuffix(text, ": "+io.ErrUnexpectedEOF.Error()))
 	case errors.Is(err, bagfmt.ErrCorrupt):

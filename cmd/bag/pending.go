@@ -14,21 +14,20 @@ import (
 // outputMode is the permission of new files.
 const outputMode = 0o640
 
-// pendingFile is a file that gets its name when it is complete: until then, and if
-// the process dies, what had the name before is untouched. Between the two lies one
-// system call.
+// pendingFile is a file that gets its name atomically when it is complete. Until then, and if
+// the process dies, a file that had the name before is unchanged.
 type pendingFile struct {
 	*os.File
-	path  string
-	force bool
-	over  bool // committed or aborted
+	path   string
+	force  bool
+	closed bool // committed or aborted
 }
 
-// errExists says why a file is not written.
+// errExists means that a file is not overwritten.
 var errExists = errors.New("exists; use --force to overwrite it")
 
-// createFile makes a file that Commit will name path. Without force a file of that
-// name is an error, now and then. The caller has to call Commit or Abort.
+// createFile creates a temporary file that Commit renames to path. Without force an existing
+// file is an error, here and in Commit. The caller has to call Commit or Abort.
 func createFile(path string, force bool) (*pendingFile, error) {
 	st, err := os.Lstat(path)
 	switch {
@@ -57,13 +56,13 @@ func createFile(path string, force bool) (*pendingFile, error) {
 	return &pendingFile{File: f, path: path, force: force}, nil
 }
 
-// Commit makes the file durable and gives it its name. After an error the file is
-// gone and what had the name before is still there.
+// Commit makes the file durable and renames it. After an error the file is removed, and a file
+// that had the name before is unchanged.
 func (p *pendingFile) Commit() error {
-	if p.over {
+	if p.closed {
 		return errors.New("gobag: file committed twice")
 	}
-	p.over = true
+	p.closed = true
 	err := p.Sync()
 	if e := p.Close(); err == nil {
 		err = e
@@ -86,7 +85,7 @@ func (p *pendingFile) publish() error {
 	if p.force {
 		return os.Rename(p.Name(), p.path)
 	}
-	// A link, unlike rename, fails if somebody has taken the name meanwhile.
+	// Unlike rename, link fails if the name exists by now.
 	err := os.Link(p.Name(), p.path)
 	switch {
 	case err == nil:
@@ -94,7 +93,7 @@ func (p *pendingFile) publish() error {
 	case errors.Is(err, fs.ErrExist):
 		return errExists
 	}
-	// The file system knows no links. The empty file takes the name, if nobody has it.
+	// The file system has no links. An empty file reserves the name, if it is free.
 	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, outputMode)
 	if errors.Is(err, fs.ErrExist) {
 		return errExists
@@ -105,43 +104,42 @@ func (p *pendingFile) publish() error {
 	return errors.Join(f.Close(), os.Rename(p.Name(), p.path))
 }
 
-// Abort removes the file, unless it was committed. A failure leaves a temporary
-// file, and is told by its name there.
+// Abort removes the file, unless it was committed. If that fails, a temporary file remains,
+// recognizable by its name.
 func (p *pendingFile) Abort() {
-	if !p.over {
-		p.over = true
+	if !p.closed {
+		p.closed = true
 		_ = p.Close()
 		_ = os.Remove(p.Name())
 	}
 }
 
-// syncDir makes the names in a directory durable, where that is possible: some file
-// systems, and Windows, do not offer it, and one may write to a directory that one may
-// not read.
+// syncDir makes the names in a directory durable, where that is possible: some file systems and
+// Windows do not support it, and a directory may be writable but not readable.
 func syncDir(dir string) error {
 	d, err := os.Open(dir) //nolint:gosec // the user names the file in it
 	if err == nil {
 		err = errors.Join(d.Sync(), d.Close())
 	}
-	if unoffered(err) {
+	if isSyncUnsupported(err) {
 		return nil
 	}
 	return err
 }
 
-// unoffered reports whether an error says that syncing a directory cannot be done, and
+// isSyncUnsupported reports whether an error says that syncing a directory cannot be done, and
 // not that it failed.
-func unoffered(err error) bool {
+func isSyncUnsupported(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }
 
-// target is where a command writes its result: a pending file or standard output.
+// target is the output of a command: a pending file or standard output.
 type target struct {
 	w    io.Writer // with WriteAt and Sync, unless it is standard output
 	file *pendingFile
 }
 
-// create makes the target that path names; "-" is standard output.
+// create creates the target for path; "-" is standard output.
 func (j *job) create(path string) (*target, error) {
 	if path == "-" {
 		if isTerminal(j.stdout) {
@@ -164,7 +162,7 @@ func (t *target) commit() error {
 	return t.file.Commit()
 }
 
-// abort removes what was written, unless it was committed or is gone down a pipe.
+// abort removes the file, unless it was committed.
 func (t *target) abort() {
 	if t.file != nil {
 		t.file.Abort()

@@ -216,7 +216,7 @@ func TestUnoffered(t *testing.T) {
 	for err, want := range map[error]bool{
 		syscall.EINVAL: true, syscall.ENOTSUP: true, syscall.EACCES: true, syscall.EIO: false, syscall.ENOSPC: false, os.ErrNotExist: false,
 	} {
-		if got := unoffered(errors.Join(&os.PathError{Op: "sync", Path: ".", Err: err})); got != want {
+		if got := isSyncUnsupported(errors.Join(&os.PathError{Op: "sync", Path: ".", Err: err})); got != want {
 			t.Errorf("%v: %v", err, got)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	meterDelay = 500 * time.Millisecond // work that is done before needs no bar
-	meterPace  = 100 * time.Millisecond // between two drawings
+	meterDelay    = 500 * time.Millisecond // shorter work shows no bar
+	meterInterval = 100 * time.Millisecond // between two updates
 )
 
 // meter draws a progress bar: percent, bytes per second and the time that is left.
@@ -19,8 +19,8 @@ type meter struct {
 	mu    sync.Mutex
 	w     io.Writer // nil: draw nothing
 	bar   *progressbar.ProgressBar
-	title string // of the work that the bytes belong to
-	total int64  // of it, 0 if unknown
+	title string // of the current work
+	total int64  // bytes of the current work, 0 if unknown
 	done  int64
 	begun time.Time
 	drawn time.Time
@@ -34,7 +34,7 @@ func newMeter(w io.Writer, quiet bool) *meter {
 	return &meter{w: w}
 }
 
-// begin says what the next bytes belong to, whatever add is told.
+// begin starts a piece of work. Until it ends, title and size in calls of add are ignored.
 func (m *meter) begin(title string, total int64) {
 	m.clear()
 	if m.w != nil {
@@ -44,7 +44,7 @@ func (m *meter) begin(title string, total int64) {
 	}
 }
 
-// add counts n bytes. If no work has begun they begin one, of this title and size.
+// add counts n bytes. If no work is running, it starts one with this title and size.
 func (m *meter) add(n int64, title string, total int64) {
 	if m.w == nil {
 		return
@@ -56,14 +56,14 @@ func (m *meter) add(n int64, title string, total int64) {
 		m.title, m.total, m.done, m.begun = title, total, 0, now
 	}
 	m.done += n
-	if now.Sub(m.begun) < meterDelay || now.Sub(m.drawn) < meterPace {
+	if now.Sub(m.begun) < meterDelay || now.Sub(m.drawn) < meterInterval {
 		return
 	}
 	m.drawn = now
 	m.draw()
 }
 
-// draw shows the bar as it is. A file may be read more than once.
+// draw draws the bar. As a file may be read more than once, done may exceed total.
 func (m *meter) draw() {
 	if m.total <= 0 {
 		return
@@ -71,7 +71,7 @@ func (m *meter) draw() {
 	if m.bar == nil {
 		m.bar = progressbar.NewOptions64(m.total,
 			progressbar.OptionSetWriter(m.w),
-			progressbar.OptionSetDescription(shortened(m.title)),
+			progressbar.OptionSetDescription(shortenTitle(m.title)),
 			progressbar.OptionShowBytes(true),
 			progressbar.OptionShowTotalBytes(true),
 			progressbar.OptionSetPredictTime(true),
@@ -80,7 +80,7 @@ func (m *meter) draw() {
 			progressbar.OptionUseANSICodes(true),
 		)
 	}
-	_ = m.bar.Set64(min(m.done, m.total-1)) // a bar that cannot be drawn stops nothing
+	_ = m.bar.Set64(min(m.done, m.total-1)) // errors of drawing are ignored
 }
 
 // clear ends the work and removes its bar.
@@ -104,11 +104,11 @@ func (m *meter) erase() {
 	}
 }
 
-// titleRunes is what fits beside the bar in 80 columns.
+// titleRunes is the space beside the bar in 80 columns.
 const titleRunes = 28
 
-// shortened makes a title fit, by its end: there is the name of the file.
-func shortened(title string) string {
+// shortenTitle makes a title fit, by its end: there is the name of the file.
+func shortenTitle(title string) string {
 	r := []rune(printable(title))
 	if len(r) <= titleRunes {
 		return string(r)

@@ -77,17 +77,17 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
 		return errors.New("is still being written; reindex it when its recorder has ended")
 	case rep.Messages == 0 && rep.Lossy():
-		j.tell(path, &rep)
+		j.reportRecovery(path, &rep)
 		return errors.New("no message can be read; it is left as it was")
 	}
 	if err := p.Commit(); err != nil {
 		return err
 	}
-	j.tell(path, &rep)
+	j.reportRecovery(path, &rep)
 	if p.backup != "" {
-		j.say("%s: %s; the original is %s", printable(p.path), kept(&rep), printable(p.backup))
+		j.say("%s: %s; the original is %s", printable(p.path), recoverySummary(&rep), printable(p.backup))
 	} else {
-		j.say("%s: %s", printable(p.path), kept(&rep))
+		j.say("%s: %s", printable(p.path), recoverySummary(&rep))
 	}
 	return nil
 }
@@ -109,14 +109,17 @@ func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, e
 	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
 		err = e
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, bagfmt.ErrEncrypted):
+		return rep, errNoReindex
+	case err != nil:
 		return rep, explain(err)
 	}
 	return rep, nil
 }
 
-// tell tells what was lost of a bag, and what was damaged without loss.
-func (j *job) tell(path string, r *bagfmt.Recovery) {
+// reportRecovery tells what was lost of a bag, and what was damaged without loss.
+func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
 	for n, err := range r.Repairs {
 		if n == maxTold {
 			j.say("%s: repaired in %d more places", printable(path), len(r.Repairs)-n)
@@ -150,8 +153,8 @@ func (j *job) tell(path string, r *bagfmt.Recovery) {
 	}
 }
 
-// kept says what is in the new version of a bag.
-func kept(r *bagfmt.Recovery) string {
+// recoverySummary says what is in the new version of a bag.
+func recoverySummary(r *bagfmt.Recovery) string {
 	s := fmt.Sprintf("kept %s", messages(r.Messages))
 	switch {
 	case r.Dropped > 0:

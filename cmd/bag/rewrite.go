@@ -15,7 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/rebag"
 )
 
-// packFlags say how the output is stored.
+// packFlags are the options for compression and chunks of the output.
 type packFlags struct {
 	Compression string `enum:",none,lz4,bz2,zstd" default:"" placeholder:"KIND" help:"Compress chunks with none, lz4 or bz2; in MCAP with none, lz4 or zstd. Default: as the input, zstd in MCAP."`
 	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KB" help:"Size of a chunk before compression (${default})."`
@@ -28,7 +28,7 @@ func (f packFlags) writerOptions(inputs []*source) (bagfmt.WriterOptions, error)
 	case "zstd":
 		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
 	case "":
-		o.Compression = usualCompression(inputs)
+		o.Compression = commonCompression(inputs)
 	}
 	var err error
 	o.ChunkBytes, err = f.chunkBytes()
@@ -57,8 +57,8 @@ func (f packFlags) chunkBytes() (int, error) {
 	return max(f.ChunkSize*1024, 1), nil
 }
 
-// usualCompression is that of most chunks of inputs.
-func usualCompression(inputs []*source) bagfmt.Compression {
+// commonCompression returns the most frequent compression of the chunks of inputs.
+func commonCompression(inputs []*source) bagfmt.Compression {
 	count := make(map[bagfmt.Compression]int)
 	best := bagfmt.CompressionNone
 	for _, in := range inputs {
@@ -66,7 +66,7 @@ func usualCompression(inputs []*source) bagfmt.Compression {
 			continue
 		}
 		chunks := len(in.bag.Chunks())
-		for n := range min(chunks, 100) { // the first ones tell
+		for n := range min(chunks, 100) { // a sample is enough
 			h, err := in.bag.ChunkHeader(n)
 			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
@@ -80,7 +80,7 @@ func usualCompression(inputs []*source) bagfmt.Compression {
 	return best
 }
 
-// workers is how many chunks are unpacked, and packed, at the same time.
+// workers is the number of chunks that are compressed or decompressed concurrently.
 func workers() int { return min(runtime.GOMAXPROCS(0), 64) }
 
 // source is an open input: a file, or standard input.
@@ -105,14 +105,14 @@ func (j *job) openSource(path string) (*source, error) {
 		return nil, errors.New("standard input is a terminal; send a bag into it")
 	}
 	r := interruptible(j.ctx, j.stdin)
-	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{FutureVersion: true, Reuse: true})
+	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{FutureVersion: true, Reuse: true, UnwrapKey: unwrapKey(j.ctx)})
 	if err != nil {
 		return nil, errors.Join(explain(err), r.Close())
 	}
 	return &source{path: "standard input", pipe: s, file: &pipe{r, s}}, nil
 }
 
-// pipe is standard input and who reads it.
+// pipe is standard input and its scanner.
 type pipe struct {
 	io.ReadCloser
 	scanner *bagfmt.Scanner
@@ -170,8 +170,8 @@ func notInput(out string, inputs []string) error {
 	return nil
 }
 
-// copyInto rewrites inputs into sink, with the progress bar moving. Its errors are
-// about the output, in words for people: those of inputs are told and not returned.
+// copyInto copies inputs to sink and shows the progress. It returns errors of the output, ready
+// for the user; damage of inputs is reported and not returned.
 func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.Options) (rebag.Summary, error) {
 	var list []rebag.Input
 	var total int64
@@ -197,7 +197,7 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.
 	return sum, err
 }
 
-// damaged tells about damage of an input, and whether to go on.
+// damaged reports damage of an input. It returns an error if the job was interrupted.
 func (j *job) damaged(input string, err error) error {
 	if j.ctx.Err() != nil {
 		return j.ctx.Err()
@@ -210,10 +210,10 @@ func (j *job) damaged(input string, err error) error {
 type plan struct {
 	inputs  []*source
 	out     string
-	mcap    bool // and not a bag
+	mcap    bool // instead of a bag
 	pack    packFlags
 	options rebag.Options
-	finish  func() error // may refuse the result before it gets its name; nil accepts it
+	finish  func() error // may reject the result before it is renamed; nil accepts it
 }
 
 // rewrite copies inputs into one output.
@@ -246,8 +246,9 @@ func (j *job) rewrite(p plan) error {
 			j.say("%s: times count from the start of the recording, as in %s", printable(out), printable(in.path))
 		}
 	}
-	if types := undefined(p.inputs); p.mcap && len(types) > 0 {
-		j.say("%s: no reader can tell the fields of %s: the bag has no definition", printable(out), strings.Join(types, ", "))
+	j.sayPlain(p.inputs)
+	if types := typesWithoutDefinition(p.inputs); p.mcap && len(types) > 0 {
+		j.say("%s: no reader can decode %s: the bag has no definition", printable(out), strings.Join(types, ", "))
 	}
 	j.say("%s: %s%s", printable(out), counted(sum.Messages), repeated(sum))
 	return j.done()
@@ -256,9 +257,9 @@ func (j *job) rewrite(p plan) error {
 // emptyMD5 is the md5sum of types without fields: their definition is empty.
 const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
 
-// undefined lists types that the inputs have no definition of, for MCAP: readers of
+// typesWithoutDefinition lists types that the inputs have no definition of, for MCAP: readers of
 // bags may know types by their md5sum.
-func undefined(inputs []*source) []string {
+func typesWithoutDefinition(inputs []*source) []string {
 	var types []string
 	for _, in := range inputs {
 		if in.bag == nil {
@@ -311,8 +312,8 @@ func wantsMCAP(to, out string) bool {
 	return to == "mcap" || to == "" && strings.HasSuffix(out, ".mcap")
 }
 
-// interruptible ends reading r with ctx, or with Close. A read that is under way is
-// left alone then; it ends with the process.
+// interruptible returns a reader of r that ends with ctx or Close. A read that blocks then is
+// abandoned; it ends with the process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	pr, pw := io.Pipe()
 	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
@@ -325,5 +326,5 @@ func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	return pr
 }
 
-// pipeBytes is read from a pipe at once.
+// pipeBytes is the size of reads from a pipe.
 const pipeBytes = 256 << 10

@@ -229,7 +229,7 @@ func TestBackups(t *testing.T) {
 func TestUndefined(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"v11_rosrecord_star_md5": "no reader can tell the fields of geometry_msgs/Twist, sensor_msgs/Imu, std_msgs/String: the bag has no definition\n",
+		"v11_rosrecord_star_md5": "no reader can decode geometry_msgs/Twist, sensor_msgs/Imu, std_msgs/String: the bag has no definition\n",
 		"v12_indexed":            "",
 	} {
 		dir := t.TempDir()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
@@ -20,8 +22,10 @@ type selectFlags struct {
 	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
-	Start    string   `short:"s" placeholder:"TIME" help:"Leave out messages before: seconds since 1970 as in info, 2026-11-21T10:00:00Z, +10s after the start or -5s before the end."`
+	Start    string   `short:"s" placeholder:"TIME" help:"Leave out messages before: seconds since 1970 as in info, 2026-11-21T10:00:00Z, +10s after the start, -5s before the end, or mark=TEXT."`
 	End      string   `short:"u" placeholder:"TIME" help:"Leave out messages after; as --start."`
+	Around   string   `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin   string   `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
 	Rename   []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
 }
 
@@ -41,6 +45,9 @@ func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {
 	if o.Rename, err = renames(f.Rename); err != nil {
 		return o, err
 	}
+	if f.Around != "" {
+		return o, f.around(&o, bag)
+	}
 	if o.Start, err = bagTime("--start", f.Start, bag); err != nil {
 		return o, err
 	}
@@ -57,8 +64,31 @@ func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {
 	return o, nil
 }
 
-// idle names what the user asks for and bag has nothing of.
-func (f *selectFlags) idle(bag *bagfmt.Reader) []string {
+// around sets the times of o to those around --around.
+func (f *selectFlags) around(o *rebag.Options, bag *bagfmt.Reader) error {
+	if f.Start != "" || f.End != "" {
+		return errors.New("--around stands in place of --start and --end")
+	}
+	at, err := bagTime("--around", f.Around, bag)
+	if err != nil {
+		return err
+	}
+	margin, err := duration(f.Margin)
+	if err != nil || margin < 0 {
+		return fmt.Errorf("--margin %q is not a time such as 10s", f.Margin)
+	}
+	o.End = at.Add(margin)
+	if since := at.Sub(bagfmt.Time{}); margin < since {
+		o.Start = at.Add(-margin)
+	}
+	if o.End.IsZero() {
+		return fmt.Errorf("--around %s: is time 0; nothing is recorded before it", f.Around)
+	}
+	return nil
+}
+
+// unmatched names what the user asks for and bag has nothing of.
+func (f *selectFlags) unmatched(bag *bagfmt.Reader) []string {
 	var all []string
 	for _, asked := range []struct {
 		flag string
@@ -152,6 +182,20 @@ func bagTime(flag, s string, bag *bagfmt.Reader) (bagfmt.Time, error) {
 	}
 	var m config.Moment
 	if err := m.UnmarshalText([]byte(s)); err != nil {
+		return bagfmt.Time{}, fmt.Errorf("%s: %w", flag, err)
+	}
+	err := m.ResolveMark(func(text string) (time.Duration, error) {
+		if bag == nil {
+			return 0, errors.New("the marks of a pipe are not known beforehand; give an absolute time")
+		}
+		marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
+		if err != nil {
+			return 0, err
+		}
+		found, err := bagnote.Lookup(marks, text)
+		return found.Time.Sub(bagfmt.Time{}), err
+	})
+	if err != nil {
 		return bagfmt.Time{}, fmt.Errorf("%s: %w", flag, err)
 	}
 	var start, end time.Duration

@@ -86,7 +86,7 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	if err := f.vacant(prefix); err != nil {
+	if err := f.refuseExisting(prefix); err != nil {
 		return err
 	}
 	in, err := j.openSources([]string{f.In})
@@ -112,6 +112,7 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", printable(f.In), printable(topic))
 	}
 	sum.Repeated = split.Repeated()
+	j.sayPlain(in)
 	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), several(split.Count(), "part"))
 	return j.done()
 }
@@ -137,8 +138,8 @@ func namesDir(path string) bool {
 	return err == nil && st.IsDir() || os.IsPathSeparator(path[len(path)-1])
 }
 
-// vacant refuses to mix new parts with those of another run.
-func (f *splitFlags) vacant(prefix string) error {
+// refuseExisting refuses to mix new parts with those of another run.
+func (f *splitFlags) refuseExisting(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
 		return fmt.Errorf("%s: %w", printable(filepath.Dir(prefix)), explain(err))

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
@@ -52,6 +53,7 @@ type display struct {
 	signals *program.Signals
 	screen  bool // draw a screen on the terminal
 	printer screen.Play
+	marks   []bagnote.Mark // that were recorded
 
 	terminal *screen.Terminal // nil before show
 	end      context.CancelFunc
@@ -87,7 +89,7 @@ func (d *display) show(ctx context.Context, control player.Control) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of play is shown, too
 	d.end = cancel
 	view := &screen.PlayView{
-		Control: control, Keys: playKeys(control, d.log, d.signals.End), Name: title(d.c.AllBags()),
+		Control: control, Keys: playKeys(control, d.log, d.signals.End, d.marks), Name: title(d.c.AllBags()), Marks: d.marks,
 		Immediate: d.c.Immediate, Color: program.Colors(os.Stdout), ASCII: !screen.Unicode(),
 	}
 	d.terminal = &screen.Terminal{Input: os.Stdin, Failed: func(err error) { d.log.Warn("no keys", zap.Error(err)) }}

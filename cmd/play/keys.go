@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
@@ -37,13 +38,14 @@ func slower(rate float64) float64 {
 // keyActions are the actions of the keys.
 type keyActions struct {
 	player.Control
-	log  *zap.Logger
-	quit func()
+	log   *zap.Logger
+	quit  func()
+	marks []bagnote.Mark
 }
 
 // playKeys returns the keys, the most important first: a narrow screen shows only those.
-func playKeys(control player.Control, log *zap.Logger, quit func()) []screen.Key[player.Stats] {
-	s := keyActions{control, log, quit}
+func playKeys(control player.Control, log *zap.Logger, quit func(), marks []bagnote.Mark) []screen.Key[player.Stats] {
+	s := keyActions{control, log, quit, marks}
 	type key = screen.Key[player.Stats]
 	all := []key{
 		{Press: []keys.Key{' '}, Name: toggleName, Help: "pause and go on", Do: func() { s.Toggle() }},
@@ -65,6 +67,11 @@ func playKeys(control player.Control, log *zap.Logger, quit func()) []screen.Key
 		{Press: []keys.Key{']'}, Help: "loop to here", Do: s.markTo},
 		{Press: []keys.Key{'l'}, Name: loopName, Help: "loop between the marks, or no more", Do: func() { s.SetLoop(!s.Status().Loop) }},
 		{Press: []keys.Key{'t'}, Help: "pause on topics (--pause-topics), or no more", Do: func() { s.PauseOnTopics(!s.Status().PauseOnTopics) }},
+	}
+	if len(marks) > 0 {
+		all = append(all,
+			key{Press: []keys.Key{'m'}, Name: is("next mark"), Help: "to the next recorded mark", Do: func() { s.toMark(true) }},
+			key{Press: []keys.Key{'M'}, Help: "to the recorded mark before", Do: func() { s.toMark(false) }})
 	}
 	for digit := range 10 {
 		k := key{Press: []keys.Key{keys.Key('0' + digit)}, Do: func() { s.Seek(s.Status().Length / 10 * time.Duration(digit)) }}
@@ -111,6 +118,28 @@ func loopName(s *player.Stats) string {
 func (s *keyActions) move(by time.Duration) {
 	now := s.Status()
 	s.Seek(min(max(0, now.Position+by), now.Length))
+}
+
+// markReach is how close to a mark counts as at it: who goes back from there means the one before.
+const markReach = time.Second
+
+// toMark seeks to the recorded mark that comes next, or to the one before.
+func (s *keyActions) toMark(next bool) {
+	now, to, found := s.Status(), time.Duration(0), false
+	for _, m := range s.marks {
+		at := now.PositionOf(m.Time)
+		switch {
+		case at < 0 || at > now.Length:
+		case next && at > now.Position:
+			s.Seek(at)
+			return
+		case !next && at < now.Position-markReach:
+			to, found = at, true
+		}
+	}
+	if found {
+		s.Seek(to)
+	}
 }
 
 func (s *keyActions) rate(rate float64) { s.logError(s.SetRate(rate)) }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,9 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
@@ -111,7 +116,7 @@ func TestKeys(t *testing.T) {
 	for _, tc := range tests {
 		for _, k := range tc.press {
 			f := &fakeControl{status: tc.status}
-			view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), func() { f.tell("quit") })}
+			view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), func() { f.tell("quit") }, nil)}
 			view.Press(k)
 			var want []string
 			if tc.want != "" {
@@ -124,12 +129,88 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Keys go to recorded marks that are played, and only where there are some.
+func TestMarkKeys(t *testing.T) {
+	t.Parallel()
+	at := func(seconds uint32) bagfmt.Time { return bagfmt.Time{Sec: 1000 + seconds} }
+	marks := []bagnote.Mark{{Time: bagfmt.Time{Sec: 1}, Text: "before"}, {Time: at(10), Text: "a"}, {Time: at(20), Text: "b"}, {Time: at(500), Text: "behind"}}
+	for _, tc := range []struct {
+		key   keys.Key
+		from  uint32
+		marks []bagnote.Mark
+		want  []string
+	}{
+		{'m', 0, marks, []string{"seek 10s"}},
+		{'m', 10, marks, []string{"seek 20s"}},
+		{'m', 20, marks, nil},
+		{'M', 25, marks, []string{"seek 20s"}},
+		{'M', 20, marks, []string{"seek 10s"}},
+		{'M', 10, marks, nil},
+		{'m', 0, nil, nil},
+	} {
+		f := &fakeControl{status: player.Status{Rate: 1, Position: time.Duration(tc.from) * time.Second, BagTime: at(tc.from), Length: time.Minute}}
+		view := screen.PlayView{Keys: playKeys(f, zap.NewNop(), nil, tc.marks)}
+		view.Press(tc.key)
+		if d := cmp.Diff(tc.want, f.calls); d != "" {
+			t.Errorf("%v at %d s (-want +got):\n%s", tc.key, tc.from, d)
+		}
+	}
+}
+
+// TestStartAtMark: --start and --until take the text of a mark, or how it begins.
+func TestStartAtMark(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []struct {
+		topic, text string
+		at          uint32
+	}{{"/chatter", "x", 100}, {bagnote.MarksTopic, "door opened", 110}, {bagnote.MarksTopic, "door", 130}, {"/chatter", "x", 160}} {
+		c, err := w.AddConnection(m.topic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.WriteMessage(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bag, err := player.NewBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string][2]time.Duration{
+		"--start mark=door": {30 * time.Second, 0}, "--start=mark=door_o": {}, "-s mark=doo --until mark=door": {10 * time.Second, 20 * time.Second},
+	} {
+		var c config.Play
+		if err := config.Parse("goplay", "", "", append(strings.Fields(args), "x.bag"), &c, config.PlayMultitoken...); err != nil {
+			t.Fatal(args, err)
+		}
+		o := player.Options{Bags: []*player.Bag{bag}}
+		err := selectionOptions(&c, &o)
+		if want == [2]time.Duration{} {
+			if err == nil || !strings.Contains(err.Error(), `--start: no mark begins with "door_o"; there are "door opened", "door"`) {
+				t.Errorf("%s: %v", args, err)
+			}
+			continue
+		}
+		if err != nil || o.Start != want[0] || o.Duration != want[1] {
+			t.Errorf("%s: %v, %v, %v", args, o.Start, o.Duration, err)
+		}
+	}
+}
+
 // A key that is refused says so.
 func TestKeyRefused(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zapcore.InfoLevel)
 	f := &fakeControl{refuses: true}
-	view := screen.PlayView{Keys: playKeys(f, zap.New(core), nil)}
+	view := screen.PlayView{Keys: playKeys(f, zap.New(core), nil, nil)}
 	view.Press('=')
 	view.Press(']')
 	if n := logs.FilterMessage("the key did nothing").Len(); n != 2 {

@@ -65,6 +65,7 @@ func run(args []string) int {
 		return dryRun(ctx, &c, bags, graph.Node, log, &r)
 	}
 	d := newDisplay(&c, out, log, signals)
+	d.marks = player.RecordedMarks(bags)
 	raiseMaxProcs()
 	sum, runErr := play(ctx, &c, bags, graph, d)
 	if err := graph.Close(); err != nil {
@@ -95,7 +96,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	defer d.hide() // also when Run panics
 	notifier := notifySystemd(ctx, node, d.log)
 	defer notifier.end()
-	page := web.NewPlayer()
+	page := web.NewPlayer(d.marks...)
 	endWeb, err := serveWeb(ctx, c, node, page, d.log)
 	if err != nil {
 		return player.Summary{}, err

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/gpg"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -25,7 +27,7 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) (
 		shown := store.Redact(path)
 		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
 		slow := time.AfterFunc(slowOpenReport, func() {
-			log.Warn("opening takes long: a bag without an index is read wholly, or the disk does not answer", zap.String("bag", shown))
+			log.Warn("opening takes long: a bag without an index is read wholly, gpg waits for a passphrase, or the disk does not answer", zap.String("bag", shown))
 		})
 		var b *player.Bag
 		var err error
@@ -44,14 +46,15 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) (
 
 // openBag opens a bag by path or URL.
 func openBag(ctx context.Context, path string) (*player.Bag, error) {
+	o := player.BagOptions{UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }}
 	if !store.IsURL(path) {
-		return player.OpenBag(ctx, path)
+		return player.OpenBag(ctx, path, o)
 	}
 	object, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := player.NewBag(ctx, store.Redact(path), object, object.Size())
+	b, err := player.NewBag(ctx, store.Redact(path), object, object.Size(), o)
 	if err != nil {
 		object.Close() //nolint:errcheck,gosec // only read from
 		return nil, err

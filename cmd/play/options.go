@@ -18,6 +18,7 @@ func options(c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Log
 		Queue: c.Queue, Delay: time.Duration(c.Delay),
 		Clock: c.Clock, Hz: c.Hz, ClockTopics: c.ClockTopics, ClockPerMessage: c.ClockPerMessage,
 		SkipEmpty: time.Duration(c.SkipEmpty), PauseTopics: c.PauseTopics,
+		Stamps:   map[string]player.Stamps{"now": player.StampsNow, "clock": player.StampsClock}[c.Stamps],
 		Overflow: map[string]player.Overflow{"drop": player.OverflowDrop, "block": player.OverflowBlock}[c.Overflow],
 	}
 	return o, selectionOptions(c, &o)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -19,7 +20,14 @@ func selectionOptions(c *config.Play, o *player.Options) error {
 	if !ok {
 		return nil // Run says so
 	}
-	var err error
+	marks := player.RecordedMarks(o.Bags)
+	err := c.ResolveMarks(func(text string) (time.Duration, error) {
+		m, err := bagnote.Lookup(marks, text)
+		return m.Time.Sub(bagfmt.Time{}), err
+	})
+	if err != nil {
+		return err
+	}
 	o.Start, o.Duration, err = c.Window(first.Sub(bagfmt.Time{}), last.Sub(bagfmt.Time{}))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/term"
@@ -40,7 +41,11 @@ func show(ctx context.Context, c *config.Record, o *recorder.Options, console *s
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		t.Input = os.Stdin
-		view.Keys = d.keys(end, signals, o.Snapshot.Mode)
+		view.Keys = append(d.keys(end, signals, o.Snapshot.Mode),
+			screen.Key[recorder.Stats]{Press: []keys.Key{'m'}, Name: markName, Do: func() {
+				view.Text.Ask("mark (Enter writes it, Esc does not)", func(text string, at time.Time) { d.mark(end, text, at) })
+			}},
+			screen.Key[recorder.Stats]{Press: []keys.Key{'?', 'h'}, Name: func(*recorder.Stats) string { return "help" }})
 	}
 	t.Begin(end)
 	hide = sync.OnceFunc(func() {
@@ -70,7 +75,23 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 	if snapshots != recorder.SnapshotOff {
 		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'n', 't'}, Name: is("snapshot"), Do: func() { d.runAsync(ctx, "snapshot", d.control.Snapshot) }})
 	}
-	return append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'?', 'h'}, Name: is("help")})
+	return all
+}
+
+func markName(s *recorder.Stats) string {
+	if s.State == recorder.StateRecording {
+		return "mark"
+	}
+	return "" // nothing is recorded
+}
+
+// mark writes a mark for the moment in which its text was begun.
+// Other keys work meanwhile: with --overflow block it may have to wait for room.
+func (d *display) mark(ctx context.Context, text string, at time.Time) {
+	d.runAsync(ctx, "mark", func(context.Context) (string, error) {
+		_, err := d.control.MarkAt(text, at)
+		return "", err
+	})
 }
 
 func splitName(s *recorder.Stats) string {

@@ -33,7 +33,8 @@ func run(args []string) int {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	var c config.Record
-	if err := config.Parse(name, config.RecordHelp, program.Version(), args, &c); err != nil {
+	notes, err := parse(args, &c)
+	if err != nil {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	node := tcpros.NodeOptions{BaseName: "record", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
@@ -56,6 +57,7 @@ func run(args []string) int {
 		return program.Fail(console, name, program.ExitUsage, err)
 	}
 	o := options(&c, graph.Node, log, signals.Abort)
+	o.Notes = notes
 	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &c, &o)
 	if err != nil {

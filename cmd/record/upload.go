@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
@@ -87,7 +90,7 @@ func uploadSummary(c *config.Record, s *upload.Stats) string {
 // recording hand over its files. They go on when ctx is done, until end.
 func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*uploads, error) {
 	if c.Upload.To == "" {
-		o.Handover = leftUploads(upload.Left(o.Output.Dir()))
+		o.Handover = leftUploads(upload.Pending(o.Output.Dir()))
 		return nil, nil //nolint:nilnil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -96,7 +99,7 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 		cancel()
 		return nil, fmt.Errorf("--upload: %w", err)
 	}
-	queue, err := upload.New(upload.Options{Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete})
+	queue, err := upload.New(upload.Options{Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete, Metadata: metadata})
 	if err != nil {
 		cancel()
 		return nil, errors.Join(err, bucket.Close())
@@ -106,7 +109,7 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 	}
 	u := &uploads{Uploader: queue, bucket: bucket, log: o.Log, timeout: c.Upload.Wait, abort: o.Hurry, cancel: cancel, done: make(chan struct{})}
 	u.result = sync.OnceValue(u.finish)
-	left := upload.Left(o.Output.Dir())
+	left := upload.Pending(o.Output.Dir())
 	for name := range left {
 		if queue.Keeps(name) {
 			delete(left, name) // it is for this place
@@ -119,6 +122,16 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 		queue.Run(ctx)
 	}()
 	return u, nil
+}
+
+// metadata returns the notes of a bag, which may have got more since it was recorded.
+func metadata(file io.ReaderAt, size int64) (map[string]string, error) {
+	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	notes, err := bagnote.ReadNotes(r, func(err error) error { return err })
+	return bagnote.Metadata(notes), err
 }
 
 // end, once, gives what is under way a little time, and leaves the rest to the next start. It

@@ -1,8 +1,9 @@
-// Package bagcheck looks for everything that is wrong with a bag: its records, the
-// index against the messages, checksums, and message definitions.
+// Package bagcheck verifies bags: records, the index against the messages, checksums, and
+// message definitions.
 package bagcheck
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -20,6 +21,8 @@ type Options struct {
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
 	// Damaged, if not nil, is called for each damage when it is found.
 	Damaged func(Damage)
+	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
+	UnwrapKey func(bagfmt.Encryption) ([]byte, error)
 }
 
 // maxDamage bounds the list of a Report.
@@ -30,6 +33,7 @@ type Report struct {
 	Version     string    `json:"version"`
 	Size        int64     `json:"size"`
 	Indexed     bool      `json:"indexed"`
+	Encrypted   bool      `json:"encrypted,omitempty"`
 	Chunks      int       `json:"chunks,omitempty"` // of an indexed bag
 	Connections int       `json:"connections"`
 	Messages    uint64    `json:"messages"` // that could be read
@@ -39,15 +43,15 @@ type Report struct {
 	Warnings    []Warning `json:"warnings"`
 }
 
-// Damage is one fault.
+// Damage is one damaged place.
 type Damage struct {
-	Offset int64  `json:"offset"` // in the file; -1: none can be told
+	Offset int64  `json:"offset"` // in the file; -1 if unknown
 	What   string `json:"what"`
 	Advice string `json:"advice"`
-	Lost   bool   `json:"lost"` // messages are lost with it, or may be
+	Lost   bool   `json:"lost"` // messages are, or may be, lost
 }
 
-// Warning is what does not make a bag unusable.
+// Warning is an irregularity that does not make a bag unusable.
 type Warning struct {
 	Topic string `json:"topic,omitempty"`
 	What  string `json:"what"`
@@ -63,17 +67,20 @@ const (
 	adviceMessage = "the message does not fit its definition"
 )
 
-// Check checks the bag of size bytes. Its error says that the file is no bag at all,
-// or could not be read, or that ctx ended.
+// Check checks the bag of size bytes. It returns an error if the file is not a bag or cannot
+// be read, or if ctx is done.
 func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, error) {
 	o.Workers = max(o.Workers, 1)
 	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
-	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true})
+	var key []byte
+	unwrap := rememberKey(o.UnwrapKey, &key)
+	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true, UnwrapKey: unwrap})
 	if err != nil && !errors.Is(err, bagfmt.ErrCorrupt) && !errors.Is(err, bagfmt.ErrUnindexed) && !errors.Is(err, bagfmt.ErrLimit) {
 		return nil, err
 	}
 	opened := err
-	scanner, err := bagfmt.NewScanner(&ended{ctx: ctx, r: io.NewSectionReader(r, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true})
+	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(r, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true, UnwrapKey: unwrap})
+	clear(key)
 	switch {
 	case err == nil:
 	case opened != nil && errors.Is(err, bagfmt.ErrCorrupt): // the bag header is damaged
@@ -85,6 +92,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	c.report.Version = scanner.Version()
+	c.report.Encrypted = scanner.Encryption() != nil
 	if err := c.scan(scanner); err != nil {
 		return nil, err
 	}
@@ -115,22 +123,38 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	return c.report, nil
 }
 
+// rememberKey returns what asks unwrap once, and keeps the key in key for the next time.
+func rememberKey(unwrap func(bagfmt.Encryption) ([]byte, error), key *[]byte) func(bagfmt.Encryption) ([]byte, error) {
+	if unwrap == nil {
+		return nil
+	}
+	return func(e bagfmt.Encryption) ([]byte, error) {
+		if *key == nil {
+			var err error
+			if *key, err = unwrap(e); err != nil {
+				return nil, err
+			}
+		}
+		return bytes.Clone(*key), nil // who gets it overwrites it
+	}
+}
+
 // checker is the state of Check.
 type checker struct {
 	ctx     context.Context //nolint:containedctx // a checker is one call of Check, whose ctx this is
 	o       Options
 	report  *Report
-	seen    map[place]struct{} // damage that was told: both ways through the file meet it
+	seen    map[location]struct{} // reported damage: the scan and the index find the same
 	counts  map[*bagfmt.Connection]*connState
 	orphans []error // of the scan
 }
 
-type place struct {
+type location struct {
 	offset int64
 	op     bagfmt.Op
 }
 
-// connState is what the scan learns about one connection.
+// connState is the state of the scan for one connection.
 type connState struct {
 	messages  uint64
 	last      bagfmt.Time
@@ -138,42 +162,42 @@ type connState struct {
 	deep      *deepState
 }
 
-// ended reads until its context ends.
-type ended struct {
+// contextReader fails reads after its context is done.
+type contextReader struct {
 	ctx context.Context //nolint:containedctx // an io.Reader has no other way to get it
 	r   io.Reader
 }
 
 // Read implements io.Reader.
-func (e *ended) Read(p []byte) (int, error) {
+func (e *contextReader) Read(p []byte) (int, error) {
 	if err := e.ctx.Err(); err != nil {
 		return 0, err
 	}
 	return e.r.Read(p)
 }
 
-// damage notes what an error of bagfmt says, once for each place.
+// damage reports an error of bagfmt, once for each place.
 func (c *checker) damage(err error) {
 	d := Damage{Offset: -1, What: text(err), Advice: adviceLost, Lost: true}
-	at := place{offset: -1}
+	at := location{offset: -1}
 	var bad *bagfmt.CorruptError
 	var limit *bagfmt.LimitError
 	switch {
 	case errors.As(err, &bad):
-		at = place{bad.Offset, bad.Op}
+		at = location{bad.Offset, bad.Op}
 		d.Advice, d.Lost = advice(bad)
 	case errors.As(err, &limit):
-		at = place{limit.Offset, limit.Op}
+		at = location{limit.Offset, limit.Op}
 	case errors.Is(err, bagfmt.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
-		at = place{13, bagfmt.OpBagHeader}
+		at = location{13, bagfmt.OpBagHeader}
 	}
 	d.Offset = at.offset
 	if _, told := c.seen[at]; told && at.offset >= 0 {
 		return
 	}
 	if c.seen == nil {
-		c.seen = make(map[place]struct{})
+		c.seen = make(map[location]struct{})
 	}
 	if len(c.seen) < maxDamage {
 		c.seen[at] = struct{}{}
@@ -182,6 +206,9 @@ func (c *checker) damage(err error) {
 }
 
 func (c *checker) add(d Damage) {
+	if c.report.Encrypted {
+		d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
+	}
 	if len(c.report.Damage) >= maxDamage {
 		c.report.More++
 		return
@@ -192,7 +219,7 @@ func (c *checker) add(d Damage) {
 	}
 }
 
-// advice says what to do about damage of a record, and whether it costs messages.
+// advice says what to do about damage of a record, and whether messages are lost.
 func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
 	index := bad.Op == bagfmt.OpIndexData || bad.Op == bagfmt.OpChunkInfo || bad.Op == bagfmt.OpBagHeader
 	switch {
@@ -204,8 +231,7 @@ func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
 	return adviceLost, true
 }
 
-// text is an error without the name of the package, and without the cause that its
-// words say already.
+// text returns the text of an error without the package name and the redundant cause.
 func text(err error) string {
 	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "bagfmt: "), ": "+io.ErrUnexpectedEOF.Error())
 }
@@ -214,7 +240,7 @@ func (c *checker) warn(topic, format string, args ...any) {
 	c.report.Warnings = append(c.report.Warnings, Warning{topic, fmt.Sprintf(format, args...)})
 }
 
-// finish sorts what was found.
+// finish sorts the report.
 func (c *checker) finish() {
 	slices.SortStableFunc(c.report.Damage, func(a, b Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	slices.SortStableFunc(c.report.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
@@ -233,7 +259,7 @@ func (c *checker) scan(s *bagfmt.Scanner) error {
 		case errors.Is(err, io.EOF):
 			c.report.Connections = len(s.Connections())
 			deep.stop()
-			deep.tell()
+			deep.report()
 			for conn, st := range c.counts {
 				if st.backwards > 0 {
 					c.warn(conn.Topic, "%d messages of connection %d are out of the order of time", st.backwards, conn.ID)
@@ -242,7 +268,7 @@ func (c *checker) scan(s *bagfmt.Scanner) error {
 			return nil
 		case c.ctx.Err() != nil:
 			return c.ctx.Err()
-		case orphan(err):
+		case isUnknownConnection(err):
 			c.orphans = append(c.orphans, err)
 			continue
 		case err != nil:
@@ -264,14 +290,14 @@ func (c *checker) scan(s *bagfmt.Scanner) error {
 	}
 }
 
-// orphan reports whether err is about messages of an unknown connection: the index
-// section, which comes later, may know it.
-func orphan(err error) bool {
+// isUnknownConnection reports whether err is about messages of an unknown connection, which
+// may still be found in the index section.
+func isUnknownConnection(err error) bool {
 	var bad *bagfmt.CorruptError
 	return errors.As(err, &bad) && bad.Op == bagfmt.OpMessage && strings.Contains(bad.Reason, "unknown connection")
 }
 
-// header compares the bag header with what is there.
+// header compares the bag header with the index section.
 func (c *checker) header(r io.ReaderAt, size int64, reader *bagfmt.Reader) {
 	const at = 13 // the bag header follows the version line
 	h, err := bagfmt.ReadBagHeader(r, size)
@@ -301,7 +327,7 @@ func (c *checker) index(r *bagfmt.Reader) error {
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
-		if _, told := c.seen[place{chunk.Pos, bagfmt.OpChunk}]; told {
+		if _, told := c.seen[location{chunk.Pos, bagfmt.OpChunk}]; told {
 			continue
 		}
 		entries, err := r.ChunkIndex(i, nil)
@@ -350,12 +376,12 @@ func (c *checker) readThrough(r *bagfmt.Reader) error {
 	}
 }
 
-// indexDamage notes an error of reading through the index. If the scan could read the
+// indexDamage reports an error of reading through the index. If the scan could read the
 // chunk, only the index is damaged.
 func (c *checker) indexDamage(err error) {
 	var bad *bagfmt.CorruptError
 	if errors.As(err, &bad) && bad.Op == bagfmt.OpChunk {
-		if _, told := c.seen[place{bad.Offset, bad.Op}]; !told {
+		if _, told := c.seen[location{bad.Offset, bad.Op}]; !told {
 			e := *bad
 			e.Recovered = true
 			err = &e

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"os"
 	"slices"
@@ -186,6 +187,32 @@ func TestNoBag(t *testing.T) {
 	b := sound(t, stringHeader)
 	if _, err := bagcheck.Check(ctx, bytes.NewReader(b), int64(len(b)), bagcheck.Options{Deep: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
+	}
+}
+
+// TestEncrypted checks a bag that stock has encrypted, whole and damaged, and asks for its
+// key once.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("../../bagfmt/testdata/encrypted/cpp_lz4.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	o := bagcheck.Options{Deep: true, UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+		asked++
+		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
+	}}
+	if r := check(t, b, o); !r.Sound || !r.Indexed || !r.Encrypted || r.Messages != 27 || r.Connections != 3 || asked != 1 {
+		t.Errorf("%+v, asked %d times", r, asked)
+	}
+	b[4117+200] ^= 1
+	r := check(t, b, o)
+	if r.Sound || len(r.Damage) != 1 || r.Damage[0].Offset != 4117 || r.Damage[0].Advice != "gobag decrypt keeps the other messages" {
+		t.Errorf("damaged: %+v", r)
+	}
+	if _, err := bagcheck.Check(t.Context(), bytes.NewReader(b), int64(len(b)), bagcheck.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+		t.Errorf("without a key: %v", err)
 	}
 }
 

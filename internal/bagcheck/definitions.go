@@ -34,13 +34,13 @@ func (c *checker) definitions(conns []*bagfmt.Connection) {
 	}
 }
 
-// known reports whether h has a definition to decode by.
-func known(h bagfmt.ConnectionHeader) bool {
+// hasDefinition reports whether messages can be decoded with the definition in h.
+func hasDefinition(h bagfmt.ConnectionHeader) bool {
 	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == emptyMD5)
 }
 
-// definition tells about a definition that is not what its md5sum says. In old bags
-// that means little: the way of computing it has changed.
+// definition reports a definition that does not match its md5sum. In old bags that is only a
+// warning: md5sums were computed differently.
 func (c *checker) definition(conn *bagfmt.Connection, what string) {
 	if c.report.Version < "2" {
 		c.warn(conn.Topic, "connection %d: %s", conn.ID, what)
@@ -53,11 +53,11 @@ func (c *checker) definition(conn *bagfmt.Connection, what string) {
 const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
 
 const (
-	firstFailures = 3   // messages of a connection that are told
-	batchMessages = 256 // decoded by one goroutine at a time
+	maxListedFailures = 3   // messages of a connection that are told
+	batchMessages     = 256 // decoded by one goroutine at a time
 )
 
-// deepState is what decoding finds out about one connection.
+// deepState is the result of decoding for one connection.
 type deepState struct {
 	conn   *bagfmt.Connection
 	typ    *rosmsg.Type // nil: its messages cannot be decoded
@@ -77,16 +77,16 @@ type failure struct {
 type deep struct {
 	c       *checker
 	states  []*deepState
-	batch   []sample
+	batch   []decodeTask
 	number  uint64
-	work    chan []sample
+	work    chan []decodeTask
 	wg      sync.WaitGroup
 	mu      sync.Mutex // guards failed and first of states
 	stopped bool
 }
 
-// sample is a message to decode.
-type sample struct {
+// decodeTask is a message to decode.
+type decodeTask struct {
 	state  *deepState
 	number uint64
 	time   bagfmt.Time
@@ -101,7 +101,7 @@ func newDeep(c *checker) *deep {
 		d.stopped = true
 		return d
 	}
-	d.work = make(chan []sample, c.o.Workers)
+	d.work = make(chan []decodeTask, c.o.Workers)
 	for range c.o.Workers {
 		// owner: checker.scan; ends when stop closes work.
 		d.wg.Go(func() {
@@ -122,7 +122,7 @@ func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
 	}
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
-		if known(m.Conn.Header) {
+		if hasDefinition(m.Conn.Header) {
 			st.deep.typ, _ = rosmsg.Parse(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition()) // definitions tells why not
 		}
 		d.states = append(d.states, st.deep)
@@ -131,15 +131,15 @@ func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
 	if st.deep.typ == nil {
 		return
 	}
-	d.batch = append(d.batch, sample{st.deep, d.number, m.Time, before, m.Data()})
+	d.batch = append(d.batch, decodeTask{st.deep, d.number, m.Time, before, m.Data()})
 	if len(d.batch) == batchMessages {
 		d.work <- d.batch
-		d.batch = make([]sample, 0, batchMessages)
+		d.batch = make([]decodeTask, 0, batchMessages)
 	}
 }
 
 // decode decodes one message.
-func (d *deep) decode(s *sample) {
+func (d *deep) decode(s *decodeTask) {
 	err := s.state.typ.Check(s.data)
 	if err == nil {
 		return
@@ -154,7 +154,7 @@ func (d *deep) decode(s *sample) {
 		at--
 	}
 	list = append(list[:at:at], append([]failure{f}, list[at:]...)...)
-	s.state.first = list[:min(len(list), firstFailures)]
+	s.state.first = list[:min(len(list), maxListedFailures)]
 }
 
 // stop waits until everything is decoded.
@@ -170,8 +170,8 @@ func (d *deep) stop() {
 	d.wg.Wait()
 }
 
-// tell notes the first failures of each connection.
-func (d *deep) tell() {
+// report notes the first failures of each connection.
+func (d *deep) report() {
 	for _, s := range d.states {
 		for n, f := range s.first {
 			what := fmt.Sprintf("message of %s at time %s before offset %d: %v", s.conn.Topic, f.time, f.before, f.err)

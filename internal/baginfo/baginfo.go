@@ -1,9 +1,9 @@
-// Package baginfo summarizes bags of any version: as text and as YAML exactly like
-// that of rosbag info, and as JSON.
+// Package baginfo summarizes bags of any version: as text and YAML identical to those of
+// rosbag info, and as JSON.
 //
-// It reads the index only, or what a scan found in a bag without one, and messages
-// only for details. It holds numbers per connection and topic, and 8 bytes per
-// message if frequencies or details are asked for, so that it serves bags of any size.
+// It reads only the index, rebuilt by a scan if there is none, and messages only for details.
+// Memory is proportional to the connections, plus 8 bytes per message for frequencies or
+// details.
 package baginfo
 
 import (
@@ -14,27 +14,30 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 )
 
 // Info is the summary of one bag.
 type Info struct {
 	Path        string
 	Version     string
-	Indexed     bool // the bag has a good index
+	Indexed     bool // the bag has a valid index
 	Elapsed     bool // times count from the start of the recording
 	Detailed    bool // Connections and Topics have details
 	Size        int64
 	Messages    uint64
-	Chunks      int         // 0 in versions before 2.0
-	Start, End  bagfmt.Time // of the earliest and the latest message
-	First, Last bagfmt.Time // start of the first and end of the last chunk: what rosbag info shows
-	Compression []Packed    // the most used first
-	glance      bool        // Compression is not known
+	Chunks      int                // 0 in versions before 2.0
+	Start, End  bagfmt.Time        // of the earliest and the latest message
+	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
+	Compression []Packed           // the most used first
+	Encryption  *bagfmt.Encryption // nil: it is not encrypted
+	glance      bool               // Compression is not known
 	Connections []Connection
 	Topics      []Topic // by name
+	bagnote.Found
 }
 
-// Packed sums up the chunks of one compression.
+// Packed summarizes the chunks of one compression.
 type Packed struct {
 	Name              bagfmt.Compression
 	Chunks            int
@@ -49,7 +52,7 @@ type Connection struct {
 	Bytes    uint64 // payload, if detailed
 }
 
-// Topic sums up the connections of one topic.
+// Topic summarizes the connections of one topic.
 type Topic struct {
 	Name        string
 	Type        string // of the first connection
@@ -60,7 +63,7 @@ type Topic struct {
 	Detail
 }
 
-// Options says what to look at.
+// Options are the options of New.
 type Options struct {
 	// Frequencies are computed from the indexes of all chunks, which takes time
 	// in proportion to the number of messages.
@@ -70,13 +73,13 @@ type Options struct {
 	// Silent keeps connections without messages, which rosbag info drops once it has
 	// read the index.
 	Silent bool
-	// Glance leaves out how the chunks are compressed: each says so itself, and in a store
-	// far away that is a request for each.
+	// Glance leaves out the compression, which is read from each chunk: in object storage
+	// that is a request per chunk.
 	Glance bool
 	// Workers unpack chunks for the details.
 	Workers int
-	// Damaged is told what could not be read; an error that it returns ends the work.
-	// If it is nil, damage does.
+	// Damaged is called for each error of reading; an error that it returns ends New. If it
+	// is nil, New ends with the first error.
 	Damaged func(error) error
 }
 
@@ -92,7 +95,7 @@ func (o *Options) damaged(err error) error {
 func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	i := &Info{
 		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(),
+		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(),
 	}
 	if i.hasChunks() {
 		chunks := r.Chunks()
@@ -125,11 +128,15 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
 	i.addTopics(stamps)
+	i.Found, err = bagnote.Read(r, o.damaged)
+	if err != nil {
+		return nil, err
+	}
 	return i, nil
 }
 
-// hasChunks reports whether the format has chunks: what the Reader calls so in older
-// ones are ranges of the file.
+// hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
+// are ranges of the file.
 func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {

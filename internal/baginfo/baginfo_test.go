@@ -3,6 +3,7 @@ package baginfo_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -63,6 +64,47 @@ func stockPrints(t *testing.T, ext string, write func(*baginfo.Info, io.Writer) 
 				t.Errorf("differs (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// TestEncrypted compares with what stock printed about bags that it has encrypted.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	for bag, secret := range map[string]string{ // as in the tests of bagfmt
+		"cpp_lz4":    "218dbf0f368bd7d3535521751db84d27",
+		"python_lz4": "99082d7847e1f348a34d91fe6ae5a408",
+	} {
+		b, err := os.ReadFile("../../bagfmt/testdata/encrypted/" + bag + ".bag")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{
+			UnwrapKey: func(bagfmt.Encryption) ([]byte, error) { return hex.DecodeString(secret) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := baginfo.New(bag+".bag", r, baginfo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ext, write := range map[string]func(io.Writer) error{".txt": i.WriteText, ".yaml": i.WriteYAML} {
+			want, err := os.ReadFile("testdata/encrypted/" + bag + ext)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if err := write(&got); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), got.String()); d != "" {
+				t.Errorf("%s%s differs (-stock +ours):\n%s", bag, ext, d)
+			}
+		}
+		want := map[string]any{"encryptor": "rosbag/AesCbcEncryptor", "gpg_user": "gorosbag test"}
+		if d := cmp.Diff(want, decode(t, i)["encryption"]); d != "" {
+			t.Errorf("%s: JSON differs (-want +got):\n%s", bag, d)
+		}
 	}
 }
 
@@ -293,6 +335,7 @@ func TestJSON(t *testing.T) {
 		"topics": []any{map[string]any{
 			"topic": "/t", "type": "a/A", "md5sum": "m", "messages": 3.0, "connections": 1.0, "frequency": 1.0,
 		}},
+		"notes": []any{}, "marks": []any{},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("differs (-want +got):\n%s", d)

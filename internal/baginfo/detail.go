@@ -9,20 +9,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/escape"
 )
 
 // gapPeriods is how many median periods of silence make a gap.
 const gapPeriods = 5
 
-// Detail is what only the messages of a topic tell.
+// Detail is read from the messages of a topic.
 type Detail struct {
 	Bytes      uint64        // payload
 	LongestGap time.Duration // between two messages
 	GapAt      bagfmt.Time   // when it began
-	Gaps       int           // silences of more than 5 median periods
+	Gaps       int           // gaps of more than 5 median periods
 }
 
-// addGaps finds the silences between sorted stamps.
+// addGaps finds the gaps between sorted stamps.
 func (t *Topic) addGaps(stamps []bagfmt.Time) {
 	var limit time.Duration
 	if t.Frequency > 0 {
@@ -63,8 +64,8 @@ func (i *Info) readMessages(r *bagfmt.Reader, o *Options, stamps map[string][]ba
 	}
 }
 
-// WriteDetails writes, behind the text of WriteText, what stock does not show: who
-// published what, how much data that is, and where topics fell silent.
+// WriteDetails writes the details that stock does not show, after WriteText: publishers, bytes,
+// and gaps.
 func (i *Info) WriteDetails(w io.Writer) error {
 	var text strings.Builder
 	var rows [][]string
@@ -74,13 +75,13 @@ func (i *Info) WriteDetails(w io.Writer) error {
 			latching = "latching"
 		}
 		rows = append(rows, []string{
-			clean(c.Topic), orUnknown(c.Header.CallerID()), fmt.Sprintf("%d msgs", c.Messages), byteSize(float64(c.Bytes)), latching,
+			escape.Text(c.Topic), orUnknown(c.Header.CallerID()), fmt.Sprintf("%d msgs", c.Messages), byteSize(float64(c.Bytes)), latching,
 		})
 	}
 	table(&text, "publishers:", rows)
 	rows = nil
 	for _, t := range i.Topics {
-		row := []string{clean(t.Name), byteSize(float64(t.Bytes)), "", ""}
+		row := []string{escape.Text(t.Name), byteSize(float64(t.Bytes)), "", ""}
 		if t.LongestGap > 0 {
 			row[2] = fmt.Sprintf("longest gap %.3fs at +%.2fs", t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
 		}
@@ -98,7 +99,7 @@ func orUnknown(s string) string {
 	if s == "" {
 		return "(unknown)"
 	}
-	return clean(s)
+	return escape.Text(s)
 }
 
 // table writes rows in columns under a title; the last column is not padded.

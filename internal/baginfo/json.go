@@ -3,13 +3,11 @@ package baginfo
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/escape"
 )
 
 // Times and durations are strings of decimal seconds with nanoseconds: numbers
@@ -25,9 +23,23 @@ type jsonInfo struct {
 	Indexed     bool                  `json:"indexed"`
 	Elapsed     bool                  `json:"elapsed,omitempty"` // times count from the start of the recording
 	Compression map[string]jsonPacked `json:"compression"`
+	Encryption  *jsonEncryption       `json:"encryption,omitempty"`
 	Chunks      int                   `json:"chunks"`
 	Connections []jsonConnection      `json:"connections"`
 	Topics      []jsonTopic           `json:"topics"`
+	Notes       []bagnote.Note        `json:"notes"`
+	Marks       []jsonMark            `json:"marks"`                // the first 10,000
+	MoreMarks   uint64                `json:"more_marks,omitempty"` // beyond those
+}
+
+type jsonMark struct {
+	Time string `json:"time"`
+	Text string `json:"text"`
+}
+
+type jsonEncryption struct {
+	Encryptor string `json:"encryptor"`
+	User      string `json:"gpg_user"`
 }
 
 type jsonPacked struct {
@@ -67,11 +79,17 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
 		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,
 		Compression: make(map[string]jsonPacked), Chunks: i.Chunks,
-		Connections: []jsonConnection{}, Topics: []jsonTopic{},
+		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]bagnote.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
+	}
+	for _, m := range i.Marks {
+		out.Marks = append(out.Marks, jsonMark{m.Time.String(), m.Text})
 	}
 	if i.Messages > 0 {
 		start, end, duration := i.Start.String(), i.End.String(), decimal(i.End.Sub(i.Start))
 		out.Start, out.End, out.Duration = &start, &end, &duration
+	}
+	if e := i.Encryption; e != nil {
+		out.Encryption = &jsonEncryption{e.Encryptor, e.User}
 	}
 	for _, p := range i.Compression {
 		out.Compression[string(p.Name)] = jsonPacked{p.Chunks, p.UncompressedBytes, p.StoredBytes}
@@ -107,22 +125,6 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	if err := enc.Encode(out); err != nil {
 		return err
 	}
-	_, err := w.Write(escaped(b.String()))
+	_, err := w.Write(escape.JSON(b.String()))
 	return err
-}
-
-// escaped escapes also what JSON allows but what could control a terminal: DEL, C1
-// and what changes the direction of the text.
-func escaped(text string) []byte {
-	b := make([]byte, 0, len(text))
-	for _, r := range text {
-		if r == '\n' || unicode.IsPrint(r) {
-			b = utf8.AppendRune(b, r)
-			continue
-		}
-		for _, u := range utf16.AppendRune(nil, r) {
-			b = fmt.Appendf(b, "\\u%04x", u)
-		}
-	}
-	return b
 }

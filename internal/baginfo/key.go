@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/escape"
 )
 
 // ErrNoKey says that a summary has nothing under a key.
@@ -37,7 +39,7 @@ func (i *Info) key(key string) (text string, ok bool) {
 		return "", false
 	}
 	if p.items == nil {
-		return loaded(p), true
+		return yamlLoaded(p), true
 	}
 	if m[2] == "" {
 		var b strings.Builder
@@ -59,7 +61,7 @@ func (i *Info) key(key string) (text string, ok bool) {
 	if p = find(p.items[n], m[3]); p == nil {
 		return "", false
 	}
-	return loaded(p), true
+	return yamlLoaded(p), true
 }
 
 func find(list []pair, key string) *pair {
@@ -74,14 +76,17 @@ func find(list []pair, key string) *pair {
 func itemText(item []pair, indent string) string {
 	var lines []string
 	for n := range item {
-		lines = append(lines, item[n].key+": "+loaded(&item[n]))
+		lines = append(lines, item[n].key+": "+yamlLoaded(&item[n]))
 	}
 	return strings.Join(lines, "\n"+indent)
 }
 
-// loaded returns a value as stock prints it after it has loaded its own YAML: numbers
+// yamlLoaded returns a value as stock prints it after it has loaded its own YAML: numbers
 // with decimals lose trailing zeros but one.
-func loaded(p *pair) string {
+func yamlLoaded(p *pair) string {
+	if p.text {
+		return escape.Text(p.value)
+	}
 	switch p.key {
 	case "duration", "start", "end", "frequency":
 		if f, err := strconv.ParseFloat(p.value, 64); err == nil {

@@ -12,22 +12,26 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/escape"
 )
 
 // row is one line of the text: a key, empty on continuation lines, and a value.
 type row struct{ key, value string }
 
 // WriteText writes the summary as rosbag info prints it, byte for byte, with start
-// and end in local time. Control characters in names, which stock would send to the
-// terminal, are escaped.
+// and end in local time, and behind that the notes and marks of a bag that has some.
+// Control characters in names, which stock would send to the terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
-	rows := []row{{"path", clean(i.Path)}, {"version", i.version()}}
+	rows := []row{{"path", escape.Text(i.Path)}, {"version", i.version()}}
 	if i.empty() {
 		rows = append(rows, row{"size", byteSize(float64(i.Size))})
 	} else {
 		rows = append(rows, i.timeRows()...)
 		rows = append(rows, row{"size", byteSize(float64(i.Size))}, row{"messages", fmt.Sprint(i.Messages)})
 		rows = append(rows, i.compressionRows()...)
+		if e := i.Encryption; e != nil {
+			rows = append(rows, row{"encryption", escape.Text(e.Encryptor)}, row{"GPG key user", escape.Text(e.User)})
+		}
 		rows = append(rows, i.typeRows()...)
 		rows = append(rows, i.topicRows()...)
 	}
@@ -42,7 +46,7 @@ func (i *Info) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "%-*s %s\n", width, r.key, r.value)
 	}
-	_, err := io.WriteString(w, strings.TrimRightFunc(b.String(), unicode.IsSpace)+"\n")
+	_, err := io.WriteString(w, strings.TrimRightFunc(b.String(), unicode.IsSpace)+"\n"+i.noteText())
 	return err
 }
 
@@ -105,10 +109,10 @@ func (i *Info) compressionRows() []row {
 	for _, p := range i.Compression {
 		stored += p.StoredBytes
 		unpacked += p.UncompressedBytes
-		text := fmt.Sprintf("%s [%d/%d chunks]", clean(string(p.Name)), p.Chunks, i.Chunks)
+		text := fmt.Sprintf("%s [%d/%d chunks]", escape.Text(string(p.Name)), p.Chunks, i.Chunks)
 		if p.Name != bagfmt.CompressionNone {
 			packed = true
-			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", clean(string(p.Name)), p.Chunks, i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
+			text = fmt.Sprintf("%s [%d/%d chunks; %.2f%%]", escape.Text(string(p.Name)), p.Chunks, i.Chunks, percent(p.StoredBytes, p.UncompressedBytes))
 		}
 		list = append(list, text)
 	}
@@ -146,10 +150,10 @@ func (i *Info) types() []typeName {
 	var list []typeName
 	known := make(map[string]bool)
 	for _, c := range i.Connections {
-		name := clean(c.Header.Type())
+		name := escape.Text(c.Header.Type())
 		if !known[name] {
 			known[name] = true
-			list = append(list, typeName{name, clean(c.Header.MD5Sum())})
+			list = append(list, typeName{name, escape.Text(c.Header.MD5Sum())})
 		}
 	}
 	slices.SortFunc(list, func(a, b typeName) int { return cmp.Compare(a.name, b.name) })
@@ -176,12 +180,12 @@ func (i *Info) topicRows() []row {
 		if t.Frequency > 0 {
 			rates[n] = hertz(t.Frequency)
 		}
-		nameWidth = max(nameWidth, utf8.RuneCountInString(clean(t.Name)))
+		nameWidth = max(nameWidth, utf8.RuneCountInString(escape.Text(t.Name)))
 		countWidth = max(countWidth, len(fmt.Sprint(t.Messages)))
 		rateWidth = max(rateWidth, len(rates[n]))
 	}
 	for _, c := range i.Connections {
-		typeWidth = max(typeWidth, utf8.RuneCountInString(clean(c.Header.Type())))
+		typeWidth = max(typeWidth, utf8.RuneCountInString(escape.Text(c.Header.Type())))
 	}
 	var rows []row
 	for n, t := range i.Topics {
@@ -192,8 +196,8 @@ func (i *Info) topicRows() []row {
 		if rates[n] == "" {
 			at = "   "
 		}
-		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, clean(t.Name), countWidth, t.Messages, unit,
-			at, rateWidth, rates[n], typeWidth, clean(t.Type))
+		s := fmt.Sprintf("%-*s   %*d %s%s%*s : %-*s", nameWidth, escape.Text(t.Name), countWidth, t.Messages, unit,
+			at, rateWidth, rates[n], typeWidth, escape.Text(t.Type))
 		if t.Connections > 1 {
 			s += fmt.Sprintf(" (%d connections)", t.Connections)
 		}
@@ -228,20 +232,4 @@ func hertz(f float64) string {
 		f /= 1000
 	}
 	return "-"
-}
-
-// clean escapes what could control a terminal. Bags are untrusted.
-func clean(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "\\x%02x", r)
-	}
-	return b.String()
 }

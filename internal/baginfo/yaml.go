@@ -4,32 +4,44 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/escape"
 )
 
 // pair is a key of the YAML and its value: text, or a list of items.
 type pair struct {
 	key   string
 	value string
+	text  bool // value is a text of somebody's, which YAML has in quotes
 	items [][]pair
 }
 
+// yaml returns the value as it stands in YAML.
+func (p *pair) yaml() string {
+	if p.text {
+		return strconv.Quote(p.value)
+	}
+	return p.value
+}
+
 // WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, except
-// that messages of bags before version 2.0 are counted by topic, where stock says 0.
+// that messages of bags before version 2.0 are counted by topic, where stock says 0, and
+// that a bag with notes or marks has these, too.
 func (i *Info) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range i.pairs() {
 		if p.items == nil {
-			fmt.Fprintf(&b, "%s: %s\n", p.key, p.value)
+			fmt.Fprintf(&b, "%s: %s\n", p.key, p.yaml())
 			continue
 		}
 		fmt.Fprintf(&b, "%s:\n", p.key)
 		for _, item := range p.items {
 			lead := "- "
 			for _, q := range item {
-				fmt.Fprintf(&b, "    %s%s: %s\n", lead, q.key, q.value)
+				fmt.Fprintf(&b, "    %s%s: %s\n", lead, q.key, q.yaml())
 				lead = "  "
 			}
 		}
@@ -41,7 +53,7 @@ func (i *Info) WriteYAML(w io.Writer) error {
 
 // pairs is the summary in the order of the YAML.
 func (i *Info) pairs() []pair {
-	list := []pair{{key: "path", value: clean(i.Path)}, {key: "version", value: i.version()}}
+	list := []pair{{key: "path", value: escape.Text(i.Path)}, {key: "version", value: i.version()}}
 	size := pair{key: "size", value: fmt.Sprint(i.Size)}
 	if i.empty() {
 		return append(list, size, pair{key: "indexed", value: "False"})
@@ -57,14 +69,17 @@ func (i *Info) pairs() []pair {
 		pair{key: "messages", value: fmt.Sprint(i.Messages)},
 		pair{key: "indexed", value: map[bool]string{true: "True", false: "False"}[i.Indexed]})
 	list = append(list, i.compressionPairs()...)
-	return append(list, i.typePairs(), i.topicPairs())
+	if e := i.Encryption; e != nil {
+		list = append(list, pair{key: "encryption", value: escape.Text(e.Encryptor)}, pair{key: "GPG key user", value: escape.Text(e.User)})
+	}
+	return append(append(list, i.typePairs(), i.topicPairs()), i.notePairs()...)
 }
 
 func (i *Info) compressionPairs() []pair {
 	if len(i.Compression) == 0 {
 		return []pair{{key: "compression", value: "none"}}
 	}
-	list := []pair{{key: "compression", value: clean(string(i.Compression[0].Name))}}
+	list := []pair{{key: "compression", value: escape.Text(string(i.Compression[0].Name))}}
 	var stored, unpacked int64
 	for _, p := range i.Compression {
 		stored += p.StoredBytes
@@ -88,7 +103,7 @@ func (i *Info) topicPairs() pair {
 	p := pair{key: "topics", items: [][]pair{}}
 	for _, t := range i.Topics {
 		item := []pair{
-			{key: "topic", value: clean(t.Name)}, {key: "type", value: clean(t.Type)}, {key: "messages", value: fmt.Sprint(t.Messages)},
+			{key: "topic", value: escape.Text(t.Name)}, {key: "type", value: escape.Text(t.Type)}, {key: "messages", value: fmt.Sprint(t.Messages)},
 		}
 		if t.Connections > 1 {
 			item = append(item, pair{key: "connections", value: fmt.Sprint(t.Connections)})

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -30,16 +31,18 @@ const (
 	inLinux           // the Linux console's F1 to F5: one more byte
 	inMouse           // three more bytes
 	inString          // an answer of the terminal, up to BEL or ST
+	inRune            // a character of several bytes
 )
 
 // decoder decodes the bytes that a terminal sends into keys: those of xterm and compatible
 // terminals, tmux, screen, rxvt and the Linux console. It ignores unknown sequences as a
 // whole.
 type decoder struct {
-	typed bool // the input is a terminal: large amounts are pasted
+	typed bool        // the input is a terminal: large amounts are pasted
+	text  func() bool // reports whether keys are text, which may be pasted; nil for never
 
 	state  state
-	params []byte // of the sequence
+	params []byte // of the sequence, or the bytes of a character
 	left   int    // bytes of inMouse
 	alt    bool   // an escape came before the sequence
 	paste  bool   // between the brackets of a paste
@@ -49,21 +52,28 @@ type decoder struct {
 // read returns the keys of one read.
 func (d *decoder) read(b []byte) []Key {
 	var all []Key
-	mixed := false
+	mixed, ended := false, false
 	for _, c := range b {
 		k, ok := d.next(c)
-		if !ok || d.paste {
+		switch {
+		case !ok || d.paste && !d.inText():
+			continue
+		case ended: // a text of several lines was pasted: the others are no commands
+			d.flood = d.typed && !d.paste
 			continue
 		}
 		all = append(all, k)
 		mixed = mixed || k != all[0]
+		ended = (k == Enter || k == Return) && d.inText()
 	}
-	if d.typed && (d.flood || mixed && len(all) > mostTyped) {
+	if d.typed && !d.inText() && (d.flood || mixed && len(all) > mostTyped) {
 		d.flood = true
 		return nil
 	}
 	return all
 }
+
+func (d *decoder) inText() bool { return d.text != nil && d.text() }
 
 // timeout returns after how long without input quiet has to be called; zero means never.
 func (d *decoder) timeout() time.Duration {
@@ -79,7 +89,7 @@ func (d *decoder) timeout() time.Duration {
 // quiet ends an incomplete sequence or a paste.
 func (d *decoder) quiet() []Key {
 	lone := d.state == afterEscape && !d.paste && !d.flood
-	*d = decoder{typed: d.typed, params: d.params[:0]}
+	*d = decoder{typed: d.typed, text: d.text, params: d.params[:0]}
 	if lone {
 		return []Key{Escape}
 	}
@@ -95,7 +105,9 @@ func (d *decoder) next(c byte) (Key, bool) {
 	}
 	switch d.state {
 	case ground:
-		return Key(c), c < 0x80 // bytes beyond ASCII belong to characters that are no keys
+		return d.character(c)
+	case inRune:
+		return d.continued(c)
 	case afterEscape:
 		d.begin(c)
 	case inControl:
@@ -122,6 +134,32 @@ func (d *decoder) next(c byte) (Key, bool) {
 		}
 	}
 	return 0, false
+}
+
+// character returns the key of a byte, or begins a character of several.
+func (d *decoder) character(c byte) (Key, bool) {
+	if c < utf8.RuneSelf {
+		return Key(c), true
+	}
+	if utf8.RuneStart(c) {
+		d.state, d.params = inRune, append(d.params[:0], c)
+	}
+	return 0, false
+}
+
+// continued adds a byte to a character.
+func (d *decoder) continued(c byte) (Key, bool) {
+	if utf8.RuneStart(c) { // the one before was not complete
+		d.state = ground
+		return d.character(c)
+	}
+	d.params = append(d.params, c)
+	if !utf8.FullRune(d.params) {
+		return 0, false
+	}
+	d.state = ground
+	r, _ := utf8.DecodeRune(d.params)
+	return Key(r), r != utf8.RuneError
 }
 
 // begin starts the sequence that the byte after an escape selects.

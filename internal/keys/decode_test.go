@@ -28,7 +28,7 @@ var sequences = map[string]map[string][]Key{
 		"\x1b[7$": nil, "\x1b[5^": nil, "\x1b\x1b[A": nil, "\x1b\x1b[5~": nil,
 	},
 	"characters": {
-		"q": {'q'}, " ": {' '}, "\x03": {'\x03'}, "\r": {'\r'}, "é": nil, "相": nil, "\x1bq": nil, "\x1b\x1bq": nil,
+		"q": {'q'}, " ": {' '}, "\x03": {'\x03'}, "\r": {'\r'}, "é": {'é'}, "相": {'相'}, "\x84\xa9": nil, "\xf0\x9f\xa4\x96": {'\U0001f916'}, "\x1bq": nil, "\x1b\x1bq": nil,
 	},
 	"answers": {
 		"\x1b[?1;2c": nil, "\x1b[12;40R": nil, "\x1b[M !!": nil, "\x1b[<0;1;1M": nil, "\x1b[I": nil, "\x1b]11;rgb:0/0/0\a": nil,
@@ -84,8 +84,67 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// A character that is not complete does not take the next key with it.
+func TestTornCharacter(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]Key{"\xe7q": {'q'}, "\xe7\x9bé": {'é'}, "\xe7\x1b[A": {Up}, "\xff\xff\xff\xffq": {'q'}} {
+		d := decoder{typed: true}
+		if diff := cmp.Diff(want, d.read([]byte(in))); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", in, diff)
+		}
+	}
+}
+
+// Where a text is typed, what is pasted is typed, too.
+func TestPasteOfText(t *testing.T) {
+	t.Parallel()
+	text := true
+	for _, in := range []string{"this is a quite long text\n", "\x1b[200~this is a quite long text\n\x1b[201~"} {
+		d := decoder{typed: true, text: func() bool { return text }}
+		var got []rune
+		for _, k := range d.read([]byte(in)) {
+			got = append(got, rune(k))
+		}
+		if string(got) != "this is a quite long text\n" {
+			t.Errorf("%q: %q", in, string(got))
+		}
+		d.quiet()
+		text = false
+		if got := d.read([]byte(in)); got != nil {
+			t.Errorf("pasted behind the text: %v", got)
+		}
+		text = true
+	}
+}
+
 // What is pasted does not act, but a key that is held down does, and so does all that
 // comes through a pipe.
+// TestPasteOfLines: what is pasted behind the end of a text is no command, neither in that read
+// nor in those that follow before a pause.
+func TestPasteOfLines(t *testing.T) {
+	t.Parallel()
+	for name, reads := range map[string][]string{
+		"with brackets":    {"\x1b[200~door\rqs", "q\x1b[201~"},
+		"without brackets": {"door\rqs", "q"},
+		"a line feed":      {"door\nq q", "s"},
+	} {
+		open := true
+		d := decoder{typed: true, text: func() bool { return open }}
+		var got []Key
+		for _, b := range reads {
+			got = append(got, d.read([]byte(b))...)
+			open = false // Enter has closed it
+		}
+		if len(got) != len("door")+1 || got[4] != Enter && got[4] != Return {
+			t.Errorf("%s: %q", name, got)
+		}
+		d.quiet()
+		if got := d.read([]byte("q")); len(got) != 1 {
+			t.Errorf("%s: a key after a pause: %v", name, got)
+		}
+	}
+}
+
 func TestPaste(t *testing.T) {
 	t.Parallel()
 	text := []byte("this is a quite long text\n")

@@ -8,8 +8,16 @@ import (
 // Key is a key: a character, or one of the keys that have none.
 type Key rune
 
-// Escape is the Esc key. Its byte also begins the sequences of keys without a character.
-const Escape Key = 0x1b
+// Keys that have a control character. The byte of Escape also begins the sequences of keys
+// without a character.
+const (
+	Escape    Key = 0x1b
+	Enter     Key = '\n' // a terminal turns the carriage return of the key into it
+	Return    Key = '\r' // unless it does not
+	Backspace Key = 0x7f
+	CtrlH     Key = '\b' // the backspace of some terminals
+	CtrlU     Key = 0x15 // deletes the line
+)
 
 // The keys without a character. Shift is recognized only for keys that have a constant with
 // it. Combinations with Alt or Ctrl are ignored.
@@ -33,6 +41,12 @@ func (k Key) String() string {
 		return "space"
 	case Escape:
 		return "Esc"
+	case Enter, Return:
+		return "Enter"
+	case Backspace, CtrlH:
+		return "Backspace"
+	case CtrlU:
+		return "Ctrl-U"
 	case Up:
 		return "up"
 	case Down:

@@ -32,8 +32,9 @@ const backgroundPoll = 500
 
 // Watch calls handle for each key until ctx or the input ends, and restores the terminal.
 // While the program is in the background it does not touch the terminal, which would stop
-// the process.
-func Watch(ctx context.Context, in *os.File, handle func(Key)) error {
+// the process. What is pasted is ignored, unless text reports that a text is being typed; nil
+// means never.
+func Watch(ctx context.Context, in *os.File, handle func(Key), text func() bool) error {
 	wakeR, wakeW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func Watch(ctx context.Context, in *os.File, handle func(Key)) error {
 
 	t := terminal{fd: int(in.Fd())}
 	defer t.restore()
-	return t.loop(int(wakeR.Fd()), &decoder{typed: term.IsTerminal(t.fd)}, handle)
+	return t.loop(int(wakeR.Fd()), &decoder{typed: term.IsTerminal(t.fd), text: text}, handle)
 }
 
 // terminal is the input, a terminal or not.

@@ -10,7 +10,7 @@ import (
 )
 
 // Watch returns at once.
-func Watch(context.Context, *os.File, func(Key)) error { return nil }
+func Watch(context.Context, *os.File, func(Key), func() bool) error { return nil }
 
 // Foreground says that the terminal is ours.
 func Foreground(*os.File) bool { return true }

@@ -44,7 +44,7 @@ func TestPipe(t *testing.T) {
 	w.WriteString("s s\x03\x1b[A")
 	w.Close()
 	var got []keys.Key
-	if err := keys.Watch(t.Context(), r, func(k keys.Key) { got = append(got, k) }); err != nil {
+	if err := keys.Watch(t.Context(), r, func(k keys.Key) { got = append(got, k) }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]keys.Key{'s', ' ', 's', '\x03', keys.Up}, got); d != "" {
@@ -71,7 +71,7 @@ func TestSequences(t *testing.T) {
 			cancel()
 		}
 		w.WriteString(map[keys.Key]string{'x': "2D\x1b", keys.Escape: "y"}[k])
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w.WriteString("x")
 	// No key comes after x: only the context can end Watch.
-	if err := keys.Watch(ctx, r, func(keys.Key) { cancel() }); err != nil {
+	if err := keys.Watch(ctx, r, func(keys.Key) { cancel() }, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -109,7 +109,7 @@ func TestTerminal(t *testing.T) {
 			during = termios(t, ours)
 			cancel()
 		}
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func job() int {
 			code = 0
 			cancel()
 		}
-	}); err != nil {
+	}, nil); err != nil {
 		return 2
 	}
 	return code

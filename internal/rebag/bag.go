@@ -8,10 +8,10 @@ import (
 
 // BagSink writes one bag.
 type BagSink struct {
-	w     *bagfmt.Writer
-	conns []*bagfmt.Connection // of w, by id of the output's connection
-	plain bool                 // no compression
-	added int64                // bytes so far, without compression and connections
+	w                 *bagfmt.Writer
+	conns             []*bagfmt.Connection // of w, indexed by the ID of the output connection
+	uncompressed      bool                 // no compression
+	uncompressedBytes int64                // bytes so far, before compression and without connection records
 }
 
 // NewBag starts a bag on w.
@@ -20,12 +20,12 @@ func NewBag(w io.Writer, o bagfmt.WriterOptions) (*BagSink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &BagSink{w: bw, added: bw.Size(), plain: o.Compression == "" || o.Compression == bagfmt.CompressionNone}, nil
+	return &BagSink{w: bw, uncompressedBytes: bw.Size(), uncompressed: o.Compression == "" || o.Compression == bagfmt.CompressionNone}, nil
 }
 
-// recordBytes is what a message costs beside its payload: record header, two length
-// words and the entry of the index.
-const recordBytes = 46 + 12
+// messageOverhead is the size of a message besides its payload: record header, two lengths
+// and the index entry.
+const messageOverhead = 46 + 12
 
 // Write implements Sink.
 func (s *BagSink) Write(m *Message) error {
@@ -40,20 +40,20 @@ func (s *BagSink) Write(m *Message) error {
 		}
 		s.conns[m.Conn.ID] = c
 	}
-	s.added += int64(len(m.Data)) + recordBytes
+	s.uncompressedBytes += int64(len(m.Data)) + messageOverhead
 	return s.w.WriteMessage(c, m.Time, m.Data)
 }
 
 // Close implements Sink.
 func (s *BagSink) Close() error { return s.w.Close() }
 
-// Size returns the bytes so far: with compression without those of open chunks.
+// Size returns the size of the bag so far. With compression, open chunks do not count.
 func (s *BagSink) Size() int64 {
-	if s.plain {
-		return max(s.w.Size(), s.added)
+	if s.uncompressed {
+		return max(s.w.Size(), s.uncompressedBytes)
 	}
 	return s.w.Size()
 }
 
 // Abort implements Sink.
-func (s *BagSink) Abort() { _ = s.w.Close() } // the result is of no use
+func (s *BagSink) Abort() { _ = s.w.Close() } // the output is discarded

@@ -7,44 +7,44 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// conns makes the connections of the output. Those of several inputs, or of an input
-// that repeats one under another id, with the same topic and header share one.
+// conns maps input connections to output connections. Input connections with the same topic
+// and header share an output connection.
 type conns struct {
-	rename map[string]string
-	known  map[*bagfmt.Connection]*bagfmt.Connection // by connection of an input
-	same   map[string]*bagfmt.Connection             // by topic and header
-	last   *bagfmt.Connection                        // of the last message, and
-	as     *bagfmt.Connection                        // what it is in the output
+	rename     map[string]string
+	byInput    map[*bagfmt.Connection]*bagfmt.Connection // by input connection
+	byIdentity map[string]*bagfmt.Connection             // by topic and header
+	lastInput  *bagfmt.Connection                        // of the last message
+	lastOutput *bagfmt.Connection                        // the output connection of lastInput
 }
 
 func newConns(rename map[string]string) *conns {
 	return &conns{
-		rename: rename,
-		known:  make(map[*bagfmt.Connection]*bagfmt.Connection),
-		same:   make(map[string]*bagfmt.Connection),
+		rename:     rename,
+		byInput:    make(map[*bagfmt.Connection]*bagfmt.Connection),
+		byIdentity: make(map[string]*bagfmt.Connection),
 	}
 }
 
-// of returns the connection of the output for one of an input.
+// of returns the output connection for an input connection.
 func (c *conns) of(in *bagfmt.Connection) *bagfmt.Connection {
-	if in == c.last {
-		return c.as
+	if in == c.lastInput {
+		return c.lastOutput
 	}
-	out := c.known[in]
+	out := c.byInput[in]
 	if out == nil {
-		out = c.learn(in)
-		c.known[in] = out
+		out = c.add(in)
+		c.byInput[in] = out
 	}
-	c.last, c.as = in, out
+	c.lastInput, c.lastOutput = in, out
 	return out
 }
 
-func (c *conns) learn(in *bagfmt.Connection) *bagfmt.Connection {
-	out := &bagfmt.Connection{ID: bagfmt.ConnID(len(c.same)), Topic: in.Topic, Header: slices.Clone(in.Header)}
+func (c *conns) add(in *bagfmt.Connection) *bagfmt.Connection {
+	out := &bagfmt.Connection{ID: bagfmt.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(in.Header)}
 	if to, ok := c.rename[in.Topic]; ok {
 		out.Topic = to
 		for i := range out.Header {
-			// Stock players go by this name where a topic was recorded under another one.
+			// Stock players publish under this name, not under the one of the record.
 			if f := &out.Header[i]; f.Key == "topic" {
 				f.Value = to
 			}
@@ -56,14 +56,14 @@ func (c *conns) learn(in *bagfmt.Connection) *bagfmt.Connection {
 		out.Header = append(out.Header, bagfmt.Field{Key: "message_definition"})
 	}
 	key := identity(out)
-	if known, ok := c.same[key]; ok {
+	if known, ok := c.byIdentity[key]; ok {
 		return known
 	}
-	c.same[key] = out
+	c.byIdentity[key] = out
 	return out
 }
 
-// identity tells apart connections that differ in anything but their id.
+// identity returns a key that is equal for connections that differ only in their ID.
 func identity(c *bagfmt.Connection) string {
 	var b []byte
 	add := func(s string) {

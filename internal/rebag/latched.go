@@ -82,31 +82,70 @@ func fitting(all []*latched, limit int64) (fit []*latched, others []string) {
 // publisherOf returns who has sent the messages of a connection.
 func publisherOf(c *bagfmt.Connection) publisher { return publisher{c.Topic, c.Header.CallerID()} }
 
-// upTo adds what the inputs that have an index know of the time up to Options.Start. Those that
-// are read from front to back add theirs as they are read.
-func (m *merge) upTo(inputs []Input) error {
-	s, o := &m.latched, m.o
+// cutStart finds out what is latched at Options.Start, if Options.Latched. It needs all
+// inputs, so it is complete when the first message of the output is known.
+type cutStart struct {
+	o     *Options
+	begun bool            // the output has begun: nothing is collected any more
+	end   bagfmt.Time     // of the inputs, as far as it is known
+	state latchedState    // of inputs that are read from front to back
+	told  map[string]bool // damage, by input and error: who looks for latched messages may meet it first
+}
+
+// saw notes that an input has a message of this time.
+func (s *cutStart) saw(t bagfmt.Time) {
+	if s.end.Before(t) {
+		s.end = t
+	}
+}
+
+// passed notes a message from before the start.
+func (s *cutStart) passed(m *bagfmt.Message) {
+	if s.o.Latched && !s.begun {
+		s.state.note(m.Conn, m.Time, m.Data())
+	}
+}
+
+// firstTold reports whether damage was not told before.
+func (s *cutStart) firstTold(input string, err error) bool {
+	key := input + "\n" + err.Error()
+	if s.told[key] {
+		return false
+	}
+	if s.o.Latched && !s.begun {
+		if s.told == nil {
+			s.told = make(map[string]bool)
+		}
+		s.told[key] = true
+	}
+	return true
+}
+
+// begin returns the latched messages to begin the output with; none if no input reaches the
+// start. first is the first message of the inputs, nil if there is none: when it has been read,
+// inputs without an index are at the start.
+func (s *cutStart) begin(inputs []Input, first *bagfmt.Message, damaged func(input string, err error) error) ([]*latched, error) {
+	defer func() { s.begun, s.state = true, latchedState{} }()
+	if !s.o.Latched || s.o.Start.IsZero() || s.end.Before(s.o.Start) {
+		return nil, nil
+	}
 	for _, in := range inputs {
 		if in.Reader == nil {
 			continue
 		}
-		var conns []*bagfmt.Connection
-		var ids []bagfmt.ConnID
-		for _, c := range in.Reader.Connections() {
-			if c.Header.Latching() && (o.Keep == nil || o.Keep(c)) {
-				conns, ids = append(conns, c), append(ids, c.ID)
-			}
-		}
-		for i, last := range in.Reader.LastOfEach(ids, o.Start) {
+		for c, last := range in.Reader.LastLatched(s.o.Start, s.o.Keep) {
 			if last.Err != nil {
-				if err := m.damaged(in.Name, last.Err); err != nil {
-					return err
+				if err := damaged(in.Name, last.Err); err != nil {
+					return nil, err
 				}
 			}
 			if found := last.Message; found != nil {
-				s.note(conns[i], found.Time, found.Data())
+				s.state.note(c, found.Time, found.Data())
 			}
 		}
 	}
-	return nil
+	if first != nil && first.Time == s.o.Start {
+		s.state.note(first.Conn, first.Time, first.Data())
+	}
+	return slices.DeleteFunc(s.state.sorted(), func(l *latched) bool { return l.time == s.o.Start }), nil // that comes by itself
 }

@@ -31,7 +31,7 @@ type mcapChannel struct {
 	seq   uint32
 }
 
-// mcapType is what makes a schema.
+// mcapType identifies a schema.
 type mcapType struct{ name, definition string }
 
 // NewMCAP starts an MCAP file on w. compression is zstd, lz4 or none; empty means
@@ -85,17 +85,17 @@ func (s *MCAPSink) channel(c *bagfmt.Connection) (uint16, error) {
 	if s.count > math.MaxUint16 {
 		return 0, errMCAPIDs
 	}
-	about := map[string]string{"topic": c.Topic, "md5sum": c.Header.MD5Sum(), "latching": "false"}
+	metadata := map[string]string{"topic": c.Topic, "md5sum": c.Header.MD5Sum(), "latching": "false"}
 	if c.Header.Latching() {
-		about["latching"] = "true"
+		metadata["latching"] = "true"
 	}
 	if caller, ok := c.Header.Get("callerid"); ok {
-		about["callerid"] = caller
+		metadata["callerid"] = caller
 	}
 	id := uint16(s.count)
 	s.count++
 	return id, s.w.WriteChannel(&mcap.Channel{
-		ID: id, SchemaID: schema, Topic: c.Topic, MessageEncoding: "ros1", Metadata: about,
+		ID: id, SchemaID: schema, Topic: c.Topic, MessageEncoding: "ros1", Metadata: metadata,
 	})
 }
 

@@ -18,10 +18,7 @@ type merge struct {
 	last  *feed       // whose message was handed out
 	until bagfmt.Time // no other feed has a message before
 
-	seen    bagfmt.Time     // the end of the inputs, as far as it is known
-	latched latchedState    // until Options.Start is reached
-	begun   bool            // it is reached
-	told    map[string]bool // damage, by input and error: it may be met twice
+	start cutStart
 }
 
 // feed is one input and its next message.
@@ -34,7 +31,7 @@ type feed struct {
 }
 
 func newMerge(inputs []Input, o *Options) *merge {
-	m := &merge{o: o}
+	m := &merge{o: o, start: cutStart{o: o}}
 	for _, in := range inputs {
 		f := &feed{name: in.Name, close: func() {}}
 		if in.Reader != nil {
@@ -44,20 +41,13 @@ func newMerge(inputs []Input, o *Options) *merge {
 			if f.time = in.Reader.Start(); f.time.Before(o.Start) {
 				f.time = o.Start
 			}
-			m.saw(in.Reader.End())
+			m.start.saw(in.Reader.End())
 		} else {
 			f.read = m.scan(in.Scanner)
 		}
 		m.feeds = append(m.feeds, f)
 	}
 	return m
-}
-
-// saw notes that an input has a message of this time.
-func (m *merge) saw(t bagfmt.Time) {
-	if m.seen.Before(t) {
-		m.seen = t
-	}
 }
 
 // scan reads what the options select from s.
@@ -70,7 +60,7 @@ func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
 			if err != nil {
 				return nil, err
 			}
-			m.saw(next.Time)
+			m.start.saw(next.Time)
 			keep, known := kept[next.Conn]
 			if !known {
 				keep = o.Keep == nil || o.Keep(next.Conn)
@@ -79,9 +69,7 @@ func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
 			switch {
 			case !keep:
 			case next.Time.Before(o.Start):
-				if o.Latched && !m.begun {
-					m.latched.note(next.Conn, next.Time, next.Data())
-				}
+				m.start.passed(next)
 			case o.End.IsZero() || !o.End.Before(next.Time):
 				return next, nil
 			}
@@ -158,21 +146,13 @@ func (m *merge) advance(f *feed) error {
 	}
 }
 
-// damaged tells about damage of an input. What was met while looking for latched messages is met
-// again by who comes to it, and told once. It returns an error that ends the copy.
+// damaged tells about damage of an input. It returns an error that ends the copy.
 func (m *merge) damaged(input string, err error) error {
 	if m.o.Damaged == nil {
 		return err
 	}
-	key := input + "\n" + err.Error()
-	if m.told[key] {
+	if !m.start.firstTold(input, err) {
 		return nil
-	}
-	if m.o.Latched && !m.begun {
-		if m.told == nil {
-			m.told = make(map[string]bool)
-		}
-		m.told[key] = true
 	}
 	return m.o.Damaged(input, err)
 }

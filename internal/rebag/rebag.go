@@ -104,23 +104,13 @@ type copier struct {
 }
 
 // repeat writes the latched messages from before the start. first is the first message of the
-// inputs, nil if there is none: when it has been read, those that have no index are at the start.
+// inputs, nil if there is none.
 func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
-	defer func() { c.src.begun, c.src.latched = true, latchedState{} }()
-	if !c.o.Latched || c.o.Start.IsZero() || c.src.seen.Before(c.o.Start) {
-		return nil
-	}
-	if err := c.src.upTo(inputs); err != nil {
+	all, err := c.src.start.begin(inputs, first, c.src.damaged)
+	if err != nil {
 		return err
 	}
-	state := &c.src.latched
-	if first != nil && first.Time == c.o.Start {
-		state.note(first.Conn, first.Time, first.Data())
-	}
-	for _, l := range state.sorted() {
-		if l.time == c.o.Start {
-			continue // it comes by itself
-		}
+	for _, l := range all {
 		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}); err != nil {
 			return err
 		}

@@ -8,15 +8,14 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
-// Part is one bag of several: where it is written, and what to do when it is
-// complete.
+// Part is one output bag of a split.
 type Part struct {
 	Sink
 	Size func() int64 // bytes so far, roughly
 	Done func() error // after Close
 }
 
-// Cut says where a bag ends and the next one starts.
+// Cut says where a part ends and the next one starts.
 type Cut struct {
 	Bytes    int64         // a part ends with the message that takes it beyond; 0: no limit
 	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
@@ -27,25 +26,25 @@ type Cut struct {
 	Latched bool
 }
 
-// SplitSink writes several bags. A part is made when a message comes for it, so that
-// none is empty.
+// SplitSink writes several bags. A part is created for its first message, so that none is
+// empty.
 type SplitSink struct {
-	cut   Cut
-	state latchedState // if Cut.Latched
-	open  func(number int, topic string) (*Part, error)
-	part  *Part // the current one
-	topic map[string]*Part
-	count int
-	from  bagfmt.Time // start of the current part's stretch of time
+	cut           Cut
+	state         latchedState // if Cut.Latched
+	open          func(number int, byTopic string) (*Part, error)
+	current       *Part // the current one
+	byTopic       map[string]*Part
+	count         int
+	intervalStart bagfmt.Time // start of the current interval of Cut.Duration
 
 	repeated uint64   // latched messages
-	large    []string // topics of those that did not fit
+	leftOut  []string // topics of latched messages that did not fit
 }
 
-// NewSplit makes a sink that calls open for each part, numbered from 0; topic is
-// that of its messages if each topic has its own.
+// NewSplit returns a sink that calls open for each part, numbered from 0. topic is empty
+// unless each topic has its own part.
 func NewSplit(cut Cut, open func(number int, topic string) (*Part, error)) *SplitSink {
-	return &SplitSink{cut: cut, open: open, topic: make(map[string]*Part)}
+	return &SplitSink{cut: cut, open: open, byTopic: make(map[string]*Part)}
 }
 
 // Write implements Sink.
@@ -62,40 +61,40 @@ func (s *SplitSink) Write(m *Message) error {
 
 func (s *SplitSink) partFor(m *Message) (*Part, error) {
 	if s.cut.Topic {
-		p := s.topic[m.Conn.Topic]
+		p := s.byTopic[m.Conn.Topic]
 		if p == nil {
 			var err error
-			if p, err = s.next(m.Conn.Topic); err != nil {
+			if p, err = s.openPart(m.Conn.Topic); err != nil {
 				return nil, err
 			}
-			s.topic[m.Conn.Topic] = p
+			s.byTopic[m.Conn.Topic] = p
 		}
 		return p, nil
 	}
-	if s.part != nil && s.full(m) {
-		if err := s.part.finish(); err != nil {
+	if s.current != nil && s.startsNextPart(m) {
+		if err := s.current.finish(); err != nil {
 			return nil, err
 		}
-		s.part = nil
+		s.current = nil
 	}
-	if s.part == nil {
+	if s.current == nil {
 		if s.count == 0 {
-			s.from = m.Time
+			s.intervalStart = m.Time
 		}
 		var err error
-		if s.part, err = s.next(""); err != nil {
+		if s.current, err = s.openPart(""); err != nil {
 			return nil, err
 		}
-		if err := s.begin(m); err != nil {
+		if err := s.writeLatched(m); err != nil {
 			return nil, err
 		}
 	}
-	return s.part, nil
+	return s.current, nil
 }
 
-// begin writes the latched messages, but that of the publisher whose message comes next. They
-// take half a part at most: what does not fit is left out.
-func (s *SplitSink) begin(next *Message) error {
+// writeLatched writes the latched messages, except that of the publisher of the next message. They
+// take half a part at most; others are left out.
+func (s *SplitSink) writeLatched(next *Message) error {
 	all := slices.DeleteFunc(s.state.sorted(), func(l *latched) bool {
 		return publisherOf(l.conn) == publisherOf(next.Conn) && next.Conn.Header.Latching()
 	})
@@ -103,13 +102,13 @@ func (s *SplitSink) begin(next *Message) error {
 		var large []string
 		all, large = fitting(all, s.cut.Bytes/2)
 		for _, topic := range large {
-			if !slices.Contains(s.large, topic) {
-				s.large = append(s.large, topic)
+			if !slices.Contains(s.leftOut, topic) {
+				s.leftOut = append(s.leftOut, topic)
 			}
 		}
 	}
 	for _, l := range all {
-		if err := s.part.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data}); err != nil {
+		if err := s.current.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data}); err != nil {
 			return err
 		}
 		s.repeated++
@@ -117,26 +116,26 @@ func (s *SplitSink) begin(next *Message) error {
 	return nil
 }
 
-func (s *SplitSink) next(topic string) (*Part, error) {
+func (s *SplitSink) openPart(topic string) (*Part, error) {
 	p, err := s.open(s.count, topic)
 	s.count++
 	return p, err
 }
 
-// full reports whether m belongs to the next part. A message from before the current
-// stretch of time, in a bag that is not in the order of time, does not.
-func (s *SplitSink) full(m *Message) bool {
-	if s.cut.Bytes > 0 && s.part.Size() >= s.cut.Bytes {
+// startsNextPart reports whether m belongs to the next part. A message from before the current
+// interval, in a bag that is not in time order, does not.
+func (s *SplitSink) startsNextPart(m *Message) bool {
+	if s.cut.Bytes > 0 && s.current.Size() >= s.cut.Bytes {
 		return true
 	}
 	if s.cut.Duration <= 0 {
 		return false
 	}
-	since := m.Time.Sub(s.from)
+	since := m.Time.Sub(s.intervalStart)
 	if since < s.cut.Duration {
 		return false
 	}
-	s.from = s.from.Add(since - since%s.cut.Duration)
+	s.intervalStart = s.intervalStart.Add(since - since%s.cut.Duration)
 	return true
 }
 
@@ -150,21 +149,21 @@ func (p *Part) finish() error {
 // Close implements Sink.
 func (s *SplitSink) Close() error {
 	var all []error
-	if s.part != nil {
-		all = append(all, s.part.finish())
+	if s.current != nil {
+		all = append(all, s.current.finish())
 	}
-	for _, p := range s.topic {
+	for _, p := range s.byTopic {
 		all = append(all, p.finish())
 	}
 	return errors.Join(all...)
 }
 
-// Abort implements Sink. Complete parts stay.
+// Abort implements Sink. Complete parts are kept.
 func (s *SplitSink) Abort() {
-	if s.part != nil {
-		s.part.Abort()
+	if s.current != nil {
+		s.current.Abort()
 	}
-	for _, p := range s.topic {
+	for _, p := range s.byTopic {
 		p.Abort()
 	}
 }
@@ -172,9 +171,9 @@ func (s *SplitSink) Abort() {
 // Count returns the number of parts so far.
 func (s *SplitSink) Count() int { return s.count }
 
-// Repeated returns the number of latched messages that parts begin with, so far.
+// Repeated returns the number of latched messages that were repeated at the start of parts.
 func (s *SplitSink) Repeated() uint64 { return s.repeated }
 
 // NotRepeated returns the topics of latched messages that were left out because they are too
 // large for a part.
-func (s *SplitSink) NotRepeated() []string { return s.large }
+func (s *SplitSink) NotRepeated() []string { return s.leftOut }

@@ -55,7 +55,7 @@ func (p *playing) offer(s *Server) error {
 	if err != nil {
 		return err
 	}
-	return s.numbers([]number{
+	return s.commandTopics([]commandTopic{
 		{"seek", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.seek},
 		{"seek_to", "std_msgs/Time", "cd7166c74c552c311fbcc2fe5a7bc289", 8, p.seekTo},
 		{"set_rate", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.setRate},

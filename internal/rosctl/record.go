@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -46,12 +47,15 @@ const pauseRecording = "pause_recording"
 func (r *recording) offer(s *Server) error {
 	err := s.triggers(map[string]command{
 		"start": bounded(r.start), "stop": bounded(r.stop), "pause": r.pause, "resume": r.resume,
-		"split": bounded(r.split), "pin": bounded(r.pin), "snapshot": r.snapshot,
+		"split": bounded(r.split), "pin": bounded(r.pin), "snapshot": r.snapshot, "mark": r.mark,
 	})
 	if err != nil {
 		return err
 	}
-	return s.switches(map[string]func(bool) tcpros.Outcome{pauseRecording: r.setPaused})
+	if err := s.switches(map[string]func(bool) tcpros.Outcome{pauseRecording: r.setPaused}); err != nil {
+		return err
+	}
+	return s.commandTopics([]commandTopic{{"mark", bagnote.Type, bagnote.MD5Sum, anySize, r.markText}})
 }
 
 func (r *recording) changed() <-chan struct{} { return r.control.Changed() }
@@ -166,6 +170,29 @@ func (r *recording) snapshot(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return "wrote " + file, nil
+}
+
+// mark writes a mark that the recorder names: no service of std_srvs takes a text.
+func (r *recording) mark(context.Context) (string, error) { return r.write("") }
+
+// markText writes a mark with the text of a std_msgs/String.
+func (r *recording) markText(payload []byte) (string, error) {
+	text, ok := bagnote.Decode(payload)
+	if !ok {
+		return "", errors.New("not a " + bagnote.Type)
+	}
+	if text == "" {
+		return "", bagnote.ErrMark
+	}
+	return r.write(text)
+}
+
+func (r *recording) write(text string) (string, error) {
+	m, err := r.control.Mark(text)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("marked %q", m.Text), nil
 }
 
 // list joins file names, with the directory only once.

@@ -42,9 +42,9 @@ const (
 	// followed by the range of the intervals between checks. Clients identify the owner of
 	// the topic by its services, and would take it for a robot's topic without them. A node
 	// registers its topics first, which takes seconds for hundreds of them on a busy machine.
-	statusTimeout  = 30 * time.Second
-	statusPoll     = 20 * time.Millisecond
-	statusPollMost = time.Second
+	statusTimeout = 30 * time.Second
+	statusPoll    = 20 * time.Millisecond
+	statusPollMax = time.Second
 	// statusSettle is the minimum time between two messages: clients may cause any number of
 	// changes.
 	statusSettle = 20 * time.Millisecond
@@ -64,8 +64,8 @@ func serve(node *tcpros.Node, log *zap.Logger, what subject, service string) (*S
 	}
 	// owner: Close; ends with ctx.
 	s.done.Go(func() {
-		s.await(ctx, service)
-		s.tell(ctx)
+		s.awaitRegistration(ctx, service)
+		s.publishStatus(ctx)
 	})
 	return s, nil
 }
@@ -76,11 +76,11 @@ func (s *Server) Close() {
 	s.done.Wait()
 }
 
-// await returns when the master knows the service, or after a while.
-func (s *Server) await(ctx context.Context, service string) {
+// awaitRegistration returns when the master knows the service, or after a while.
+func (s *Server) awaitRegistration(ctx context.Context, service string) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	for wait := statusPoll; ; wait = min(2*wait, statusPollMost) {
+	for wait := statusPoll; ; wait = min(2*wait, statusPollMax) {
 		if _, err := s.node.Master().LookupService(ctx, s.node.Name()+"/"+service); err == nil {
 			return
 		}
@@ -92,8 +92,8 @@ func (s *Server) await(ctx context.Context, service string) {
 	}
 }
 
-// tell publishes the status every second and after each change.
-func (s *Server) tell(ctx context.Context) {
+// publishStatus publishes the status every second and after each change.
+func (s *Server) publishStatus(ctx context.Context) {
 	topic, err := s.node.Advertise(tcpros.AdvertiseOptions{
 		Topic:             "~status",
 		Type:              tcpros.DiagnosticArrayType,

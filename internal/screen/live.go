@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	refresh = 250 * time.Millisecond // between two frames
-	mend    = 5 * time.Second        // interval of complete redraws
+	refresh        = 250 * time.Millisecond // between two frames
+	redrawInterval = 5 * time.Second        // interval of complete redraws
 )
 
 // View is the content of a Live. Its methods are called from several goroutines, but Frame by
@@ -38,6 +38,15 @@ type Live struct {
 	redrawn       time.Time
 }
 
+// typist is a View that may be given a text to type.
+type typist interface{ Typing() bool }
+
+// typing reports whether keys are text.
+func (l *Live) typing() bool {
+	v, ok := l.View.(typist)
+	return ok && v.Typing()
+}
+
 // Key is the action of one or more keys. Its name depends on the statistics S.
 type Key[S any] struct {
 	Press []keys.Key      // the keys that do the same; the first is shown
@@ -48,7 +57,7 @@ type Key[S any] struct {
 
 // Press performs the action of a key.
 func (l *Live) Press(key keys.Key) {
-	if key == '?' || key == 'h' || key == keys.Escape {
+	if !l.typing() && (key == '?' || key == 'h' || key == keys.Escape) {
 		l.mu.Lock()
 		l.help = !l.help && key != keys.Escape
 		l.mu.Unlock()
@@ -110,7 +119,7 @@ func (l *Live) draw() {
 	l.sized(width, height, false)
 	// What others write to the terminal moves the cursor, and nothing tells us: so a
 	// frame that has lost its place finds one in the end.
-	if now := time.Now(); now.Sub(l.redrawn) >= mend {
+	if now := time.Now(); now.Sub(l.redrawn) >= redrawInterval {
 		l.Console.Redraw()
 		l.redrawn = now
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	mostWaiting  = 256 << 10       // bytes of lines that wait for a slow terminal
-	mostKept     = 64 << 10        // bytes of past lines that are stored: more than a screen
-	closeTimeout = 2 * time.Second // how long Close waits for a blocked terminal
+	maxQueuedBytes  = 256 << 10       // bytes of lines that wait for a slow terminal
+	maxHistoryBytes = 64 << 10        // bytes of past lines that are stored: more than a screen
+	closeTimeout    = 2 * time.Second // how long Close waits for a blocked terminal
 )
 
 // Console writes lines in a goroutine of its own, so that a blocked terminal or pipe does not
@@ -36,21 +36,21 @@ type Console struct {
 	w        io.Writer
 	terminal bool
 
-	mu      sync.Mutex
-	work    sync.Cond // there is work for the goroutine paint
-	lines   []byte    // whole lines, not written yet
-	leftOut int       // number of dropped lines
-	frame   []string  // the frame to be shown below the lines
-	drawn   []string  // the frame that the screen shows
-	again   bool      // draw the frame even if it has not changed
-	anew    bool      // and redraw the lines above it
-	torn    bool      // rows of a frame may be in the scrollback
-	width   int       // of the terminal; zero until it is known
-	height  int
-	waiters []chan struct{}
-	closed  bool
-	err     error         // of the last write
-	ended   chan struct{} // closed when paint has ended
+	mu          sync.Mutex
+	work        sync.Cond // there is work for the goroutine paint
+	lines       []byte    // whole lines, not written yet
+	dropped     int       // number of dropped lines
+	frame       []string  // the frame to be shown below the lines
+	drawn       []string  // the frame that the screen shows
+	redraw      bool      // draw the frame even if it has not changed
+	redrawLines bool      // and redraw the lines above it
+	torn        bool      // rows of a frame may be in the scrollback
+	width       int       // of the terminal; zero until it is known
+	height      int
+	waiters     []chan struct{}
+	closed      bool
+	err         error         // of the last write
+	ended       chan struct{} // closed when paint has ended
 }
 
 // NewConsole returns a console that writes to w. The caller has to close it.
@@ -70,8 +70,8 @@ func (c *Console) Write(lines []byte) (int, error) {
 	defer c.mu.Unlock()
 	switch {
 	case len(lines) == 0:
-	case c.leftOut > 0 || len(c.lines) > 0 && len(c.lines)+len(lines) > mostWaiting:
-		c.leftOut += max(1, bytes.Count(lines, []byte("\n")))
+	case c.dropped > 0 || len(c.lines) > 0 && len(c.lines)+len(lines) > maxQueuedBytes:
+		c.dropped += max(1, bytes.Count(lines, []byte("\n")))
 	default:
 		c.lines = append(c.lines, c.clean(lines)...)
 		if lines[len(lines)-1] != '\n' && len(c.frame)+len(c.drawn) > 0 {
@@ -114,7 +114,7 @@ func (c *Console) Draw(frame []string) {
 func (c *Console) Redraw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.again = true
+	c.redraw = true
 	c.work.Signal()
 }
 
@@ -126,9 +126,9 @@ func (c *Console) Resize(width, height int) {
 	if known := c.width > 0; known && len(c.drawn) > 0 {
 		same := width == c.width && height == c.height
 		c.torn = c.torn || same || width < c.width
-		c.anew = c.anew || c.torn && (same || width > c.width || height > c.height)
+		c.redrawLines = c.redrawLines || c.torn && (same || width > c.width || height > c.height)
 	}
-	c.width, c.height, c.again = width, height, true
+	c.width, c.height, c.redraw = width, height, true
 	c.frame = c.frame[:min(len(c.frame), max(0, height-1))] // lines may come before the next one
 }
 
@@ -140,11 +140,11 @@ func (c *Console) Hide(within time.Duration) bool {
 	c.waiters = append(c.waiters, done)
 	c.work.Signal()
 	c.mu.Unlock()
-	return closes(done, within)
+	return closedWithin(done, within)
 }
 
 // Flush removes the frame and waits, for a limited time, until everything is written.
-func (c *Console) Flush() { c.Hide(atOnce) }
+func (c *Console) Flush() { c.Hide(hideTimeout) }
 
 // Close removes the frame and writes the queue, but gives up on a terminal that is blocked for
 // two seconds. It returns the error of the last write.
@@ -153,14 +153,14 @@ func (c *Console) Close() error {
 	c.frame, c.closed = nil, true
 	c.work.Signal()
 	c.mu.Unlock()
-	closes(c.ended, closeTimeout)
+	closedWithin(c.ended, closeTimeout)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// closes reports whether c is closed within the time given.
-func closes(c <-chan struct{}, within time.Duration) bool {
+// closedWithin reports whether c is closed within the time given.
+func closedWithin(c <-chan struct{}, within time.Duration) bool {
 	t := time.NewTimer(within)
 	defer t.Stop()
 	select {
@@ -174,7 +174,7 @@ func closes(c <-chan struct{}, within time.Duration) bool {
 // paint writes until Close.
 func (c *Console) paint() {
 	defer close(c.ended)
-	var lines, out, kept []byte
+	var lines, out, history []byte
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
@@ -189,27 +189,27 @@ func (c *Console) paint() {
 			c.work.Wait()
 		}
 		lines, c.lines = c.lines, lines[:0] // two buffers take turns
-		if c.leftOut > 0 {
-			lines = fmt.Appendf(lines, "(%d lines left out: they were not taken in time)\n", c.leftOut)
+		if c.dropped > 0 {
+			lines = fmt.Appendf(lines, "(%d lines left out: they were not taken in time)\n", c.dropped)
 		}
 		before := ""
 		switch {
 		case len(c.drawn) == 0:
-		case c.anew:
-			before = eraseFrame + scrollUp(c.height) + string(lastRows(kept, c.width, c.height-len(c.frame)))
+		case c.redrawLines:
+			before = eraseFrame + scrollUp(c.height) + string(lastRows(history, c.width, c.height-len(c.frame)))
 			c.drawn = nil
-		case c.again:
+		case c.redraw:
 			before = eraseFrame
 			c.drawn = nil // there may be less room for it than there was
 		}
 		if c.terminal {
-			kept = keep(kept, lines)
+			history = appendHistory(history, lines)
 		}
 		if before != "" {
 			lines = append([]byte(before), lines...)
 		}
 		out = compose(out[:0], lines, c.drawn, c.frame)
-		c.leftOut, c.drawn, c.again, c.anew = 0, c.frame, false, false
+		c.dropped, c.drawn, c.redraw, c.redrawLines = 0, c.frame, false, false
 		c.mu.Unlock()
 		var err error
 		if len(out) > 0 {
@@ -222,16 +222,16 @@ func (c *Console) paint() {
 
 // idle reports whether the screen is up to date. Called with mu held.
 func (c *Console) idle() bool {
-	return len(c.lines) == 0 && c.leftOut == 0 && !c.again && slices.Equal(c.drawn, c.frame)
+	return len(c.lines) == 0 && c.dropped == 0 && !c.redraw && slices.Equal(c.drawn, c.frame)
 }
 
-// keep appends lines to the stored past lines.
-func keep(kept, lines []byte) []byte {
+// appendHistory appends lines to the stored past lines.
+func appendHistory(kept, lines []byte) []byte {
 	kept = append(kept, lines...)
-	if len(kept) < 2*mostKept {
+	if len(kept) < 2*maxHistoryBytes {
 		return kept
 	}
-	rest := kept[len(kept)-mostKept:]
+	rest := kept[len(kept)-maxHistoryBytes:]
 	return append(kept[:0], rest[bytes.IndexByte(rest, '\n')+1:]...)
 }
 

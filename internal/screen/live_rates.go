@@ -6,15 +6,15 @@ import "time"
 // topic of a few Hz and still follows changes quickly.
 const window = 16
 
-// apart is the minimum time between two samples. Otherwise the extra frames after key presses
+// minSampleInterval is the minimum time between two samples. Otherwise the extra frames after key presses
 // would shorten the window.
-const apart = refresh * 3 / 4
+const minSampleInterval = refresh * 3 / 4
 
 // rates computes rates from samples of counters. Their time is wall time or bag time, and does
 // not decrease.
 type rates struct {
 	at     [window]time.Duration
-	n      int // accounts so far; the next one goes to n%window
+	n      int // samples so far; the next one is stored at n%window
 	topics map[string]*[window]amount
 }
 
@@ -24,7 +24,7 @@ type amount struct{ messages, bytes uint64 }
 // next begins the next sample. It replaces the last one if that is too close to its
 // predecessor.
 func (r *rates) next(at time.Duration) {
-	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < apart {
+	if r.n >= 2 && r.at[(r.n-1)%window]-r.at[(r.n-2)%window] < minSampleInterval {
 		r.n--
 	}
 	r.at[r.n%window] = at
@@ -32,11 +32,11 @@ func (r *rates) next(at time.Duration) {
 }
 
 // set adds the counters of a topic to the sample.
-func (r *rates) set(topic string, a amount) { r.past(topic)[(r.n-1)%window] = a }
+func (r *rates) set(topic string, a amount) { r.history(topic)[(r.n-1)%window] = a }
 
 // skip excludes everything since the last sample from the rate of a topic.
 func (r *rates) skip(topic string, a amount) {
-	past := r.past(topic)
+	past := r.history(topic)
 	last := past[(r.n-1)%window]
 	for i := range past {
 		past[i].messages += a.messages - last.messages
@@ -44,9 +44,9 @@ func (r *rates) skip(topic string, a amount) {
 	}
 }
 
-func (r *rates) past(topic string) *[window]amount {
+func (r *rates) history(topic string) *[window]amount {
 	past := r.topics[topic]
-	if past == nil { // earlier accounts have nothing of it, which is so
+	if past == nil { // its earlier samples are zero
 		past = new([window]amount)
 		if r.topics == nil {
 			r.topics = map[string]*[window]amount{}

@@ -14,18 +14,18 @@ type column[R any] struct {
 	width int
 	needs int
 	cell  func(*R) string
-	alarm func(*R) bool // the cell is to be seen; nil means never
+	alarm func(*R) bool // the cell is highlighted; nil means never
 }
 
 // grid is a table of topics.
 type grid[R any] struct {
 	columns []column[R]
-	name    func(r *R, left int) string // fits into so many columns
-	idle    func(*R) bool               // the row steps back
-	more    func(rest []R) []part       // sums up the rows that have no room
+	name    func(r *R, left int) string // at most left columns wide
+	idle    func(*R) bool               // the row is dimmed
+	more    func(rest []R) []part       // summarizes the rows without room
 }
 
-// lines returns at most so many lines of rows, the first rows if not all have room.
+// lines returns the table in at most most lines, with the first rows if not all fit.
 func (g *grid[R]) lines(p pen, rows []R, w, most int) []string {
 	switch {
 	case len(rows) == 0 && most > 0:
@@ -78,11 +78,11 @@ func (g *grid[R]) line(p pen, r *R, w int) string {
 	return b.String() + p.write(head("  "+g.name(r, left-2), left), as)
 }
 
-// heavier compares what two topics have had, to the power of two: those that are about
-// as heavy do not change places all the time.
+// heavier compares the bytes of two topics, rounded to powers of two: topics of similar size must
+// not swap rows all the time.
 func heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a)) }
 
-// others sums up topics that have no room; lost is the word for what they have lost.
+// others summarizes topics without room; lost is the label for lost messages.
 func others(topics int, hz, bytes float64, n uint64, lost string) []part {
 	parts := []part{{fmt.Sprintf("and %d more", topics), plain}, {short(hz) + " Hz", plain}, {short(bytes/1e6) + " MB/s", plain}}
 	if n > 0 {
@@ -91,7 +91,7 @@ func others(topics int, hz, bytes float64, n uint64, lost string) []part {
 	return parts
 }
 
-// topicName names a topic with its type, if both have room.
+// topicName returns a topic with its type, if both fit.
 func topicName(topic, kind string, left int) string {
 	name := Plain(topic)
 	if both := name + " : " + Plain(kind); kind != "" && width(both) <= left {

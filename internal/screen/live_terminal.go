@@ -12,8 +12,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/keys"
 )
 
-// atOnce bounds how long Ctrl-Z waits for a blocked terminal.
-const atOnce = 300 * time.Millisecond
+// hideTimeout bounds how long Ctrl-Z waits for a blocked terminal.
+const hideTimeout = 300 * time.Millisecond
 
 // Terminal controls the terminal of this process: it shows a Live, or reads keys, or both. Set
 // the fields, then call Begin.
@@ -60,7 +60,7 @@ func (t *Terminal) leave() {
 	t.deaf = nil
 	t.typing.Unlock()
 	if t.Live != nil {
-		t.Live.Hide(atOnce)
+		t.Live.Hide(hideTimeout)
 	}
 }
 
@@ -77,9 +77,9 @@ func (t *Terminal) listen(ctx context.Context) {
 	if t.Input == nil {
 		return
 	}
-	press := t.Press
+	press, text := t.Press, func() bool { return false }
 	if press == nil {
-		press = t.Live.Press
+		press, text = t.Live.Press, t.Live.typing
 	}
 	t.typing.Lock()
 	defer t.typing.Unlock()
@@ -93,7 +93,7 @@ func (t *Terminal) listen(ctx context.Context) {
 	t.jobs.Go(func() {
 		defer close(done)
 		defer cancel()
-		if err := keys.Watch(ctx, t.Input, press); err != nil {
+		if err := keys.Watch(ctx, t.Input, press, text); err != nil {
 			t.Failed(err)
 		}
 	})
@@ -130,7 +130,7 @@ func Unicode() bool {
 // PrintTable prints text to standard output after the log on the console. A blocked terminal
 // does not delay the end.
 func PrintTable(console *Console, table string) {
-	console.Hide(atOnce) // both may be one terminal
+	console.Hide(hideTimeout) // both may be one terminal
 	out := NewConsole(os.Stdout, false)
 	out.Write([]byte(table)) //nolint:errcheck,gosec // a console takes everything
 	if err := out.Close(); err != nil {

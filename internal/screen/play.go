@@ -11,16 +11,16 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// Play prints the course of goplay in the words of stock rosbag play.
+// Play prints the progress of goplay with the texts of stock rosbag play.
 type Play struct {
 	W     io.Writer
-	Lines bool          // only whole lines: others come between
+	Lines bool          // only whole lines, because other lines come in between
 	Quiet bool          // no blank lines
-	Delay time.Duration // what PhaseDelay waits for
+	Delay time.Duration // the time of PhaseDelay
 
 	phase player.Phase
 	begun bool
-	text  string // of a line that is to be whole
+	text  string // of an incomplete line
 }
 
 // Update prints what is new in s. Calls come one at a time.
@@ -60,7 +60,7 @@ func (p *Play) leave(phase, next player.Phase) {
 	}
 }
 
-// Done prints the end: stock says so only when play ended by itself.
+// Done prints the end. Like stock it prints nothing after an interrupt.
 func (p *Play) Done(interrupted bool) {
 	p.blank()
 	if !interrupted {
@@ -106,13 +106,16 @@ func PlaySummary(s *player.Summary) string {
 	if t := s.Timing; t.Messages > 0 {
 		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))
 	}
+	if s.Unstamped > 0 {
+		fmt.Fprintf(&b, "\n%d messages kept the stamps that were recorded: they do not fit their definition", s.Unstamped)
+	}
 	b.WriteString("\nlost: " + PlayLosses(s) + "\n")
 	return b.String()
 }
 
 func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
-// damageLosses tells what was damaged from what may be sound, but was not to be had.
+// damageLosses summarizes damage and read errors; data that could not be read may be intact.
 func damageLosses(all []*player.DamageError) (parts []string) {
 	var messages [2]uint64
 	var places [2]int
@@ -132,8 +135,8 @@ func damageLosses(all []*player.DamageError) (parts []string) {
 	return parts
 }
 
-// PlayLosses lists what did not get from the bags to the subscribers, by cause, in
-// one line.
+// PlayLosses lists the messages that were lost between bags and subscribers, by cause, in one
+// line.
 func PlayLosses(s *player.Summary) string {
 	var parts []string
 	if s.Dropped > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// Blocks of Unicode and what stands for them elsewhere: from nothing to all.
+// Unicode block characters and their ASCII replacements, from empty to full.
 var (
 	heights      = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 	heightsASCII = []string{" ", ".", ":", "-", "=", "+", "*", "#", "@"}
@@ -17,10 +17,10 @@ var (
 	widthsASCII  = []string{"-", "-", "-", "-", ">", ">", ">", ">", "#"}
 )
 
-// densityAgain is when a density that is not known yet is asked for again.
-const densityAgain = time.Second
+// densityRetry is the interval of requests for a density that is not known yet.
+const densityRetry = time.Second
 
-// bar draws how the messages lie in the bags and, below, where play is.
+// bar draws the density of the messages and, below, the position of play.
 func (v *PlayView) bar(s *player.Stats, w, lines int) []string {
 	switch lines {
 	case 0:
@@ -31,9 +31,9 @@ func (v *PlayView) bar(s *player.Stats, w, lines int) []string {
 	return []string{v.hills(s, w), v.ruler(&s.Status, w)}
 }
 
-// hills draws the density. What has been played is brighter.
+// hills draws the density. The part that has been played is brighter.
 func (v *PlayView) hills(s *player.Stats, w int) string {
-	if len(v.density) != w && (v.density != nil || time.Since(v.asked) >= densityAgain) {
+	if len(v.density) != w && (v.density != nil || time.Since(v.asked) >= densityRetry) {
 		v.density, v.asked = v.Control.Density(w), time.Now()
 	}
 	if len(v.density) != w {
@@ -46,7 +46,7 @@ func (v *PlayView) hills(s *player.Stats, w int) string {
 	top := float64(max(1, slices.Max(v.density)))
 	var cells []string
 	for _, n := range v.density {
-		// The root: beside a burst the rest is still to be seen.
+		// Square root: a burst must not hide the rest.
 		cells = append(cells, blocks[int(math.Ceil(math.Sqrt(float64(n)/top)*8))])
 	}
 	full, _ := place(s.Position, s.Length, w)
@@ -54,7 +54,7 @@ func (v *PlayView) hills(s *player.Stats, w int) string {
 	return p.write(strings.Join(cells[:full], ""), cyan) + p.write(strings.Join(cells[full:], ""), dim)
 }
 
-// place returns how many of w columns a position fills, and how many eighths of the next.
+// place returns the number of columns of w that a position fills, and eighths of the next one.
 func place(at, length time.Duration, w int) (full, eighths int) {
 	if length <= 0 || at >= length {
 		return w, 0
@@ -64,7 +64,7 @@ func place(at, length time.Duration, w int) (full, eighths int) {
 	return full, min(7, int((exact-float64(full))*8))
 }
 
-// ruler draws where play is, the marks and the bookmarks.
+// ruler draws the position of play, the recorded marks, those of the loop and the bookmarks.
 func (v *PlayView) ruler(s *player.Status, w int) string {
 	blocks := widths
 	if v.ASCII {
@@ -80,6 +80,11 @@ func (v *PlayView) ruler(s *player.Status, w int) string {
 		i, _ := place(at, s.Length, w)
 		i = min(i, w-1)
 		cells[i], looks[i] = sign, yellow
+	}
+	for _, m := range v.Marks {
+		if at := s.PositionOf(m.Time); at >= 0 && at <= s.Length && !s.BagTime.IsZero() {
+			put(at, "|")
+		}
 	}
 	for _, at := range s.Bookmarks {
 		put(at, "*")

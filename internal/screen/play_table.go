@@ -9,14 +9,14 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// playRow is the account of a topic and its rates.
+// playRow is a topic with its statistics and rates.
 type playRow struct {
 	*player.TopicStats
 	hz, bytes float64
 }
 
-// before puts the troubled rows first, the heavy ones next: where not all have room,
-// those are to be seen.
+// before sorts topics with losses first, then by bytes: these have to be visible if there is no
+// room for all.
 func (r *playRow) before(o *playRow) int {
 	return cmp.Or(cmp.Compare(o.Dropped, r.Dropped), heavier(r.Bytes, o.Bytes), strings.Compare(r.Name, o.Name))
 }
@@ -35,7 +35,7 @@ var playGrid = grid[playRow]{
 	more: morePlayed,
 }
 
-// table returns at most so many lines.
+// table returns at most most lines.
 func (v *PlayView) table(s *player.Stats, w, most int) []string {
 	rows := make([]playRow, len(s.Topics))
 	for i := range s.Topics {
@@ -46,8 +46,7 @@ func (v *PlayView) table(s *player.Stats, w, most int) []string {
 	return playGrid.lines(v.pen(), rows, w, most)
 }
 
-// name names the topic and, as far as there is room, its type, what is special about it
-// and its subscribers.
+// name returns the topic and, as far as there is room, its type, flags and subscribers.
 func (r *playRow) name(left int) string {
 	notes := ""
 	if r.Off {
@@ -85,7 +84,7 @@ func (r *playRow) name(left int) string {
 	})
 }
 
-// morePlayed sums up the rows that have no room.
+// morePlayed summarizes the rows without room.
 func morePlayed(rest []playRow) []part {
 	var hz, bytes float64
 	var dropped uint64

@@ -79,7 +79,7 @@ func TestPlaySummary(t *testing.T) {
 		Topics:   []player.TopicSummary{{Name: "/a\x1b[31m", Type: "std_msgs/String", Messages: 12, Bytes: 2048, Subscribers: 1, Dropped: 3}},
 		Messages: 12, Bytes: 2048, Played: 3 * time.Second, Elapsed: 1500 * time.Millisecond, Achieved: 2,
 		Timing:  player.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
-		Dropped: 3,
+		Dropped: 3, Unstamped: 4,
 		Unplayable: []player.Unplayable{
 			{Topic: "/x", Type: "a/B", Messages: 7},
 		},
@@ -90,6 +90,7 @@ func TestPlaySummary(t *testing.T) {
         12  2.0 KiB            1        3  "/a\x1b[31m" : std_msgs/String
 12 messages, 2.0 KiB, 3.0 s of the bags in 1.5 s (rate 2)
 late: median 40µs, 99 % below 100µs, at most 1ms
+4 messages kept the stamps that were recorded: they do not fit their definition
 lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played; at most 5 in damaged places of the bags (1); /listener takes nothing
 `
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {

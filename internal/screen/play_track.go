@@ -6,25 +6,25 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// track follows play from one account to the next. Its rates are by the time of the
-// bags: they hold in a pause, and are the same at any rate of play.
+// track computes rates from successive samples of the statistics. They are by bag time, so that
+// pauses and the rate of play do not change them.
 type track struct {
 	rates rates
-	bag   time.Duration // played so far, without what was jumped over
+	bag   time.Duration // bag time played so far, without seeks
 
-	paces       rates         // of bag time, by wall time; pauses do not count
-	run, ran    time.Duration // what paces is made of: bag time, wall time
-	last        player.Status
-	lastAt      time.Time
-	begun       bool
-	held, jumps bool // at the last account play stood, or was elsewhere
+	paces                   rates         // rates of bag time by wall time, without pauses
+	runBagTime, runWallTime time.Duration // the bag time and the wall time of paces
+	last                    player.Status
+	lastAt                  time.Time
+	begun                   bool
+	wasHeld, wasSeek        bool // at the last sample play was paused, or had just sought
 }
 
-// add takes the next account.
+// add adds a sample.
 func (t *track) add(s *player.Stats, now time.Time) {
 	further := s.Position - t.last.Position
 	jumps := s.Seeks != t.last.Seeks || s.Pass != t.last.Pass || further < 0
-	jumped := jumps || t.jumps // what was latched before comes a moment later
+	jumped := jumps || t.wasSeek // latched messages of before follow a moment later
 	held := s.Paused || s.Phase != player.PhasePlay
 	switch {
 	case !t.begun:
@@ -45,21 +45,21 @@ func (t *track) add(s *player.Stats, now time.Time) {
 		}
 	}
 	if t.last.Rate != s.Rate {
-		t.paces, t.run, t.ran = rates{}, 0, 0
+		t.paces, t.runBagTime, t.runWallTime = rates{}, 0, 0
 	}
-	if t.begun && !jumped && !held && !t.held {
-		t.run += further
-		t.ran += now.Sub(t.lastAt)
+	if t.begun && !jumped && !held && !t.wasHeld {
+		t.runBagTime += further
+		t.runWallTime += now.Sub(t.lastAt)
 	}
-	t.paces.next(t.ran)
-	t.paces.set("", amount{messages: uint64(t.run)})
-	t.last, t.lastAt, t.begun, t.held, t.jumps = s.Status, now, true, held, jumps && t.begun
+	t.paces.next(t.runWallTime)
+	t.paces.set("", amount{messages: uint64(t.runBagTime)})
+	t.last, t.lastAt, t.begun, t.wasHeld, t.wasSeek = s.Status, now, true, held, jumps && t.begun
 }
 
 // pace returns the bag time per wall time of the last seconds; zero while it is not
 // known.
 func (t *track) pace() float64 {
-	if t.ran < time.Second {
+	if t.runWallTime < time.Second {
 		return 0
 	}
 	perSecond, _ := t.paces.of("")

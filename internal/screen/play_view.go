@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/player"
 )
@@ -18,6 +19,7 @@ type PlayView struct {
 	Control   player.Control
 	Keys      []Key[player.Stats] // the first are named in the last line, all in the help
 	Name      string              // of the bags
+	Marks     []bagnote.Mark      // that were recorded, by time
 	Immediate bool                // play does not wait for time
 	Color     bool                // the terminal has colors, and they are wanted
 	ASCII     bool                // the terminal has no other characters
@@ -82,7 +84,7 @@ var playHelp = []part{
 
 func (v *PlayView) pen() pen { return pen(v.Color) }
 
-// rule tells the state, the position and the bags.
+// rule returns the first line: state, position and bags.
 func (v *PlayView) rule(s *player.Stats, w int) string {
 	state, as := playState(&s.Status)
 	digits := 1
@@ -121,7 +123,7 @@ func playState(s *player.Status) (string, style) {
 	return "RUNNING", bold
 }
 
-// times tells when what is played was recorded.
+// times returns the time of recording of the current position.
 func (v *PlayView) times(s *player.Stats, w int) []part {
 	const day, hour = "2006-01-02", "15:04:05.000"
 	const needs = len(day + " " + hour + " UTC")
@@ -145,7 +147,7 @@ func (v *PlayView) times(s *player.Stats, w int) []part {
 	return append(parts, part{fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec), plain})
 }
 
-// status tells of play as a whole, the most important first.
+// status returns the state of play, the most important first.
 func (v *PlayView) status(s *player.Stats, w int) []part {
 	var hz, bytes float64
 	for i := range s.Topics {
@@ -170,6 +172,10 @@ func (v *PlayView) status(s *player.Stats, w int) []part {
 	if n := len(s.Bookmarks); n > 0 {
 		parts = append(parts, part{fmt.Sprintf("bookmarks: %d", n), plain})
 	}
+	if m := v.passed(&s.Status); m != "" {
+		const at = "mark: "
+		parts = append(parts, part{at + clip(Plain(m), max(w/2-len(at), 8)), yellow})
+	}
 	parts = append(parts, part{count(s.Messages) + " messages", plain})
 	if s.Starved > 0 {
 		parts = append(parts, part{fmt.Sprintf("waited %d times for the disk", s.Starved), plain})
@@ -177,7 +183,18 @@ func (v *PlayView) status(s *player.Stats, w int) []part {
 	return parts
 }
 
-// rate tells what is asked for and, if it is less, what comes.
+// passed returns the text of the last recorded mark before where play is.
+func (v *PlayView) passed(s *player.Status) (text string) {
+	for _, m := range v.Marks {
+		if s.BagTime.Before(m.Time) {
+			break
+		}
+		text = m.Text
+	}
+	return text
+}
+
+// rate returns the requested rate and, if it is lower, the achieved one.
 func (v *PlayView) rate(s *player.Stats) part {
 	const nearly = 0.98
 	pace := v.track.pace()
@@ -192,7 +209,7 @@ func (v *PlayView) rate(s *player.Stats) part {
 	return part{"rate " + factor(s.Rate), plain}
 }
 
-// factor writes how many times as fast something is.
+// factor formats a speed factor.
 func factor(x float64) string {
 	switch {
 	case x >= 99.5:
@@ -203,7 +220,7 @@ func factor(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100, 'g', -1, 64) + "x"
 }
 
-// waiting names whom play waits for.
+// waiting names the subscribers and topics that play waits for.
 func waiting(s *player.Stats, w int) part {
 	if len(s.WaitingFor) == 0 {
 		return part{}
@@ -221,7 +238,7 @@ func waiting(s *player.Stats, w int) part {
 	}), yellow}
 }
 
-// starving says that play waits for what is not read yet.
+// starving says that play waits for the disk.
 func starving(s *player.Stats) part {
 	if s.Starving == 0 {
 		return part{}
@@ -229,7 +246,7 @@ func starving(s *player.Stats) part {
 	return part{fmt.Sprintf("waiting for the disk, %d s", s.Starving/time.Second), yellow}
 }
 
-// named returns a text with as many names as there is room for in w columns.
+// named returns a text with as many names as fit into w columns.
 func named(w, most int, text func(names int) string) string {
 	for n := most; n > 0; n-- {
 		if t := text(n); width(t) <= w {
@@ -239,7 +256,7 @@ func named(w, most int, text func(names int) string) string {
 	return text(0)
 }
 
-// some names the first of many.
+// some joins the first names and the number of the others.
 func some(names []string, most int) string {
 	all := make([]string, 0, most)
 	for _, n := range names[:min(most, len(names))] {
@@ -252,7 +269,7 @@ func some(names []string, most int) string {
 	return text
 }
 
-// drops names the subscribers that were too slow, the worst first.
+// drops names the subscribers that were too slow, those with most losses first.
 func drops(s *player.Stats, w int) part {
 	var sum uint64
 	by := map[string]uint64{}
@@ -286,7 +303,7 @@ func drops(s *player.Stats, w int) part {
 	}), red}
 }
 
-// loop tells of the marks.
+// loop shows the state of the loop and its marks.
 func loop(s *player.Status) part {
 	from, to, marked := marks(s)
 	between := exact(from, 1) + " to " + exact(to, 1)
@@ -301,7 +318,7 @@ func loop(s *player.Status) part {
 	return part{}
 }
 
-// marks returns what SetLoop repeats, and whether that is less than all.
+// marks returns the range of the loop, and whether it is less than everything.
 func marks(s *player.Status) (from, to time.Duration, marked bool) {
 	to = s.MarkTo
 	if to == 0 {

@@ -1,4 +1,4 @@
-// Package screen draws for people: what the programs print about their work.
+// Package screen draws the live screens, and formats the summaries of the programs.
 package screen
 
 import (
@@ -48,7 +48,7 @@ func snapshots(s *recorder.Summary) string {
 	return fmt.Sprintf("snapshots: %d, %s\n", n, humanize.IBytes(uint64(bytes)))
 }
 
-// chunks tells how many were compressed how, where --adaptive decided that.
+// chunks counts the chunks by compression, if --adaptive was used.
 func chunks(s *recorder.Summary) string {
 	if len(s.Chunks) == 0 {
 		return ""
@@ -80,7 +80,7 @@ func files(s *recorder.Summary) string {
 	return fmt.Sprintf("%d files, of which %d deleted; %d latched messages repeated\n", all, deleted, repeated)
 }
 
-// pickups tells how fast topics that appeared during the recording were linked to.
+// pickups reports how fast topics that appeared during the recording were linked.
 func pickups(s *recorder.Summary) string {
 	var all []time.Duration
 	for i := range s.Topics {
@@ -96,7 +96,7 @@ func pickups(s *recorder.Summary) string {
 		len(all), all[len(all)-1].Milliseconds(), all[len(all)*99/100].Milliseconds())
 }
 
-// missing names what was asked for in vain.
+// missing names the requested topics that never appeared.
 func missing(s *recorder.Summary) string {
 	if len(s.Missing) == 0 {
 		return ""
@@ -137,8 +137,8 @@ func noPublisher(w recorder.Waiting) string {
 	return "no publisher was seen"
 }
 
-// stillWaiting tells how much was still under way at the end: what those topics carried is not in
-// the bag, and nobody knows how much that was.
+// stillWaiting counts the topics that were never linked. Their messages are not in the bag, and
+// their number is unknown.
 func stillWaiting(s *recorder.Summary) string {
 	var parts []string
 	if n := s.Waiting(recorder.WaitingMaster); n > 0 {
@@ -239,8 +239,8 @@ func refused(s *recorder.Summary) string {
 	return "refused, their connection headers hold too much memory: " + strings.Join(parts, ", ") + "\n"
 }
 
-// reconnected names the publishers that went away and came back without a loss that is
-// known, such as nodes that were started again: each once, with what was worst.
+// reconnected names the publishers that reconnected without a known loss, such as nodes that were
+// restarted: each once, with the maximum over its topics.
 func reconnected(s *recorder.Summary) string {
 	type node struct {
 		topics, times int

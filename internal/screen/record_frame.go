@@ -20,6 +20,7 @@ type RecordView struct {
 	Stats func() (recorder.Stats, error) // with an error nothing is shown
 	Color bool                           // the terminal has colors, and they are wanted
 	Keys  []Key[recorder.Stats]          // named in the last line
+	Text  Prompt                         // a text that is typed
 
 	Split     bool          // a file that is full is followed by a next one
 	FileBytes int64         // a file is full with so many bytes; zero means never
@@ -31,7 +32,14 @@ type RecordView struct {
 }
 
 // Press implements View.
-func (v *RecordView) Press(key keys.Key) { press(v.Keys, key) }
+func (v *RecordView) Press(key keys.Key) {
+	if !v.Text.press(key) {
+		press(v.Keys, key)
+	}
+}
+
+// Typing reports whether keys are text.
+func (v *RecordView) Typing() bool { return v.Text.open() }
 
 // Frame implements View.
 func (v *RecordView) Frame(width, height int, help bool) []string {
@@ -270,6 +278,9 @@ func (r *row) age() string {
 
 // footer names the keys.
 func (v *RecordView) footer(s *recorder.Stats, w, lines int) []string {
+	if line := v.Text.line(w); line != "" && lines > 0 {
+		return []string{line}
+	}
 	if s.Ending {
 		return v.pen().flow([]part{{"Ctrl-C: skip what is still in memory", dim}}, w, lines)
 	}

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://; the drivers of the clouds are not in every build: they are large
+	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
 )
 
-// openBucket opens the bucket of a location. It does not ask the store yet.
+// openBucket opens the bucket of a location without a request to the store.
 func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
 	if !blob.DefaultURLMux().ValidBucketScheme(at.url.Scheme) {
-		return nil, missing(at)
+		return nil, errNoDriver(at)
 	}
 	b, err := blob.OpenBucket(ctx, at.bucketURL())
 	if err != nil && at.url.Scheme == schemeFile && errors.Is(err, fs.ErrNotExist) {
@@ -26,8 +26,8 @@ func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
 	return b, nil
 }
 
-// missing says what to do about a scheme that this build lacks.
-func missing(at location) error {
+// errNoDriver returns an error that says which build supports the scheme.
+func errNoDriver(at location) error {
 	switch at.url.Scheme {
 	case schemeS3:
 		return at.fail(nil, "this build has no driver for S3: take an image whose tag ends in -cloud, or build without -tags nocloud")
@@ -39,15 +39,15 @@ func missing(at location) error {
 	return at.fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
 }
 
-// blobRange reads an object of a bucket.
-type blobRange struct {
+// blobReader reads an object of a bucket.
+type blobReader struct {
 	at      location
 	bucket  *blob.Bucket
 	size    int64
-	changed time.Time
+	modTime time.Time
 }
 
-func openBlob(ctx context.Context, at location) (ranger, int64, error) {
+func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
 	bucket, err := openBucket(ctx, at)
 	if err != nil {
 		return nil, 0, err
@@ -57,17 +57,17 @@ func openBlob(ctx context.Context, at location) (ranger, int64, error) {
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.explain(err)
 	}
-	return &blobRange{at: at, bucket: bucket, size: attrs.Size, changed: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, size: attrs.Size, modTime: attrs.ModTime}, attrs.Size, nil
 }
 
-func (r *blobRange) close() error { return r.bucket.Close() }
+func (r *blobReader) close() error { return r.bucket.Close() }
 
-func (r *blobRange) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (r *blobReader) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	body, err := r.bucket.NewRangeReader(ctx, r.at.key, offset, length, nil)
 	if err != nil {
 		return nil, r.at.explain(err)
 	}
-	if body.Size() != r.size || !body.ModTime().Truncate(time.Second).Equal(r.changed.Truncate(time.Second)) {
+	if body.Size() != r.size || !body.ModTime().Truncate(time.Second).Equal(r.modTime.Truncate(time.Second)) {
 		body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, r.at.fail(ErrChanged, "%v", ErrChanged)
 	}

@@ -12,60 +12,60 @@ import (
 	"time"
 )
 
-// Bounds of a cache. A request to a store takes tens of milliseconds: it is to bring
-// something, but a bag that is only looked into is not to be fetched whole.
+// Limits of a cache. A request to a store takes tens of milliseconds, so sequential reads need
+// large requests; random access must not download the whole bag.
 const (
-	blockBytes = 256 << 10
-	mostBlocks = 160 // 40 MiB kept
-	mostAhead  = 16  // blocks: 4 MiB with one request
+	blockBytes   = 256 << 10
+	maxBlocks    = 160 // 40 MiB kept
+	maxReadAhead = 16  // blocks: 4 MiB with one request
 
-	firstRetry   = 100 * time.Millisecond
-	longestRetry = time.Second
-	retryTime    = 30 * time.Second // after which a store that does not answer is given up
-	stallTime    = 15 * time.Second // for which nothing of an answer may come
+	minRetryDelay = 100 * time.Millisecond
+	maxRetryDelay = time.Second
+	retryTimeout  = 30 * time.Second // without progress; then the read fails
+	stallTimeout  = 15 * time.Second // without a byte of a response
 )
 
-// cache reads an object in blocks and keeps the latest. Where reading goes on from
-// block to block it fetches ahead, further each time.
+// cache reads an object in blocks and caches the most recently used ones. Sequential reads
+// are read ahead, in requests that double in size.
 type cache struct {
-	ctx     context.Context //nolint:containedctx // ReadAt has none: that of Open
-	cancel  context.CancelFunc
-	from    ranger
-	size    int64
-	retry   time.Duration // the first wait before another try
-	fetched atomic.Int64
-	fetches sync.WaitGroup
+	ctx        context.Context //nolint:containedctx // ReadAt has none: that of Open
+	cancel     context.CancelFunc
+	source     rangeReader
+	size       int64
+	retryDelay time.Duration // before the first retry
+	fetched    atomic.Int64
+	fetches    sync.WaitGroup
 
 	mu     sync.Mutex
 	blocks map[int64]*block
-	recent list.List // of *block, the latest used first
+	recent list.List // of *block, most recently used first
 	closed bool
 }
 
-// block is a part of the object that is here or under way.
+// block is a part of the object that is cached or being fetched.
 type block struct {
-	index int64
-	done  chan struct{} // closed when data or err is final
-	data  []byte
-	err   error
-	ahead int // reading this block makes so many further ones be fetched; guarded by cache.mu
-	place *list.Element
+	index     int64
+	done      chan struct{} // closed when data or err is final
+	data      []byte
+	err       error
+	readAhead int // blocks to fetch when this one is read; guarded by cache.mu
+	element   *list.Element
 }
 
-func newCache(ctx context.Context, from ranger, size int64) *cache {
-	c := &cache{from: from, size: size, retry: firstRetry, blocks: map[int64]*block{}}
+func newCache(ctx context.Context, from rangeReader, size int64) *cache {
+	c := &cache{source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
 
-// close ends what is under way.
+// close cancels running requests.
 func (c *cache) close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel()
 	c.fetches.Wait()
-	return c.from.close()
+	return c.source.close()
 }
 
 // ReadAt implements io.ReaderAt.
@@ -89,9 +89,9 @@ func (c *cache) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// get returns a block when it is here. The caller will read on up to the block last.
+// get waits for a block. The caller will read up to the block last.
 func (c *cache) get(index, last int64) (*block, error) {
-	b, err := c.find(index, last)
+	b, err := c.lookup(index, last)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func (c *cache) get(index, last int64) (*block, error) {
 	}
 }
 
-// find makes a block be fetched if it is not here, and what is likely to be read next.
-func (c *cache) find(index, last int64) (*block, error) {
+// lookup returns a block, and starts to fetch it and those that are likely to be read next.
+func (c *cache) lookup(index, last int64) (*block, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -114,74 +114,74 @@ func (c *cache) find(index, last int64) (*block, error) {
 	if b == nil {
 		ahead := 0
 		if before := c.blocks[index-1]; before != nil {
-			ahead = 1 // somebody reads on
+			ahead = 1 // a sequential read
 		}
-		b = c.begin(index, last-index+1+int64(ahead), 2*ahead)
+		b = c.startFetch(index, last-index+1+int64(ahead), 2*ahead)
 	}
-	c.recent.MoveToFront(b.place)
-	if next := b.ahead; next > 0 {
-		b.ahead = 0
+	c.recent.MoveToFront(b.element)
+	if next := b.readAhead; next > 0 {
+		b.readAhead = 0
 		first := index + 1
 		for c.blocks[first] != nil {
 			first++
 		}
 		if first*blockBytes < c.size {
-			c.begin(first, int64(next), min(2*next, mostAhead))
+			c.startFetch(first, int64(next), min(2*next, maxReadAhead))
 		}
 	}
 	return b, nil
 }
 
-// begin fetches count blocks, but none that is here or under way. When the first of
-// them is read, the next so many follow. mu is held.
-func (c *cache) begin(index, count int64, ahead int) *block {
+// startFetch fetches up to count blocks, stopping at one that is cached or being fetched.
+// When the first of them is read, the next ahead blocks are fetched. mu is held.
+func (c *cache) startFetch(index, count int64, ahead int) *block {
 	blocks := []*block{}
-	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil && len(blocks) < mostBlocks/2; i++ {
+	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil && len(blocks) < maxBlocks/2; i++ {
 		b := &block{index: i, done: make(chan struct{})}
-		b.place = c.recent.PushFront(b)
+		b.element = c.recent.PushFront(b)
 		c.blocks[i] = b
 		blocks = append(blocks, b)
 	}
-	blocks[0].ahead = ahead
+	blocks[0].readAhead = ahead
 	c.evict()
-	// owner: close; ends when the blocks are here or with ctx.
-	c.fetches.Go(func() { c.fetch(blocks) })
+	// owner: close; ends when the blocks have arrived or with ctx.
+	c.fetches.Go(func() { c.fetchWithRetry(blocks) })
 	return blocks[0]
 }
 
-// evict lets go of what was not read for longest. mu is held.
+// evict removes the least recently used blocks. mu is held.
 func (c *cache) evict() {
-	for e := c.recent.Back(); e != nil && len(c.blocks) > mostBlocks; {
+	for e := c.recent.Back(); e != nil && len(c.blocks) > maxBlocks; {
 		b, before := e.Value.(*block), e.Prev()
 		select {
 		case <-b.done:
-			c.forget(b)
-		default: // under way
+			c.remove(b)
+		default: // being fetched
 		}
 		e = before
 	}
 }
 
-// forget takes a block out. mu is held.
-func (c *cache) forget(b *block) {
-	c.recent.Remove(b.place)
+// remove removes a block. mu is held.
+func (c *cache) remove(b *block) {
+	c.recent.Remove(b.element)
 	delete(c.blocks, b.index)
 }
 
-// fetch reads blocks that follow each other. Where a connection breaks it tries again,
-// for as long as a network in the field may be away.
-func (c *cache) fetch(blocks []*block) {
-	wait, since := c.retry, time.Now()
+// fetchWithRetry reads consecutive blocks. It retries until there was no progress for
+// retryTimeout: the network of a mobile robot may be down for a while.
+func (c *cache) fetchWithRetry(blocks []*block) {
+	wait, since := c.retryDelay, time.Now()
 	for len(blocks) > 0 {
 		n, err := c.fetchOnce(blocks)
 		if n > 0 {
-			wait, since = c.retry, time.Now()
+			wait, since = c.retryDelay, time.Now()
 		}
 		blocks = blocks[n:]
 		if err == nil {
 			continue
 		}
-		if lasting(err) || c.ctx.Err() != nil || time.Since(since) > retryTime {
+		if permanent(err) || c.ctx.Err() != nil || time.Since(since) > retryTimeout {
 			c.fail(blocks, err)
 			return
 		}
@@ -189,17 +189,17 @@ func (c *cache) fetch(blocks []*block) {
 		case <-time.After(wait/2 + rand.N(wait)): //nolint:gosec // it spreads load
 		case <-c.ctx.Done():
 		}
-		wait = min(2*wait, longestRetry)
+		wait = min(2*wait, maxRetryDelay)
 	}
 }
 
-var errStalled = fmt.Errorf("store: nothing came for %v", stallTime)
+var errStalled = fmt.Errorf("store: nothing came for %v", stallTimeout)
 
-// fetchOnce makes one request and returns how many blocks are here.
+// fetchOnce makes one request and returns the number of complete blocks.
 func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(stallTime, func() { cancel(errStalled) })
+	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
 	defer stall.Stop()
 	defer func() {
 		if err != nil && errors.Is(context.Cause(ctx), errStalled) {
@@ -208,18 +208,18 @@ func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
 	}()
 	from := blocks[0].index * blockBytes
 	end := min((blocks[len(blocks)-1].index+1)*blockBytes, c.size)
-	body, err := c.from.open(ctx, from, end-from)
+	body, err := c.source.open(ctx, from, end-from)
 	if err != nil {
 		return 0, err
 	}
 	defer body.Close() //nolint:errcheck // only read from
-	r := &coming{body, stall}
+	r := &stallReader{body, stall}
 	for _, b := range blocks {
 		data := make([]byte, min(blockBytes, c.size-b.index*blockBytes))
 		m, err := io.ReadFull(r, data)
 		c.fetched.Add(int64(m))
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errCut
+			err = errConnectionLost
 		}
 		if err != nil {
 			return n, fmt.Errorf("store: at %d: %w", b.index*blockBytes+int64(m), err)
@@ -231,36 +231,36 @@ func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
 	return n, nil
 }
 
-// coming puts off the end of a request as long as its answer comes.
-type coming struct {
+// stallReader postpones the stall timeout of a request with each byte received.
+type stallReader struct {
 	io.Reader
 	stall *time.Timer
 }
 
 // Read implements io.Reader.
-func (c *coming) Read(p []byte) (int, error) {
+func (c *stallReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if n > 0 {
-		c.stall.Reset(stallTime)
+		c.stall.Reset(stallTimeout)
 	}
 	return n, err
 }
 
-// errCut is no io.ErrUnexpectedEOF: that would say that the object itself ends there.
-var errCut = errors.New("the connection broke off")
+// errConnectionLost replaces io.ErrUnexpectedEOF, which would mean that the object is truncated.
+var errConnectionLost = errors.New("the connection broke off")
 
-// fail ends blocks that do not come. The next read asks for them again.
+// fail fails blocks that could not be fetched. The next read requests them again.
 func (c *cache) fail(blocks []*block, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range blocks {
 		b.err = err
-		c.forget(b)
+		c.remove(b)
 		close(b.done)
 	}
 }
 
-// lasting reports whether to try again is of no use.
-func lasting(err error) bool {
+// permanent reports whether a retry is useless.
+func permanent(err error) bool {
 	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrDenied) || errors.Is(err, ErrChanged)
 }

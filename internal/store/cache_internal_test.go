@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// line is a store behind a network that comes and goes.
-type line struct {
+// flakyStore is a store behind an unreliable network.
+type flakyStore struct {
 	content []byte
-	away    func() bool
+	down    func() bool
 	hang    bool // rather than break off
 	n       int
 }
 
-func (l *line) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (l *flakyStore) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	l.n++
 	part := l.content[offset : offset+length]
 	switch {
-	case !l.away():
+	case !l.down():
 		return io.NopCloser(bytes.NewReader(part)), nil
 	case l.hang:
 		return io.NopCloser(io.MultiReader(bytes.NewReader(part[:1]), hanging{ctx})), nil
@@ -31,7 +31,7 @@ func (l *line) open(ctx context.Context, offset, length int64) (io.ReadCloser, e
 	return io.NopCloser(bytes.NewReader(part[:1])), nil
 }
 
-func (*line) close() error { return nil }
+func (*flakyStore) close() error { return nil }
 
 // hanging never has anything.
 type hanging struct{ ctx context.Context }
@@ -53,15 +53,15 @@ func TestNetworkAway(t *testing.T) {
 	}{
 		"for seconds":    {away: 20 * time.Second, most: 22 * time.Second},
 		"hangs":          {away: time.Second, hang: true, most: 18 * time.Second},
-		"for long":       {away: time.Minute, most: 33 * time.Second, want: errCut.Error()},
+		"for long":       {away: time.Minute, most: 33 * time.Second, want: errConnectionLost.Error()},
 		"hangs for long": {away: time.Minute, hang: true, most: 50 * time.Second, want: "nothing came"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				from := &line{content: bytes.Repeat([]byte("bag"), blockBytes), hang: test.hang}
-				from.away = func() bool { return time.Since(began) < test.away }
+				from := &flakyStore{content: bytes.Repeat([]byte("bag"), blockBytes), hang: test.hang}
+				from.down = func() bool { return time.Since(began) < test.away }
 				c := newCache(t.Context(), from, int64(len(from.content)))
 				p := make([]byte, len(from.content))
 				_, err := c.ReadAt(p, 0)

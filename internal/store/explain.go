@@ -16,17 +16,17 @@ import (
 // Error says what a store answered, about what, and what to do.
 type Error struct {
 	URL    string // of the bucket or object, without secrets
-	Reason string // in the words of the store
+	Reason string // as the store words it
 	Advice string // what to set or to check; may be empty
 	Err    error  // the cause; may be nil
-	kind   error  // what else it Is, such as ErrNotFound
+	kind   error  // matched by errors.Is, such as ErrNotFound
 }
 
 // Error implements error.
-func (e *Error) Error() string { return "store: " + e.URL + ": " + e.Say() }
+func (e *Error) Error() string { return "store: " + e.URL + ": " + e.Message() }
 
-// Say says it without the URL.
-func (e *Error) Say() string {
+// Message returns the text without the URL.
+func (e *Error) Message() string {
 	if e.Advice != "" {
 		return e.Reason + ": " + e.Advice
 	}
@@ -36,7 +36,7 @@ func (e *Error) Say() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is tells ErrNotFound and ErrDenied.
+// Is matches ErrNotFound and ErrDenied.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
 // fail makes an Error about a location.
@@ -63,30 +63,30 @@ func (l location) explain(err error) error {
 		e.kind, e.Advice = ErrNotFound, "make the bucket first, or check its name and the region"
 	case strings.Contains(text, "unknown query parameter"):
 		_, e.Reason, _ = strings.Cut(text, ": ")
-		e.Advice = "check the spelling of what stands behind the ? of the URL"
+		e.Advice = "check the spelling of the query parameters of the URL"
 	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
 	case code == gcerrors.PermissionDenied || name == "AccessDenied" || name == "Forbidden" || name == "InvalidAccessKeyId" || name == "SignatureDoesNotMatch":
-		e.kind, e.Advice = ErrDenied, credentials(l.url.Scheme)
+		e.kind, e.Advice = ErrDenied, credentialAdvice(l.url.Scheme)
 	case noCredentials.MatchString(text):
-		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentials(l.url.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.url.Scheme)
 	case l.url.Scheme == schemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
 	case unreachable(err):
-		e.Advice = reach(l.url.Scheme)
+		e.Advice = networkAdvice(l.url.Scheme)
 	}
 	return e
 }
 
-// noCredentials is what the SDKs say when they have found none. That of Google goes on
-// with a key that is none.
+// noCredentials matches the errors of the SDKs for missing credentials. Google's SDK reports
+// an unusable key instead.
 var noCredentials = regexp.MustCompile(`get credentials|failed to refresh cached credentials|could not find default credentials|` +
 	`private key should be a PEM|AccountName is required|failed to acquire a token`)
 
-// credentials says where the SDK of a store looks for them.
-func credentials(scheme string) string {
+// credentialAdvice says where the SDK of a store looks for credentials.
+func credentialAdvice(scheme string) string {
 	switch scheme {
 	case schemeS3:
 		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ?anonymous=true for a public bucket"
@@ -98,8 +98,8 @@ func credentials(scheme string) string {
 	return ""
 }
 
-// reach says what decides where a store is looked for.
-func reach(scheme string) string {
+// networkAdvice says which settings select the host of a store.
+func networkAdvice(scheme string) string {
 	switch scheme {
 	case schemeS3:
 		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"
@@ -109,18 +109,18 @@ func reach(scheme string) string {
 	return "check the network"
 }
 
-// unreachable reports whether nobody answered.
+// unreachable reports whether the store did not answer.
 func unreachable(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// requestIDs are of no use to whoever reads a message.
+// requestIDs matches request IDs, which only clutter error messages.
 var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)
 
-// reason says what went wrong in the words of the store, on one line and without URLs
-// that may hold a signature.
+// reason returns the store's error message, on one line and without URLs that may hold a
+// signature.
 func reason(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -138,5 +138,5 @@ func reason(err error) string {
 	return secrets.ReplaceAllString(text, "$1=…")
 }
 
-// secrets are parameters of URLs that stores are signed in to with.
+// secrets matches URL parameters that authenticate requests.
 var secrets = regexp.MustCompile(`(?i)\b(x-amz-[a-z-]+|sig|se|sv|sp|token|signature|password|secret|key|accesskey|sharedkey)=[^&\s"]+`)

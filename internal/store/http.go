@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// httpTimeout bounds how long a server may take to begin an answer.
+// httpTimeout bounds the time until the header of a response.
 const httpTimeout = 30 * time.Second
 
-// web is a file on a web server that answers ranges.
-type web struct {
+// httpObject is a file on a web server that supports range requests.
+type httpObject struct {
 	at     location
 	client *http.Client
-	tag    string // of its present version
+	etag   string // of the version that is read; may be empty
 }
 
-// openHTTP asks for the first byte: that tells the size, also where only GET is signed.
-func openHTTP(ctx context.Context, at location) (ranger, int64, error) {
+// openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
+func openHTTP(ctx context.Context, at location) (rangeReader, int64, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = httpTimeout
-	w := &web{at: at, client: &http.Client{Transport: transport}}
+	w := &httpObject{at: at, client: &http.Client{Transport: transport}}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
 		return nil, 0, errors.Join(err, w.close())
@@ -38,17 +38,17 @@ func openHTTP(ctx context.Context, at location) (ranger, int64, error) {
 		return nil, 0, errors.Join(at.fail(nil, "the server does not tell the size"), w.close())
 	}
 	if tag := resp.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
-		w.tag = tag
+		w.etag = tag
 	}
 	return w, size, nil
 }
 
-func (w *web) close() error {
+func (w *httpObject) close() error {
 	w.client.CloseIdleConnections()
 	return nil
 }
 
-func (w *web) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (w *httpObject) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	resp, err := w.get(ctx, offset, length)
 	if err != nil {
 		return nil, err
@@ -56,15 +56,15 @@ func (w *web) open(ctx context.Context, offset, length int64) (io.ReadCloser, er
 	return resp.Body, nil
 }
 
-func (w *web) get(ctx context.Context, offset, length int64) (*http.Response, error) {
+func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.at.url.String(), nil)
 	if err != nil {
 		return nil, w.at.fail(nil, "not a URL")
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
 	req.Header.Set("Accept-Encoding", "identity")
-	if w.tag != "" {
-		req.Header.Set("If-Match", w.tag)
+	if w.etag != "" {
+		req.Header.Set("If-Match", w.etag)
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
@@ -74,19 +74,19 @@ func (w *web) get(ctx context.Context, offset, length int64) (*http.Response, er
 		}
 		return nil, &Error{URL: w.at.String(), Reason: err.Error(), Err: err}
 	}
-	if err = w.judge(resp, length); err != nil {
+	if err = w.checkStatus(resp, length); err != nil {
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, err
 	}
 	return resp, nil
 }
 
-// judge turns a status into an error, unless it brings the range.
-func (w *web) judge(resp *http.Response, length int64) error {
+// checkStatus returns an error unless the response is the requested range.
+func (w *httpObject) checkStatus(resp *http.Response, length int64) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
 		if resp.ContentLength >= 0 && resp.ContentLength != length {
-			return w.at.fail(nil, "the server sends %d bytes, %d were asked for", resp.ContentLength, length)
+			return w.at.fail(nil, "the server sends %d bytes, %d were requested", resp.ContentLength, length)
 		}
 		return nil
 	case http.StatusOK:

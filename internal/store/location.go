@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Schemes of URLs that IsURL knows. Those of the web can be read only.
+// Schemes of URLs that IsURL accepts. http and https are read-only.
 const (
 	schemeS3    = "s3"
 	schemeGS    = "gs"
@@ -19,22 +19,22 @@ const (
 	schemeHTTPS = "https"
 )
 
-// IsURL reports whether an argument names a place here rather than a local file.
+// IsURL reports whether an argument is a URL of a store rather than the name of a local file.
 func IsURL(arg string) bool {
 	scheme, _, ok := strings.Cut(arg, "://")
 	return ok && slices.Contains([]string{schemeS3, schemeGS, schemeAzure, schemeFile, schemeHTTP, schemeHTTPS}, scheme)
 }
 
-// Remote reports whether an argument names what is not a file of this machine.
+// Remote reports whether an argument is a URL of another machine.
 func Remote(arg string) bool { return IsURL(arg) && !strings.HasPrefix(arg, schemeFile+"://") }
 
-// location is a URL in parts.
+// location is a parsed URL.
 type location struct {
 	url *url.URL
-	key string // of the object, or what the keys below begin with; without a leading slash
+	key string // of the object, or the prefix of keys; without a leading slash
 }
 
-// parse reads a URL. The error never shows a secret that is in it.
+// parse parses a URL. Its errors contain no secrets of the URL.
 func parse(raw string) (location, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -45,7 +45,7 @@ func parse(raw string) (location, error) {
 	case !IsURL(raw):
 		return l, l.fail(nil, "want s3://, gs://, azblob:// or file://")
 	case u.Scheme != schemeHTTP && u.Scheme != schemeHTTPS && (u.User != nil || strings.Contains(u.Query().Get("endpoint"), "@")):
-		return l, l.fail(ErrDenied, "credentials do not belong in the URL: %s", credentials(u.Scheme))
+		return l, l.fail(ErrDenied, "credentials do not belong in the URL: %s", credentialAdvice(u.Scheme))
 	case u.Scheme == schemeFile && u.Host != "" && u.Host != "localhost":
 		return l, l.fail(nil, "a file URL has three slashes: file:///%s%s", u.Host, u.Path)
 	case u.Scheme != schemeFile && u.Host == "":
@@ -60,8 +60,8 @@ func (l location) String() string {
 	return u.String()
 }
 
-// Redact returns a URL as it may be shown and logged: without user, password and
-// parameters, which may be a signature. What is no URL stays as it is.
+// Redact returns a URL without user, password and parameters, which may contain a signature,
+// so that it can be shown and logged. Other texts are returned unchanged.
 func Redact(raw string) string {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok {
@@ -81,8 +81,8 @@ func Redact(raw string) string {
 // file returns the local path of a file URL.
 func (l location) file() string { return filepath.FromSlash(l.url.Path) }
 
-// bucketURL returns the URL of the bucket alone, as gocloud.dev/blob wants it, with
-// what most stores need where nothing else is said.
+// bucketURL returns the URL of the bucket for gocloud.dev/blob, with defaults that most
+// stores need.
 func (l location) bucketURL() string {
 	u := url.URL{Scheme: l.url.Scheme, Host: l.url.Host}
 	q := l.url.Query()
@@ -99,8 +99,8 @@ func (l location) bucketURL() string {
 	return u.String()
 }
 
-// s3Defaults sets what stores other than Amazon's need: few of them have a name for
-// each bucket, and none asks for the region.
+// s3Defaults sets defaults for stores other than Amazon's: few of them have a host name for
+// each bucket, and none needs a region.
 func (l location) s3Defaults(q url.Values) {
 	if !q.Has("endpoint") && os.Getenv("AWS_ENDPOINT_URL") == "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
 		return
@@ -117,8 +117,8 @@ func (l location) s3Defaults(q url.Values) {
 	}
 }
 
-// identity names the place itself, without what only says how to get there. It holds
-// no secret.
+// identity identifies the bucket, without parameters that only affect the access. It
+// contains no secrets.
 func (l location) identity() string {
 	s := l.String()
 	if endpoint := l.url.Query().Get("endpoint"); endpoint != "" {

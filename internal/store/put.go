@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,20 +20,20 @@ import (
 // metaSHA256 is the key of the checksum in the metadata of an object.
 const metaSHA256 = "sha256"
 
-// contentType says that the object is of no kind that a browser shows.
+// contentType keeps browsers from displaying the object.
 const contentType = "application/octet-stream"
 
-// Bucket is a place in a store that files are put into.
+// Bucket is a destination of uploads.
 type Bucket struct {
 	at     location
 	bucket *blob.Bucket
-	sender sender        // nil where the driver's own means are enough
+	sender sender        // nil if the driver uploads by itself
 	limit  *rate.Limiter // of bytes a second; nil for none
 	sent   atomic.Int64
 }
 
-// OpenBucket opens the place that a URL names. With a perSecond that is not zero it
-// takes at most so many bytes a second. It does not ask the store for anything yet.
+// OpenBucket opens a destination. Uploads are limited to perSecond bytes per second; zero
+// means no limit. It sends no request to the store.
 func OpenBucket(ctx context.Context, rawURL string, perSecond int64) (*Bucket, error) {
 	at, err := parse(rawURL)
 	if err != nil {
@@ -44,24 +45,24 @@ func OpenBucket(ctx context.Context, rawURL string, perSecond int64) (*Bucket, e
 	}
 	b := &Bucket{at: at, bucket: bucket}
 	if perSecond > 0 {
-		b.limit = rate.NewLimiter(rate.Limit(perSecond), sliceBytes)
+		b.limit = rate.NewLimiter(rate.Limit(perSecond), throttleBytes)
 	}
-	b.sender = senderOf(b)
+	b.sender = newSender(b)
 	return b, nil
 }
 
-// sender uploads to one kind of store in a way of its own.
+// sender uploads to stores that need more than the driver offers.
 type sender interface {
 	put(ctx context.Context, f *File) error
 }
 
-// String names the place without secrets, the same for the same place.
+// String identifies the destination, without secrets.
 func (b *Bucket) String() string { return b.at.identity() }
 
-// Close lets go of the store.
+// Close closes the connection to the store.
 func (b *Bucket) Close() error { return b.bucket.Close() }
 
-// Sent returns how many bytes were sent until now, repetitions included.
+// Sent returns the number of bytes sent so far, including retries.
 func (b *Bucket) Sent() int64 { return b.sent.Load() }
 
 // key returns the name of an object in the bucket.
@@ -72,29 +73,29 @@ func (b *Bucket) key(name string) string {
 	return path.Join(b.at.key, name)
 }
 
-// named returns the location of an object.
-func (b *Bucket) named(name string) location {
+// location returns the location of an object.
+func (b *Bucket) location(name string) location {
 	u := *b.at.url
 	u.Path = path.Join("/", u.Path, name)
 	return location{url: &u, key: b.key(name)}
 }
 
-// Match says how an object in the store compares with a file.
+// Match is the result of a comparison of an object with a file.
 type Match int
 
-// The zero value is that of an object that is not there.
+// The zero value means that there is no object.
 const (
 	Absent Match = iota // there is no such object
-	Other               // there is another one of the name
-	Same                // size and our checksum are those of the file, but the store has told no checksum of its own that could be compared
-	Proven              // the store's own checksum is that of the file
+	Other               // another object has this name
+	Same                // size and our checksum are those of the file, but the store has no checksum of its own to compare
+	Proven              // the store's own checksum matches the file
 )
 
-// Compare asks the store what it has by a name.
+// Compare compares the object of a name with the checksums of a file.
 func (b *Bucket) Compare(ctx context.Context, name string, want *Sums) (Match, error) {
 	attrs, err := b.bucket.Attributes(ctx, b.key(name))
 	if err != nil {
-		err = b.named(name).explain(err)
+		err = b.location(name).explain(err)
 		if errors.Is(err, ErrNotFound) {
 			return Absent, nil
 		}
@@ -104,46 +105,56 @@ func (b *Bucket) Compare(ctx context.Context, name string, want *Sums) (Match, e
 	switch {
 	case attrs.Size != want.Size || attrs.Metadata[metaSHA256] != want.SHA256:
 		return Other, nil
-	case want.whole() != nil && bytes.Equal(attrs.MD5, want.whole()), tag == want.etag():
+	case want.wholeMD5() != nil && bytes.Equal(attrs.MD5, want.wholeMD5()), tag == want.etag():
 		return Proven, nil
 	}
 	return Same, nil
 }
 
-// File is a file to put.
+// File is a file to upload.
 type File struct {
 	io.ReaderAt
-	Name string
+	Name     string
+	Metadata map[string]string // of the object, in ASCII; beside it stands the checksum, under "sha256"
 	Sums
-	Upload   string             // of an upload in parts that may be taken up; empty for none
-	OnUpload func(string) error // told of an upload in parts that begins
+	Upload   string             // ID of an interrupted multipart upload to resume; may be empty
+	OnUpload func(string) error // called with the ID of a new multipart upload
 }
 
-// Put uploads a file. The object appears when all of it is there and only if it has
-// the right checksum. It does not look whether there is one already.
+// metadata returns the metadata of the object, with the checksum.
+func (f *File) metadata() map[string]string {
+	all := maps.Clone(f.Metadata)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[metaSHA256] = f.SHA256
+	return all
+}
+
+// Put uploads a file. The object appears when it is complete and its checksum matches. An
+// existing object is overwritten.
 func (b *Bucket) Put(ctx context.Context, f *File) error {
 	put := b.putWhole
 	if b.sender != nil {
 		put = b.sender.put
 	}
-	return b.named(f.Name).explain(put(ctx, f))
+	return b.location(f.Name).explain(put(ctx, f))
 }
 
-// putWhole uploads with the driver's own means. They may use parts, but tell nothing
-// of them.
+// putWhole uploads with the driver, which may use multipart uploads but cannot resume them.
 func (b *Bucket) putWhole(ctx context.Context, f *File) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // before Close, it keeps the object from appearing
+	defer cancel() // before Close, this discards the object
 	w, err := b.bucket.NewWriter(ctx, b.key(f.Name), &blob.WriterOptions{
 		ContentType: contentType,
-		ContentMD5:  f.whole(),
-		Metadata:    map[string]string{metaSHA256: f.SHA256},
-		BufferSize:  leastPart, MaxConcurrency: 1,
+		ContentMD5:  f.wholeMD5(),
+		Metadata:    f.metadata(),
+		BufferSize:  minPartBytes, MaxConcurrency: 1,
 	})
 	if err != nil {
 		return err
 	}
-	if _, err = io.Copy(w, &slow{ctx: ctx, b: b, r: io.NewSectionReader(f, 0, f.Size)}); err != nil {
+	if _, err = io.Copy(w, &throttledReader{ctx: ctx, b: b, r: io.NewSectionReader(f, 0, f.Size)}); err != nil {
 		cancel()
 		w.Close() //nolint:errcheck,gosec // the error is that of the copy
 		return err
@@ -151,15 +162,14 @@ func (b *Bucket) putWhole(ctx context.Context, f *File) error {
 	if err := w.Close(); err != nil || b.at.url.Scheme != schemeFile {
 		return err
 	}
-	return b.settle(f.Name)
+	return b.syncObject(f.Name)
 }
 
-// settle makes an object in a directory outlast a loss of power: its file here may be
-// deleted next.
-func (b *Bucket) settle(name string) error {
+// syncObject makes an object in a directory durable: the local file may be deleted next.
+func (b *Bucket) syncObject(name string) error {
 	dir := b.at.file()
 	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".attrs"), dir} {
-		f, err := os.Open(path) //nolint:gosec // what was written just now
+		f, err := os.Open(path) //nolint:gosec // just written
 		if err != nil {
 			return err
 		}
@@ -170,19 +180,19 @@ func (b *Bucket) settle(name string) error {
 	return nil
 }
 
-// sliceBytes is how much is sent at once within a limit.
-const sliceBytes = 64 << 10
+// throttleBytes is the burst of the rate limit.
+const throttleBytes = 64 << 10
 
-// slow reads as fast as the limit allows, and counts.
-type slow struct {
-	ctx context.Context //nolint:containedctx // of one request, which this is a part of
+// throttledReader limits the rate of reads, and counts bytes.
+type throttledReader struct {
+	ctx context.Context //nolint:containedctx // of one request
 	b   *Bucket
 	r   io.Reader
 }
 
 // Read implements io.Reader.
-func (s *slow) Read(p []byte) (int, error) {
-	n, err := s.r.Read(p[:min(len(p), sliceBytes)])
+func (s *throttledReader) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p[:min(len(p), throttleBytes)])
 	s.b.sent.Add(int64(n))
 	if s.b.limit != nil && n > 0 {
 		if e := s.b.limit.WaitN(s.ctx, n); e != nil {

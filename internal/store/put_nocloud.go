@@ -2,5 +2,5 @@
 
 package store
 
-// senderOf returns nil: a build without S3 has no store with ways of its own.
-func senderOf(*Bucket) sender { return nil }
+// newSender returns nil: only S3 has a sender.
+func newSender(*Bucket) sender { return nil }

@@ -5,7 +5,7 @@ package store
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // what stores compare uploads with; not for security
+	"crypto/md5" //nolint:gosec // S3 verifies uploads with it; not for security
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -22,21 +22,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// s3Sender uploads to S3 over the client of the driver, which itself cannot take up an
-// upload that broke off.
+// s3Sender uploads to S3 with the client of the driver, which itself cannot resume an
+// interrupted upload.
 type s3Sender struct {
 	*Bucket
 	client *s3.Client
 	sse    encryption
 }
 
-// senderOf returns what uploads to a bucket of S3, nil for another store.
-func senderOf(b *Bucket) sender {
+// newSender returns the sender for S3, nil for other stores.
+func newSender(b *Bucket) sender {
 	var client *s3.Client
 	if !b.bucket.As(&client) {
 		return nil
 	}
-	return &s3Sender{b, b.watched(client), encryptionOf(b.at)}
+	return &s3Sender{b, b.instrumented(client), parseEncryption(b.at)}
 }
 
 // put implements sender.
@@ -47,21 +47,20 @@ func (b *s3Sender) put(ctx context.Context, f *File) error {
 	return b.putObject(ctx, f)
 }
 
-// atOnce is how many parts are under way at the same time. With the buffers of their
-// bytes it bounds memory.
-const atOnce = 3
+// partsInFlight is the number of concurrent part uploads. It bounds memory: each has a buffer.
+const partsInFlight = 3
 
-// idle is how long a request may make no progress.
-const idle = 2 * time.Minute
+// idleTimeout ends requests without progress.
+const idleTimeout = 2 * time.Minute
 
-// encryption is what the URL asks the store to encrypt with.
+// encryption is the server-side encryption that the URL requests.
 type encryption struct {
 	kind types.ServerSideEncryption
 	key  *string
 }
 
-// encryptionOf reads the parameters that s3blob checks and keeps to itself.
-func encryptionOf(at location) encryption {
+// parseEncryption reads parameters that s3blob validates but does not export.
+func parseEncryption(at location) encryption {
 	var e encryption
 	q := at.url.Query()
 	for _, kind := range e.kind.Values() {
@@ -75,24 +74,24 @@ func encryptionOf(at location) encryption {
 	return e
 }
 
-// watched makes a client whose requests keep to the limit, are counted, and end when
-// nothing moves.
-func (b *Bucket) watched(c *s3.Client) *s3.Client {
-	return s3.New(c.Options(), func(o *s3.Options) { o.HTTPClient = &watch{b: b, next: o.HTTPClient} })
+// instrumented returns a client that limits the rate, counts bytes, and ends requests after
+// idleTimeout.
+func (b *Bucket) instrumented(c *s3.Client) *s3.Client {
+	return s3.New(c.Options(), func(o *s3.Options) { o.HTTPClient = &instrumentedClient{b: b, next: o.HTTPClient} })
 }
 
-type watch struct {
+type instrumentedClient struct {
 	b    *Bucket
 	next s3.HTTPClient
 }
 
 // Do implements s3.HTTPClient.
-func (w *watch) Do(req *http.Request) (*http.Response, error) {
+func (w *instrumentedClient) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(idle, func() { cancel(errIdle) })
+	timer := time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &moving{Reader: &slow{ctx: ctx, b: w.b, r: req.Body}, Closer: req.Body, timer: timer}
+		req.Body = &idleTimeoutBody{Reader: &throttledReader{ctx: ctx, b: w.b, r: req.Body}, Closer: req.Body, timer: timer}
 	}
 	resp, err := w.next.Do(req)
 	if err != nil {
@@ -104,14 +103,14 @@ func (w *watch) Do(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp.Body = &moving{Reader: resp.Body, Closer: resp.Body, timer: timer, end: func() { cancel(nil) }}
+	resp.Body = &idleTimeoutBody{Reader: resp.Body, Closer: resp.Body, timer: timer, end: func() { cancel(nil) }}
 	return resp, nil
 }
 
-var errIdle = errors.New("nothing moved for two minutes")
+var errIdle = errors.New("no progress for two minutes")
 
-// moving puts off the end of a request as long as bytes move.
-type moving struct {
+// idleTimeoutBody postpones the idle timeout of a request with each read.
+type idleTimeoutBody struct {
 	io.Reader
 	io.Closer
 	timer *time.Timer
@@ -119,13 +118,13 @@ type moving struct {
 }
 
 // Read implements io.Reader.
-func (m *moving) Read(p []byte) (int, error) {
-	m.timer.Reset(idle)
+func (m *idleTimeoutBody) Read(p []byte) (int, error) {
+	m.timer.Reset(idleTimeout)
 	return m.Reader.Read(p)
 }
 
 // Close implements io.Closer.
-func (m *moving) Close() error {
+func (m *idleTimeoutBody) Close() error {
 	err := m.Closer.Close()
 	if m.end != nil {
 		m.timer.Stop()
@@ -134,14 +133,14 @@ func (m *moving) Close() error {
 	return err
 }
 
-// putObject uploads a small file with one request. It is not repeated here: an answer
-// that got lost would make it come twice.
+// putObject uploads a small file with one request. The SDK must not retry it: after a lost
+// response the file would be sent twice.
 func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.at.url.Host, Key: aws.String(b.key(f.Name)),
 		Body:          io.NewSectionReader(f, 0, f.Size),
 		ContentLength: &f.Size, ContentMD5: base64MD5(f.parts[0].md5), ContentType: aws.String(contentType),
-		Metadata:             map[string]string{metaSHA256: f.SHA256},
+		Metadata:             f.metadata(),
 		ServerSideEncryption: b.sse.kind, SSEKMSKeyId: b.sse.key,
 	}, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	return err
@@ -151,11 +150,11 @@ func base64MD5(sum [md5.Size]byte) *string {
 	return aws.String(base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// putParts uploads a large file in parts, but not those that the store has already
-// from an upload that broke off.
+// putParts uploads a large file in parts. It skips parts that the store has from an
+// interrupted upload.
 func (b *s3Sender) putParts(ctx context.Context, f *File) error {
-	p := &partial{s3Sender: b, f: f, key: b.key(f.Name), done: make([]types.CompletedPart, len(f.parts))}
-	if err := p.takeUp(ctx); err != nil {
+	p := &multipartUpload{s3Sender: b, f: f, key: b.key(f.Name), done: make([]types.CompletedPart, len(f.parts))}
+	if err := p.resume(ctx); err != nil {
 		return err
 	}
 	if err := p.send(ctx); err != nil {
@@ -167,31 +166,31 @@ func (b *s3Sender) putParts(ctx context.Context, f *File) error {
 	return err
 }
 
-// partial is an upload in parts.
-type partial struct {
+// multipartUpload is the state of an S3 multipart upload.
+type multipartUpload struct {
 	*s3Sender
 	f    *File
 	key  string
 	done []types.CompletedPart // those with an ETag are in the store
 
-	// checksums says that the store keeps those of the parts that the SDK sends, and wants
-	// to be told them at the end. One that does not keep them takes them for wrong.
+	// checksums is set if the store keeps the checksums that the SDK sends with parts, and
+	// needs them again at the end. Stores that do not keep them reject them there.
 	checksums bool
 }
 
-// takeUp asks the store what it has of the upload, and begins one where it has none.
-func (p *partial) takeUp(ctx context.Context) error {
+// resume finds the parts that the store has, and begins a new upload if there is none.
+func (p *multipartUpload) resume(ctx context.Context) error {
 	if p.f.Upload != "" {
-		err := p.list(ctx)
+		err := p.listParts(ctx)
 		var gone *types.NoSuchUpload
-		if err == nil || !errors.As(err, &gone) && !errors.Is(p.named(p.f.Name).explain(err), ErrNotFound) {
+		if err == nil || !errors.As(err, &gone) && !errors.Is(p.location(p.f.Name).explain(err), ErrNotFound) {
 			return err
 		}
 		clear(p.done)
 	}
 	begun, err := p.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
 		Bucket: &p.at.url.Host, Key: &p.key, ContentType: aws.String(contentType),
-		Metadata:             map[string]string{metaSHA256: p.f.SHA256},
+		Metadata:             p.f.metadata(),
 		ServerSideEncryption: p.sse.kind, SSEKMSKeyId: p.sse.key,
 	})
 	if err != nil {
@@ -201,8 +200,8 @@ func (p *partial) takeUp(ctx context.Context) error {
 	return p.f.OnUpload(p.f.Upload)
 }
 
-// list notes the parts that the store has as they should be.
-func (p *partial) list(ctx context.Context) error {
+// listParts records the parts that the store has with the right size and checksum.
+func (p *multipartUpload) listParts(ctx context.Context) error {
 	pages := s3.NewListPartsPaginator(p.client, &s3.ListPartsInput{Bucket: &p.at.url.Host, Key: &p.key, UploadId: &p.f.Upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -225,15 +224,17 @@ func (p *partial) list(ctx context.Context) error {
 	return nil
 }
 
-// length returns that of a part.
-func (p *partial) length(n int) int64 { return min(p.f.part, p.f.Size-int64(n)*p.f.part) }
+// length returns the length of part n.
+func (p *multipartUpload) length(n int) int64 {
+	return min(p.f.partBytes, p.f.Size-int64(n)*p.f.partBytes)
+}
 
 // send uploads the parts that are missing. The file is read by the caller's goroutine,
 // one part after the other.
-func (p *partial) send(ctx context.Context) error {
-	buffers := make(chan []byte, atOnce)
-	for range atOnce {
-		buffers <- nil // made when it is needed
+func (p *multipartUpload) send(ctx context.Context) error {
+	buffers := make(chan []byte, partsInFlight)
+	for range partsInFlight {
+		buffers <- nil // allocated on demand
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for n := range p.done {
@@ -250,7 +251,7 @@ func (p *partial) send(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(err, group.Wait())
 		}
-		// owner: send; ends when the part is there or with ctx.
+		// owner: send; ends when the part is uploaded or with ctx.
 		group.Go(func() error {
 			defer func() { buffers <- data }()
 			return p.sendPart(ctx, n, data)
@@ -259,14 +260,14 @@ func (p *partial) send(ctx context.Context) error {
 	return group.Wait()
 }
 
-// read reads a part and makes sure that it is what was summed.
-func (p *partial) read(n int, buf []byte) ([]byte, error) {
+// read reads a part and verifies its checksum.
+func (p *multipartUpload) read(n int, buf []byte) ([]byte, error) {
 	if buf == nil {
-		buf = make([]byte, p.f.part)
+		buf = make([]byte, p.f.partBytes)
 	}
 	buf = buf[:p.length(n)]
-	if m, err := p.f.ReadAt(buf, int64(n)*p.f.part); m < len(buf) {
-		return nil, shrunk(err)
+	if m, err := p.f.ReadAt(buf, int64(n)*p.f.partBytes); m < len(buf) {
+		return nil, truncated(err)
 	}
 	if crc32.Checksum(buf, castagnoli) != p.f.parts[n].crc {
 		return nil, ErrChanged
@@ -274,14 +275,14 @@ func (p *partial) read(n int, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-func (p *partial) sendPart(ctx context.Context, n int, data []byte) error {
+func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) error {
 	number := aws.Int32(int32(n) + 1) // there are 10,000 at most
 	in := &s3.UploadPartInput{
 		Bucket: &p.at.url.Host, Key: &p.key, UploadId: &p.f.Upload, PartNumber: number,
 		Body: bytes.NewReader(data), ContentMD5: base64MD5(p.f.parts[n].md5),
 	}
 	if p.checksums {
-		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc32 // what the SDK begins an upload with
+		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc32 // the SDK's default for uploads
 	}
 	out, err := p.client.UploadPart(ctx, in)
 	if err != nil {

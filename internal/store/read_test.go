@@ -32,8 +32,8 @@ func data(n int) []byte {
 	return b
 }
 
-// site serves one object by ranges, and counts.
-type site struct {
+// httpStore serves one object by ranges, and counts.
+type httpStore struct {
 	*httptest.Server
 	content []byte
 	bytes   atomic.Int64
@@ -42,9 +42,9 @@ type site struct {
 	tag     atomic.Value // string
 }
 
-func newSite(t *testing.T, content []byte) *site {
+func newSite(t *testing.T, content []byte) *httpStore {
 	t.Helper()
-	s := &site{content: content}
+	s := &httpStore{content: content}
 	s.tag.Store(`"one"`)
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.gets.Add(1)
@@ -55,18 +55,18 @@ func newSite(t *testing.T, content []byte) *site {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
-		http.ServeContent(&counted{w, &s.bytes}, r, "", time.Time{}, bytes.NewReader(content))
+		http.ServeContent(&countingWriter{w, &s.bytes}, r, "", time.Time{}, bytes.NewReader(content))
 	}))
 	t.Cleanup(s.Close)
 	return s
 }
 
-type counted struct {
+type countingWriter struct {
 	http.ResponseWriter
 	n *atomic.Int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	c.n.Add(int64(len(p))) // before the client has them and looks at the count
 	return c.ResponseWriter.Write(p)
 }

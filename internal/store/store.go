@@ -1,9 +1,9 @@
-// Package store reads bags from and puts them into object storage: S3 and what speaks
-// its protocol, Google Cloud Storage, Azure Blob Storage and directories, by the
-// drivers of gocloud.dev/blob; web servers can be read from, too.
+// Package store reads bags from and uploads them to object storage: S3-compatible stores,
+// Google Cloud Storage, Azure Blob Storage and directories, with the drivers of
+// gocloud.dev/blob. It can also read from web servers.
 //
-// Credentials come from the environment and the files that the SDK of each store
-// looks at, never from us, and no message shows one.
+// Credentials come from the environment and the files of each store's SDK. They appear in no
+// error message.
 package store
 
 import (
@@ -16,22 +16,22 @@ import (
 var (
 	// ErrNotFound means that there is no such object or bucket.
 	ErrNotFound = errors.New("no such object")
-	// ErrDenied means that the store refuses us.
+	// ErrDenied means that the store denies access.
 	ErrDenied = errors.New("access denied")
-	// ErrChanged means that an object, or the file that is uploaded, is not what it was
-	// at the first look.
+	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
+	// opened.
 	ErrChanged = errors.New("changed while it was read")
 )
 
-// ranger is what a store has to do to be read from.
-type ranger interface {
+// rangeReader reads byte ranges of an object.
+type rangeReader interface {
 	// open returns length bytes from offset on.
 	open(ctx context.Context, offset, length int64) (io.ReadCloser, error)
 	close() error
 }
 
-// Object is an object that can be read at any place. Reads that follow each other are
-// fetched ahead; all of it is for concurrent use.
+// Object is an object with random access. Sequential reads are read ahead. It is safe for
+// concurrent use.
 type Object struct {
 	io.ReaderAt
 	size  int64
@@ -39,7 +39,7 @@ type Object struct {
 	close func() error
 }
 
-// Open finds the object that a URL names. Reading it ends with ctx.
+// Open opens the object of a URL. Reads fail after ctx is done.
 func Open(ctx context.Context, rawURL string) (*Object, error) {
 	at, err := parse(rawURL)
 	if err != nil {
@@ -51,7 +51,7 @@ func Open(ctx context.Context, rawURL string) (*Object, error) {
 	if at.key == "" && at.url.Scheme != schemeHTTP && at.url.Scheme != schemeHTTPS {
 		return nil, at.fail(nil, "names no object: want %s/name.bag", at)
 	}
-	var r ranger
+	var r rangeReader
 	var size int64
 	if at.url.Scheme == schemeHTTP || at.url.Scheme == schemeHTTPS {
 		r, size, err = openHTTP(ctx, at)
@@ -68,7 +68,7 @@ func Open(ctx context.Context, rawURL string) (*Object, error) {
 // Size returns the length of the object.
 func (o *Object) Size() int64 { return o.size }
 
-// Fetched returns how many bytes came from the store until now.
+// Fetched returns the number of bytes received from the store so far.
 func (o *Object) Fetched() int64 {
 	if o.cache == nil {
 		return 0
@@ -76,12 +76,12 @@ func (o *Object) Fetched() int64 {
 	return o.cache.fetched.Load()
 }
 
-// Close ends reading.
+// Close cancels running reads.
 func (o *Object) Close() error { return o.close() }
 
-// openFile opens a local file: no cache does better than the kernel's.
+// openFile opens a local file, which needs no cache but the kernel's.
 func openFile(at location) (*Object, error) {
-	st, err := os.Stat(at.file()) // before opening: that would wait for the writer of a FIFO
+	st, err := os.Stat(at.file()) // before opening, which would block on a FIFO
 	if err != nil {
 		return nil, at.explain(err)
 	}

@@ -2,7 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // what stores compare uploads with; not for security
+	"crypto/md5" //nolint:gosec // stores verify uploads with it; not for security
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,22 +12,22 @@ import (
 	"strconv"
 )
 
-// Bounds of multipart uploads. S3 takes 10,000 parts of 5 MiB or more.
+// Limits of multipart uploads. S3 accepts 10,000 parts of at least 5 MiB.
 const (
-	leastPart = 8 << 20
-	mostParts = 9_000
+	minPartBytes = 8 << 20
+	maxParts     = 9_000
 )
 
-// Sums are the checksums of a file that is to be uploaded.
+// Sums are the checksums of a file to upload.
 type Sums struct {
-	Size   int64
-	SHA256 string // in hexadecimal, as it stands in the metadata of the object
-	part   int64
-	parts  []partSums // in which it is uploaded; a single one where that is not in parts
+	Size      int64
+	SHA256    string // in hexadecimal, as in the metadata of the object
+	partBytes int64
+	parts     []partSums // one for each part of a multipart upload, otherwise one for the file
 }
 
-// partSums are the checksums of a part: one that stores know, and one that is quick, to
-// see that the file is still what it was.
+// partSums are the checksums of a part: the MD5 that stores use, and a fast CRC to detect
+// changes of the file.
 type partSums struct {
 	md5 [md5.Size]byte
 	crc uint32
@@ -35,23 +35,23 @@ type partSums struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// partBytes returns how long the parts of a file are. It depends on the size only, so
-// that an upload can be taken up after years.
-func partBytes(size int64) int64 {
-	part := max(leastPart, size/mostParts)
+// partSize returns the length of the parts of a file. It depends on the size only, so that
+// any later process can resume an upload.
+func partSize(size int64) int64 {
+	part := max(minPartBytes, size/maxParts)
 	return (part + 1<<20 - 1) >> 20 << 20
 }
 
 // Sum reads a file of size bytes and computes the checksums that Put needs.
 func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, error) {
-	s := Sums{Size: size, part: size}
+	s := Sums{Size: size, partBytes: size}
 	if b.sender != nil {
-		s.part = partBytes(size)
+		s.partBytes = partSize(size)
 	}
 	sha, part, crc := sha256.New(), md5.New(), uint32(0) //nolint:gosec // see above
 	buf := make([]byte, 1<<20)
 	for at := int64(0); ; {
-		if at == size || at > 0 && at%s.part == 0 {
+		if at == size || at > 0 && at%s.partBytes == 0 {
 			s.parts = append(s.parts, partSums{[md5.Size]byte(part.Sum(nil)), crc})
 			part.Reset()
 			crc = 0
@@ -62,10 +62,10 @@ func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, erro
 		if err := ctx.Err(); err != nil {
 			return s, err
 		}
-		left := min(size-at, s.part-at%s.part)
+		left := min(size-at, s.partBytes-at%s.partBytes)
 		n, err := r.ReadAt(buf[:min(int64(len(buf)), left)], at)
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
-			return s, fmt.Errorf("store: at %d: %w", at+int64(n), shrunk(err))
+			return s, fmt.Errorf("store: at %d: %w", at+int64(n), truncated(err))
 		}
 		sha.Write(buf[:n]) // a hash takes everything
 		part.Write(buf[:n])
@@ -76,23 +76,23 @@ func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, erro
 	return s, nil
 }
 
-// whole returns the MD5 of a file that is not uploaded in parts.
-func (s *Sums) whole() []byte {
+// wholeMD5 returns the MD5 of a file that is not uploaded in parts, nil for others.
+func (s *Sums) wholeMD5() []byte {
 	if len(s.parts) != 1 {
 		return nil
 	}
 	return s.parts[0].md5[:]
 }
 
-// shrunk takes the end of a file before its size for a change.
-func shrunk(err error) error {
+// truncated converts an early end of the file to ErrChanged.
+func truncated(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrChanged
 	}
 	return err
 }
 
-// etag returns what S3 names an object that was uploaded in parts.
+// etag returns the ETag that S3 gives to a multipart upload.
 func (s *Sums) etag() string {
 	h := md5.New() //nolint:gosec // see above
 	for _, p := range s.parts {

@@ -12,7 +12,7 @@ import (
 // TestReplaced: what was put in the place of a bag holds nobody up, and does not go.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, stop := r.start(func(o *Options) { o.Delete = true })
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := errors.Join(os.WriteFile(outside, []byte("secret"), 0o600), os.Symlink(outside, filepath.Join(r.dir, "link.bag")), unix.Mkfifo(filepath.Join(r.dir, "fifo.bag"), 0o600)); err != nil {

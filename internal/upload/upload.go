@@ -1,16 +1,16 @@
-// Package upload hands the finished bags of a recording to object storage, beside the
-// recording and without a part in it: what fails here is tried again, and waits for
-// the next start if need be.
+// Package upload uploads the finished bags of a recording to object storage, independently of
+// the recording: failed uploads are retried, also after the next start.
 //
-// A mark beside each bag, .NAME.upload, says that the bag belongs to a recorder that
-// uploads and where to. It is there from the beginning of the bag until the store has
-// it, so whatever ends the process, the next one knows what is left to do.
+// A marker file beside each bag, .NAME.upload, names the destination. It exists from the
+// creation of the bag until the bag is uploaded, so that the next process can continue however
+// this one ended.
 package upload
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,121 +24,127 @@ import (
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
-// Options says what is uploaded where to.
+// Options are the options of New.
 type Options struct {
 	Bucket *store.Bucket
 	Dir    string // of the bags
 	Log    *zap.Logger
-	Delete bool // local files, when the store has proven to have them
+	Delete bool // delete local files when the store has a matching checksum
 
-	firstRetry, mostRetry time.Duration // zero means 250 ms and 5 min
+	// Metadata returns what the object of a file of size bytes is to say of it, in ASCII and no
+	// more than stores take. nil means nothing.
+	Metadata func(file io.ReaderAt, size int64) (map[string]string, error)
+
+	minRetryDelay, maxRetryDelay time.Duration // zero means 250 ms and 5 min
 }
 
-// Stats is a live account.
+// Stats are counters of the uploads.
 type Stats struct {
-	Waiting       int   // finished files that are not in the store yet, also the one under way
+	Waiting       int   // finished files that are not uploaded yet, including the current one
 	WaitingBytes  int64 // of those
 	Uploaded      int   // files since the start
 	UploadedBytes int64
-	Sent          int64     // bytes over the network, repetitions included
-	File          string    // under way; empty for none
-	Refused       int       // files for which the store has another object of that name: they stay here
-	Failures      int       // tries that failed
+	Sent          int64     // bytes over the network, including retries
+	File          string    // being uploaded; empty for none
+	Refused       int       // files whose name another object in the store has; they stay here
+	Failures      int       // failed attempts
 	Lost          int       // files that were deleted before they were uploaded
-	Err           string    // why the last try failed; empty since one succeeded
-	Retry         time.Time // when the next one begins; zero unless the last failed
+	Err           string    // of the last attempt; empty if it succeeded
+	Retry         time.Time // time of the next attempt; zero unless the last one failed
 }
 
-// Uploader uploads the bags of one directory. Its methods may be called by anybody, and
-// but for Run they never wait for a disk or the network.
+// Uploader uploads the bags of one directory. Its methods are safe for concurrent use, and
+// except for Run they never wait for a disk or the network.
 type Uploader struct {
 	Options
 	root *os.Root
 
-	mu      sync.Mutex
-	files   []*file // that are not done, in order of their beginning
-	news    []*file // whose mark is not written yet
-	stats   Stats
-	ending  bool
-	changed chan struct{} // closed at the next change
+	mu        sync.Mutex
+	files     []*file // not uploaded yet, in order of creation
+	unmarked  []*file // files whose marker is not written yet
+	stats     Stats
+	finishing bool
+	changed   chan struct{} // closed at the next change
 }
 
-// state is how far a file is.
+// state is the state of a file.
 type state int
 
 const (
-	growing state = iota // it is being recorded, or a dead recorder left it so
+	recording state = iota // being recorded, or left unfinished by a dead recorder
 	waiting
-	refused // until the next start
-	over    // uploaded, or lost
+	refused  // until the next start
+	finished // uploaded, or lost
 )
 
-// file is a bag that is ours to upload.
+// file is a bag to upload.
 type file struct {
-	name  string
-	state state
-	size  int64
-	mark  mark
-	named bool        // the mark is on the disk
-	sums  *store.Sums // known since the first try
-	when  os.FileInfo // of what was summed
+	name      string
+	state     state
+	size      int64
+	marker    marker
+	hasMarker bool              // the marker is on the disk
+	sums      *store.Sums       // known after the first attempt
+	summedAs  os.FileInfo       // the file whose checksums sums are
+	metadata  map[string]string // of its object, if described: as the file was when it was summed
+	described bool
 }
 
-// New finds what former recorders have left in the directory for the same place.
+// New also finds the files that former recorders have left for the same destination.
 func New(o Options) (*Uploader, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	if o.firstRetry == 0 {
-		o.firstRetry, o.mostRetry = 250*time.Millisecond, 5*time.Minute
+	if o.minRetryDelay == 0 {
+		o.minRetryDelay, o.maxRetryDelay = 250*time.Millisecond, 5*time.Minute
 	}
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("upload: %w", err)
 	}
 	u := &Uploader{Options: o, root: root, changed: make(chan struct{})}
-	if err := u.adopt(); err != nil {
+	if err := u.readMarkers(); err != nil {
 		return nil, errors.Join(fmt.Errorf("upload: %w", err), root.Close())
 	}
 	return u, nil
 }
 
-// Close lets go of the directory, after Run.
+// Close closes the directory. Call it after Run.
 func (u *Uploader) Close() error { return u.root.Close() }
 
-// Begun tells of a bag that is recorded from now on.
+// Begun reports a new bag that is being recorded.
 func (u *Uploader) Begun(path string) {
 	u.update(func() {
-		f := &file{name: filepath.Base(path), mark: mark{To: u.Bucket.String()}}
+		f := &file{name: filepath.Base(path), marker: marker{To: u.Bucket.String()}}
 		u.files = append(u.files, f)
-		u.news = append(u.news, f)
+		u.unmarked = append(u.unmarked, f)
 	})
 }
 
-// Finished tells of a bag that is closed and has its name. It wants none that Begun was
-// not told of and that no former recorder has marked.
+// Finished reports a bag that is closed and has its final name. It ignores bags that neither
+// Begun nor a marker has announced.
 func (u *Uploader) Finished(path string, bytes int64) {
 	u.update(func() {
 		name := filepath.Base(path)
-		i := slices.IndexFunc(u.files, func(f *file) bool { return f.name == name && f.state == growing })
+		i := slices.IndexFunc(u.files, func(f *file) bool { return f.name == name && f.state == recording })
 		if i >= 0 {
 			u.files[i].state, u.files[i].size = waiting, bytes
 		}
 	})
 }
 
-// Keeps reports whether a bag is needed here yet.
+// Keeps reports whether a bag must not be deleted yet.
 func (u *Uploader) Keeps(path string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	name := filepath.Base(path)
-	return slices.ContainsFunc(u.files, func(f *file) bool { return f.name == name && f.state != over })
+	return slices.ContainsFunc(u.files, func(f *file) bool { return f.name == name && f.state != finished })
 }
 
-// Finish tells that no bag will follow: Run ends when all are uploaded.
-func (u *Uploader) Finish() { u.update(func() { u.ending = true }) }
+// Finish reports that no bag will follow: Run returns when all are uploaded.
+func (u *Uploader) Finish() { u.update(func() { u.finishing = true }) }
 
-// Stats returns a live account.
+// Stats returns the current counters.
 func (u *Uploader) Stats() Stats {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -153,7 +159,7 @@ func (u *Uploader) Stats() Stats {
 	return s
 }
 
-// update changes something and tells who waits for it.
+// update changes the state and wakes the goroutines that wait for a change.
 func (u *Uploader) update(change func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -162,21 +168,21 @@ func (u *Uploader) update(change func()) {
 	u.changed = make(chan struct{})
 }
 
-// Run uploads until ctx is done, or all is done after Finish.
+// Run uploads until ctx is done, or after Finish until everything is uploaded.
 func (u *Uploader) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	// owner: Run; both end with ctx or when all is done.
-	wg.Go(func() { u.keepMarks(ctx) })
-	wg.Go(func() { lowly(func() { u.work(ctx) }) })
+	// owner: Run; both end with ctx or when everything is uploaded.
+	wg.Go(func() { u.writeMarkers(ctx) })
+	wg.Go(func() { runAtLowPriority(func() { u.uploadAll(ctx) }) })
 	wg.Wait()
-	u.countLost(ctx)
+	u.countDeleted(ctx)
 }
 
-// countLost finds out at the end which of the files that wait are gone: while the store
-// was away no try may have come to them.
-func (u *Uploader) countLost(ctx context.Context) {
+// countDeleted counts at the end the waiting files that were deleted: while the store was not
+// reachable there may have been no attempt to upload them.
+func (u *Uploader) countDeleted(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	cancel() // nothing is sent any more
+	cancel() // nothing may be sent
 	u.mu.Lock()
 	files := slices.DeleteFunc(slices.Clone(u.files), func(f *file) bool { return f.state != waiting })
 	u.mu.Unlock()
@@ -184,22 +190,22 @@ func (u *Uploader) countLost(ctx context.Context) {
 		if _, err := u.root.Lstat(f.name); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := u.one(ctx, f); err != nil {
-			u.Log.Warn("gone, but not counted as lost", zap.String("file", u.path(f)), zap.Error(err))
+		if err := u.uploadFile(ctx, f); err != nil {
+			u.Log.Warn("deleted, but not counted as lost", zap.String("file", u.path(f)), zap.Error(err))
 		}
 	}
 }
 
-// next waits for a file to upload; nil means that there will be none.
-func (u *Uploader) next(ctx context.Context) *file {
+// nextFile waits for a file to upload. It returns nil at the end.
+func (u *Uploader) nextFile(ctx context.Context) *file {
 	for {
 		u.mu.Lock()
-		i := slices.IndexFunc(u.files, func(f *file) bool { return f.state == waiting && !slices.Contains(u.news, f) })
+		i := slices.IndexFunc(u.files, func(f *file) bool { return f.state == waiting && !slices.Contains(u.unmarked, f) })
 		var f *file
 		if i >= 0 {
 			f = u.files[i]
 		}
-		end := u.ending && len(u.news) == 0
+		end := u.finishing && len(u.unmarked) == 0
 		changed := u.changed
 		u.mu.Unlock()
 		if f != nil || end {
@@ -213,69 +219,68 @@ func (u *Uploader) next(ctx context.Context) *file {
 	}
 }
 
-// work uploads one file after the other.
-func (u *Uploader) work(ctx context.Context) {
-	wait := u.firstRetry
+// uploadAll uploads the files one after the other.
+func (u *Uploader) uploadAll(ctx context.Context) {
+	wait := u.minRetryDelay
 	for ctx.Err() == nil {
-		f := u.next(ctx)
+		f := u.nextFile(ctx)
 		if f == nil {
 			return
 		}
 		u.update(func() { u.stats.File, u.stats.Retry = f.name, time.Time{} })
 		began, before := time.Now(), u.Bucket.Sent()
-		err := u.one(ctx, f)
+		err := u.uploadFile(ctx, f)
 		u.update(func() { u.stats.File = "" })
 		if ctx.Err() != nil {
 			return
 		}
 		if err == nil {
-			wait = u.firstRetry
+			wait = u.minRetryDelay
 			continue
 		}
-		if time.Since(began) > u.mostRetry {
-			wait = u.firstRetry // it did get somewhere
+		if time.Since(began) > u.maxRetryDelay {
+			wait = u.minRetryDelay // it made progress
 		}
 		if u.Bucket.Sent() == before || errors.Is(err, store.ErrChanged) {
-			u.putLast(f)
+			u.moveToBack(f)
 		}
-		u.pause(ctx, f, err, wait)
-		wait = min(2*wait, u.mostRetry)
+		u.backOff(ctx, f, err, wait)
+		wait = min(2*wait, u.maxRetryDelay)
 	}
 }
 
-// putLast makes a file wait for the others, which may be better off. One that got
-// somewhere goes on first: half of many files is of no use to anybody.
-func (u *Uploader) putLast(f *file) {
+// moveToBack moves a file behind the others, which may succeed. A file with progress stays in
+// front: many half uploaded files are useless.
+func (u *Uploader) moveToBack(f *file) {
 	u.update(func() { u.files = append(slices.DeleteFunc(u.files, func(g *file) bool { return g == f }), f) })
 }
 
-// one uploads a file, or finds out that there is nothing to do. An error means that it
-// is worth another try.
-func (u *Uploader) one(ctx context.Context, f *file) error {
-	if !f.named {
-		if err := u.write(f); err != nil {
+// uploadFile uploads a file, unless there is nothing to do. After an error it can be retried.
+func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
+	if !f.hasMarker {
+		if err := u.writeMarker(f); err != nil {
 			return err
 		}
 	}
-	held, err := u.hold(f)
+	lock, err := u.lockMarker(f)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		u.Log.Info("uploaded by another recorder", zap.String("file", u.path(f)))
-		u.done(f, nil)
+		u.complete(f, nil)
 		return nil
 	case err != nil:
 		return err
 	}
-	defer held.Close() //nolint:errcheck // nothing is left to write
+	defer lock.Close() //nolint:errcheck // nothing is left to write
 	in, err := u.open(f)
-	if errors.Is(err, fs.ErrNotExist) && f.mark.Uploaded {
-		u.done(f, nil) // who deleted it has not come further
-		return u.unmark(f)
+	if errors.Is(err, fs.ErrNotExist) && f.marker.Uploaded {
+		u.complete(f, nil) // deleted after its upload, before the marker was removed
+		return u.removeMarker(f)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		u.Log.Warn("deleted before it was uploaded", loglimit.Each(), zap.String("file", u.path(f)))
-		u.done(f, func() { u.stats.Lost++ })
-		return u.unmark(f)
+		u.complete(f, func() { u.stats.Lost++ })
+		return u.removeMarker(f)
 	}
 	if err != nil {
 		return err
@@ -289,7 +294,7 @@ func (u *Uploader) one(ctx context.Context, f *file) error {
 		return err
 	}
 	if match == store.Other {
-		u.Log.Error("not uploaded: the store has another object of this name, which is left alone: give each recorder a place of its own", loglimit.Each(),
+		u.Log.Error("not uploaded: the store has another object of this name, which is not overwritten: give each recorder a destination of its own", loglimit.Each(),
 			zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket))
 		u.update(func() {
 			f.state = refused
@@ -297,14 +302,14 @@ func (u *Uploader) one(ctx context.Context, f *file) error {
 		})
 		return nil
 	}
-	return u.finish(f, in, match)
+	return u.afterUpload(f, in, match)
 }
 
-// open opens the bag, but nothing that was put in its place and might never answer.
+// open opens the bag, but no FIFO or other file in its place, on which reads might block.
 func (u *Uploader) open(f *file) (*os.File, error) {
 	st, err := u.root.Stat(f.name)
 	if err == nil && !st.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: u.path(f), Err: errors.New("is no regular file any more")}
+		err = &fs.PathError{Op: "open", Path: u.path(f), Err: errors.New("is no longer a regular file")}
 	}
 	if err != nil {
 		return nil, err
@@ -312,92 +317,106 @@ func (u *Uploader) open(f *file) (*os.File, error) {
 	return u.root.Open(f.name)
 }
 
-// sum computes the checksums, unless they are known of this very file.
+// sum computes the checksums, unless they are known and the file has not changed.
 func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
 	st, err := in.Stat()
 	if err != nil {
 		return err
 	}
-	if f.sums != nil && unchanged(f.when, st) {
+	if f.sums != nil && unchanged(f.summedAs, st) {
 		return nil
 	}
-	sums, err := to.Sum(ctx, passing{in}, st.Size())
+	sums, err := to.Sum(ctx, uncachedFile{in}, st.Size())
 	if err != nil {
 		return err
 	}
-	f.sums, f.when = &sums, st
+	f.sums, f.summedAs, f.described = &sums, st, false
 	return nil
 }
 
-// unchanged reports whether two looks at a file have seen the same.
+// metadata returns what the object is to say of the file, which is read once for its sums.
+func (u *Uploader) metadata(f *file, in *os.File) (map[string]string, error) {
+	if u.Metadata == nil || f.described {
+		return f.metadata, nil
+	}
+	var err error
+	f.metadata, err = u.Metadata(uncachedFile{in}, f.sums.Size)
+	f.described = err == nil
+	return f.metadata, err
+}
+
+// unchanged reports whether a and b describe the same version of a file.
 func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// send makes sure that the store has the file.
+// send uploads the file unless the store has it, and verifies the object.
 func (u *Uploader) send(ctx context.Context, f *file, in *os.File) (store.Match, error) {
 	match, err := u.Bucket.Compare(ctx, f.name, f.sums)
 	if err != nil || match != store.Absent {
 		return match, err
 	}
-	put := store.File{ReaderAt: passing{in}, Name: f.name, Sums: *f.sums, OnUpload: func(id string) error {
-		f.mark.Upload, f.mark.SHA256 = id, f.sums.SHA256
-		return u.write(f)
+	put := store.File{ReaderAt: uncachedFile{in}, Name: f.name, Sums: *f.sums, OnUpload: func(id string) error {
+		f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
+		return u.writeMarker(f)
 	}}
-	if f.mark.SHA256 == f.sums.SHA256 {
-		put.Upload = f.mark.Upload
+	if put.Metadata, err = u.metadata(f, in); err != nil {
+		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
+	}
+	if f.marker.SHA256 == f.sums.SHA256 {
+		put.Upload = f.marker.Upload
 	}
 	if err := u.Bucket.Put(ctx, &put); err != nil {
 		return match, err
 	}
 	match, err = u.Bucket.Compare(ctx, f.name, f.sums)
 	if err == nil && match == store.Absent {
-		err = errors.New("upload: the store has taken the file and does not have it")
+		err = errors.New("upload: the store has accepted the file but does not have it")
 	}
 	return match, err
 }
 
-// finish does what is left to do about a file that the store has.
-func (u *Uploader) finish(f *file, in *os.File, match store.Match) error {
+// afterUpload deletes the local file, if requested, and the marker.
+func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 	u.Log.Info("Uploaded", zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket), zap.Int64("bytes", f.sums.Size))
 	if u.Delete && match != store.Proven {
-		u.Log.Warn("not deleted here: the store tells no checksum that could be compared", zap.String("file", u.path(f)))
+		u.Log.Warn("not deleted here: the store has no checksum to compare with", zap.String("file", u.path(f)))
 	}
 	if u.Delete && match == store.Proven {
-		f.mark.Uploaded = true
-		if err := u.write(f); err != nil {
+		f.marker.Uploaded = true
+		if err := u.writeMarker(f); err != nil {
 			return err
 		}
 		if err := u.remove(f, in); err != nil {
 			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
 		}
 	}
-	if err := u.unmark(f); err != nil {
+	if err := u.removeMarker(f); err != nil {
 		return err
 	}
-	u.done(f, func() {
+	u.complete(f, func() {
 		u.stats.Uploaded++
 		u.stats.UploadedBytes += f.sums.Size
 	})
 	return nil
 }
 
-// remove deletes the local file if it is still the one that was uploaded.
+// remove deletes the local file unless it has changed since the upload.
 func (u *Uploader) remove(f *file, in *os.File) error {
 	now, err := u.root.Lstat(f.name)
 	if err != nil {
 		return err
 	}
-	if st, err := in.Stat(); err != nil || !unchanged(now, f.when) || !unchanged(st, f.when) {
+	if st, err := in.Stat(); err != nil || !unchanged(now, f.summedAs) || !unchanged(st, f.summedAs) {
 		return errors.Join(err, errors.New("it has changed"))
 	}
 	return u.root.Remove(f.name)
 }
 
-// done takes a file off the list.
-func (u *Uploader) done(f *file, count func()) {
+// complete removes a file from the list.
+func (u *Uploader) complete(f *file, count func()) {
 	u.update(func() {
-		f.state = over
+		f.state = finished
 		u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
 		u.stats.Err, u.stats.Retry = "", time.Time{}
 		if count != nil {
@@ -406,5 +425,5 @@ func (u *Uploader) done(f *file, count func()) {
 	})
 }
 
-// path names a file as the user knows it.
+// path returns the path of a file as the user gave it.
 func (u *Uploader) path(f *file) string { return filepath.Join(u.Dir, f.name) }

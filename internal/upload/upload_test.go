@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,28 +25,28 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const testTimeout = time.Minute
 
-// rig is a directory of bags and a directory that stands for the store.
-type rig struct {
+// testStore is a directory of bags and a directory in the role of the store.
+type testStore struct {
 	t       *testing.T
 	dir, to string
 	url     string
 }
 
-func newRig(t *testing.T) *rig {
+func newTestStore(t *testing.T) *testStore {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), to: t.TempDir()}
+	r := &testStore{t: t, dir: t.TempDir(), to: t.TempDir()}
 	r.url = "file://" + r.to
 	return r
 }
 
 // start runs an uploader until the test ends, or stop is called.
-func (r *rig) start(change ...func(*Options)) (u *Uploader, stop func()) {
+func (r *testStore) start(change ...func(*Options)) (u *Uploader, stop func()) {
 	r.t.Helper()
 	bucket, err := store.OpenBucket(r.t.Context(), r.url, 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	o := Options{Bucket: bucket, Dir: r.dir, firstRetry: time.Millisecond, mostRetry: 20 * time.Millisecond}
+	o := Options{Bucket: bucket, Dir: r.dir, minRetryDelay: time.Millisecond, maxRetryDelay: 20 * time.Millisecond}
 	for _, c := range change {
 		c(&o)
 	}
@@ -73,7 +76,7 @@ func (r *rig) start(change ...func(*Options)) (u *Uploader, stop func()) {
 }
 
 // record makes a finished bag of n random bytes.
-func (r *rig) record(u *Uploader, name string, n int) []byte {
+func (r *testStore) record(u *Uploader, name string, n int) []byte {
 	r.t.Helper()
 	content := make([]byte, n)
 	rand.Read(content)
@@ -83,7 +86,7 @@ func (r *rig) record(u *Uploader, name string, n int) []byte {
 	return content
 }
 
-func (r *rig) put(name string, content []byte) {
+func (r *testStore) put(name string, content []byte) {
 	r.t.Helper()
 	if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
 		r.t.Fatal(err)
@@ -91,7 +94,7 @@ func (r *rig) put(name string, content []byte) {
 }
 
 // stored checks what the store has.
-func (r *rig) stored(name string, want []byte) {
+func (r *testStore) stored(name string, want []byte) {
 	r.t.Helper()
 	got, err := os.ReadFile(filepath.Join(r.to, name))
 	if err != nil || !bytes.Equal(got, want) {
@@ -100,7 +103,7 @@ func (r *rig) stored(name string, want []byte) {
 }
 
 // away makes the store fail until back is called.
-func (r *rig) away() (back func()) {
+func (r *testStore) away() (back func()) {
 	r.t.Helper()
 	aside := r.to + ".away"
 	if err := errors.Join(os.Rename(r.to, aside), os.WriteFile(r.to, nil, 0o600)); err != nil {
@@ -113,12 +116,12 @@ func (r *rig) away() (back func()) {
 	}
 }
 
-func (r *rig) exists(name string) bool {
+func (r *testStore) exists(name string) bool {
 	_, err := os.Lstat(filepath.Join(r.dir, name))
 	return err == nil
 }
 
-func (r *rig) eventually(what string, ok func() bool) {
+func (r *testStore) eventually(what string, ok func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), testTimeout)
 	defer cancel()
@@ -135,19 +138,19 @@ func (r *rig) eventually(what string, ok func() bool) {
 
 func TestUploadsWhatIsFinished(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, stop := r.start()
 	a := r.record(u, "a_0.bag", 3<<20)
 	b := r.record(u, "a_1.bag", 0)
 	u.Begun(filepath.Join(r.dir, "a_2.bag"))
-	r.eventually("two files are uploaded, and the third has its mark", func() bool { return u.Stats().Uploaded == 2 && r.exists(".a_2.bag.upload") })
+	r.eventually("two files are uploaded, and the third has its marker", func() bool { return u.Stats().Uploaded == 2 && r.exists(".a_2.bag.upload") })
 	r.stored("a_0.bag", a)
 	r.stored("a_1.bag", b)
 	if !u.Keeps("a_2.bag") || u.Keeps("a_1.bag") || u.Keeps("other.bag") {
 		t.Error("keeps the wrong files")
 	}
 	if !r.exists("a_0.bag") || r.exists(".a_0.bag.upload") {
-		t.Error("bag deleted unasked, or its mark kept")
+		t.Error("bag deleted without --upload-delete, or its marker kept")
 	}
 	if s := u.Stats(); s.Waiting != 0 || s.UploadedBytes != 3<<20 || s.Sent != 3<<20 {
 		t.Errorf("%+v", s)
@@ -155,11 +158,60 @@ func TestUploadsWhatIsFinished(t *testing.T) {
 	stop()
 }
 
+// TestMetadata: objects have what is said of their files, and go without it if that is not known.
+func TestMetadata(t *testing.T) {
+	t.Parallel()
+	r := newTestStore(t)
+	u, _ := r.start(func(o *Options) {
+		o.Metadata = func(file io.ReaderAt, size int64) (map[string]string, error) {
+			if size == 2 {
+				return nil, errors.New("no bag")
+			}
+			b := make([]byte, size)
+			_, err := file.ReadAt(b, 0)
+			return map[string]string{"notes": hex.EncodeToString(b)}, err
+		}
+	})
+	for n := 1; n <= 2; n++ {
+		name := fmt.Sprintf("%d.bag", n)
+		content := r.record(u, name, n)
+		r.eventually(name+" is uploaded", func() bool { return u.Stats().Uploaded == n })
+		r.stored(name, content)
+		attrs, err := os.ReadFile(filepath.Join(r.to, name+".attrs"))
+		if want := `"notes":"` + hex.EncodeToString(content) + `"`; err != nil || strings.Contains(string(attrs), want) != (n == 1) || !strings.Contains(string(attrs), `"sha256"`) {
+			t.Errorf("%s: %s, %v", name, attrs, err)
+		}
+	}
+}
+
+// TestMetadataIsReadOnce of a file, however many attempts its upload takes, unless it failed.
+func TestMetadataIsReadOnce(t *testing.T) {
+	t.Parallel()
+	calls, fault := 0, errors.New("disk")
+	u := &Uploader{Options: Options{Metadata: func(io.ReaderAt, int64) (map[string]string, error) {
+		calls++
+		return nil, fault // none, as of most bags
+	}}}
+	f := &file{sums: new(store.Sums)}
+	if _, err := u.metadata(f, nil); err == nil {
+		t.Error("no error")
+	}
+	fault = nil
+	for range 3 {
+		if _, err := u.metadata(f, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if calls != 2 {
+		t.Errorf("read %d times", calls)
+	}
+}
+
 // TestNextStart uploads what the recorder before did not, each file once, but neither
 // what is recorded yet nor what is nobody's.
 func TestNextStart(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, stop := r.start()
 	back := r.away()
 	a, b := r.record(u, "a.bag", 1000), r.record(u, "b.bag", 1000)
@@ -179,7 +231,7 @@ func TestNextStart(t *testing.T) {
 	r.stored("a.bag", a)
 	r.stored("b.bag", b)
 	if r.exists(".gone.bag.upload") || !r.exists(".c.bag.upload") {
-		t.Error("marks are kept for what is gone, or lost")
+		t.Error("markers of deleted bags are kept, or others lost")
 	}
 	c := []byte("recovered")
 	r.put("c.bag", c)
@@ -198,20 +250,20 @@ func TestNextStart(t *testing.T) {
 // TestDelete deletes only what the store has proven to have.
 func TestDelete(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, _ := r.start(func(o *Options) { o.Delete = true })
 	a := r.record(u, "a.bag", 1000)
 	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
 	r.stored("a.bag", a)
 	if r.exists("a.bag") || r.exists(".a.bag.upload") {
-		t.Error("the bag or its mark is still here")
+		t.Error("the bag or its marker is still here")
 	}
 }
 
 // TestThereAlready finds the object of an upload whose end nobody knows of.
 func TestThereAlready(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, stop := r.start()
 	r.record(u, "a.bag", 1000)
 	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
@@ -232,7 +284,7 @@ func TestThereAlready(t *testing.T) {
 // TestOtherObject never writes over what it did not write.
 func TestOtherObject(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	theirs := []byte("of another robot")
 	if err := os.WriteFile(filepath.Join(r.to, "a.bag"), theirs, 0o600); err != nil {
 		t.Fatal(err)
@@ -251,26 +303,26 @@ func TestOtherObject(t *testing.T) {
 // TestDeletedBefore counts a file that somebody deleted.
 func TestDeletedBefore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, _ := r.start()
 	u.Begun("a.bag")
 	u.Finished("a.bag", 10)
-	r.eventually("the loss is known, and the mark gone", func() bool { return u.Stats().Lost == 1 && !r.exists(".a.bag.upload") })
+	r.eventually("the loss is known, and the marker gone", func() bool { return u.Stats().Lost == 1 && !r.exists(".a.bag.upload") })
 	if u.Keeps("a.bag") {
-		t.Error("it is waited for yet")
+		t.Error("it is still waited for")
 	}
 }
 
 // TestDiedBetween: who deleted an uploaded file and died has lost nothing.
 func TestDiedBetween(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, _ := r.start()
 	u.Begun("a.bag")
-	r.eventually("the mark is written", func() bool {
+	r.eventually("the marker is written", func() bool {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		return len(u.news) == 0
+		return len(u.unmarked) == 0
 	})
 	r.put(".a.bag.upload", []byte(`{"to":"`+r.url+`","uploaded":true}`))
 	u.Finished("a.bag", 10)
@@ -283,7 +335,7 @@ func TestDiedBetween(t *testing.T) {
 // TestOneThatFails: a file that the store does not take holds nobody up.
 func TestOneThatFails(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	if err := os.Mkdir(filepath.Join(r.to, "a.bag.attrs"), 0o700); err != nil { // what the store keeps of it cannot be read
 		t.Fatal(err)
 	}
@@ -303,12 +355,12 @@ func TestOneThatFails(t *testing.T) {
 // TestDeletedWhileAway: what is deleted while the store is away is known at the end.
 func TestDeletedWhileAway(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	u, stop := r.start(func(o *Options) { o.firstRetry, o.mostRetry = time.Hour, time.Hour })
+	r := newTestStore(t)
+	u, stop := r.start(func(o *Options) { o.minRetryDelay, o.maxRetryDelay = time.Hour, time.Hour })
 	r.away()
 	r.record(u, "a.bag", 10)
 	r.record(u, "b.bag", 10)
-	r.eventually("a try has failed, and both have marks", func() bool { return u.Stats().Failures == 1 && r.exists(".b.bag.upload") })
+	r.eventually("an attempt has failed, and both have markers", func() bool { return u.Stats().Failures == 1 && r.exists(".b.bag.upload") })
 	if err := os.Remove(filepath.Join(r.dir, "b.bag")); err != nil {
 		t.Fatal(err)
 	}
@@ -318,16 +370,16 @@ func TestDeletedWhileAway(t *testing.T) {
 	}
 }
 
-// TestTwoRecorders share a directory and a place: no file is sent twice.
+// TestTwoRecorders share a directory and a destination: no file is sent twice.
 func TestTwoRecorders(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	u, stop := r.start()
 	back := r.away()
 	for _, name := range []string{"a.bag", "b.bag", "c.bag", "d.bag"} {
 		r.record(u, name, 5<<20)
 	}
-	r.eventually("marks are there", func() bool { return u.Stats().Err != "" && r.exists(".d.bag.upload") })
+	r.eventually("the markers are written", func() bool { return u.Stats().Err != "" && r.exists(".d.bag.upload") })
 	stop()
 	back()
 	first, _ := r.start()
@@ -349,15 +401,15 @@ func TestTwoRecorders(t *testing.T) {
 	r.put(".f.bag.upload", []byte(`{`))
 	u, _ = r.start(func(o *Options) { o.Log = zap.New(logs) })
 	u.Finish()
-	if u.Keeps("e.bag") || !r.exists(".e.bag.upload") || !r.exists(".f.bag.upload") || seen.FilterMessageSnippet("another place").Len() != 1 || seen.FilterMessageSnippet("not a mark").Len() != 1 {
-		t.Errorf("marks of others: %v", seen.All())
+	if u.Keeps("e.bag") || !r.exists(".e.bag.upload") || !r.exists(".f.bag.upload") || seen.FilterMessageSnippet("another destination").Len() != 1 || seen.FilterMessageSnippet("not a valid upload marker").Len() != 1 {
+		t.Errorf("markers of others: %v", seen.All())
 	}
 }
 
 // TestRate keeps to the limit.
 func TestRate(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newTestStore(t)
 	bucket, err := store.OpenBucket(t.Context(), r.url, 4<<20)
 	if err != nil {
 		t.Fatal(err)

@@ -12,11 +12,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// statusError is an error with what HTTP calls it.
+// statusError is an error with its HTTP status.
 type statusError struct {
 	status int
 	text   string
@@ -28,7 +29,7 @@ func (e *statusError) Error() string { return e.text }
 // errNoPlayer means that the player has not begun yet.
 var errNoPlayer = &statusError{http.StatusServiceUnavailable, "nothing is played yet"}
 
-// statusOf returns what HTTP calls an error.
+// statusOf returns the HTTP status of an error.
 func statusOf(err error) int {
 	known := (*statusError)(nil)
 	tooLarge := (*http.MaxBytesError)(nil)
@@ -39,11 +40,13 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, recorder.ErrNotRecording):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots):
+	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots):
 		return http.StatusConflict
 	case errors.Is(err, recorder.ErrNoBag):
 		return http.StatusNotFound
-	case errors.Is(err, player.ErrOption):
+	case errors.Is(err, recorder.ErrNoRoom):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, player.ErrOption), errors.Is(err, bagnote.ErrMark):
 		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
@@ -60,25 +63,25 @@ func writeError(w http.ResponseWriter, err error) {
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic("web: " + err.Error()) // all that is marshaled is ours
+		panic("web: " + err.Error()) // only own types are marshaled
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(append(b, '\n')) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
-// handle serves a pattern to those who are let in, whose connections are then held.
+// handle serves a pattern to authorized clients, whose connections are then held.
 func (s *Server) handle(pattern string, h http.HandlerFunc) {
-	s.mux.HandleFunc(pattern, s.guard.only(s.conns.holding(authorized, h)))
+	s.mux.HandleFunc(pattern, s.guard.requireToken(s.conns.holding(authorized, h)))
 }
 
-// action serves a command: do gets the body, and says what was done.
+// action serves a command: do gets the body, and returns the response.
 func (s *Server) action(name string, do func(ctx context.Context, body io.Reader) (answer any, err error)) {
 	s.handle("POST /api/v1/"+name, func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), actionTime)
+		ctx, cancel := context.WithTimeout(r.Context(), actionTimeout)
 		defer cancel()
 		answer, err := s.perform(ctx, w, r, do)
-		s.watch.wake()
+		s.poller.wake()
 		status := http.StatusOK
 		switch {
 		case errors.Is(err, context.DeadlineExceeded):
@@ -92,7 +95,7 @@ func (s *Server) action(name string, do func(ctx context.Context, body io.Reader
 	})
 }
 
-// done is what a command answers with.
+// done is the response to a command.
 type done struct {
 	Message string `json:"message"`
 	File    string `json:"file,omitempty"` // its name, without the directory
@@ -112,7 +115,7 @@ func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Req
 	return do(ctx, bytes.NewReader(body))
 }
 
-// badBody says what is wrong with a body.
+// badBody converts an error of reading a body to its status.
 func badBody(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return err
@@ -120,7 +123,7 @@ func badBody(err error) error {
 	return &statusError{http.StatusBadRequest, "the body is not what was expected: " + err.Error()}
 }
 
-// decode reads a body into v, which has its defaults. There may be no body.
+// decode decodes a body into v, which holds the defaults. The body may be empty.
 func decode(body io.Reader, v any) error {
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
@@ -130,7 +133,7 @@ func decode(body io.Reader, v any) error {
 	}
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something behind the object")
+			err = errors.New("there is more data after the object")
 		}
 	}
 	if err != nil {
@@ -162,20 +165,20 @@ func with[P any](do func(ctx context.Context, p P) (any, error)) func(context.Co
 
 func (s *Server) getState(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	w.Write(s.watch.fresh().json) //nolint:errcheck,gosec // whoever has gone does not need it
+	w.Write(s.poller.current().json) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
-// seconds writes a time as people and programs read it alike.
+// seconds converts a duration to seconds, rounded to milliseconds.
 func seconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond)) / float64(time.Second)
 }
 
-// longest is the most that a time in a request may be: it must fit a Duration.
-const longest = 100 * 365 * 24 * 3600
+// maxSeconds is the limit of times in requests: they must fit a Duration.
+const maxSeconds = 100 * 365 * 24 * 3600
 
-// duration reads a time in seconds.
+// duration converts seconds to a duration.
 func duration(s float64) (time.Duration, error) {
-	if !(s >= -longest && s <= longest) { // also NaN
+	if !(s >= -maxSeconds && s <= maxSeconds) { // also NaN
 		return 0, &statusError{http.StatusBadRequest, "a time is out of range"}
 	}
 	return time.Duration(s * float64(time.Second)), nil

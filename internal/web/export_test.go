@@ -7,8 +7,8 @@ const (
 	MaxPendingBytes    = maxPendingBytes
 	EvictableAfter     = evictableAfter
 	MaxWatchers        = maxWatchers
-	EventTime          = eventTime
-	ShutdownTime       = shutdownTime
+	EventTime          = eventTimeout
+	ShutdownTime       = shutdownTimeout
 )
 
 // ServeOn is Serve on a listener that a test has made.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// health is the answer of /healthz to authorized clients.
+// health is the response of /healthz to authorized clients.
 type health struct {
 	Status   string   `json:"status"` // ok or degraded
 	Problems []string `json:"problems"`
@@ -28,31 +28,31 @@ func (s *Server) probes() {
 	// The process is alive as long as it can collect its state. An unreachable master must not
 	// cause a restart, which would interrupt the recording.
 	probe("GET /livez", func(w http.ResponseWriter, r *http.Request) {
-		s.glance(r)
+		s.probeView(r)
 		writeJSON(w, http.StatusOK, health{Status: healthy, Problems: []string{}, Master: s.MasterUp()}.brief())
 	})
 	probe("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r, s.readiness(s.glance(r)))
+		s.answer(w, r, s.readiness(s.probeView(r)))
 	})
 	probe("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r, s.health(s.glance(r)))
+		s.answer(w, r, s.health(s.probeView(r)))
 	})
 }
 
-// brief removes everything but the status.
+// brief returns only the status.
 func (h health) brief() any {
 	return struct {
 		Status string `json:"status"`
 	}{h.Status}
 }
 
-// glance returns the state for a probe. It is cached, so that unauthorized clients cannot cause
-// load.
-func (s *Server) glance(r *http.Request) look {
+// probeView returns the state for a probe. Unauthorized clients get a cached state, so that they
+// cannot cause load.
+func (s *Server) probeView(r *http.Request) encodedView {
 	if s.guard.admits(r) {
-		return s.watch.within(0)
+		return s.poller.cached(0)
 	}
-	return s.watch.within(soonest)
+	return s.poller.cached(minPollInterval)
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, h health) {
@@ -68,20 +68,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, h health) {
 }
 
 // readiness is degraded until the program does what it was started for.
-func (s *Server) readiness(v look) health {
+func (s *Server) readiness(v encodedView) health {
 	h := health{Master: s.MasterUp()}
 	h.require(h.Master, "the master does not answer")
-	h.require(v.unripe == "", v.unripe)
-	return h.judged()
+	h.require(v.notReady == "", v.notReady)
+	return h.withStatus()
 }
 
 // health is degraded when there is a problem that needs attention.
-func (s *Server) health(v look) health {
+func (s *Server) health(v encodedView) health {
 	h := v.health
-	h.Problems = slices.Clip(h.Problems) // others may have the same look
+	h.Problems = slices.Clip(h.Problems) // the slice is shared with other requests
 	h.Master = s.MasterUp()
 	h.require(h.Master, "the master does not answer")
-	return h.judged()
+	return h.withStatus()
 }
 
 // require records a problem unless well is set.
@@ -91,7 +91,7 @@ func (h *health) require(well bool, problem string) {
 	}
 }
 
-func (h health) judged() health {
+func (h health) withStatus() health {
 	h.Status = healthy
 	if len(h.Problems) > 0 {
 		h.Status = degraded
@@ -101,26 +101,26 @@ func (h health) judged() health {
 	return h
 }
 
-// minute computes by how much a counter has grown within the last minute.
-type minute struct {
-	marks []mark // oldest first; the first is the last one that is older than a minute, or the first of all
+// lastMinute computes the increase of a counter over the last minute.
+type lastMinute struct {
+	samples []counterSample // oldest first; the first one is the base: the newest that is older than a minute, or the first sample
 }
 
-type mark struct {
+type counterSample struct {
 	at    time.Time
 	count uint64
 }
 
-// add records the counter, and returns its growth.
-func (m *minute) add(now time.Time, count uint64) uint64 {
-	if len(m.marks) == 0 {
-		m.marks = []mark{{now, 0}} // the program has begun with the first look
+// add records the counter, and returns its increase.
+func (m *lastMinute) add(now time.Time, count uint64) uint64 {
+	if len(m.samples) == 0 {
+		m.samples = []counterSample{{now, 0}} // the counter started at zero
 	}
-	if n := len(m.marks); now.Sub(m.marks[n-1].at) >= time.Second {
-		m.marks = append(m.marks, mark{now, count})
+	if n := len(m.samples); now.Sub(m.samples[n-1].at) >= time.Second {
+		m.samples = append(m.samples, counterSample{now, count})
 	}
-	for len(m.marks) > 1 && now.Sub(m.marks[1].at) >= time.Minute {
-		m.marks = m.marks[1:]
+	for len(m.samples) > 1 && now.Sub(m.samples[1].at) >= time.Minute {
+		m.samples = m.samples[1:]
 	}
-	return count - min(count, m.marks[0].count)
+	return count - min(count, m.samples[0].count)
 }

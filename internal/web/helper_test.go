@@ -23,14 +23,14 @@ const token = "0123456789abcdef"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve serves a face until the test ends, and returns how to talk to it.
-func serve(t *testing.T, face web.Face, change ...func(*web.Options)) *client {
+// serve serves a backend until the test ends, and returns how to talk to it.
+func serve(t *testing.T, backend web.Backend, change ...func(*web.Options)) *client {
 	t.Helper()
 	o := options()
 	for _, c := range change {
 		c(&o)
 	}
-	s, err := web.Serve(t.Context(), o, face)
+	s, err := web.Serve(t.Context(), o, backend)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,14 +58,14 @@ func newClient(t *testing.T, s *web.Server, transport *http.Transport) *client {
 
 // serveInBubble is serve for a bubble of synctest: the network is pipes, which hold
 // nothing, so that who does not read is noticed at once.
-func serveInBubble(t *testing.T, face web.Face, change ...func(*web.Options)) (*client, *pipes) {
+func serveInBubble(t *testing.T, backend web.Backend, change ...func(*web.Options)) (*client, *pipes) {
 	t.Helper()
 	p := &pipes{come: make(chan net.Conn), closed: make(chan struct{})}
 	o := options()
 	for _, c := range change {
 		c(&o)
 	}
-	s := web.ServeOn(t.Context(), p, o, face)
+	s := web.ServeOn(t.Context(), p, o, backend)
 	return newClient(t, s, &http.Transport{DisableKeepAlives: true, DialContext: p.dial}), p
 }
 
@@ -143,13 +143,13 @@ func (p *pipes) begin(t *testing.T, text string) net.Conn {
 }
 
 // idle is a recording that has not begun.
-func idle() web.Face { return web.NewRecorder(new(recorder.Control), time.Minute) }
+func idle() web.Backend { return web.NewRecorder(new(recorder.Control), time.Minute) }
 
-// playing is a face with a player that remembers what it is told.
+// playing is a backend with a player that remembers what it is told.
 func playing(topics ...string) (*web.Player, *fakePlayer) {
-	f, face := newFakePlayer(topics...), web.NewPlayer()
-	face.Attach(f)
-	return face, f
+	f, backend := newFakePlayer(topics...), web.NewPlayer()
+	backend.Attach(f)
+	return backend, f
 }
 
 type client struct {

@@ -120,8 +120,8 @@ func TestProbesUnderLoad(t *testing.T) {
 func probesUnder(t *testing.T, l load, change ...func(*web.Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		face, _ := playing("/t")
-		c, line := serveInBubble(t, face, change...)
+		backend, _ := playing("/t")
+		c, line := serveInBubble(t, backend, change...)
 		line.put(t, manyClients, "127.0.0.1", l)
 		for i := range 10 {
 			path := []string{"/livez", "/readyz", "/healthz"}[i%3]
@@ -146,8 +146,8 @@ func probesUnder(t *testing.T, l load, change ...func(*web.Options)) {
 func TestEventStreamsAreNotEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		face, _ := playing("/t")
-		_, line := serveInBubble(t, face, withToken)
+		backend, _ := playing("/t")
+		_, line := serveInBubble(t, backend, withToken)
 		const authorized = host + "Authorization: Bearer " + token + "\r\n"
 		for range 40 {
 			line.begin(t, "GET /api/v1/state"+authorized+"Content-Length: 1000\r\n\r\n")

@@ -9,23 +9,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Limits of the labels: names come from the graph, and a database keeps each for ever.
+// Limits of the labels: topic names come from the graph, and Prometheus stores a series for each.
 const (
 	maxTopics     = 500
 	maxTopicBytes = 256
-	otherTopics   = "other" // the sum of those beyond maxTopics; no name of a topic
+	otherTopics   = "other" // the sum of the topics beyond maxTopics; not a valid topic name
 )
 
-// exportMetrics serves what Prometheus asks for.
+// exportMetrics serves the metrics for Prometheus.
 func (s *Server) exportMetrics() {
 	s.metrics.MustRegister(
-		s.face,
+		s.backend,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: s.face.program() + "_master_up", Help: "1 while the ROS master answers."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: s.backend.program() + "_master_up", Help: "1 while the ROS master answers."},
 			func() float64 { return boolean(s.MasterUp()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: s.face.program() + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.Version, "node": s.Node},
+			Name: s.backend.program() + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.Version, "node": s.Node},
 		}, func() float64 { return 1 }),
 	)
 	h := promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true, ErrorHandling: promhttp.ContinueOnError})
@@ -39,13 +39,13 @@ func boolean(b bool) float64 {
 	return 0
 }
 
-// descs are the metrics of a face, by name without the prefix.
+// descs are the metric descriptions of a backend.
 type descs struct {
 	order []*prometheus.Desc
 	names map[string]*prometheus.Desc
 }
 
-// metric adds a metric with the labels that come after its help.
+// metric adds a metric.
 func (d *descs) metric(name, help string, labels ...string) {
 	if d.names == nil {
 		d.names = map[string]*prometheus.Desc{}
@@ -61,17 +61,17 @@ func (d *descs) describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// gauge sends the value of a metric that may fall.
+// gauge sends the value of a gauge.
 func (d *descs) gauge(ch chan<- prometheus.Metric, name string, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d.names[name], prometheus.GaugeValue, value, labels...)
 }
 
-// counter sends the value of one that only grows.
+// counter sends the value of a counter.
 func (d *descs) counter(ch chan<- prometheus.Metric, name string, value float64, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(d.names[name], prometheus.CounterValue, value, labels...)
 }
 
-// histogram sends times in classes that do not overlap.
+// histogram sends a histogram of durations. The classes do not overlap; buckets are cumulative.
 func (d *descs) histogram(ch chan<- prometheus.Metric, name string, count uint64, sum time.Duration, bounds []time.Duration, classes []uint64) {
 	buckets, n := make(map[float64]uint64, len(bounds)), uint64(0)
 	for i, bound := range bounds {
@@ -81,7 +81,7 @@ func (d *descs) histogram(ch chan<- prometheus.Metric, name string, count uint64
 	ch <- prometheus.MustNewConstHistogram(d.names[name], count, sum.Seconds(), buckets)
 }
 
-// labeler gives topics their labels: not too many, not too long, and each sendable.
+// labeler converts topic names to labels: a limited number, of limited length, in valid UTF-8.
 type labeler struct{ seen map[string]bool }
 
 func (l *labeler) label(topic string) string {

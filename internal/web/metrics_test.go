@@ -23,8 +23,8 @@ func TestTopicLabels(t *testing.T) {
 	for i := range 600 {
 		hostile = append(hostile, fmt.Sprintf("/t%d", i))
 	}
-	face, _ := playing(hostile...)
-	a := serve(t, face).get("/metrics")
+	backend, _ := playing(hostile...)
+	a := serve(t, backend).get("/metrics")
 	if a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
@@ -63,10 +63,10 @@ func TestMetricsAreDescribed(t *testing.T) {
 		described = append(described, m[1])
 	}
 	var served []string
-	for program, face := range map[string]web.Face{"gorecord": idle(), "goplay": web.NewPlayer()} {
+	for program, backend := range map[string]web.Backend{"gorecord": idle(), "goplay": web.NewPlayer()} {
 		served = append(served, program+"_info", program+"_master_up")
 		descs := make(chan *prometheus.Desc, 100)
-		face.Describe(descs)
+		backend.Describe(descs)
 		close(descs)
 		for d := range descs {
 			served = append(served, regexp.MustCompile(`fqName: "([a-z_]+)"`).FindStringSubmatch(d.String())[1])
@@ -82,7 +82,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 // TestPlayMetrics: the numbers are those of the player.
 func TestPlayMetrics(t *testing.T) {
 	t.Parallel()
-	face, f := playing("/t")
+	backend, f := playing("/t")
 	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 7 })
 	const want = `
 # HELP goplay_messages_dropped_total Messages that subscribers did not get because their queues were full.
@@ -95,7 +95,7 @@ goplay_position_seconds 21.3
 # TYPE goplay_rate_achieved gauge
 goplay_rate_achieved 0.9987
 `
-	if err := testutil.CollectAndCompare(face, strings.NewReader(want), "goplay_messages_dropped_total", "goplay_position_seconds", "goplay_rate_achieved"); err != nil {
+	if err := testutil.CollectAndCompare(backend, strings.NewReader(want), "goplay_messages_dropped_total", "goplay_position_seconds", "goplay_rate_achieved"); err != nil {
 		t.Error(err)
 	}
 }

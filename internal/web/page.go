@@ -15,13 +15,13 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// kinds are the types of what a page loads.
-var kinds = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
+// contentTypes are the content types of the assets by extension.
+var contentTypes = map[string]string{ //nolint:gochecknoglobals // a constant, but for the language
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8",
 }
 
-// pages serves the page of the program and what that loads: each file at a path of its
-// own, so that no path of a request ever becomes a path of a file.
+// pages serves the page of the program and its assets. Each file is registered with its own
+// path, so that request paths are never used as file paths.
 func (s *Server) pages() {
 	entries, err := assets.ReadDir("assets")
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Server) pages() {
 			s.mux.HandleFunc("GET /static/"+e.Name(), asset(e.Name())) // also for the login
 		}
 	}
-	page := asset(s.face.program() + ".html")
+	page := asset(s.backend.program() + ".html")
 	s.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.guard.admits(r) {
 			http.Redirect(w, r, "/login", http.StatusSeeOther)
@@ -50,13 +50,13 @@ func (s *Server) pages() {
 	s.mux.HandleFunc("POST /login", s.login)
 }
 
-// asset serves one file of the program. A browser asks each time whether it is still the
-// same: the next version of the program may answer at the same address.
+// asset serves an embedded file. Browsers have to revalidate it each time: the next version of
+// the program may serve other content at the same address.
 func asset(name string) http.HandlerFunc {
 	b := mustRead(name)
 	sum := sha256.Sum256(b)
 	etag := strconv.Quote(hex.EncodeToString(sum[:8]))
-	kind := kinds[path.Ext(name)]
+	kind := contentTypes[path.Ext(name)]
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Type", kind)
@@ -77,10 +77,10 @@ func mustRead(name string) []byte {
 // loginPage asks for the token.
 func (s *Server) loginPage(w http.ResponseWriter, status int) {
 	t := template.Must(template.New("login").Parse(string(mustRead("login.html"))))
-	w.Header().Set("Content-Type", kinds[".html"])
+	w.Header().Set("Content-Type", contentTypes[".html"])
 	w.WriteHeader(status)
 	t.Execute(w, struct { //nolint:errcheck,gosec // whoever has gone does not need it
 		Program, Node string
 		Again         bool
-	}{s.face.program(), s.Node, status != http.StatusOK})
+	}{s.backend.program(), s.Node, status != http.StatusOK})
 }

@@ -17,8 +17,8 @@ import (
 // TestPagesAreComplete: what a page loads is there, and nothing comes from elsewhere.
 func TestPagesAreComplete(t *testing.T) {
 	t.Parallel()
-	face, _ := playing("/t")
-	c := serve(t, face)
+	backend, _ := playing("/t")
+	c := serve(t, backend)
 	files, err := filepath.Glob("assets/*")
 	if err != nil || len(files) < 7 {
 		t.Fatalf("%q, %v", files, err)
@@ -61,8 +61,8 @@ func TestPagesAreComplete(t *testing.T) {
 // TestEvents: who watches sees what changes, at once, and there are not too many of them.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	face, _ := playing("/t")
-	c := serve(t, face)
+	backend, _ := playing("/t")
+	c := serve(t, backend)
 	watch := func() *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
 		if err != nil {
@@ -123,8 +123,8 @@ func TestEvents(t *testing.T) {
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		face, _ := playing("/t")
-		c, line := serveInBubble(t, face)
+		backend, _ := playing("/t")
+		c, line := serveInBubble(t, backend)
 		watch := func() int {
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.address+"/api/v1/events", http.NoBody)
 			if err != nil {
@@ -168,8 +168,8 @@ func TestSlowWatchers(t *testing.T) {
 func TestCloseIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		face, _ := playing("/t")
-		c, line := serveInBubble(t, face)
+		backend, _ := playing("/t")
+		c, line := serveInBubble(t, backend)
 		line.begin(t, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		line.begin(t, "GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ")
 		synctest.Wait()

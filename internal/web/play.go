@@ -9,31 +9,36 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// Player is the face of a playback.
+// Player is the backend of goplay.
 type Player struct {
-	control atomic.Pointer[attached]
-	begun   chan struct{} // closed when there is a control
+	control  atomic.Pointer[attached]
+	begun    chan struct{} // closed by Attach
+	recorded []bagnote.Mark
 
-	dropped minute // belongs to look
+	dropped lastMinute // belongs to collect
 }
 
-// attached is what an atomic pointer can hold of an interface.
+// attached wraps the interface for an atomic pointer.
 type attached struct{ player.Control }
 
-// NewPlayer returns a face that has nothing to show before Attach.
-func NewPlayer() *Player { return &Player{begun: make(chan struct{})} }
+// NewPlayer returns a backend, which is not ready before Attach. marks are those that were
+// recorded.
+func NewPlayer(marks ...bagnote.Mark) *Player {
+	return &Player{begun: make(chan struct{}), recorded: marks}
+}
 
-// Attach gives the face what it shows and steers. It is called once.
+// Attach sets the control of the playback. It is called once.
 func (f *Player) Attach(control player.Control) {
 	f.control.Store(&attached{control})
 	close(f.begun)
 }
 
-// reach returns the control, or why there is none.
-func (f *Player) reach() (player.Control, error) {
+// controlOrError returns the control, or errNoPlayer before Attach.
+func (f *Player) controlOrError() (player.Control, error) {
 	if a := f.control.Load(); a != nil {
 		return a.Control, nil
 	}
@@ -43,7 +48,7 @@ func (f *Player) reach() (player.Control, error) {
 func (*Player) program() string { return "goplay" }
 
 func (f *Player) changed() <-chan struct{} {
-	if c, err := f.reach(); err == nil {
+	if c, err := f.controlOrError(); err == nil {
 		return c.Changed()
 	}
 	return f.begun
@@ -72,7 +77,7 @@ type playState struct {
 	Delayed       float64     `json:"delayed"`   // by rate control
 	Seeks         uint64      `json:"seeks"`
 	Starved       uint64      `json:"starved"`
-	Starving      float64     `json:"starving"` // waits for the disk for so long
+	Starving      float64     `json:"starving"` // duration of the current wait for the disk
 	Ahead         int         `json:"ahead_bytes"`
 	WaitingFor    []string    `json:"waiting_for"`
 	Topics        []playTopic `json:"topics"`
@@ -96,13 +101,13 @@ var phases = [...]string{ //nolint:gochecknoglobals // a constant, but for the l
 	player.PhaseKeepAlive: "keep_alive", player.PhaseDrain: "drain", player.PhaseDone: "done",
 }
 
-// look implements Face.
-func (f *Player) look(now time.Time) view {
-	c, err := f.reach()
+// collect implements Backend.
+func (f *Player) collect(now time.Time) view {
+	c, err := f.controlOrError()
 	if err != nil {
 		h := health{}
 		h.require(false, err.Error())
-		return view{state: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, health: h, unripe: err.Error()}
+		return view{state: playState{Phase: "none", Bookmarks: []float64{}, WaitingFor: []string{}, Topics: []playTopic{}}, health: h, notReady: err.Error()}
 	}
 	stats := c.Stats()
 	s := playState{
@@ -124,12 +129,12 @@ func (f *Player) look(now time.Time) view {
 	}
 	v := view{state: s, health: f.health(now, &stats, s.Dropped)}
 	if stats.Phase < player.PhasePlay || stats.Phase > player.PhaseKeepAlive {
-		v.unripe = "not playing: " + s.Phase
+		v.notReady = "not playing: " + s.Phase
 	}
 	return v
 }
 
-// playDetails are those of health.
+// playDetails are the details of the health.
 type playDetails struct {
 	Phase      string   `json:"phase"`
 	Lag        float64  `json:"lag"`
@@ -137,7 +142,7 @@ type playDetails struct {
 	WaitingFor []string `json:"waiting_for"`
 }
 
-// tooLate is how long after its time a message is worth a warning.
+// tooLate is the lag from which on there is a warning.
 const tooLate = time.Second
 
 func (f *Player) health(now time.Time, stats *player.Stats, dropped uint64) health {

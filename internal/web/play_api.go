@@ -9,15 +9,15 @@ import (
 	"github.com/gorosbag/gorosbag/player"
 )
 
-// moved is what a command that moves the playback answers with.
-type moved struct {
+// moveResult is the response to commands that change the playback.
+type moveResult struct {
 	Done     bool    `json:"done"` // false if there was nothing to do
 	Paused   bool    `json:"paused"`
 	Rate     float64 `json:"rate"`
 	Position float64 `json:"position"`
 }
 
-// routes implements Face.
+// routes implements Backend.
 func (f *Player) routes(s *Server) {
 	for name, do := range map[string]func(player.Control) bool{
 		"play": player.Control.Resume, "pause": player.Control.Pause, "step": player.Control.Step, "step_back": player.Control.StepBack,
@@ -35,18 +35,45 @@ func (f *Player) routes(s *Server) {
 		Rate float64 `json:"rate"`
 	},
 	) (any, error) {
-		return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetRate(p.Rate)) })
+		return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetRate(p.Rate)) })
 	}))
-	s.action("loop", with(func(_ context.Context, p onOff) (any, error) { return f.turn(p, player.Control.SetLoop) }))
-	s.action("pause_topics", with(func(_ context.Context, p onOff) (any, error) { return f.turn(p, player.Control.PauseOnTopics) }))
+	s.action("loop", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, player.Control.SetLoop) }))
+	s.action("pause_topics", with(func(_ context.Context, p onOff) (any, error) { return f.setSwitch(p, player.Control.PauseOnTopics) }))
 	s.action("marks", with(f.marks))
 	s.action("topic", with(f.topic))
 	s.handle("GET /api/v1/density", f.density)
+	s.handle("GET /api/v1/recorded_marks", f.recordedMarks)
 }
 
-// move does something to the playback, and tells where it is then.
+// recordedMark is a mark of the bags as JSON.
+type recordedMark struct {
+	Position float64 `json:"position"`
+	Time     float64 `json:"time"` // seconds since 1970
+	Text     string  `json:"text"`
+}
+
+// maxRecordedMarks is how many are listed.
+const maxRecordedMarks = 1000
+
+// recordedMarks lists the first marks of what is played.
+func (f *Player) recordedMarks(w http.ResponseWriter, _ *http.Request) {
+	c, err := f.controlOrError()
+	if err != nil {
+		writeError(w, err)
+		return
+	}
+	now, all := c.Status(), []recordedMark{}
+	for _, m := range f.recorded {
+		if at := now.PositionOf(m.Time); at >= 0 && at <= now.Length && len(all) < maxRecordedMarks {
+			all = append(all, recordedMark{seconds(at), float64(m.Time.Std().UnixMilli()) / 1e3, m.Text})
+		}
+	}
+	writeJSON(w, http.StatusOK, all)
+}
+
+// move executes a command and returns the position after it.
 func (f *Player) move(do func(player.Control) (bool, error)) (any, error) {
-	c, err := f.reach()
+	c, err := f.controlOrError()
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +82,18 @@ func (f *Player) move(do func(player.Control) (bool, error)) (any, error) {
 		return nil, err
 	}
 	at := c.Status()
-	return moved{ok, at.Paused, at.Rate, seconds(at.Position)}, nil
+	return moveResult{ok, at.Paused, at.Rate, seconds(at.Position)}, nil
 }
 
-// refused makes an error of a parameter what HTTP calls one.
-func refused(err error) error {
+// badRequest converts an error about a parameter to status 400.
+func badRequest(err error) error {
 	if err == nil {
 		return nil
 	}
 	return &statusError{http.StatusBadRequest, err.Error()}
 }
 
-// maxBurst bounds what one request may publish at once.
+// maxBurst bounds the messages that one request may publish.
 const maxBurst = 1_000_000
 
 func (f *Player) burst(_ context.Context, p struct {
@@ -79,7 +106,7 @@ func (f *Player) burst(_ context.Context, p struct {
 	return f.move(func(c player.Control) (bool, error) { return c.Burst(p.N), nil })
 }
 
-// target is where to go: to a position, or by a distance from here.
+// target is the target of a seek: a position, or an offset from the current one.
 type target struct {
 	To *float64 `json:"to"`
 	By *float64 `json:"by"`
@@ -120,17 +147,17 @@ func (f *Player) marks(_ context.Context, p struct {
 	if err != nil {
 		return nil, err
 	}
-	return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetMarks(from, to)) })
+	return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetMarks(from, to)) })
 }
 
-// onOff switches something. Nobody may leave out what.
+// onOff is the parameter of a switch; it is required.
 type onOff struct {
 	On *bool `json:"on"`
 }
 
 var errOnOff = &statusError{http.StatusBadRequest, "on must be true or false"} //nolint:gochecknoglobals // a constant, but for the language
 
-func (f *Player) turn(p onOff, do func(player.Control, bool)) (any, error) {
+func (f *Player) setSwitch(p onOff, do func(player.Control, bool)) (any, error) {
 	if p.On == nil {
 		return nil, errOnOff
 	}
@@ -148,10 +175,10 @@ func (f *Player) topic(_ context.Context, p struct {
 	if p.On == nil {
 		return nil, errOnOff
 	}
-	return f.move(func(c player.Control) (bool, error) { return true, refused(c.SetTopic(p.Topic, *p.On)) })
+	return f.move(func(c player.Control) (bool, error) { return true, badRequest(c.SetTopic(p.Topic, *p.On)) })
 }
 
-// maxParts bounds the resolution of the density.
+// maxParts bounds the number of bins of the density.
 const maxParts = 2000
 
 func (f *Player) density(w http.ResponseWriter, r *http.Request) {
@@ -160,7 +187,7 @@ func (f *Player) density(w http.ResponseWriter, r *http.Request) {
 		writeError(w, &statusError{http.StatusBadRequest, "n must be between 1 and " + strconv.Itoa(maxParts)})
 		return
 	}
-	c, err := f.reach()
+	c, err := f.controlOrError()
 	if err != nil {
 		writeError(w, err)
 		return

@@ -28,10 +28,9 @@ func describePlayback() *descs {
 	return d
 }
 
-// Collect implements prometheus.Collector. Before the player has begun there is nothing
-// to tell.
+// Collect implements prometheus.Collector. Before Attach there are no metrics.
 func (f *Player) Collect(ch chan<- prometheus.Metric) {
-	c, err := f.reach()
+	c, err := f.controlOrError()
 	if err != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
 )
@@ -45,7 +46,7 @@ func TestVerbs(t *testing.T) {
 		{"seek", `{"to":1e300}`, 400, "out of range"},
 		{"rate", `{"rate":0}`, 400, "there is no such thing"},
 		{"rate", `{"rate":"fast"}`, 400, "the body is not what was expected"},
-		{"rate", `{"rate":1} {"rate":2}`, 400, "something behind the object"},
+		{"rate", `{"rate":1} {"rate":2}`, 400, "more data after the object"},
 		{"rate", `{"speed":1}`, 400, "unknown field"},
 		{"rate", `{`, 400, "the body is not what was expected"},
 		{"rate", `{"x":"` + strings.Repeat("x", 20<<10) + `"}`, 413, "too large"},
@@ -59,8 +60,8 @@ func TestVerbs(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.verb+" "+test.body[:min(len(test.body), 30)], func(t *testing.T) {
 			t.Parallel()
-			face, f := playing("/t")
-			a := serve(t, face).post("/api/v1/"+test.verb, test.body)
+			backend, f := playing("/t")
+			a := serve(t, backend).post("/api/v1/"+test.verb, test.body)
 			if a.status != test.status {
 				t.Errorf("status %d, want %d: %s", a.status, test.status, a.body)
 			}
@@ -80,8 +81,8 @@ func TestVerbs(t *testing.T) {
 // TestBeforeThePlayer: until there is one, the program is alive, not ready, and refuses.
 func TestBeforeThePlayer(t *testing.T) {
 	t.Parallel()
-	face := web.NewPlayer()
-	c := serve(t, face)
+	backend := web.NewPlayer()
+	c := serve(t, backend)
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/healthz": 503, "/metrics": 200, "/api/v1/state": 200, "/api/v1/density?n=5": 503} {
 		if a := c.get(path); a.status != want {
 			t.Errorf("%s: %d, want %d: %s", path, a.status, want, a.body)
@@ -90,7 +91,7 @@ func TestBeforeThePlayer(t *testing.T) {
 	if a := c.post("/api/v1/pause", ""); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "nothing is played yet") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	face.Attach(newFakePlayer("/t"))
+	backend.Attach(newFakePlayer("/t"))
 	if a := c.get("/readyz"); a.status != http.StatusOK {
 		t.Errorf("then: %d %s", a.status, a.body)
 	}
@@ -101,6 +102,27 @@ func TestBeforeThePlayer(t *testing.T) {
 	}
 	if d := decode[struct{ Messages []int }](t, c.get("/api/v1/density?n=2000")); len(d.Messages) != 2000 {
 		t.Errorf("density: %d parts", len(d.Messages))
+	}
+}
+
+// TestRecordedMarks: the page gets the marks that lie in what is played.
+func TestRecordedMarks(t *testing.T) {
+	t.Parallel()
+	f := newFakePlayer("/t")
+	zero := f.stats.BagTime.Add(-f.stats.Position)
+	face := web.NewPlayer(bagnote.Mark{Time: zero.Add(-time.Second), Text: "before"}, bagnote.Mark{Time: zero.Add(1500 * time.Millisecond), Text: "<door>"},
+		bagnote.Mark{Time: zero.Add(time.Hour), Text: "behind"})
+	c := serve(t, face)
+	if a := c.get("/api/v1/recorded_marks"); a.status != http.StatusServiceUnavailable {
+		t.Errorf("before the player: %d", a.status)
+	}
+	face.Attach(f)
+	got := decode[[]struct {
+		Position, Time float64
+		Text           string
+	}](t, c.get("/api/v1/recorded_marks"))
+	if len(got) != 1 || got[0].Position != 1.5 || got[0].Text != "<door>" {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -123,17 +145,17 @@ func TestPlayerHealth(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			face, f := playing("/t")
+			backend, f := playing("/t")
 			f.did("", test.change)
-			c := serve(t, face, func(o *web.Options) { o.MasterUp = func() bool { return !test.away } })
+			c := serve(t, backend, func(o *web.Options) { o.MasterUp = func() bool { return !test.away } })
 			live, ready, health := c.get("/livez"), c.get("/readyz"), c.get("/healthz")
 			if live.status != test.live || ready.status != test.ready || health.status != test.health || !strings.Contains(health.body, test.want) {
 				t.Errorf("%d, %d %s, %d %s", live.status, ready.status, ready.body, health.status, health.body)
 			}
 		})
 	}
-	face, f := playing("/t")
-	c := serve(t, face)
+	backend, f := playing("/t")
+	c := serve(t, backend)
 	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 3 })
 	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "3 messages were dropped within the last minute") {
 		t.Errorf("after drops: %d %s", a.status, a.body)

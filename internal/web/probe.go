@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// probeTime bounds a probe as a whole: container engines wait three seconds by default.
-const probeTime = 2 * time.Second
+// probeTimeout bounds a probe as a whole: container engines wait three seconds by default.
+const probeTimeout = 2 * time.Second
 
-// Probe asks the server that listens there, on this machine, for one of livez, readyz and
-// healthz; for livez if nothing is named. No error means that all is well.
+// Probe requests livez, readyz or healthz of the server with this address on this machine;
+// the default is livez. It returns nil if the server is healthy.
 func Probe(ctx context.Context, listen, token string, named ...string) error {
 	what := "livez"
 	switch len(named) {
@@ -32,7 +32,7 @@ func Probe(ctx context.Context, listen, token string, named ...string) error {
 		return fmt.Errorf("healthcheck %q: want livez, readyz or healthz", what)
 	}
 	if listen == "" {
-		return errors.New("healthcheck: nothing is served: give --http or set its variable, as for the program that is to be asked")
+		return errors.New("healthcheck: no address: give --http or set its variable, as for the program to check")
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -41,7 +41,7 @@ func Probe(ctx context.Context, listen, token string, named ...string) error {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/"+what, http.NoBody)
 	if err != nil {

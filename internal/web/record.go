@@ -11,22 +11,22 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// Recorder is the face of a recording.
+// Recorder is the backend of gorecord.
 type Recorder struct {
 	control *recorder.Control
 	pin     time.Duration // how far back a pin reaches by default
 
-	// The following belong to look.
-	base  recorder.Stats // what rates are counted from
-	rates []rate         // by topic, over the second before base was taken
-	lost  minute         // messages
-	links minute         // to publishers that were lost
+	// The following belong to collect.
+	base  recorder.Stats // the base of the rates
+	rates []rate         // by topic, over about the second before base
+	lost  lastMinute     // messages
+	links lastMinute     // to publishers that were lost
 }
 
-// rate is what comes in on a topic each second.
+// rate is the rate of a topic per second.
 type rate struct{ messages, bytes float64 }
 
-// NewRecorder returns the face of what control steers.
+// NewRecorder returns the backend for a recording. pin is how far back a pin reaches by default.
 func NewRecorder(control *recorder.Control, pin time.Duration) *Recorder {
 	return &Recorder{control: control, pin: pin}
 }
@@ -35,8 +35,7 @@ func (*Recorder) program() string { return "gorecord" }
 
 func (f *Recorder) changed() <-chan struct{} { return f.control.Changed() }
 
-// recordState is the state of a recording as JSON. Times are in seconds; null stands for
-// what is not known.
+// recordState is the state of a recording as JSON. Times are in seconds; null means unknown.
 type recordState struct {
 	State      string        `json:"state"` // none, recording, paused or stopped
 	Ending     bool          `json:"ending"`
@@ -76,7 +75,7 @@ type uploads struct {
 	Failures     int    `json:"failures"`
 	Refused      int    `json:"refused"` // the store has other objects of these names
 	Lost         int    `json:"lost"`    // deleted before
-	Error        string `json:"error"`   // of the last try; empty since one did not fail
+	Error        string `json:"error"`   // of the last attempt; empty if it succeeded
 }
 
 type recordTopic struct {
@@ -94,11 +93,11 @@ type recordTopic struct {
 	Age            *float64          `json:"age"` // since the last message
 }
 
-// look implements Face.
-func (f *Recorder) look(now time.Time) view {
+// collect implements Backend.
+func (f *Recorder) collect(now time.Time) view {
 	stats, err := f.control.Stats()
 	if err != nil {
-		return view{state: recordState{State: "none", Topics: []recordTopic{}}, unripe: err.Error()}
+		return view{state: recordState{State: "none", Topics: []recordTopic{}}, notReady: err.Error()}
 	}
 	f.rate(&stats)
 	s := recordState{
@@ -125,10 +124,10 @@ func (f *Recorder) look(now time.Time) view {
 		s.Topics = append(s.Topics, t)
 	}
 	s.LostMinute = f.lost.add(now, s.Dropped+s.Missed)
-	return view{state: s, health: f.health(now, &stats, &s), unripe: unripe(&stats)}
+	return view{state: s, health: f.health(now, &stats, &s), notReady: notReadyReason(&stats)}
 }
 
-// rate counts what came within about a second. Topics come, but never go.
+// rate updates the rates about once a second. Topics are added, but never removed.
 func (f *Recorder) rate(stats *recorder.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
@@ -145,8 +144,8 @@ func (f *Recorder) rate(stats *recorder.Stats) {
 	f.base = *stats
 }
 
-// arrived is what the rate of a topic is made of: what its publishers send, whatever
-// becomes of it here.
+// arrived returns the number of messages received on a topic, including those that were not
+// recorded.
 func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
 func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
@@ -165,10 +164,10 @@ func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
 	return r
 }
 
-// lowTimeThreshold is when a disk that fills up is worth a warning.
+// lowTimeThreshold is the time until the disk is full below which there is a warning.
 const lowTimeThreshold = 10 * time.Minute
 
-// recordDetails are those of health.
+// recordDetails are the details of the health.
 type recordDetails struct {
 	State      string   `json:"state"`
 	Topics     int      `json:"topics"`
@@ -197,15 +196,15 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 	h.require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
 	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.require(!stats.Ending, "the recording is ending")
-	if u := s.Uploads; u != nil { // a store that is away is none: robots leave their network
+	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
 		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
 		h.require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
 	}
 	return h
 }
 
-// unripe says why nothing could be recorded now.
-func unripe(stats *recorder.Stats) string {
+// notReadyReason says why messages would not be recorded now; empty if they would.
+func notReadyReason(stats *recorder.Stats) string {
 	switch {
 	case stats.Ending:
 		return "the recording is ending"
@@ -215,7 +214,7 @@ func unripe(stats *recorder.Stats) string {
 	return ""
 }
 
-// base returns the name of a file without its directory, which is nobody's business.
+// base returns the name of a file without its directory, which clients need not know.
 func base(file string) string {
 	if file == "" {
 		return ""

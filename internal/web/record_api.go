@@ -15,7 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// routes implements Face.
+// routes implements Backend.
 func (f *Recorder) routes(s *Server) {
 	s.action("pause", simple(func(context.Context) (any, error) {
 		return done{Message: "paused"}, f.control.Pause()
@@ -40,12 +40,26 @@ func (f *Recorder) routes(s *Server) {
 		return done{"wrote", base(file)}, err
 	}))
 	s.action("pin", f.pinBags)
+	s.action("mark", with(func(_ context.Context, p struct {
+		Text string `json:"text"`
+	},
+	) (any, error) {
+		m, err := f.control.Mark(p.Text)
+		return marked{"marked", m.Text, float64(m.Time.UnixMilli()) / 1e3}, err
+	}))
 	s.handle("GET /api/v1/bags", f.listBags)
 	f.withBag(s, "GET /api/v1/bags/{id}", describeBag)
 	f.withBag(s, "GET /api/v1/bags/{id}/file", sendBag)
 }
 
-// pinned is what pin answers with.
+// marked is the response to mark.
+type marked struct {
+	Message string  `json:"message"`
+	Text    string  `json:"text"`
+	Time    float64 `json:"time"` // seconds since 1970, by the clock of the recording
+}
+
+// pinned is the response to pin.
 type pinned struct {
 	Message string   `json:"message"`
 	Files   []string `json:"files"`
@@ -85,7 +99,7 @@ type bag struct {
 	Pinned   bool    `json:"pinned"`
 }
 
-// maxBags is how many bags are listed: the newest.
+// maxBags is the number of bags that are listed, the newest ones.
 const maxBags = 200
 
 func (f *Recorder) listBags(w http.ResponseWriter, _ *http.Request) {
@@ -112,10 +126,10 @@ func (f *Recorder) listBags(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, all)
 }
 
-// maxDownloads is how many bags are read at once: recording needs the disk, too.
+// maxDownloads is the number of bags that are read concurrently: recording needs the disk, too.
 const maxDownloads = 4
 
-// withBag opens the bag that a request asks for, by its number, and serves it.
+// withBag opens the bag with the ID of the request, and serves it.
 func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error) {
 	s.handle(pattern, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -143,7 +157,7 @@ func (f *Recorder) withBag(s *Server, pattern string, serve func(w http.Response
 	})
 }
 
-// describeBag tells what gobag info --json does.
+// describeBag sends the same as gobag info --json.
 func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recorder.Bag) error {
 	reader, err := bagfmt.NewReader(file, b.Bytes, bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
@@ -158,10 +172,10 @@ func describeBag(w http.ResponseWriter, _ *http.Request, file *os.File, b *recor
 	return nil
 }
 
-// chunkTime is for one piece of a download: who takes longer gets no more.
-const chunkTime = 30 * time.Second
+// downloadWriteTimeout bounds one write of a download; a slower client is disconnected.
+const downloadWriteTimeout = 30 * time.Second
 
-// sendBag sends the file, or the part of it that is asked for.
+// sendBag sends the file, or the requested range of it.
 func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.Bag) error {
 	name := mime.FormatMediaType("attachment", map[string]string{"filename": filepath.Base(b.Name)})
 	if name == "" {
@@ -173,18 +187,18 @@ func sendBag(w http.ResponseWriter, r *http.Request, file *os.File, b *recorder.
 	h.Set("ETag", strconv.Quote(strconv.Itoa(b.ID)+"-"+strconv.FormatInt(b.Begun.UnixNano(), 36)))
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
-	http.ServeContent(patient{w, rc}, r, "", b.Ended, file)
+	http.ServeContent(deadlineWriter{w, rc}, r, "", b.Ended, file)
 	return nil
 }
 
-// patient is a response that may take as long as it likes, but not with one piece.
-type patient struct {
+// deadlineWriter sets a deadline for each write, instead of one for the whole response.
+type deadlineWriter struct {
 	http.ResponseWriter
 	rc *http.ResponseController
 }
 
 // Write implements io.Writer.
-func (p patient) Write(b []byte) (int, error) {
-	p.rc.SetWriteDeadline(time.Now().Add(chunkTime)) //nolint:errcheck,gosec // the server's connections have deadlines
+func (p deadlineWriter) Write(b []byte) (int, error) {
+	p.rc.SetWriteDeadline(time.Now().Add(downloadWriteTimeout)) //nolint:errcheck,gosec // the server's connections have deadlines
 	return p.ResponseWriter.Write(b)
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// leastToken is the minimum length of a token. It must be too long to guess, since attempts are
+// minTokenBytes is the minimum length of a token, which must be too long to guess, since attempts are
 // not rate-limited.
-const leastToken = 16
+const minTokenBytes = 16
 
 // cookieName is the name of the cookie that a browser gets in exchange for the token.
 const cookieName = "gorosbag"
@@ -54,7 +54,7 @@ const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-a
 func (g *guard) wrap(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		writeError(w, &statusError{http.StatusForbidden, "this was asked for by the page of another site"})
+		writeError(w, &statusError{http.StatusForbidden, "cross-origin request refused"})
 	}))
 	next = origin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,17 +66,18 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if !g.called(r.Host) {
-			writeError(w, &statusError{http.StatusMisdirectedRequest, "this server is not called so: allow the name with --http-host"})
+		if !g.allowsHost(r.Host) {
+			writeError(w, &statusError{http.StatusMisdirectedRequest, "unknown host name: allow it with --http-host"})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// called reports whether the server may be called by this name. A page of another site
-// can make its own name stand for our address, but cannot make an address stand for it.
-func (g *guard) called(host string) bool {
+// allowsHost reports whether the host of a request is allowed. This prevents DNS rebinding: a
+// page of another site can let its own name resolve to our address, but it cannot use an IP
+// address as its name.
+func (g *guard) allowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -87,26 +88,26 @@ func (g *guard) called(host string) bool {
 	return slices.Contains(g.hosts, canonical(host))
 }
 
-// admits reports whether the request has the token, in its header or as a cookie.
+// admits reports whether the request is authorized, by the token or the session cookie.
 func (g *guard) admits(r *http.Request) bool {
 	if g.token == "" {
 		return true
 	}
 	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return same(given, g.token)
+		return equalSecrets(given, g.token)
 	}
 	c, err := r.Cookie(cookieName)
-	return err == nil && same(c.Value, g.session)
+	return err == nil && equalSecrets(c.Value, g.session)
 }
 
-// same compares in constant time, independent of the length.
-func same(a, b string) bool {
+// equalSecrets compares in constant time, whatever the lengths.
+func equalSecrets(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// only passes authorized requests on.
-func (g *guard) only(next http.HandlerFunc) http.HandlerFunc {
+// requireToken refuses unauthorized requests.
+func (g *guard) requireToken(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !g.admits(r) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -120,7 +121,7 @@ func (g *guard) only(next http.HandlerFunc) http.HandlerFunc {
 // login exchanges the token for a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
-	if s.guard.token == "" || !same(r.PostFormValue("token"), s.guard.token) {
+	if s.guard.token == "" || !equalSecrets(r.PostFormValue("token"), s.guard.token) {
 		s.loginPage(w, http.StatusUnauthorized)
 		return
 	}

@@ -17,8 +17,8 @@ func withToken(o *web.Options) { o.Token = token }
 // name of another site.
 func TestWhoIsLetIn(t *testing.T) {
 	t.Parallel()
-	face, player := playing("/t")
-	c := serve(t, face, func(o *web.Options) { o.Hosts = []string{"Robot.local", "recorder"} })
+	backend, player := playing("/t")
+	c := serve(t, backend, func(o *web.Options) { o.Hosts = []string{"Robot.local", "recorder"} })
 	port := c.address[strings.LastIndex(c.address, ":")+1:]
 	tests := map[string]struct {
 		method, path string
@@ -77,8 +77,8 @@ func TestWhoIsLetIn(t *testing.T) {
 // TestReadingChangesNothing: whatever a GET asks for, nothing is done.
 func TestReadingChangesNothing(t *testing.T) {
 	t.Parallel()
-	face, player := playing("/t")
-	c := serve(t, face)
+	backend, player := playing("/t")
+	c := serve(t, backend)
 	for _, name := range []string{"play", "pause", "toggle", "step", "step_back", "burst", "seek", "rate", "loop", "marks", "bookmark", "topic", "pause_topics", "stop"} {
 		for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS"} {
 			if a := c.do(method, "/api/v1/"+name, ""); a.status < 400 {
@@ -94,8 +94,8 @@ func TestReadingChangesNothing(t *testing.T) {
 // TestToken: only who has it gets in, as a program by a header, or as a browser by a cookie.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	face, player := playing("/t")
-	c := serve(t, face, withToken)
+	backend, player := playing("/t")
+	c := serve(t, backend, withToken)
 	for _, path := range []string{"/api/v1/state", "/api/v1/events", "/metrics", "/api/v1/density?n=3"} {
 		for name, header := range map[string]string{"none": "", "wrong": "Authorization: Bearer 0123456789abcdeF", "empty": "Authorization: Bearer ", "basic": "Authorization: Basic " + token, "cookie": "Cookie: gorosbag=" + token} {
 			if a := c.get(path, header); a.status != http.StatusUnauthorized || a.header.Get("WWW-Authenticate") != "Bearer" {
@@ -152,8 +152,8 @@ func TestToken(t *testing.T) {
 func TestProbesOfStrangers(t *testing.T) {
 	t.Parallel()
 	looks := func(headers ...string) (n, periods int) {
-		face, player := playing("/t")
-		c, began := serve(t, face, withToken), time.Now()
+		backend, player := playing("/t")
+		c, began := serve(t, backend, withToken), time.Now()
 		for range 30 {
 			for _, path := range []string{"/livez", "/readyz", "/healthz"} {
 				c.get(path, headers...)

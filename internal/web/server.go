@@ -1,6 +1,5 @@
-// Package web shows and steers a recording or a playback over HTTP: a page for people,
-// the same verbs as JSON for programs, events for live numbers, metrics for Prometheus
-// and probes for supervisors.
+// Package web monitors and controls a recording or a playback over HTTP: a web page, the same
+// commands as a JSON API, server-sent events, metrics for Prometheus and probes for supervisors.
 //
 // It serves authorized clients only: without a token it listens on loopback only. It uses
 // recorder.Control and player.Control, never paths from clients: a bag is identified by a
@@ -9,7 +8,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,28 +19,30 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
 // Limits of requests; those of connections are in listener.go.
 const (
-	maxHeaderBytes = 16 << 10
-	maxBodyBytes   = 16 << 10
-	headerTime     = 5 * time.Second
-	readTime       = 10 * time.Second
-	writeTime      = 15 * time.Second
-	idleTime       = 30 * time.Second
-	shutdownTime   = time.Second // for running requests at the end
+	maxHeaderBytes  = 16 << 10
+	maxBodyBytes    = 16 << 10
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 10 * time.Second
+	writeTimeout    = 15 * time.Second
+	idleTimeout     = 30 * time.Second
+	shutdownTimeout = time.Second // for running requests at the end
 )
 
-// actionTime is how long an action waits for the disk. The action is carried out even if the
+// actionTimeout is how long an action waits for the disk. The action is carried out even if the
 // request times out.
-const actionTime = 10 * time.Second
+const actionTimeout = 10 * time.Second
 
-// Options say where to serve, and to whom.
+// Options are the options of Serve.
 type Options struct {
 	Listen string   // host:port; port 0 takes a free one
 	Token  string   // authorizes requests; empty authorizes every client on this machine
-	Hosts  []string // names by which the server is called, beside localhost and addresses
+	Hosts  []string // allowed host names, besides localhost and IP addresses
 
 	Node     string // our name on the graph
 	Version  string
@@ -50,32 +50,32 @@ type Options struct {
 	Log      *zap.Logger
 }
 
-// Face is the program that a Server serves: NewRecorder and NewPlayer return one.
-type Face interface {
+// Backend is the program that a Server serves. NewRecorder and NewPlayer return one.
+type Backend interface {
 	prometheus.Collector
 
 	program() string
 	routes(s *Server)
-	// look returns the present state. Calls come one at a time.
-	look(now time.Time) view
+	// collect returns the current state. Calls come one at a time.
+	collect(now time.Time) view
 	// changed returns a channel that is closed at the next change of the state.
 	changed() <-chan struct{}
 }
 
 // view is the state at one time.
 type view struct {
-	state  any    // as JSON
-	health health // without what the server adds
-	unripe string // why the program is not ready; empty when it is
+	state    any    // as JSON
+	health   health // without what the server adds
+	notReady string // reason why the program is not ready; empty if it is
 }
 
-// Server serves one Face.
+// Server serves one Backend.
 type Server struct {
 	Options
-	face    Face
+	backend Backend
 	guard   guard
 	conns   *listener
-	watch   watch
+	poller  poller
 	metrics *prometheus.Registry
 	mux     *http.ServeMux
 	http    http.Server
@@ -87,7 +87,7 @@ type Server struct {
 }
 
 // Serve starts a server, which runs until Close.
-func Serve(ctx context.Context, o Options, f Face) (*Server, error) {
+func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 	if err := o.check(ctx); err != nil {
 		return nil, err
 	}
@@ -100,29 +100,27 @@ func Serve(ctx context.Context, o Options, f Face) (*Server, error) {
 }
 
 // serve starts a server on a listener.
-func serve(ctx context.Context, ln net.Listener, o Options, f Face) *Server {
+func serve(ctx context.Context, ln net.Listener, o Options, f Backend) *Server {
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx)) // Close ends it; ctx is for the start
 	s := &Server{
-		Options: o, face: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
+		Options: o, backend: f, metrics: prometheus.NewRegistry(), mux: http.NewServeMux(), addr: ln.Addr(), began: time.Now(), end: cancel,
 		conns: newListener(ln, o.Log), files: make(chan struct{}, maxDownloads),
 	}
 	s.guard = newGuard(o)
-	s.watch.init(s)
+	s.poller.init(s)
 	s.routes()
 	s.http = http.Server{
 		Handler:           s.guard.wrap(s.mux),
-		ReadHeaderTimeout: headerTime,
-		ReadTimeout:       readTime,
-		WriteTimeout:      writeTime,
-		IdleTimeout:       idleTime,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		BaseContext:       func(net.Listener) context.Context { return life },
 		ConnContext:       connContext,
 		ConnState:         s.conns.track,
-		ErrorLog:          zap.NewStdLog(o.Log),
+		ErrorLog:          loglimit.HTTPErrors(o.Log, "web server", zap.DebugLevel), // peers must not fill the log
 	}
-	s.http.ErrorLog.SetFlags(0)
-	s.http.ErrorLog.SetOutput(complaints{o.Log})
 	// owner: Close; ends when the server is closed.
 	s.done.Go(func() {
 		if err := s.http.Serve(s.conns); !errors.Is(err, http.ErrServerClosed) {
@@ -130,7 +128,7 @@ func serve(ctx context.Context, ln net.Listener, o Options, f Face) *Server {
 		}
 	})
 	// owner: Close; ends with life.
-	s.done.Go(func() { s.watch.run(life) })
+	s.done.Go(func() { s.poller.run(life) })
 	o.Log.Info("web page", zap.String("url", "http://"+s.addr.String()+"/"))
 	return s
 }
@@ -141,7 +139,7 @@ func (s *Server) Addr() net.Addr { return s.addr }
 // Close stops the server. Running requests have one second to end.
 func (s *Server) Close() {
 	s.end()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if s.http.Shutdown(ctx) != nil {
 		s.http.Close() //nolint:errcheck,gosec // the listener is closed already
@@ -155,8 +153,8 @@ func (o *Options) check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("web: --http %s: want HOST:PORT, such as 127.0.0.1:8765", o.Listen)
 	}
-	if o.Token != "" && len(o.Token) < leastToken {
-		return fmt.Errorf("web: the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(o.Token), leastToken)
+	if o.Token != "" && len(o.Token) < minTokenBytes {
+		return fmt.Errorf("web: the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(o.Token), minTokenBytes)
 	}
 	if o.Token != "" {
 		return nil
@@ -180,7 +178,7 @@ func onLoopback(ctx context.Context, host string) (bool, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap().IsLoopback(), nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, headerTime)
+	ctx, cancel := context.WithTimeout(ctx, headerTimeout)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -199,24 +197,10 @@ func (s *Server) routes() {
 	s.pages()
 	s.probes()
 	s.handle("GET /api/v1/state", s.getState)
-	s.handle("GET /api/v1/events", s.watch.serve)
+	s.handle("GET /api/v1/events", s.poller.serve)
 	s.exportMetrics()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, &statusError{http.StatusNotFound, "no such endpoint: see docs/http.md"})
 	})
-	s.face.routes(s)
-}
-
-// complaints receives the log of net/http. net/http recovers from panics in handlers and logs
-// them: a panic must not end a recording.
-type complaints struct{ log *zap.Logger }
-
-// Write implements io.Writer.
-func (c complaints) Write(b []byte) (int, error) {
-	say := c.log.Debug // peers must not fill the log
-	if bytes.HasPrefix(b, []byte("http: panic")) {
-		say = c.log.Error
-	}
-	say("web server", zap.ByteString("says", bytes.TrimSpace(b)))
-	return len(b), nil
+	s.backend.routes(s)
 }

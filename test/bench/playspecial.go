@@ -170,7 +170,7 @@ func (t tape) seek(ctx context.Context, b *bench, path string, kind seeking) (al
 		return nil, err
 	}
 	defer node.Close(context.WithoutCancel(ctx)) //nolint:errcheck // the master ends, too
-	bag, err := player.OpenBag(ctx, path)
+	bag, err := player.OpenBag(ctx, path, player.BagOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -107,18 +107,37 @@ function marks() {
   $("loop").setAttribute("aria-pressed", String(s.loop));
   $("pausetopics").hidden = !s.topics.some((t) => t.pauses);
   $("pausetopics").setAttribute("aria-pressed", String(s.pause_on_topics));
+  if (s.length > 0 && s.phase === "play") recorded();
   const list = $("bookmarks");
   if (list.childElementCount !== s.bookmarks.length) {
-    list.replaceChildren(...s.bookmarks.map((b, i) => {
-      const e = el("button", "flag");
-      e.type = "button";
-      e.style.left = 100 * b / s.length + "%";
-      e.setAttribute("aria-label", "Bookmark " + (i + 1) + " at " + fine(b));
-      e.title = fine(b);
-      e.addEventListener("pointerdown", (ev) => ev.stopPropagation());
-      e.addEventListener("click", () => seek(b));
-      return e;
-    }));
+    list.replaceChildren(...s.bookmarks.map((b, i) => flag("flag", b, "Bookmark " + (i + 1) + " at " + fine(b), fine(b))));
+  }
+}
+
+// flag is a button on the timeline that goes to a position.
+function flag(cls, to, label, title) {
+  const e = el("button", cls);
+  e.type = "button";
+  e.style.left = 100 * to / s.length + "%";
+  e.setAttribute("aria-label", label);
+  e.title = title;
+  e.addEventListener("pointerdown", (ev) => ev.stopPropagation());
+  e.addEventListener("click", () => seek(to));
+  return e;
+}
+
+let asked = 0;
+
+// recorded shows the marks of the bags, which do not change while they are played.
+async function recorded() {
+  if (asked === s.length) return;
+  asked = s.length;
+  try {
+    const r = await fetch("/api/v1/recorded_marks");
+    if (!r.ok) throw new Error(r.statusText);
+    $("recorded").replaceChildren(...(await r.json()).map((m) => flag("flag recorded", m.position, "Mark " + plain(m.text) + " at " + fine(m.position), plain(m.text) + ", " + fine(m.position))));
+  } catch {
+    asked = 0; // the next state asks again
   }
 }
 

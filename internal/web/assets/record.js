@@ -48,6 +48,7 @@ function buttons(s, only) {
   $("pin").disabled = !running;
   $("pin").hidden = only;
   set($("pin"), "Keep last " + span(s.pin || 300));
+  $("mark").disabled = !running || s.state !== "recording";
   set($("stop"), s.state === "stopped" ? "Start" : "Stop");
   $("stop").className = s.state === "stopped" ? "primary" : "danger";
   $("pause").className = s.state === "stopped" ? "" : "primary";
@@ -220,6 +221,12 @@ const tell = (answer) => {
 };
 
 press("pause", async () => tell(await act(last.state === "paused" ? "resume" : "pause")));
+press("mark", async () => {
+  const text = prompt("Mark this moment with a line of text:", "");
+  if (text === null) return;
+  const answer = await act("mark", { text: text.trim() });
+  if (answer) say("Marked: " + plain(answer.text || answer.message));
+});
 press("split", async () => tell(await act("split")));
 press("snapshot", async () => tell(await act("snapshot")));
 press("stop", async () => tell(await act(last.state === "stopped" ? "start" : "stop")));

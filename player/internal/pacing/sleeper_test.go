@@ -2,6 +2,7 @@ package pacing
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -68,4 +69,19 @@ func TestWakeEndsSleep(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The timers' sleeper wakes up at the deadline, whatever the time is when it begins to sleep.
+func TestTimerSleeperWakesUpAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := NewTimerSleeper()
+		defer s.Close()
+		for _, deadline := range []time.Duration{2 * time.Second, 5 * time.Second, time.Second} {
+			want := max(deadline, s.Now())
+			if s.SleepUntil(deadline); s.Now() != want {
+				t.Errorf("woke up at %v, want %v", s.Now(), want)
+			}
+		}
+	})
 }

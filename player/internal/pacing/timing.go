@@ -133,11 +133,11 @@ func bucketTop(i int) uint64 {
 	return (uint64(i&(subBuckets-1))+subBuckets+1)<<shift - 1
 }
 
-// quantile returns a duration that the fraction q of all durations does not exceed.
+// quantile returns a duration that the fraction q, below 1, of all durations does not exceed.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank, seen := uint64(q*float64(h.count)), uint64(0)
 	for i, n := range h.buckets {
-		if seen += n; n > 0 && seen > rank || seen == h.count && n > 0 {
+		if seen += n; seen > rank {
 			return min(time.Duration(bucketTop(i)), h.max)
 		}
 	}

@@ -20,6 +20,7 @@ func (t *Transport) Begin(at Place, pos, now time.Duration) {
 
 // startAt continues play at a position, now.
 func (t *Transport) startAt(pos, now time.Duration) {
+	t.moveRateChanges(pos - t.Position(now))
 	t.schedule.Begin(pos, now)
 	t.head.startedAt = now
 	t.head.last, t.head.clock = pos, pos
@@ -48,6 +49,7 @@ func (t *Transport) Skip(pos, now time.Duration) bool {
 	if t.skipEmpty == 0 || pos-t.head.last <= t.skipEmpty {
 		return false
 	}
+	t.moveRateChanges(pos - t.Position(now))
 	t.schedule.Begin(pos, now)
 	t.head.last, t.head.clock = pos, pos
 	return true
@@ -72,6 +74,7 @@ func (t *Transport) Publish(at Place, pos time.Duration) (pace Pace, further tim
 	switch {
 	case t.schedule.Paused:
 		t.steps--
+		t.moveRateChanges(pos - t.schedule.anchorPos)
 		t.schedule.Step(pos)
 		return ByStep, further
 	case t.schedule.Immediate:

@@ -16,17 +16,18 @@ func TestDeadline(t *testing.T) {
 		pos      time.Duration
 		want     time.Duration
 	}{
-		"first":           {Schedule{Rate: 1}, nil, 0, 10 * ms},
-		"rate 1":          {Schedule{Rate: 1}, nil, 1234567891, 10*ms + 1234567891},
-		"rate 2":          {Schedule{Rate: 2}, nil, 3 * time.Second, 10*ms + 1500*ms},
-		"rate 1/3":        {Schedule{Rate: 1.0 / 3}, nil, time.Second, 10*ms + 3*time.Second},
-		"rate tiny":       {Schedule{Rate: 1e-12}, nil, time.Second, Forever},
-		"rate huge":       {Schedule{Rate: 1e30}, nil, time.Hour, 10 * ms},
-		"a year":          {Schedule{Rate: 1}, nil, 8766*time.Hour + 1, 10*ms + 8766*time.Hour + 1},
-		"immediate":       {Schedule{Rate: 1, Immediate: true}, nil, time.Hour, 10 * ms},
-		"paused":          {Schedule{Rate: 1, Paused: true}, nil, 0, Forever},
-		"paused at once":  {Schedule{Rate: 1, Paused: true, Immediate: true}, nil, 0, Forever},
-		"behind position": {Schedule{Rate: 1}, func(s *Schedule) { s.Begin(time.Second, 50*ms) }, 900 * ms, -50 * ms},
+		"first":            {Schedule{Rate: 1}, nil, 0, 10 * ms},
+		"rate 1":           {Schedule{Rate: 1}, nil, 1234567891, 10*ms + 1234567891},
+		"rate 2":           {Schedule{Rate: 2}, nil, 3 * time.Second, 10*ms + 1500*ms},
+		"rate 1/3":         {Schedule{Rate: 1.0 / 3}, nil, time.Second, 10*ms + 3*time.Second},
+		"rate tiny":        {Schedule{Rate: 1e-12}, nil, time.Second, Forever},
+		"rate just beyond": {Schedule{Rate: 0.5}, func(s *Schedule) { s.Begin(0, 0) }, 1 << 62, Forever},
+		"rate huge":        {Schedule{Rate: 1e30}, nil, time.Hour, 10 * ms},
+		"a year":           {Schedule{Rate: 1}, nil, 8766*time.Hour + 1, 10*ms + 8766*time.Hour + 1},
+		"immediate":        {Schedule{Rate: 1, Immediate: true}, nil, time.Hour, 10 * ms},
+		"paused":           {Schedule{Rate: 1, Paused: true}, nil, 0, Forever},
+		"paused at once":   {Schedule{Rate: 1, Paused: true, Immediate: true}, nil, 0, Forever},
+		"behind position":  {Schedule{Rate: 1}, func(s *Schedule) { s.Begin(time.Second, 50*ms) }, 900 * ms, -50 * ms},
 		"after pause": {Schedule{Rate: 2}, func(s *Schedule) {
 			s.Pause(400 * ms)
 			s.Resume(5 * time.Second)

@@ -64,6 +64,8 @@ type Transport struct {
 	length    time.Duration // from the first to the last selected message
 	bookmarks []time.Duration
 
+	rateChanges []rateChange // the latest, in order
+
 	head          head
 	reading       reading
 	steps         int // requested while paused, not published yet
@@ -229,7 +231,9 @@ func (t *Transport) read(o ReadRequest) Effects {
 
 // SetRate sets the bag time per wall time, without a jump.
 func (t *Transport) SetRate(rate float64, now time.Duration) {
-	t.schedule.Begin(t.Position(now), now)
+	pos := t.Position(now)
+	t.changeRate(pos)
+	t.schedule.Begin(pos, now)
 	t.schedule.Rate = rate
 }
 

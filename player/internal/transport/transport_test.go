@@ -106,7 +106,7 @@ func TestPassTakesTime(t *testing.T) {
 			p.NextPass(0, 0, now)
 			want := now
 			if !immediate {
-				want += minPassTime
+				want += 10 * ms
 			}
 			due := p.SetNext(0)
 			if due != want {

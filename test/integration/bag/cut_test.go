@@ -1,18 +1,11 @@
 package bag_test
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -38,8 +31,8 @@ func TestCutKeepsLatched(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			path := whole(g)
-			bag := readBag(t, path)
-			half := (bag.end.Sub(bag.start) / 2).Truncate(time.Millisecond)
+			bag := harness.ReadLatched(t, path)
+			half := (bag.End.Sub(bag.Start) / 2).Truncate(time.Millisecond)
 			start := fmt.Sprintf("+%.3fs", half.Seconds())
 			run(g, "gobag", "filter", "-q", "--start", start, path, "cut.bag")
 			run(g, "gobag", "filter", "-q", "--no-latched", "--start", start, path, "bare.bag")
@@ -47,14 +40,15 @@ func TestCutKeepsLatched(t *testing.T) {
 
 			const after = time.Millisecond // of the cut: a message at the start itself comes when play goes on
 			at := half + after
-			want := bag.latchedAt(at)
+			want := bag.At(bag.Start.Add(at))
 			if len(want) == 0 {
 				t.Fatalf("nothing is latched at %v", at)
 			}
 			for played, from := range map[string]time.Duration{path: at, "cut.bag": after, "part_001.bag": after} {
-				hears(g, played, from, bag.latching(), want)
+				g.HearsLatched(played, from, bag.Topics(), want)
 			}
-			if got := readBag(t, filepath.Join(g.Dir, "bare.bag")).latchedAt(after); len(got) > 0 {
+			bare := harness.ReadLatched(t, filepath.Join(g.Dir, "bare.bag"))
+			if got := bare.At(bare.Start.Add(after)); len(got) > 0 {
 				t.Errorf("--no-latched has %v", got)
 			}
 		})
@@ -67,76 +61,4 @@ func run(g *harness.Graph, program string, args ...string) {
 	if out, err := g.Command(program, args...).CombinedOutput(); err != nil {
 		g.T.Fatalf("%s %v: %v\n%s", program, args, err, out)
 	}
-}
-
-// loaded are the messages of a bag by time.
-type loaded struct {
-	start, end bagfmt.Time
-	messages   []bagfmt.Message
-}
-
-func readBag(t *testing.T, path string) loaded {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := loaded{start: r.Start(), end: r.End()}
-	c := r.Cursor(bagfmt.Query{})
-	defer c.Close()
-	for {
-		m, err := c.Next()
-		if errors.Is(err, io.EOF) {
-			return l
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.messages = append(l.messages, *m)
-	}
-}
-
-// latching returns the topics with latching publishers.
-func (l loaded) latching() []string {
-	topics := map[string]bool{}
-	for _, m := range l.messages {
-		if m.Conn.Header.Latching() {
-			topics[m.Conn.Topic] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(topics))
-}
-
-// latchedAt returns the latest message of each latching publisher.
-func (l loaded) latchedAt(at time.Duration) []string {
-	last := map[string]string{}
-	for _, m := range l.messages {
-		if m.Conn.Header.Latching() && m.Time.Sub(l.start) <= at {
-			last[m.Conn.Topic+" "+m.Conn.Header.CallerID()] = fmt.Sprintf("%s %x", m.Conn.Topic, m.Data())
-		}
-	}
-	return slices.Sorted(maps.Values(last))
-}
-
-// hears plays a bag from a place on, and waits until a subscriber that comes while play pauses
-// there has what is latched.
-func hears(g *harness.Graph, path string, from time.Duration, topics, want []string) {
-	g.T.Helper()
-	play := g.Start("goplay", path, "-k", "--pause", "--start", fmt.Sprintf("%.3f", from.Seconds()), "__name:=player")
-	defer play.Stop()
-	ear := g.Listen("late", topics...)
-	defer func() { _ = ear.Node.Close(g.T.Context()) }()
-	var got []string
-	g.Eventually("what is latched in "+filepath.Base(path), func() bool {
-		got = nil
-		for _, c := range ear.Caught() {
-			got = append(got, fmt.Sprintf("%s %x", c.Topic, c.Data))
-		}
-		slices.Sort(got)
-		return slices.Equal(got, want)
-	}, func() string { return fmt.Sprintf("got %.2000q\nwant %.2000q", got, want) })
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/test/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff"
 )
 
-// Spoken is a message of a bag that a test makes: a std_msgs/String of one node.
+// Spoken is a std_msgs/String in a bag that a test creates.
 type Spoken struct {
 	Topic, Node string
 	Latching    bool
@@ -21,7 +21,7 @@ type Spoken struct {
 	Text        string
 }
 
-// SpokenSince is when bags that tests make begin.
+// SpokenSince is the start time of the bags of MakeBag.
 func SpokenSince() bagfmt.Time { return bagfmt.Time{Sec: 1_500_000_000} }
 
 // MakeBag writes a bag in the directory of the graph.
@@ -64,7 +64,7 @@ func StringData(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
-// NewBag begins a bag in a file. It is complete when the Writer is closed.
+// NewBag creates a bag file. It is complete when the Writer is closed.
 func NewBag(t *testing.T, path string) *bagfmt.Writer {
 	t.Helper()
 	f, err := os.Create(path)
@@ -79,7 +79,7 @@ func NewBag(t *testing.T, path string) *bagfmt.Writer {
 	return w
 }
 
-// DemoBag is the bag that the repository ships.
+// DemoBag returns the path of the bag in the repository.
 func DemoBag(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../../testdata/demo.bag")
@@ -102,14 +102,83 @@ func (g *Graph) Bags(prefix string) []string {
 	return all
 }
 
-// Read reads a bag, by topic.
-func Read(t *testing.T, path string) map[string]*bagdiff.Topic {
+// Message is one message of a topic, out of its bag.
+type Message struct {
+	Time     bagfmt.Time
+	CallerID string
+	Data     []byte
+}
+
+// Topic is all of one topic in a bag.
+type Topic struct {
+	Headers  []bagfmt.ConnectionHeader // of its connections
+	Messages []Message                 // in time order
+}
+
+// Read reads a whole bag into memory, by topic.
+func Read(t *testing.T, path string) map[string]*Topic {
 	t.Helper()
-	topics, err := bagdiff.Load(path)
+	r := openBag(t, path)
+	topics := map[string]*Topic{}
+	for _, c := range r.Connections() {
+		topic := topics[c.Topic]
+		if topic == nil {
+			topic = &Topic{}
+			topics[c.Topic] = topic
+		}
+		topic.Headers = append(topic.Headers, c.Header)
+	}
+	for m, err := range r.All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		topic := topics[m.Conn.Topic]
+		topic.Messages = append(topic.Messages, Message{m.Time, m.Conn.Header.CallerID(), m.Data()})
+	}
+	return topics
+}
+
+// openBag opens a bag until the test ends.
+func openBag(t *testing.T, path string) *bagfmt.Reader {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return topics
+	t.Cleanup(func() { f.Close() })
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return r
+}
+
+// Same compares two bags, as gobag diff does. What differs fails the test.
+func Same(t *testing.T, a, b string) *bagdiff.Report {
+	t.Helper()
+	return SameTopics(t, a, b, nil)
+}
+
+// SameTopics compares some connections of two bags.
+func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *bagdiff.Report {
+	t.Helper()
+	r, err := bagdiff.Compare(t.Context(), openBag(t, a), openBag(t, b), bagdiff.Options{Keep: keep, Details: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.A.Path, r.B.Path = a, b
+	if !r.Same || !r.Complete {
+		var text strings.Builder
+		if err := r.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		t.Error(text.String())
+	}
+	return r
 }
 
 // Size returns a file's size, -1 if it is not there.
@@ -155,7 +224,7 @@ type Dumped struct {
 	} `json:"messages"`
 }
 
-// Hashes are those of the messages, in order.
+// Hashes returns the hashes of the messages, in order.
 func (d Dumped) Hashes() []string {
 	all := make([]string, len(d.Messages))
 	for i, m := range d.Messages {
@@ -173,7 +242,7 @@ func (g *Graph) Dump(bag string) map[string]Dumped {
 }
 
 // LongestGap returns the longest time between two messages.
-func LongestGap(topic *bagdiff.Topic) (longest time.Duration) {
+func LongestGap(topic *Topic) (longest time.Duration) {
 	if topic == nil {
 		return 0
 	}
@@ -181,4 +250,21 @@ func LongestGap(topic *bagdiff.Topic) (longest time.Duration) {
 		longest = max(longest, topic.Messages[i].Time.Sub(topic.Messages[i-1].Time))
 	}
 	return longest
+}
+
+// Annotated is what notes.py tells of a bag: its notes and marks as stock's Python reads them.
+type Annotated struct {
+	Tags  map[string]string // as bag-database reads /metadata
+	YAML  map[string]any    // as rosbag_metadata does: its first message
+	Marks [][2]any          // nanoseconds and text
+	Types []string
+}
+
+// Annotations returns the notes and marks of bags.
+func (g *Graph) Annotations(bags ...string) []Annotated {
+	g.T.Helper()
+	NeedROS(g.T)
+	var out []Annotated
+	g.Python(&out, "notes.py", bags...)
+	return out
 }

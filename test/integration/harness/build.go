@@ -18,8 +18,8 @@ import (
 // root is the checkout, as seen from each package below test/integration.
 const root = "../../.."
 
-// Main builds the programs and runs the tests of a package, so that no program outlives
-// them. What is given to it runs after the last test.
+// Main builds the programs and runs the tests of a package; no program outlives them. The
+// functions of after run after the last test.
 func Main(m *testing.M, after ...func()) int {
 	if socket := os.Getenv(serverVar); socket != "" {
 		return runPython(socket)
@@ -38,18 +38,18 @@ func Main(m *testing.M, after ...func()) int {
 		for _, f := range after {
 			defer f()
 		}
-		defer dropRoscores()
+		defer stopIdleRoscores()
 		return m.Run()
 	})
 }
 
 var runDir string
 
-// RunDir is for what tests of a package share while they run, and holds all their temporary
-// directories.
+// RunDir returns a directory that the tests of a package share. All their temporary directories
+// are in it.
 func RunDir() string { return runDir }
 
-// Bin is where the built programs are.
+// Bin returns the directory of the built programs.
 func Bin() string {
 	dir, err := filepath.Abs(filepath.Join(root, "bin", "test"))
 	if err != nil {
@@ -58,8 +58,8 @@ func Bin() string {
 	return dir
 }
 
-// build builds the four programs as users have them. All packages share them: the first
-// one that is here builds them, the go command finds that nothing is to do for the others.
+// build builds the four programs like releases. All packages share them: the first one builds
+// them, for the others the go command finds them up to date.
 func build() error {
 	if err := os.MkdirAll(Bin(), 0o755); err != nil {
 		return err
@@ -83,10 +83,10 @@ func build() error {
 	return nil
 }
 
-// lookAtSources looks at the files that the programs are built from, and at what is packed
-// with them. The go command keeps results of tests as long as what the tests themselves have
-// looked at, once they run, is unchanged: it knows nothing of what they make others build.
-var lookAtSources = sync.OnceValue(func() error {
+// statSources stats the source files of the programs and of the packages. The go command caches
+// test results until a file changes that the test itself has accessed: it does not know which
+// files the programs are built from.
+var statSources = sync.OnceValue(func() error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Ear is a subscriber in this process that writes down all that it gets.
+// Ear is a subscriber in this process that records all messages.
 type Ear struct {
 	G    *Graph
 	Node *tcpros.Node
@@ -21,7 +21,7 @@ type Ear struct {
 	got []Caught
 }
 
-// Caught is a message that an ear got.
+// Caught is a message that an Ear has received.
 type Caught struct {
 	Topic    string
 	Caller   string
@@ -56,8 +56,7 @@ func (e *Ear) subscribe(topic string) {
 	e.subscriptions = append(e.subscriptions, s)
 }
 
-// Linked waits until each topic has a publisher that is linked: what that publishes from
-// here on is heard.
+// Linked waits until each topic has a linked publisher, whose later messages are received.
 func (e *Ear) Linked() {
 	e.G.T.Helper()
 	for _, s := range e.subscriptions {
@@ -84,20 +83,20 @@ func (l *earLink) Frames(run []byte, count int, received time.Time) {
 	}
 }
 
-// Large is not for tests with an ear: their messages are small.
+// Large is not supported: messages of tests with an Ear are small.
 func (l *earLink) Large(int) tcpros.LargeFrame { return nil }
 
-// Closed is not of interest.
+// Closed does nothing.
 func (l *earLink) Closed(error) {}
 
-// Caught returns all that was heard until now.
+// Caught returns the messages received so far.
 func (e *Ear) Caught() []Caught {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.got)
 }
 
-// Texts returns what std_msgs/Strings of a topic said, in order.
+// Texts returns the texts of the std_msgs/String messages of a topic, in order.
 func (e *Ear) Texts(topic string) []string {
 	var all []string
 	for _, c := range e.Caught() {
@@ -108,7 +107,7 @@ func (e *Ear) Texts(topic string) []string {
 	return all
 }
 
-// Text is what a std_msgs/String says.
+// Text returns the text of a std_msgs/String.
 func (c Caught) Text() string {
 	if len(c.Data) < 4 {
 		return fmt.Sprintf("%x", c.Data)

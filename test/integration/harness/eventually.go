@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Patience bounds every wait for something that should take well under a second, on a
-// machine that is busy with other tests.
+// Patience is the timeout for everything that takes well under a second on an idle machine; this
+// one is busy with other tests.
 const Patience = 2 * time.Minute
 
-// Eventually waits for a condition. If it does not come about, the test fails and tells what
-// is in the directory of the graph, and what seen returns.
+// Eventually waits for a condition. After a timeout the test fails with a list of the directory
+// of the graph and the results of seen.
 func (g *Graph) Eventually(what string, ok func() bool, seen ...func() string) {
 	g.T.Helper()
 	Eventually(g.T, what, ok, append(seen, g.files)...)
@@ -35,8 +35,7 @@ func (g *Graph) files() string {
 	return all
 }
 
-// Eventually waits for a condition. If it does not come about, the test fails and tells what
-// seen returns.
+// Eventually waits for a condition. After a timeout the test fails with the results of seen.
 func Eventually(t *testing.T, what string, ok func() bool, seen ...func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)

@@ -24,7 +24,8 @@ type Graph struct {
 	T    *testing.T
 	Kind string // gomaster or roscore
 	Port string
-	Dir  string // working directory of its programs
+	Dir  string   // working directory of its programs
+	Env  []string // of its programs, beside what they need for the graph
 	Core *Process
 
 	marked sync.Once
@@ -56,14 +57,14 @@ func EachMasterForROS(t *testing.T, test func(t *testing.T, g *Graph)) {
 	})
 }
 
-// NewGraph gives the test a master of that kind. A roscore may be one that another test has
-// had; it knows nobody but its own /rosout.
+// NewGraph returns a graph with a master of that kind. A roscore may be reused from another test;
+// only its own /rosout is registered.
 func NewGraph(t *testing.T, kind string) *Graph {
 	t.Helper()
 	g := &Graph{T: t, Kind: kind, Dir: t.TempDir()}
 	if kind == "roscore" {
 		NeedROS(t)
-		g.Core, g.Port = takeRoscore(t)
+		g.Core, g.Port = acquireRoscore(t)
 		return g
 	}
 	g.Port = FreePort(t)
@@ -74,11 +75,11 @@ func NewGraph(t *testing.T, kind string) *Graph {
 // URI is where the master listens.
 func (g *Graph) URI() string { return "http://127.0.0.1:" + g.Port }
 
-// StartMaster starts the master, also again.
+// StartMaster starts or restarts the master.
 func (g *Graph) StartMaster() {
 	g.T.Helper()
 	if g.Kind == "roscore" {
-		g.Core = awaitRoscore(g.T, g.URI(), func() *Process { return g.Start("roscore", "-p", g.Port) })
+		g.Core = startRoscore(g.T, g.URI(), func() *Process { return g.Start("roscore", "-p", g.Port) })
 		return
 	}
 	g.Core = g.Start("gomaster", "-p", g.Port)
@@ -91,8 +92,7 @@ func (g *Graph) StartMaster() {
 	})
 }
 
-// KillMaster ends the master without a chance to say goodbye. A roscore follows its
-// rosmaster.
+// KillMaster kills the master with SIGKILL. A roscore ends with its rosmaster.
 func (g *Graph) KillMaster() {
 	g.T.Helper()
 	answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Patience), g.URI(), "getPid", "/test")
@@ -115,7 +115,7 @@ func (g *Graph) KillMaster() {
 
 // Command prepares one of our programs, or one of ROS, in the graph.
 func (g *Graph) Command(name string, args ...string) *exec.Cmd {
-	if err := lookAtSources(); err != nil {
+	if err := statSources(); err != nil {
 		g.T.Fatal(err)
 	}
 	path := filepath.Join(Bin(), name)
@@ -127,9 +127,10 @@ func (g *Graph) Command(name string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Dir = g.Dir
-	cmd.Env = append(os.Environ(), g.entry(), "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+g.URI(), "ROS_IP=127.0.0.1",
+	cmd.Env = append(os.Environ(), g.environmentMark(), "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+g.URI(), "ROS_IP=127.0.0.1",
 		"ROS_HOME="+g.Dir, "ROS_LOG_DIR="+filepath.Join(g.Dir, "log"), "PYTHONUNBUFFERED=1")
-	if err := forked(cmd); err != nil {
+	cmd.Env = append(cmd.Env, g.Env...)
+	if err := useForkServer(cmd); err != nil {
 		g.T.Fatal(err)
 	}
 	return cmd
@@ -141,9 +142,9 @@ func (g *Graph) Start(name string, args ...string) *Process {
 	return g.Launch(name, g.Command(name, args...))
 }
 
-// entry is what marks the programs of the graph. What is left of them when the test ends,
+// environmentMark is what marks the programs of the graph. What is left of them when the test ends,
 // and has ended them, is killed.
-func (g *Graph) entry() string {
+func (g *Graph) environmentMark() string {
 	g.marked.Do(func() {
 		g.mark = strconv.FormatUint(graphs.Add(1), 10)
 		_, mark := testproc.Mark(g.mark)
@@ -171,7 +172,7 @@ func (g *Graph) Launch(name string, cmd *exec.Cmd) *Process {
 			cmd.Process.Kill()
 			<-p.Exited
 		}
-		p.tellIfFailed()
+		p.logIfFailed()
 	})
 	return p
 }
@@ -204,7 +205,7 @@ func (g *Graph) Run(name string, args ...string) string {
 	return p.Out.String()
 }
 
-// Try runs a program without judging it.
+// Try runs a program and returns its error.
 func (g *Graph) Try(name string, args ...string) error {
 	return testproc.Run(g.Command(name, args...))
 }
@@ -245,7 +246,7 @@ func (g *Graph) StartPython(script string, args ...string) *Process {
 // In returns the graph for a test of its own, with a directory of its own.
 func (g *Graph) In(t *testing.T, dir string) *Graph {
 	t.Helper()
-	sub := &Graph{T: t, Kind: g.Kind, Port: g.Port, Dir: filepath.Join(g.Dir, dir)}
+	sub := &Graph{T: t, Kind: g.Kind, Port: g.Port, Dir: filepath.Join(g.Dir, dir), Env: g.Env}
 	if err := os.MkdirAll(sub.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,20 @@ func NeedROS(t *testing.T) {
 	}
 }
 
+// NeedTF2 skips the test where the Python of tf2_ros is not installed, or fails it where ROS is
+// required.
+func NeedTF2(t *testing.T) {
+	t.Helper()
+	const install = "the Python of tf2_ros is not installed (Debian 12: apt-get install python3-tf2-ros)"
+	if _, err := os.Stat("/usr/lib/python3/dist-packages/tf2_ros"); err == nil {
+		return
+	}
+	if os.Getenv("GOROSBAG_REQUIRE_ROS") != "" {
+		t.Fatal("GOROSBAG_REQUIRE_ROS is set, but " + install)
+	}
+	t.Skip(install)
+}
+
 // Need skips the test where a tool does not work, such as strace in a container that
 // may not trace. With GOROSBAG_REQUIRE_ROS=1, that is in CI, it has to.
 func Need(t *testing.T, tool string, args ...string) {

@@ -25,7 +25,7 @@ type Process struct {
 
 // Signal sends a signal, unless the program has ended.
 func (p *Process) Signal(s syscall.Signal) {
-	if s == syscall.SIGKILL && isForked(p.Cmd) {
+	if s == syscall.SIGKILL && isForkClient(p.Cmd) {
 		s = killSignal
 	}
 	select {
@@ -35,8 +35,8 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// tellIfFailed logs the end of what the program printed, if its test has failed.
-func (p *Process) tellIfFailed() {
+// logIfFailed logs the end of what the program printed, if its test has failed.
+func (p *Process) logIfFailed() {
 	if !p.T.Failed() {
 		return
 	}
@@ -49,7 +49,7 @@ func (p *Process) tellIfFailed() {
 	p.T.Logf("%s (%s) printed:\n%s", p.Name, end, tail(p.Out.String()))
 }
 
-// tailLines is how much of what a program printed helps to see why a test has failed.
+// tailLines is the number of lines of output that are logged for a failed test.
 const tailLines = 60
 
 func tail(text string) string {
@@ -136,7 +136,7 @@ func (g *Graph) Record(args ...string) *Process {
 	return p
 }
 
-// Ended checks how a player ended.
+// Ended waits for the end of the program, and checks its exit code and output.
 func (p *Process) Ended(code int, texts ...string) {
 	p.T.Helper()
 	if got := p.Wait(); got != code {

@@ -31,24 +31,24 @@ const serverVar = "GOROSBAG_TEST_PYTHON"
 // client at once, and the program a while later.
 const killSignal = syscall.SIGALRM
 
-// isForked reports whether a command is a client.
-func isForked(cmd *exec.Cmd) bool {
+// isForkClient reports whether a command is a client.
+func isForkClient(cmd *exec.Cmd) bool {
 	return slices.ContainsFunc(cmd.Env, func(entry string) bool { return strings.HasPrefix(entry, serverVar+"=") })
 }
 
 // serverMark leaves room for the marks of programs. See remark in testdata/forkserver.py.
 var serverMark = "python" + strings.Repeat("-", 64)
 
-// inPython are the programs of ROS that rely on it for all that they do. A roscore does not.
-var inPython = []string{"rosbag", "rosmsg", "rosnode", "rosparam", "rosservice", "rostopic"}
+// pythonPrograms are the programs of ROS that rely on it for all that they do. A roscore does not.
+var pythonPrograms = []string{"rosbag", "rosmsg", "rosnode", "rosparam", "rosservice", "rostopic"}
 
-// forked has a command forked if it is a program in ROS's Python.
-func forked(cmd *exec.Cmd) error {
+// useForkServer has a command forked if it is a program in ROS's Python.
+func useForkServer(cmd *exec.Cmd) error {
 	script := 0
 	switch program := filepath.Base(cmd.Path); {
 	case program == "python3" && len(cmd.Args) > 1 && strings.HasSuffix(cmd.Args[1], ".py"):
 		script = 1
-	case !slices.Contains(inPython, program):
+	case !slices.Contains(pythonPrograms, program):
 		return nil
 	}
 	if ROSMissing() {

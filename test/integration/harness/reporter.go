@@ -7,7 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Reporter is a node that says how far it is.
+// Reporter is a node that publishes its progress, for rate control.
 type Reporter struct {
 	g   *Graph
 	pub *tcpros.Publication
@@ -24,7 +24,7 @@ func (g *Graph) Reports(n *tcpros.Node, topic, typ, md5, definition string) *Rep
 	return &Reporter{g, pub, pub.Source(false)}
 }
 
-// Heard waits until somebody listens.
+// Heard waits for a subscriber.
 func (r *Reporter) Heard() {
 	r.g.T.Helper()
 	r.g.Eventually("somebody listens to "+r.pub.Topic(), func() bool { return r.pub.Subscribers() > 0 })

@@ -31,8 +31,8 @@ type roscore struct {
 
 func (c *roscore) uri() string { return "http://127.0.0.1:" + c.port }
 
-// takeRoscore gives a roscore to a test until that ends.
-func takeRoscore(t *testing.T) (core *Process, port string) {
+// acquireRoscore gives a roscore to a test until that ends.
+func acquireRoscore(t *testing.T) (core *Process, port string) {
 	t.Helper()
 	c := idleRoscore()
 	if c == nil {
@@ -40,7 +40,7 @@ func takeRoscore(t *testing.T) (core *Process, port string) {
 	}
 	c.process.T = t
 	t.Cleanup(func() {
-		c.process.tellIfFailed()
+		c.process.logIfFailed()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if t.Failed() || !c.reset(ctx) {
@@ -77,7 +77,7 @@ func newRoscore(t *testing.T) *roscore {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c.process = awaitRoscore(t, c.uri(), func() *Process {
+	c.process = startRoscore(t, c.uri(), func() *Process {
 		cmd := exec.Command("/usr/bin/roscore", "-p", c.port)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), entry, "PATH=/usr/bin:"+os.Getenv("PATH"), "ROS_MASTER_URI="+c.uri(), "ROS_IP=127.0.0.1",
@@ -91,9 +91,9 @@ func newRoscore(t *testing.T) *roscore {
 	return c
 }
 
-// awaitRoscore starts a roscore and waits until it answers. On a busy machine roscore itself
+// startRoscore starts a roscore and waits until it answers. On a busy machine roscore itself
 // gives up its master after some ten seconds: then it is started again.
-func awaitRoscore(t *testing.T, uri string, start func() *Process) *Process {
+func startRoscore(t *testing.T, uri string, start func() *Process) *Process {
 	t.Helper()
 	for {
 		p := start()
@@ -184,8 +184,8 @@ func registered(state any) (count int) {
 	return count
 }
 
-// dropRoscores ends those that no test has.
-func dropRoscores() {
+// stopIdleRoscores ends those that no test has.
+func stopIdleRoscores() {
 	for c := idleRoscore(); c != nil; c = idleRoscore() {
 		testproc.Sweep(c.mark)
 	}

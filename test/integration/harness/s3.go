@@ -19,14 +19,14 @@ import (
 // versitygw is the S3 server of the tests; `make tools` builds it.
 const versitygw = "../../../bin/tools/versitygw"
 
-// Who may use the S3 server.
+// The credentials of the S3 server.
 const (
 	S3User     = "robot"
 	S3Password = "a secret of tests"
 )
 
-// S3Server is a real S3 server with one bucket, behind a proxy that counts and can act
-// between a request and its answer.
+// S3Server is a real S3 server with one bucket, behind a proxy that counts requests and injects
+// faults.
 type S3Server struct {
 	t       *testing.T
 	program string
@@ -38,18 +38,18 @@ type S3Server struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 	Stored map[string]map[string]int64 // bytes of acknowledged PUTs by key, and by part
-	Again  []string                    // parts and objects that were acknowledged before
-	parts  int                         // part uploads until now, acknowledged or not
-	OnPart func(n int)                 // told of each before it reaches the server
+	Again  []string                    // parts and objects that were uploaded twice
+	parts  int                         // part uploads so far, acknowledged or not
+	OnPart func(n int)                 // called for each before it reaches the server
 	got    int64                       // bytes of objects sent to readers
 	frozen bool
-	broken bool // every answer breaks off
-	asking int  // requests that a frozen or broken server leaves without an answer
-	refuse int  // of so many requests one is refused; 0: none
-	asked  int  // requests until now
+	broken bool // every response is truncated
+	asking int  // requests without a complete response
+	refuse int  // one of so many requests is refused; 0: none
+	asked  int  // requests so far
 }
 
-// NewS3 starts a server, or skips the test where there is none.
+// NewS3 starts a server, or skips the test if it is not installed.
 func NewS3(t *testing.T) *S3Server {
 	t.Helper()
 	program, err := filepath.Abs(versitygw)
@@ -63,7 +63,7 @@ func NewS3(t *testing.T) *S3Server {
 	}
 	s.Start()
 	t.Cleanup(s.Kill)
-	proxy := s.refusing(s.proxy())
+	proxy := s.withRefusals(s.proxy())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func (s *S3Server) Start() {
 	})
 }
 
-// Kill ends the server without a chance to finish anything.
+// Kill kills the server with SIGKILL.
 func (s *S3Server) Kill() {
 	s.Mu.Lock()
 	cmd, exited := s.cmd, s.exited
@@ -115,18 +115,18 @@ func (s *S3Server) Kill() {
 	<-exited
 }
 
-// At returns the URL of what is in the bucket by a name.
+// At returns the URL of an object in the bucket.
 func (s *S3Server) At(name string) string {
 	return "s3://bags/" + name + "?endpoint=" + s.url
 }
 
-// Environment is what the programs need to be let in.
+// Environment returns the variables with the credentials.
 func (s *S3Server) Environment() []string {
 	return []string{"AWS_ACCESS_KEY_ID=" + S3User, "AWS_SECRET_ACCESS_KEY=" + S3Password}
 }
 
-// refusing refuses one request of n, after RefuseOneOf(n).
-func (s *S3Server) refusing(next http.Handler) http.Handler {
+// withRefusals refuses one request of n, after RefuseOneOf(n).
+func (s *S3Server) withRefusals(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Mu.Lock()
 		s.asked++
@@ -154,17 +154,17 @@ func (s *S3Server) proxy() http.Handler {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
 			r.Out.Host = r.In.Host // it is signed
-			s.before(r.In)
+			s.beforeRequest(r.In)
 		},
 		ModifyResponse: func(r *http.Response) error {
-			s.answered(r)
+			s.afterResponse(r)
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 }
 
-func (s *S3Server) before(r *http.Request) {
+func (s *S3Server) beforeRequest(r *http.Request) {
 	s.Mu.Lock()
 	frozen := s.frozen
 	if frozen {
@@ -186,7 +186,7 @@ func (s *S3Server) before(r *http.Request) {
 	}
 }
 
-func (s *S3Server) answered(r *http.Response) {
+func (s *S3Server) afterResponse(r *http.Response) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	switch {
@@ -222,28 +222,28 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Freeze makes the server answer nothing more.
+// Freeze makes the server hang: no request gets a response.
 func (s *S3Server) Freeze() {
 	s.Mu.Lock()
 	s.frozen = true
 	s.Mu.Unlock()
 }
 
-// Drop makes every answer break off, or no more.
+// Drop makes the server truncate all responses, or stop doing so.
 func (s *S3Server) Drop(broken bool) {
 	s.Mu.Lock()
 	s.broken = broken
 	s.Mu.Unlock()
 }
 
-// Waiting reports whether somebody asks a frozen or broken server.
+// Waiting reports whether a request came while the server was frozen or broken.
 func (s *S3Server) Waiting() bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.asking > 0
 }
 
-// Sent returns how many bytes of objects went to readers until now.
+// Sent returns the number of bytes of objects sent to readers so far.
 func (s *S3Server) Sent() int64 {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// Stalls watches whether the machine lets the tests and some programs run. What it returns
-// ends that, and returns how long they stood still: the longest time that this process was
-// not woken on time, and the time that the threads of the programs, and of those that they
-// have started, have waited for a processor. What takes part in a chain of steps may wait in
-// each. Only Linux tells of programs.
+// Stalls measures how long a busy machine delays the test and some programs, until the returned
+// function is called. That returns the sum of the longest delay of a timer of this process and
+// of the time that the threads of the programs and their descendants waited for a CPU. The latter
+// is known on Linux only.
 func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
 	const (
 		every     = 5 * time.Millisecond
@@ -56,8 +55,7 @@ func (g *Graph) Stalls(programs ...*Process) (sum func() time.Duration) {
 	}
 }
 
-// Waited is how long the threads of a program, and of those that it has started, have waited
-// for a processor.
+// Waited returns how long the threads of a program and its descendants have waited for a CPU.
 func (p *Process) Waited() (sum time.Duration) {
 	for _, thread := range threadsBelow(p.Cmd.Process.Pid) {
 		text, _ := os.ReadFile(filepath.Join(thread, "schedstat"))
@@ -84,9 +82,9 @@ func threadsBelow(pid int) (all []string) {
 	return all
 }
 
-// Rests waits until a program has nothing to do: several looks in a row find no thread of it
-// that runs, wants to, or waits for the disk. So what others have sent to it is where it wants
-// to have it. For programs of ROS, which do not tell. Only Linux does; elsewhere it returns.
+// Rests waits until a program is idle: in several consecutive polls none of its threads is
+// running, runnable or waiting for the disk. Then it has processed what was sent to it. This is
+// for programs of ROS, which do not report it. It works on Linux only; elsewhere it returns.
 func (p *Process) Rests() {
 	p.T.Helper()
 	const looks = 5

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// ShellPrompt is nothing that a program prints.
+// ShellPrompt is a prompt that no program prints.
 const ShellPrompt = "shell-is-here>"
 
 // Terminal is a shell in a terminal.
@@ -66,10 +66,10 @@ func (tm *Terminal) Keys(keys ...string) {
 	tm.Do(append([]string{"send-keys"}, keys...)...)
 }
 
-// Screen returns what a user sees, line by line.
+// Screen returns the visible lines.
 func (tm *Terminal) Screen() string { return tm.Do("capture-pane", "-p") }
 
-// All returns the scrollback, too. Lines that were wrapped are one.
+// All returns the visible lines and the scrollback. Wrapped lines are joined.
 func (tm *Terminal) All() string { return tm.Do("capture-pane", "-p", "-J", "-S", "-") }
 
 // Shows waits until a text is on the screen.
@@ -94,7 +94,7 @@ func (tm *Terminal) Prompt() {
 	tm.G.Eventually("the shell is back", func() bool { return strings.HasSuffix(strings.TrimRight(tm.Screen(), " \n"), ShellPrompt) })
 }
 
-// Modes returns those of the terminal.
+// Modes returns the terminal modes, as printed by stty.
 func (tm *Terminal) Modes() string {
 	tm.G.T.Helper()
 	name := filepath.Join(tm.G.Dir, "modes")
@@ -128,6 +128,30 @@ func (tm *Terminal) Pid() int {
 	return pid
 }
 
+// JobControl checks a program that the shell runs in the background. It draws its frame, which
+// shows title, only in the foreground; Ctrl-Z stops it and bg continues it. inForeground, if not
+// nil, is called when the program is in the foreground first, and returns the new title.
+func (tm *Terminal) JobControl(title string, inForeground func() string) {
+	tm.G.T.Helper()
+	tm.Keys("jobs", "Enter")
+	tm.Shows("Running")
+	if s := tm.Screen(); strings.Contains(s, title) {
+		tm.G.T.Errorf("a screen in the background:\n%s", s)
+	}
+	tm.Keys("fg", "Enter")
+	tm.Shows(title)
+	if inForeground != nil {
+		title = inForeground()
+	}
+	tm.Keys("C-z")
+	tm.Shows("Stopped")
+	tm.Keys("bg; clear", "Enter")
+	tm.Keys("jobs", "Enter")
+	tm.Shows("Running")
+	tm.Keys("fg", "Enter")
+	tm.Shows(title)
+}
+
 // Matches waits until a line of the screen matches an expression.
 func (tm *Terminal) Matches(expression string) {
 	tm.G.T.Helper()
@@ -140,14 +164,14 @@ func (tm *Terminal) Matches(expression string) {
 	tm.G.Eventually("the screen matches "+expression, func() bool { return re.MatchString(tm.Screen()) })
 }
 
-// Gone waits until a text is not on the screen any more.
+// Gone waits until a text is no longer on the screen.
 func (tm *Terminal) Gone(text string) {
 	tm.G.T.Helper()
 	tm.G.Eventually("the screen does not show "+text, func() bool { return !strings.Contains(tm.Screen(), text) })
 }
 
-// ofFrame is in the lines of a frame and in no line of the log.
-var ofFrame = regexp.MustCompile(`RUNNING|RECORDING|--------|[▁▂▃▄▅▆▇█─]{4}|Hz|MB/s|dropped|lost|  topic$|std_msgs|/state|/camera|more  |space:|: (quit|help|slower|loop)|messages$`)
+// frameLine is in the lines of a frame and in no line of the log.
+var frameLine = regexp.MustCompile(`RUNNING|RECORDING|--------|[▁▂▃▄▅▆▇█─]{4}|Hz|MB/s|dropped|lost|  topic$|std_msgs|/state|/camera|more  |space:|: (quit|help|slower|loop)|messages$`)
 
 // Framed waits for one whole frame, from the rule down to the keys, with nothing of any other
 // frame above it and nothing below it.
@@ -162,7 +186,7 @@ func (tm *Terminal) Framed(state string, width, height int) {
 		above, frame, ok := strings.Cut(tm.Screen(), state)
 		lines := strings.Split(strings.TrimRight(frame, " \n"), "\n")
 		for line := range strings.Lines(above) {
-			if ofFrame.MatchString(line) && !strings.Contains(line, `"`) { // a log quotes names
+			if frameLine.MatchString(line) && !strings.Contains(line, `"`) { // a log quotes names
 				return false
 			}
 		}
@@ -173,7 +197,7 @@ func (tm *Terminal) Framed(state string, width, height int) {
 	})
 }
 
-// Resize gives the terminal sizes, one right after the other.
+// Resize changes the size of the terminal, several times in quick succession.
 func (tm *Terminal) Resize(sizes ...[2]int) {
 	tm.G.T.Helper()
 	for _, size := range sizes {

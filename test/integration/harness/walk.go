@@ -6,14 +6,18 @@ import (
 	"time"
 )
 
+// StockQueue is the number of messages of a topic that stock's recorder queues. It drops the
+// oldest of more when a busy machine delays it.
+const StockQueue = 100
+
 // StockPlay is the player of ROS.
 const StockPlay = "/usr/lib/rosbag/play"
 
 // IsOurs reports whether the player is goplay.
 func IsOurs(player string) bool { return player == "goplay" }
 
-// Walk is a bag of 1.2 s: two talkers, and a state that two nodes latch. Stock has times
-// as floats of 32 bits: only of such as 0.5 it is clear what is at the edge of a window.
+// Walk returns the messages of a bag of 1.2 s: two talkers, and a state that two nodes latch.
+// Stock has 32-bit float times: only with times such as 0.5 the limits of a window are exact.
 func Walk() []Spoken {
 	all := []Spoken{
 		{"/state", "/s1", true, 20 * time.Millisecond, "A0"},
@@ -29,7 +33,7 @@ func Walk() []Spoken {
 	return all
 }
 
-// Count returns prefix with the numbers from a to b behind.
+// Count returns prefix followed by each number from a to b.
 func Count(prefix string, a, b int) []string {
 	var all []string
 	for i := a; i <= b; i++ {
@@ -38,7 +42,7 @@ func Count(prefix string, a, b int) []string {
 	return all
 }
 
-// Mix takes one of each in turn.
+// Mix interleaves a and b.
 func Mix(a, b []string) []string {
 	var all []string
 	for i := range a {
@@ -50,11 +54,11 @@ func Mix(a, b []string) []string {
 	return all
 }
 
-// Twice returns what two passes are.
+// Twice returns the messages of two passes.
 func Twice(all []string) []string { return slices.Concat(all, all) }
 
-// How much earlier or later than meant play may be: the machine is busy, and
-// stock tells its time in tenths of a second.
+// The tolerances of the times of play: the machine is busy, and stock's times are in tenths of a
+// second.
 const (
 	SlackEarly = 60 * time.Millisecond
 	SlackLate  = 700 * time.Millisecond

@@ -111,12 +111,11 @@ func byTopic(conns map[string]harness.Dumped) map[string][]string {
 	return all
 }
 
-// compareWithStock compares with what stock's recorder has got. Its queues hold a hundred
-// messages of a topic, and drop the oldest of more: where the machine has held it up for
-// longer than that takes, some may be missing.
+// compareWithStock compares with the messages that stock's recorder got. Some may be missing if
+// the machine stood still for longer than it takes to fill its queue.
 func compareWithStock(t *testing.T, want, got map[string][]string, still time.Duration) {
 	t.Helper()
-	const queueLasts = 100 * time.Millisecond // of a topic with 1 kHz
+	const queueLasts = harness.StockQueue * time.Millisecond // of a topic with 1 kHz
 	if still > queueLasts {
 		left := map[string][]string{}
 		for topic, w := range want {
@@ -126,7 +125,7 @@ func compareWithStock(t *testing.T, want, got map[string][]string, still time.Du
 					left[topic], g = append(left[topic], data), g[1:]
 				}
 			}
-			if missing := len(w) - len(left[topic]); missing > 0 && len(w) > 100 && len(g) == 0 {
+			if missing := len(w) - len(left[topic]); missing > 0 && len(w) > harness.StockQueue && len(g) == 0 {
 				t.Logf("stock has dropped %d of %d messages of %s; the machine stood still for %v", missing, len(w), topic, still)
 			} else {
 				left[topic] = w

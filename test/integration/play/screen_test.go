@@ -329,22 +329,11 @@ func TestPlayScreenBackground(t *testing.T) {
 	tm := g.Terminal(80, 24)
 	tm.Keys("goplay --loop --rate 4 --wait-for-subscribers --topics /walk --bags stroll.bag &", "Enter")
 	e.Hears("/walk", 5)
-	tm.Keys("jobs", "Enter")
-	tm.Shows("Running")
-	if s := tm.Screen(); strings.Contains(s, "RUNNING") {
-		t.Errorf("a screen in the background:\n%s", s)
-	}
-	tm.Keys("fg", "Enter")
-	tm.Shows("RUNNING")
-	tm.Keys("Space")
-	tm.Shows("PAUSED")
-	tm.Keys("C-z")
-	tm.Shows("Stopped")
-	tm.Keys("bg; clear", "Enter")
-	tm.Keys("jobs", "Enter")
-	tm.Shows("Running")
-	tm.Keys("fg", "Enter")
-	tm.Shows("PAUSED")
+	tm.JobControl("RUNNING", func() string {
+		tm.Keys("Space")
+		tm.Shows("PAUSED")
+		return "PAUSED"
+	})
 	tm.Keys("C-c")
 	tm.Prompt()
 }

@@ -20,7 +20,7 @@ func TestServicesSteerARecording(t *testing.T) {
 	f := g.Flood("/t", 100_000)
 	rec := g.Record("/t", "-O", "out", "--overflow=block", "__name:=rec")
 	f.WaitSent(20)
-	g.Listed("rosservice", "/rec/pause", "/rec/pause_recording", "/rec/pin", "/rec/resume", "/rec/snapshot", "/rec/split", "/rec/start", "/rec/stop")
+	g.Listed("rosservice", "/rec/mark", "/rec/pause", "/rec/pause_recording", "/rec/pin", "/rec/resume", "/rec/snapshot", "/rec/split", "/rec/start", "/rec/stop")
 	steps := []struct {
 		service string
 		args    []string

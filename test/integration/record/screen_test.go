@@ -24,7 +24,7 @@ func TestRecordScreen(t *testing.T) {
 
 	tm.Keys("gorecord -a -O run --split", "Enter")
 	tm.Shows("/imu/data : sensor_msgs/Imu")
-	tm.Shows("space: pause   q: quit   s: split   ?: help")
+	tm.Shows("space: pause   q: quit   s: split   m: mark   ?: help")
 	tm.Keys("s")
 	tm.Shows(" run_1.bag -")
 	tm.Keys("Space", "Space")
@@ -36,6 +36,10 @@ func TestRecordScreen(t *testing.T) {
 	tm.Keys("?")
 	tm.Shows("pubs: publishers linked now")
 	tm.Keys("?")
+	tm.Keys("m")
+	tm.Shows("mark (Enter writes it, Esc does not): _")
+	tm.Keys("Escape", "m", "quiet Türx", "BSpace", " p", "Enter")
+	tm.Shows(`Mark {"text": "quiet Tür p"}`)
 	tm.Do("resize-window", "-x", "40", "-y", "10")
 	tm.Shows("more   ")
 	tm.Do("resize-window", "-x", "120", "-y", "40")
@@ -58,7 +62,7 @@ func TestRecordScreen(t *testing.T) {
 	if now := tm.Modes(); now != before {
 		t.Errorf("the modes of the terminal at the end:\n%s\nbefore:\n%s", now, before)
 	}
-	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:INFO|WARN) (options|[A-Z][^{]*)( \{.*\})?|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
+	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (?:INFO|WARN) [A-Za-z][^{]*( \{.*\})?|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
 	log, table, ok := strings.Cut(tm.All(), "  messages  ")
 	if !ok || strings.Contains(table, "space:") {
 		t.Errorf("the table:\n%s", table)
@@ -119,20 +123,7 @@ func TestRecordScreenBackground(t *testing.T) {
 	g.Start("goplay", "--loop", "--quiet", harness.DemoBag(t))
 	tm.Keys("gorecord -a -O run &", "Enter")
 	tm.Shows(`{"topic": "/tf_static"}`)
-	tm.Keys("jobs", "Enter")
-	tm.Shows("Running")
-	if s := tm.Screen(); strings.Contains(s, "RECORDING") {
-		t.Errorf("a screen in the background:\n%s", s)
-	}
-	tm.Keys("fg", "Enter")
-	tm.Shows("RECORDING")
-	tm.Keys("C-z")
-	tm.Shows("Stopped")
-	tm.Keys("bg; clear", "Enter")
-	tm.Keys("jobs", "Enter")
-	tm.Shows("Running")
-	tm.Keys("fg", "Enter")
-	tm.Shows("RECORDING")
+	tm.JobControl("RECORDING", nil)
 	tm.Keys("C-c")
 	tm.Prompt()
 	g.Closed("run.bag")

@@ -135,6 +135,59 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	harness.Contains(t, rec.Out.String(), "snapshots: 13, ", "lost: none")
 }
 
+// TestSnapshotKeepsLatched: a publisher latches twice within the pre-roll, beside two of /tf_static.
+// A subscriber that comes where the snapshot begins gets what was latched then.
+func TestSnapshotKeepsLatched(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	latch := func(node, topic string) func(text string) {
+		s := g.Advertise(g.Node(node), topic, true).Source(true)
+		return func(text string) { s.Publish(harness.StringFrame(text)) }
+	}
+	server, base, arm := latch("server", "/map"), latch("base", "/tf_static"), latch("arm", "/tf_static")
+	server("map")
+	base("base")
+	arm("arm")
+	rec := snapshotting(g, "/map", "/tf_static", "/t", "--snapshot-beside", "--pre-roll", "0.5", "-O", "run", "__name:=rec")
+	f := g.Flood("/t", 100_000)
+	recorded(g, "run.bag", 1, "/map", "/t")
+	recorded(g, "run.bag", 2, "/tf_static")
+	const rounds = 20
+	for round := 1; ; round++ {
+		f.WaitSent(f.Sent.Load() + 100) // about a second
+		for i := range 2 {
+			server(fmt.Sprintf("map %d.%d", round, i))
+			arm(fmt.Sprintf("arm %d.%d", round, i))
+			f.WaitSent(f.Sent.Load() + 5)
+		}
+		rec.Signal(syscall.SIGUSR1)
+		g.Eventually("a snapshot", func() bool { return len(g.Bags("run_snapshot_")) == round })
+		names := g.Bags("run_snapshot_")
+		path := filepath.Join(g.Dir, "run_snapshot_"+names[len(names)-1])
+		snapshot := harness.ReadLatched(t, path)
+		within := 0
+		for _, m := range snapshot.Messages {
+			if m.Conn.Topic == "/map" && snapshot.Start.Before(m.Time) {
+				within++
+			}
+		}
+		if within == 2 {
+			rec.Stop()
+			whole := harness.ReadLatched(t, filepath.Join(g.Dir, "run.bag"))
+			const after = time.Millisecond // a message at the start itself comes when play goes on
+			want := whole.At(snapshot.Start.Add(after))
+			if len(want) != 3 {
+				t.Fatalf("%d publishers have latched something", len(want))
+			}
+			harness.NewGraph(t, "gomaster").HearsLatched(path, after, whole.Topics(), want) // without the publishers
+			return
+		}
+		if round == rounds { // else the machine has stood still between the messages and the trigger
+			t.Fatalf("%d messages of /map within the pre-roll", within)
+		}
+	}
+}
+
 // TestSnapshotSignalWithoutSnapshots: it ends no recording.
 func TestSnapshotSignalWithoutSnapshots(t *testing.T) {
 	t.Parallel()

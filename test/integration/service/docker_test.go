@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/testproc"
-	"github.com/gorosbag/gorosbag/test/bagdiff"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -167,17 +167,16 @@ const (
 	endCode = "{{.State.ExitCode}}"
 )
 
-// demoTopics returns the topics of a recording of the demo, without those of the nodes
-// that took part.
-func demoTopics(t *testing.T, path string) map[string]*bagdiff.Topic {
+// sameAsDemo compares a recording of the demo with it, without the topics of the nodes that
+// took part.
+func sameAsDemo(t *testing.T, path string) {
 	t.Helper()
-	topics := harness.Read(t, path)
-	for name := range topics {
-		if strings.HasPrefix(name, "/rosout") || strings.HasSuffix(name, "/status") {
-			delete(topics, name)
-		}
+	r := harness.SameTopics(t, harness.DemoBag(t), path, func(c *bagfmt.Connection) bool {
+		return !strings.HasPrefix(c.Topic, "/rosout") && !strings.HasSuffix(c.Topic, "/status")
+	})
+	if r.Compared != 2163 {
+		t.Errorf("%d messages compared of 2163", r.Compared)
 	}
-	return topics
 }
 
 // checkBags runs our check, and stock's reader where it is, over closed bags.
@@ -220,18 +219,19 @@ func TestComposeDemo(t *testing.T) {
 	c.reaches("master", health, "healthy")
 	c.reaches("recorder", health, "healthy")
 	c.run("stop", "recorder")
-	if code := c.inspect("recorder", endCode); code != "0" {
-		t.Errorf("gorecord: exit code %s\n%s", code, c.logs("recorder"))
+	code, logs := c.inspect("recorder", endCode), c.logs("recorder")
+	// A master that stands still while goplay ends does not learn of it. Then gorecord looks for
+	// publishers that are listed, and rightly tells that the links are lost.
+	listed := strings.Contains(logs, "publisher is listed but not reached") && strings.Contains(logs, "lost: none")
+	if code != "0" && (code != "3" || !listed) {
+		t.Errorf("gorecord: exit code %s\n%s\ngoplay:\n%s", code, logs, c.logs("player"))
 	}
 	files := c.bags()
 	checkBags(t, files)
 	if len(files) != 1 {
 		t.Fatalf("%v on the volume, want one bag", files)
 	}
-	r := bagdiff.Compare(harness.Read(t, harness.DemoBag(t)), demoTopics(t, files[0]))
-	if err := r.Err(); err != nil || r.Messages != 2163 {
-		t.Errorf("%d messages compared of 2163: %v", r.Messages, err)
-	}
+	sameAsDemo(t, files[0])
 }
 
 func tagOf(c *composition) string {
@@ -363,10 +363,7 @@ func TestComposeRoscore(t *testing.T) {
 	c.run("stop", "recorder")
 	files := c.bags()
 	checkBags(t, files)
-	r := bagdiff.Compare(harness.Read(t, harness.DemoBag(t)), demoTopics(t, files[0]))
-	if err := r.Err(); err != nil || r.Messages != 2163 {
-		t.Errorf("%d messages compared of 2163: %v", r.Messages, err)
-	}
+	sameAsDemo(t, files[0])
 }
 
 // roscoreImage makes an image of roscore, from packages only: in dir, from a copy of the

@@ -13,7 +13,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/test/bagdiff"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -59,7 +58,7 @@ type outcome struct {
 	talkers  map[string][]string // who must be heard on a topic of that last part; otherwise messages are counted
 	p        *harness.Process
 	files    []string
-	topics   map[string]*bagdiff.Topic // of all files together
+	topics   map[string]*harness.Topic // of all files together
 }
 
 // stockGraph is what the rows share: a master and two nodes that talk all the time.
@@ -266,12 +265,12 @@ func (o *outcome) finish(t *testing.T, row *recordRow) {
 			t.Errorf("%s left %v", o.who, left)
 		}
 	}
-	o.topics = map[string]*bagdiff.Topic{}
+	o.topics = map[string]*harness.Topic{}
 	for _, name := range o.names(".bag") {
 		o.files = append(o.files, dates.ReplaceAllString(name, "DATE"))
 		for name, topic := range harness.Read(t, filepath.Join(o.dir, name)) {
 			if o.topics[name] == nil {
-				o.topics[name] = &bagdiff.Topic{}
+				o.topics[name] = &harness.Topic{}
 			}
 			o.topics[name].Headers = append(o.topics[name].Headers, topic.Headers...)
 			o.topics[name].Messages = append(o.topics[name].Messages, topic.Messages...)
@@ -340,7 +339,7 @@ func compareOutcomes(t *testing.T, row *recordRow, outcomes []*outcome) {
 }
 
 // headers returns the connection headers by callerid.
-func headers(topic *bagdiff.Topic) map[string]string {
+func headers(topic *harness.Topic) map[string]string {
 	all := map[string]string{}
 	for _, h := range topic.Headers {
 		all[h.CallerID()] = fmt.Sprint(h)
@@ -348,7 +347,7 @@ func headers(topic *bagdiff.Topic) map[string]string {
 	return all
 }
 
-func payloads(topic *bagdiff.Topic, caller string) []string {
+func payloads(topic *harness.Topic, caller string) []string {
 	var all []string
 	for _, m := range topic.Messages {
 		if m.CallerID == caller {

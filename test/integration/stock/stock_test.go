@@ -97,12 +97,9 @@ func sameWhileBoth(stock, ours []string) error {
 	return nil
 }
 
-// stockQueue is how many messages of a topic stock's recorder can hold before it drops one.
-const stockQueue = 100
-
-// common returns how many messages both have; these must be without a gap. Stock's may have
-// one: its queue holds a hundred messages of a topic, and drops the oldest of more when a busy
-// machine lets it stand still. Ours must have each that stock has in between.
+// common returns the number of messages that both have, which must be without gaps. Only stock
+// may have gaps, if its queue can overflow. Ours must have every message that stock has in
+// between.
 func common(stock, ours []string) (int, error) {
 	if len(stock) == 0 || len(ours) == 0 {
 		return 0, fmt.Errorf("stock has %d messages, ours %d", len(stock), len(ours))
@@ -124,7 +121,7 @@ func common(stock, ours []string) (int, error) {
 			}
 			break
 		}
-		if at > 0 && len(stock) <= stockQueue {
+		if at > 0 && len(stock) <= harness.StockQueue {
 			return 0, fmt.Errorf("stock does not have %d messages in front of its message %d", at, i)
 		}
 		b, n = b[at+1:], n+1

@@ -9,8 +9,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/upload"
 )
 
-// TestLeft: bags count that wait, for whatever place, and nothing else in the directory.
-func TestLeft(t *testing.T) {
+// TestPending: bags count that wait, for whatever place, and nothing else in the directory.
+func TestPending(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a[b")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -29,10 +29,10 @@ func TestLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := upload.Left(dir); !maps.Equal(got, map[string]bool{"waits.bag": true}) {
+	if got := upload.Pending(dir); !maps.Equal(got, map[string]bool{"waits.bag": true}) {
 		t.Errorf("%v", got)
 	}
-	if got := upload.Left(filepath.Join(dir, "nothing")); len(got) != 0 {
+	if got := upload.Pending(filepath.Join(dir, "nothing")); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }

@@ -10,36 +10,40 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// number is a command with a number. std_srvs has no service with a number, and the services
-// of other packages are not installed on every machine, so the number is sent on a topic.
-type number struct {
+// commandTopic is a command with a number or a text. std_srvs has no service with either, and
+// the services of other packages are not installed on every machine, so a topic carries it.
+type commandTopic struct {
 	name    string
 	typ     string
 	md5     string
-	payload int // bytes
+	payload int // bytes, or anySize
 	do      func(payload []byte) (said string, err error)
 }
 
-// maxNumber is the largest message that is read and then refused; a larger one closes the
-// link.
-const maxNumber = 64 << 10
+const (
+	anySize = -1 // do checks the payload
+
+	// maxCommandBytes is the largest message that is read and then refused; a larger one
+	// closes the link.
+	maxCommandBytes = 64 << 10
+)
 
 // errSelf refuses our own publications: a played bag may contain recorded commands.
 var errSelf = errors.New("rosctl: a command of the node to itself")
 
-// numbers subscribes to commands.
-func (s *Server) numbers(commands []number) error {
+// commandTopics subscribes to commands.
+func (s *Server) commandTopics(commands []commandTopic) error {
 	for _, c := range commands {
 		log := s.limited("topic", c.name)
 		_, err := s.node.Subscribe(tcpros.SubscribeOptions{
 			Topic: "~" + c.name, Type: c.typ, MD5Sum: c.md5, TCPNoDelay: true,
-			MaxMessageBytes: maxNumber,
+			MaxMessageBytes: maxCommandBytes,
 			Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 				if info.PublisherURI == s.node.URI() {
 					return nil, errSelf
 				}
 				caller, _ := info.Header.Get("callerid")
-				return &numberLink{c, log.With(zap.String("from", caller))}, nil
+				return &commandLink{c, log.With(zap.String("from", caller))}, nil
 			},
 		})
 		if err != nil {
@@ -49,19 +53,19 @@ func (s *Server) numbers(commands []number) error {
 	return nil
 }
 
-// numberLink executes the commands of one publisher. It implements tcpros.LinkSink.
-type numberLink struct {
-	number
+// commandLink executes the commands of one publisher. It implements tcpros.LinkSink.
+type commandLink struct {
+	commandTopic
 	log *zap.Logger
 }
 
 // Frames implements tcpros.LinkSink.
-func (l *numberLink) Frames(run []byte, count int, _ time.Time) {
+func (l *commandLink) Frames(run []byte, count int, _ time.Time) {
 	for range count {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
 		payload := run[4:size]
 		run = run[size:]
-		if len(payload) != l.payload {
+		if l.payload != anySize && len(payload) != l.payload {
 			l.log.Warn("no "+l.typ, zap.Int("bytes", len(payload)), zap.Int("expected", l.payload))
 			continue
 		}
@@ -73,8 +77,8 @@ func (l *numberLink) Frames(run []byte, count int, _ time.Time) {
 	}
 }
 
-// Large implements tcpros.LinkSink. No number is large.
-func (l *numberLink) Large(int) tcpros.LargeFrame { return nil }
+// Large implements tcpros.LinkSink. No command is large.
+func (l *commandLink) Large(int) tcpros.LargeFrame { return nil }
 
 // Closed implements tcpros.LinkSink.
-func (l *numberLink) Closed(error) {}
+func (l *commandLink) Closed(error) {}

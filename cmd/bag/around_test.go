@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+)
+
+// TestAround copies what is around a mark, or around another moment.
+func TestAround(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, err := os.Create(dir + "/in.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := map[string]*bagfmt.Connection{}
+	for _, topic := range []string{"/tick", bagnote.MarksTopic} {
+		if conns[topic], err = w.AddConnection(topic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}, {Key: "message_definition", Value: bagnote.Definition}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range uint32(100) {
+		err := w.WriteMessage(conns["/tick"], bagfmt.Time{Sec: 1000 + n}, bagnote.Encode("tick"))
+		if n == 50 {
+			err = w.WriteMessage(conns[bagnote.MarksTopic], bagfmt.Time{Sec: 1050}, bagnote.Encode("door opened"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"--around mark=door --margin 3s": ": 8 messages",
+		"--around mark=door --margin 0":  ": 2 messages",
+		"--around mark=door":             ": 22 messages",
+		"--around +5s --margin 2":        ": 5 messages",
+		"--start mark=door":              ": 51 messages",
+		"--end mark=door":                ": 52 messages",
+		"--around mark=x":                `--around: no mark begins with "x"; there are "door opened"`,
+		"--around mark=door --start +1s": "--around stands in place of --start and --end",
+		"--around mark=door --margin x":  `--margin "x" is not a time`,
+	} {
+		code, _, stderr := gobag(append(append([]string{"filter", "-f"}, strings.Fields(args)...), dir+"/in.bag", dir+"/out.bag")...)
+		if !strings.Contains(stderr, want) || (code == 0) != strings.Contains(want, " message") {
+			t.Errorf("%s: code %d, %q, want %q", args, code, stderr, want)
+		}
+	}
+}

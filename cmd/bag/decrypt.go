@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/gpg"
+)
+
+type decryptFlags struct {
+	repackFlags
+	BZ2 bool `short:"j" name:"bz2" help:"Compress with bz2."`
+	LZ4 bool `name:"lz4" help:"Compress with lz4. Default: as the bag."`
+}
+
+// Help is the long help.
+func (decryptFlags) Help() string {
+	return `Makes plain bags of those that rosbag encrypt has made (rosbag/AesCbcEncryptor), with
+the GPG key that they are encrypted for: the program gpg has to be there and its keyring
+must have the secret key. gpg-agent knows or asks for its passphrase; where nobody can be
+asked, put it into the variable ROSBAG_GPG_PASSPHRASE, as for rosbag.
+
+` + repackHelp + `
+
+With the key, the commands that only read bags read encrypted ones, and goplay plays
+them; note, reindex and compress in place refuse them. What is written is never
+encrypted. Of a bag that was not closed, cut or damaged, what can be read is kept; exit
+code 3 says that messages were lost.`
+}
+
+// Run decrypts bags.
+func (f *decryptFlags) Run(ctx context.Context, out output) error {
+	o := repackOptions{decrypt: true}
+	switch {
+	case f.LZ4 && f.BZ2:
+		return errBothKinds
+	case f.LZ4:
+		o.compression = bagfmt.CompressionLZ4
+	case f.BZ2:
+		o.compression = bagfmt.CompressionBZ2
+	}
+	return f.repack(ctx, out, o)
+}
+
+// unwrapKey asks gpg for the keys of encrypted bags.
+func unwrapKey(ctx context.Context) func(bagfmt.Encryption) ([]byte, error) {
+	return func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
+}
+
+var (
+	errPlain     = errors.New("is not encrypted; there is nothing to decrypt")
+	errEncrypted = errors.New("is encrypted, and what would take its place is not; use gobag decrypt, or --output-dir")
+	errNoNotes   = errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
+	errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
+)
+
+// encrypted reports whether the input is.
+func (s *source) encrypted() bool {
+	if s.bag != nil {
+		return s.bag.Encryption() != nil
+	}
+	return s.pipe.Encryption() != nil
+}
+
+// sayPlain says that what was made of encrypted inputs is not encrypted.
+func (j *job) sayPlain(inputs []*source) {
+	for _, in := range inputs {
+		if in.encrypted() {
+			j.say("%s: is encrypted; what was made of it is not", printable(in.path))
+		}
+	}
+}

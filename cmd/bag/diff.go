@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+type diffFlags struct {
+	Topic     []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next."`
+	Exclude   []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
+	By        string   `enum:"order,header" default:"order" help:"Pair the messages of a publisher by their order, or by the stamps of their headers."`
+	Tolerance string   `placeholder:"TIME" help:"With --by header, how far two stamps may be from each other: 5ms, or seconds (0)."`
+	Times     string   `xor:"times" placeholder:"TIME" help:"Times are different if they differ by more than this; 0 for any difference."`
+	Spacing   string   `xor:"times" placeholder:"TIME" help:"As --times, apart from a shift that is the same for all messages."`
+	Count     int      `short:"n" default:"10" placeholder:"N" help:"Show N differing messages in detail (${default}), of each topic about as many."`
+	JSON      bool     `name:"json" help:"Print the whole report as one line of JSON."`
+	A         string   `arg:"" completion-predictor:"bag" help:"A bag of any version, or its URL."`
+	B         string   `arg:"" completion-predictor:"bag" help:"The bag that it is compared with."`
+}
+
+// Help is the long help.
+func (diffFlags) Help() string {
+	return `Compares what is in two bags, not how it is stored: topics, types, definitions, latching
+and the other fields of connection headers except the callerid, then every message of
+every publisher, byte by byte and in order. Publishers are those of the same callerid. If
+the bags name them differently, as in a recording of playback, the topic is compared as
+one stream, which is said.
+
+  gobag diff run1.bag copy.bag                          is it the same?
+  gobag diff --times 0 run1.bag compressed.bag          also in all times
+  gobag diff --spacing 5ms run1.bag recording-of-play.bag
+  gobag diff --by header --tolerance 1ms robot.bag other-recorder.bag
+
+Without --times and --spacing a message that has another time is a difference if most
+messages have the same time in both bags. Otherwise the bags are two recordings, and how
+far their times differ is only reported.
+
+Exit code 0: the bags are the same. 3: they are different, or what can be read of a
+damaged one is not all. 1: they cannot be compared.`
+}
+
+// Run compares two bags.
+func (f *diffFlags) Run(ctx context.Context, out output) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	d := &diff{job: newJob(ctx, out, jobFlags{}), paths: [2]string{f.A, f.B}}
+	var bags [2]*bag
+	for s, path := range d.paths {
+		b, e := d.openSide(bagdiff.Side(s), path)
+		if e != nil {
+			err = d.failed(path, e)
+			continue
+		}
+		defer b.Close() //nolint:errcheck // only read from
+		bags[s] = b
+	}
+	if err != nil {
+		return err
+	}
+	if err := f.anyTopic(bags); err != nil {
+		return err
+	}
+	o.Workers = workers()
+	o.Damaged = func(s bagdiff.Side, err error) error {
+		d.damage(s, err)
+		return ctx.Err()
+	}
+	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size()+bags[1].Size())
+	report, err := bagdiff.Compare(ctx, bags[0].Reader, bags[1].Reader, o)
+	d.meter.clear()
+	if err != nil {
+		return err
+	}
+	report.A.Path, report.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
+	report.B.Path, report.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	if err := f.print(out, report); err != nil {
+		return err
+	}
+	d.lossy = !report.Same || !report.Complete
+	return d.done()
+}
+
+// options translates the flags.
+func (f *diffFlags) options() (o bagdiff.Options, err error) {
+	if f.Count < 0 {
+		return o, fmt.Errorf("-n %d is less than 0", f.Count)
+	}
+	o.Details = f.Count
+	o.ByHeader = f.By == "header"
+	if f.Tolerance != "" && !o.ByHeader {
+		return o, errors.New("--tolerance needs --by header; --times and --spacing are for the times of the bag")
+	}
+	limit := func(flag, text string) (*time.Duration, error) {
+		if text == "" {
+			return nil, nil //nolint:nilnil // no limit
+		}
+		d, err := duration(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flag, err)
+		}
+		if d < 0 {
+			return nil, fmt.Errorf("%s %s is less than 0", flag, text)
+		}
+		return &d, nil
+	}
+	tolerance, err := limit("--tolerance", f.Tolerance)
+	if err != nil {
+		return o, err
+	}
+	if tolerance != nil {
+		o.Tolerance = *tolerance
+	}
+	if o.Times, err = limit("--times", f.Times); err != nil {
+		return o, err
+	}
+	if o.Spacing, err = limit("--spacing", f.Spacing); err != nil {
+		return o, err
+	}
+	var topic, exclude *regexp.Regexp
+	if topic, err = anyOf(f.Topic, false); err != nil {
+		return o, err
+	}
+	if exclude, err = anyOf(f.Exclude, false); err != nil {
+		return o, err
+	}
+	if topic != nil || exclude != nil {
+		o.Keep = func(c *bagfmt.Connection) bool {
+			return (topic == nil || topic.MatchString(c.Topic)) && (exclude == nil || !exclude.MatchString(c.Topic))
+		}
+	}
+	return o, nil
+}
+
+// anyTopic returns an error if neither bag has a topic that was asked for: nothing is the
+// same as nothing.
+func (f *diffFlags) anyTopic(bags [2]*bag) error {
+	for _, p := range f.Topic {
+		re, err := anyOf([]string{p}, false)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *bagfmt.Connection) bool { return re.MatchString(c.Topic) }) {
+			return fmt.Errorf("--topic %s: neither bag has such a topic", p)
+		}
+	}
+	return nil
+}
+
+// diff is one run of the command.
+type diff struct {
+	*job
+	paths [2]string
+	found [2][]string // damage
+}
+
+// openSide opens one of the bags.
+func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
+	if path == "-" {
+		return nil, errors.New("standard input cannot be compared, because both bags are read by their indexes; write it to a file first")
+	}
+	b, err := d.open(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range b.Damage() {
+		d.note(s, err)
+	}
+	return b, nil
+}
+
+// damage tells about what cannot be read of a bag.
+func (d *diff) damage(s bagdiff.Side, err error) {
+	d.lost(d.paths[s], err)
+	d.note(s, err)
+}
+
+// note puts damage into the report.
+func (d *diff) note(s bagdiff.Side, err error) {
+	if len(d.found[s]) < maxTold && !errors.Is(err, bagfmt.ErrUnindexed) {
+		d.found[s] = append(d.found[s], explain(err).Error())
+	}
+}
+
+func (f *diffFlags) print(out output, r *bagdiff.Report) error {
+	if !f.JSON {
+		return r.WriteText(out.stdout)
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = out.stdout.Write(append(escape.JSON(string(line)), '\n'))
+	return err
+}

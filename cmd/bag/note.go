@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+type noteFlags struct {
+	Quiet bool     `short:"q" help:"Do not tell what was done."`
+	Bag   string   `arg:"" name:"bag" completion-predictor:"bag" help:"A finished bag of version 2.0."`
+	Notes []string `arg:"" name:"key=value" sep:"none" help:"What the bag is to say of itself: robot=r1 site='hall 3'."`
+}
+
+// Help is the long help.
+func (noteFlags) Help() string {
+	return `Adds notes to a bag as gorecord --note writes them: lines "KEY: VALUE" of a latched
+std_msgs/String on /metadata, which rosbag_metadata and bag-database read. A key that the
+bag has already gets the new value.
+
+The bag is not rewritten: the notes and a new index go behind it, and then the bag header
+points at them. Whatever happens meanwhile, the bag is the old or the new one.`
+}
+
+// Run adds notes to a bag.
+func (f *noteFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+	notes, err := bagnote.ParseNotes(f.Notes)
+	if err != nil {
+		return err
+	}
+	if err := addNotes(f.Bag, notes); err != nil {
+		return j.failed(f.Bag, err)
+	}
+	for _, n := range notes {
+		j.say("%s: %s: %s", printable(f.Bag), n.Key, n.Value)
+	}
+	return nil
+}
+
+// addNotes adds notes to the bag of a name.
+func addNotes(path string, notes []bagnote.Note) (err error) {
+	if store.IsURL(path) {
+		return errors.New("is not a local file; add notes before the upload")
+	}
+	look, _, err := openRegular(path) // tells what is no file
+	if err != nil {
+		return err
+	}
+	if err := look.Close(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the user names the file
+	if err != nil {
+		return explain(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if !lockFile(f) {
+		return errors.New("is in use: it is being recorded, or another gobag note changes it")
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return explain(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{IndexOnly: true})
+	if err != nil {
+		return explainUnfit(err)
+	}
+	add, err := bagnote.Additions(r, notes, bagfmt.TimeOf(time.Now()))
+	if err != nil {
+		return explain(err)
+	}
+	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
+}
+
+// explainUnfit explains why a bag cannot be added to, and what makes it one that can.
+func explainUnfit(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bagfmt.ErrUnindexed):
+		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it first")
+	case errors.Is(err, bagfmt.ErrEncrypted):
+		return errNoNotes
+	case errors.Is(err, bagfmt.ErrCorrupt):
+		return fmt.Errorf("%w; run gobag reindex on it first", explain(err))
+	case errors.Is(err, bagfmt.ErrVersion):
+		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain(err))
+	}
+	return explain(err)
+}

@@ -1,0 +1,139 @@
+// Package bagdiff compares two bags: topics, connection headers, the payloads of each
+// publisher in their order, and times.
+//
+// Both bags are read once, side by side, whatever their size. What one of them is ahead
+// with is remembered by a digest, at most maxPending messages. A topic that needs more is
+// compared by itself afterwards. The messages that the report shows are read again.
+package bagdiff
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Options say what is compared and when it counts as different. The zero value compares
+// everything.
+type Options struct {
+	Keep func(*bagfmt.Connection) bool // nil keeps all
+
+	// ByHeader pairs messages whose header.stamp differs by at most Tolerance. Without it,
+	// and where messages have no header, they are paired in their order.
+	ByHeader  bool
+	Tolerance time.Duration
+
+	// Times is how far the times of two messages may differ, if not nil; Spacing, how far
+	// they may when the median of all these differences is subtracted from each. With
+	// neither, times count in a copy only, in which most messages have the same time in both bags:
+	// there, every other one is a difference. In a recording of playback they are reported.
+	Times, Spacing *time.Duration
+
+	Details int // messages that the report shows in detail
+	Workers int // goroutines that unpack chunks of each bag; zero starts none
+
+	// Damaged is told what cannot be read of a bag. An error that it returns ends Compare
+	// and is what Compare returns. Nil ignores damage but for Report.Complete.
+	Damaged func(Side, error) error
+}
+
+// Side is one of the two bags.
+type Side int
+
+// The bags.
+const (
+	A Side = iota
+	B
+)
+
+// other returns the other bag.
+func (s Side) other() Side { return 1 - s }
+
+// String returns A or B.
+func (s Side) String() string { return [2]string{"A", "B"}[s] }
+
+// Compare compares two bags. Its error is that of ctx or of Options.Damaged.
+func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*Report, error) {
+	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxPending}
+	return c.compare()
+}
+
+// compare reads all, and what needs a pass of its own again.
+func (c *comparison) compare() (*Report, error) {
+	c.complete = intact(c.bags[A]) && intact(c.bags[B])
+	c.findTopics()
+	var all []*stream
+	for _, t := range c.topics {
+		all = append(all, t.streams...)
+	}
+	if err := c.run(all, true); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if !s.again {
+			continue
+		}
+		if err := c.run([]*stream{s}, false); err != nil {
+			return nil, err
+		}
+	}
+	return c.report(all)
+}
+
+// comparison is one call of Compare.
+type comparison struct {
+	ctx    context.Context //nolint:containedctx // a comparison is one call of Compare, whose ctx this is
+	o      Options
+	bags   [2]*bagfmt.Reader
+	topics []*topic // by name
+	limit  int      // messages that are remembered
+	passes int
+
+	complete bool                // both bags could be read wholly
+	told     map[string]struct{} // damage, which a second pass meets again
+}
+
+// intact reports whether opening the bag has lost nothing.
+func intact(r *bagfmt.Reader) bool {
+	for _, err := range r.Damage() {
+		if Loses(err) {
+			return false
+		}
+	}
+	return true
+}
+
+// Loses reports whether messages are lost, or may be, by damage that bagfmt tells.
+func Loses(err error) bool {
+	var bad *bagfmt.CorruptError
+	if errors.As(err, &bad) && bad.Recovered {
+		return false
+	}
+	return !errors.Is(err, bagfmt.ErrUnindexed)
+}
+
+// damaged tells what cannot be read, once.
+func (c *comparison) damaged(s Side, err error) error {
+	if c.ctx.Err() != nil {
+		return c.ctx.Err()
+	}
+	const most = 10_000
+	key := s.String() + err.Error()
+	if _, told := c.told[key]; told {
+		return nil
+	}
+	if c.told == nil {
+		c.told = make(map[string]struct{})
+	}
+	if len(c.told) < most {
+		c.told[key] = struct{}{}
+	}
+	if Loses(err) {
+		c.complete = false
+	}
+	if c.o.Damaged == nil {
+		return nil
+	}
+	return c.o.Damaged(s, err)
+}

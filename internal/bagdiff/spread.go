@@ -1,0 +1,103 @@
+package bagdiff
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// maxSamples is how many differences of time are kept of a stream for percentiles. If it
+// has more messages, they are a random sample.
+const maxSamples = 1 << 13
+
+// spread is how far the times of a stream differ between the bags.
+type spread struct {
+	count, identical uint64
+	least, most      extreme
+	sample           []time.Duration
+	random           *rand.Rand // nil while the sample is all
+}
+
+// extreme is the pair of messages that differs most, in one direction.
+type extreme struct {
+	by     time.Duration // B is later
+	number uint64        // in A
+	time   bagfmt.Time   // in A
+}
+
+// add takes a pair: message number of A, with the time at, which B has by later.
+func (s *spread) add(by time.Duration, number uint64, at bagfmt.Time) {
+	if s.count == 0 || by < s.least.by {
+		s.least = extreme{by, number, at}
+	}
+	if s.count == 0 || by > s.most.by {
+		s.most = extreme{by, number, at}
+	}
+	if by == 0 {
+		s.identical++
+	}
+	s.count++
+	if len(s.sample) < maxSamples {
+		s.sample = append(s.sample, by)
+		return
+	}
+	if s.random == nil {
+		s.random = rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same sample each time
+	}
+	if i := s.random.Uint64N(s.count); i < maxSamples {
+		s.sample[i] = by
+	}
+}
+
+// furthest returns the pair that is furthest from center, and how far.
+func (s *spread) furthest(center time.Duration) (time.Duration, extreme) {
+	if s.count == 0 {
+		return 0, extreme{}
+	}
+	low, high := (s.least.by - center).Abs(), (s.most.by - center).Abs()
+	if low > high {
+		return low, s.least
+	}
+	return high, s.most
+}
+
+// weighted is a sample that stands for others of its stream, too.
+type weighted struct {
+	by     time.Duration
+	weight float64
+}
+
+// weigh puts the samples of streams together.
+func weigh(all []*spread) []weighted {
+	var list []weighted
+	for _, s := range all {
+		for _, by := range s.sample {
+			list = append(list, weighted{by, float64(s.count) / float64(len(s.sample))})
+		}
+	}
+	return list
+}
+
+// percentiles sorts the list and returns what those parts of it are not greater than.
+func percentiles(list []weighted, parts ...float64) []time.Duration {
+	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.by, b.by) })
+	var total float64
+	for _, w := range list {
+		total += w.weight
+	}
+	all := make([]time.Duration, len(parts))
+	for i, part := range parts {
+		rest := math.Ceil(part * total)
+		for _, w := range list {
+			all[i] = w.by
+			if rest -= w.weight; rest <= 0 {
+				break
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,57 @@
+package baginfo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/escape"
+)
+
+// maxShown bounds how many notes, and how many marks, the text shows.
+const maxShown = 100
+
+// noteText is what the text has of notes and marks: nothing, if there are none.
+func (i *Info) noteText() string {
+	var text strings.Builder
+	var rows [][]string
+	for n, note := range i.Notes {
+		if n == maxShown {
+			rows = append(rows, []string{more(uint64(len(i.Notes) - n))})
+			break
+		}
+		rows = append(rows, []string{escape.Text(note.Key) + ": " + escape.Text(note.Value)})
+	}
+	table(&text, "notes:", rows)
+	rows = nil
+	for n, m := range i.Marks {
+		if n == maxShown {
+			rows = append(rows, []string{more(uint64(len(i.Marks)-n) + i.More)})
+			break
+		}
+		rows = append(rows, []string{fmt.Sprintf("+%.2fs", m.Time.Sub(i.Start).Seconds()), escape.Text(m.Text)})
+	}
+	table(&text, "marks:", rows)
+	return text.String()
+}
+
+func more(n uint64) string { return fmt.Sprintf("and %d more; --json tells them", n) }
+
+// notePairs is what the YAML has of notes and marks: nothing, if there are none.
+func (i *Info) notePairs() []pair {
+	var list []pair
+	if len(i.Notes) > 0 {
+		p := pair{key: "notes"}
+		for _, n := range i.Notes {
+			p.items = append(p.items, []pair{{key: "key", value: n.Key, text: true}, {key: "value", value: n.Value, text: true}})
+		}
+		list = append(list, p)
+	}
+	if len(i.Marks) > 0 {
+		p := pair{key: "marks"}
+		for _, m := range i.Marks {
+			p.items = append(p.items, []pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))}, {key: "text", value: m.Text, text: true}})
+		}
+		list = append(list, p)
+	}
+	return list
+}

@@ -1,0 +1,256 @@
+package upload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+// marker is the content of the file .NAME.upload.
+type marker struct {
+	To       string `json:"to"`               // destination
+	Upload   string `json:"upload,omitempty"` // ID of the multipart upload in progress
+	SHA256   string `json:"sha256,omitempty"` // of the file when that began
+	Uploaded bool   `json:"uploaded,omitempty"`
+}
+
+const (
+	markerPrefix   = "."
+	markerSuffix   = ".upload"
+	activeSuffix   = ".active" // of a bag that is being recorded
+	maxMarkerBytes = 64 << 10
+)
+
+// readMarkers enqueues the files whose markers in the directory name the same destination.
+func (u *Uploader) readMarkers() error {
+	entries, err := fs.ReadDir(u.root.FS(), ".")
+	if err != nil {
+		return err
+	}
+	elsewhere := map[string]int{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), markerSuffix)
+		if !ok || !strings.HasPrefix(name, markerPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		f := &file{name: name[len(markerPrefix):], hasMarker: true}
+		switch err := u.readMarker(f); {
+		case err != nil:
+			u.Log.Warn("not a valid upload marker, ignored", zap.String("file", e.Name()), zap.Error(err))
+		case f.marker.To != u.Bucket.String():
+			elsewhere[f.marker.To]++
+		default:
+			u.enqueue(f)
+		}
+	}
+	for to, n := range elsewhere {
+		u.Log.Warn("files of former recordings wait for another destination: start a recorder with it to upload them", zap.Int("files", n), zap.String("to", to))
+	}
+	if len(u.files) > 0 {
+		u.Log.Info("Files of former recordings wait for their upload", zap.Int("files", len(u.files)))
+	}
+	return nil
+}
+
+// enqueue adds a file of a former recorder. It checks for the .active file first: another
+// recorder may rename it at any time.
+func (u *Uploader) enqueue(f *file) {
+	if _, err := u.root.Lstat(f.name + activeSuffix); err != nil {
+		st, err := u.root.Lstat(f.name)
+		if err != nil {
+			u.root.Remove(markerName(f)) //nolint:errcheck,gosec // the bag is gone
+			return
+		}
+		f.state, f.size = waiting, st.Size()
+	}
+	u.files = append(u.files, f)
+}
+
+func markerName(f *file) string { return markerPrefix + f.name + markerSuffix }
+
+// Pending returns the names of the bags in a directory that, according to their markers, are not
+// uploaded yet, to any destination.
+func Pending(dir string) map[string]bool {
+	pending := map[string]bool{}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return pending
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return pending
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), markerSuffix)
+		if !ok || !strings.HasPrefix(name, markerPrefix) || !e.Type().IsRegular() {
+			continue
+		}
+		var m marker
+		b, err := root.ReadFile(e.Name())
+		if err != nil || len(b) > maxMarkerBytes || json.Unmarshal(b, &m) != nil || m.Uploaded {
+			continue
+		}
+		bag := name[len(markerPrefix):]
+		_, finished := root.Lstat(bag)
+		_, active := root.Lstat(bag + activeSuffix)
+		pending[bag] = finished == nil || active == nil
+	}
+	for name, there := range pending {
+		if !there { // a stale marker
+			delete(pending, name)
+		}
+	}
+	return pending
+}
+
+func (u *Uploader) readMarker(f *file) error {
+	in, err := u.root.Open(markerName(f))
+	if err != nil {
+		return err
+	}
+	defer in.Close() //nolint:errcheck // only read from
+	b, err := io.ReadAll(io.LimitReader(in, maxMarkerBytes))
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, &f.marker)
+}
+
+// writeMarker writes the marker and makes it durable. It writes in place and does not replace
+// the file, because the lock is on it.
+func (u *Uploader) writeMarker(f *file) error {
+	b, err := json.Marshal(f.marker)
+	if err != nil {
+		return err
+	}
+	out, err := u.root.OpenFile(markerName(f), os.O_WRONLY|os.O_CREATE, 0o640)
+	if err != nil {
+		return err
+	}
+	_, err = out.WriteAt(append(b, '\n'), 0)
+	if err == nil {
+		err = out.Truncate(int64(len(b)) + 1)
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	err = errors.Join(err, out.Close())
+	f.hasMarker = err == nil
+	return err
+}
+
+// removeMarker removes the marker of a file that needs no more work.
+func (u *Uploader) removeMarker(f *file) error {
+	err := u.root.Remove(markerName(f))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// errLocked means that another recorder is uploading the file.
+var errLocked = errors.New("upload: another recorder is uploading the file")
+
+// lockMarker keeps other recorders from uploading the file until the returned file is closed.
+// fs.ErrNotExist means that another recorder has uploaded it.
+func (u *Uploader) lockMarker(f *file) (*os.File, error) {
+	m, err := u.root.OpenFile(markerName(f), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !tryLock(m) {
+		return nil, errors.Join(errLocked, m.Close())
+	}
+	open, err := m.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = u.root.Lstat(markerName(f)); err == nil && !os.SameFile(open, named) {
+			err = fs.ErrNotExist
+		}
+	}
+	if err == nil {
+		err = u.readMarker(f) // the other may have made progress
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// writeMarkers writes the markers of new files.
+func (u *Uploader) writeMarkers(ctx context.Context) {
+	for {
+		u.mu.Lock()
+		unmarked, changed, end := slices.Clone(u.unmarked), u.changed, u.finishing
+		u.mu.Unlock()
+		for _, f := range unmarked {
+			if err := u.writeMarker(f); err != nil {
+				u.Log.Error("cannot write the upload marker: if the recorder dies, the file is not uploaded", zap.String("file", u.path(f)), zap.Error(err))
+			}
+			u.update(func() { u.unmarked = slices.DeleteFunc(u.unmarked, func(g *file) bool { return g == f }) })
+		}
+		if len(unmarked) > 0 {
+			continue
+		}
+		if end {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// backOff waits before the next attempt, with jitter, so that many recorders do not retry at
+// the same time.
+func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Duration) {
+	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
+	u.Log.Warn("not uploaded yet", zap.String("file", u.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
+	u.update(func() {
+		u.stats.Err, u.stats.Retry = err.Error(), time.Now().Add(wait)
+		u.stats.Failures++
+		if errors.Is(err, store.ErrChanged) {
+			f.sums = nil
+		}
+	})
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Text summarizes the uploads, for the end of a recording.
+func (s *Stats) Text() string {
+	text := fmt.Sprintf("uploaded %s", count(s.Uploaded))
+	if n := s.Waiting + s.Refused; n > 0 {
+		text += fmt.Sprintf(", %s wait here for the next start", count(n))
+	}
+	if s.Lost > 0 {
+		text += fmt.Sprintf(", %s deleted before", count(s.Lost))
+	}
+	return text
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 file"
+	}
+	return fmt.Sprintf("%d files", n)
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	watchedInterval   = 500 * time.Millisecond // with watchers
+	unwatchedInterval = time.Second            // without watchers, for the counters of the last minute
+	minPollInterval   = 250 * time.Millisecond // minimum time between two polls
+	maxWatchers       = 16
+	eventTimeout      = 5 * time.Second // to write one event; a slower client is disconnected
+)
+
+// poller polls the backend once for all watchers.
+type poller struct {
+	server  *Server
+	wakeups chan struct{}
+
+	collecting sync.Mutex  // held while the state is collected; guards last and at
+	last       encodedView // the last state
+	at         time.Time   // time of last
+
+	mu       sync.Mutex
+	watchers map[chan []byte]bool
+}
+
+// encodedView is a view with its JSON.
+type encodedView struct {
+	view
+	json []byte
+}
+
+func (h *poller) init(s *Server) {
+	h.server, h.wakeups, h.watchers = s, make(chan struct{}, 1), map[chan []byte]bool{}
+}
+
+// current collects the state.
+func (h *poller) current() encodedView { return h.cached(0) }
+
+// cached returns the last state if it is younger than maxAge, and otherwise collects it.
+func (h *poller) cached(maxAge time.Duration) encodedView {
+	h.collecting.Lock()
+	defer h.collecting.Unlock()
+	now := time.Now()
+	if maxAge > 0 && now.Sub(h.at) < maxAge {
+		return h.last
+	}
+	v := h.server.backend.collect(now)
+	b, err := json.Marshal(envelope{
+		Program: h.server.backend.program(), Version: h.server.Version, Node: h.server.Node, Master: h.server.MasterUp(),
+		Time: float64(now.UnixMilli()) / 1e3, Began: float64(h.server.began.UnixMilli()) / 1e3, State: v.state,
+	})
+	if err != nil {
+		panic("web: " + err.Error()) // all that is marshaled is ours
+	}
+	h.last, h.at = encodedView{v, b}, now
+	return h.last
+}
+
+// envelope holds the fields that both programs have.
+type envelope struct {
+	Program string  `json:"program"`
+	Version string  `json:"version"`
+	Node    string  `json:"node"`
+	Master  bool    `json:"master"` // it answers
+	Time    float64 `json:"time"`   // seconds since 1970
+	Began   float64 `json:"began"`  // when the server did
+	State   any     `json:"state"`
+}
+
+// wake makes run poll soon.
+func (h *poller) wake() {
+	select {
+	case h.wakeups <- struct{}{}:
+	default:
+	}
+}
+
+// run polls until ctx ends.
+func (h *poller) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		changed := h.server.backend.changed()
+		began := time.Now()
+		h.broadcast(h.current().json)
+		pause := unwatchedInterval
+		if h.hasWatchers() {
+			pause = watchedInterval
+		}
+		rest(ctx, pause, changed, h.wakeups)
+		rest(ctx, minPollInterval-time.Since(began), nil, nil)
+	}
+}
+
+// rest waits for the next poll, or for a change.
+func rest(ctx context.Context, pause time.Duration, changed, poked <-chan struct{}) {
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-changed:
+	case <-poked:
+	case <-ctx.Done():
+	}
+}
+
+func (h *poller) hasWatchers() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.watchers) > 0
+}
+
+// broadcast sends an event to all watchers that are ready; others miss it.
+func (h *poller) broadcast(event []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		select {
+		case w <- event:
+		default:
+		}
+	}
+}
+
+// subscribe adds a watcher. It returns nil if there are too many.
+func (h *poller) subscribe() chan []byte {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.watchers) >= maxWatchers {
+		return nil
+	}
+	w := make(chan []byte, 1)
+	h.watchers[w] = true
+	return w
+}
+
+func (h *poller) unsubscribe(w chan []byte) {
+	h.mu.Lock()
+	delete(h.watchers, w)
+	h.mu.Unlock()
+}
+
+// serve sends events until the client disconnects or is too slow.
+func (h *poller) serve(w http.ResponseWriter, r *http.Request) {
+	events := h.subscribe()
+	if events == nil {
+		w.Header().Set("Retry-After", "5")
+		writeError(w, &statusError{http.StatusServiceUnavailable, "too many event streams are open"})
+		return
+	}
+	defer h.unsubscribe(events)
+	w.Header().Set("Content-Type", "text/event-stream")
+	rc := http.NewResponseController(w)
+	rc.SetReadDeadline(time.Time{}) //nolint:errcheck,gosec // the server's connections have deadlines
+	event := h.current().json
+	for {
+		rc.SetWriteDeadline(time.Now().Add(eventTimeout)) //nolint:errcheck,gosec // as above
+		for _, part := range [][]byte{[]byte("data: "), event, []byte("\n\n")} {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+		if rc.Flush() != nil {
+			return
+		}
+		select {
+		case event = <-events:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

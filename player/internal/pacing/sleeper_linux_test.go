@@ -1,0 +1,56 @@
+package pacing
+
+import (
+	"runtime"
+	"testing"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+)
+
+// The pacer's thread has the least timer slack, and a high priority unless the process was
+// started with another than the usual one.
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ nice, want int }{{5, 5}, {0, -10}} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			runtime.LockOSThread() // the thread ends with the goroutine
+			thread := unix.Gettid()
+			if err := unix.Setpriority(unix.PRIO_PROCESS, thread, tc.nice); err != nil {
+				t.Logf("priority %d is not tested: %v", tc.nice, err) // a user cannot take nice back
+				return
+			}
+			want := tc.want
+			if err := unix.Setpriority(unix.PRIO_PROCESS, thread, pacerNice); err != nil {
+				want = tc.nice // the right to raise it is missing
+			} else if err := unix.Setpriority(unix.PRIO_PROCESS, thread, tc.nice); err != nil {
+				t.Error(err)
+			}
+			s := NewSleeper(zap.NewNop())
+			defer s.Close()
+			s.Attach()
+			if slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0); err != nil || slack != 1 {
+				t.Errorf("timer slack %d ns, %v", slack, err)
+			}
+			if raw, err := unix.Getpriority(unix.PRIO_PROCESS, thread); err != nil || rawNiceZero-raw != want {
+				t.Errorf("a thread with priority %d gets %d, %v; want %d", tc.nice, rawNiceZero-raw, err, want)
+			}
+		}()
+		<-done
+	}
+}
+
+// The kernel's clock is used where there is one. A sleeper that is closed has nothing that a
+// late Wake could write to.
+func TestThreadSleeper(t *testing.T) {
+	t.Parallel()
+	s, ok := NewSleeper(zap.NewNop()).(*threadSleeper)
+	if !ok {
+		t.Fatal("not the precise sleeper")
+	}
+	if s.Close(); s.event != -1 {
+		t.Errorf("closed, but Wake writes to descriptor %d", s.event)
+	}
+}

@@ -1,0 +1,31 @@
+package player
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+)
+
+// RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing
+// to do with those of Control.SetMarks.
+func RecordedMarks(bags []*Bag) []bagnote.Mark {
+	var all []bagnote.Mark
+	for _, b := range bags {
+		all = append(all, b.marks...)
+	}
+	slices.SortStableFunc(all, func(a, b bagnote.Mark) int { return a.Time.Compare(b.Time) })
+	return all
+}
+
+// readMarks reads the marks of a bag. What is damaged is left out: play tells about it.
+func readMarks(ctx context.Context, r *bagfmt.Reader) ([]bagnote.Mark, error) {
+	marks, _, err := bagnote.ReadMarks(r, func(error) error { return ctx.Err() })
+	return marks, err
+}
+
+// PositionOf returns the position of a recorded time, which may be outside of what is played.
+// It is known as soon as BagTime is.
+func (s *Status) PositionOf(t bagfmt.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }

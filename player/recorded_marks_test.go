@@ -1,0 +1,53 @@
+package player_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/player"
+)
+
+// TestRecordedMarks: marks of all bags come by time.
+func TestRecordedMarks(t *testing.T) {
+	t.Parallel()
+	var bags []*player.Bag
+	for _, marks := range [][]bagnote.Mark{
+		{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}, nil, {{Time: bagfmt.Time{Sec: 20}, Text: "b"}},
+	} {
+		var b bytes.Buffer
+		w, err := bagfmt.NewWriter(&b, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.AddConnection(bagnote.MarksTopic, bagfmt.ConnectionHeader{{Key: "type", Value: bagnote.Type}, {Key: "md5sum", Value: bagnote.MD5Sum}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range marks {
+			if err := w.WriteMessage(c, m.Time, bagnote.Encode(m.Text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		bag, err := player.NewBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bags = append(bags, bag)
+	}
+	want := []bagnote.Mark{{Time: bagfmt.Time{Sec: 10}, Text: "a"}, {Time: bagfmt.Time{Sec: 20}, Text: "b"}, {Time: bagfmt.Time{Sec: 30}, Text: "c"}}
+	if d := cmp.Diff(want, player.RecordedMarks(bags)); d != "" {
+		t.Error(d)
+	}
+	s := player.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
+	if got := s.PositionOf(bagfmt.Time{Sec: 30}); got != 20*time.Second {
+		t.Errorf("position %v", got)
+	}
+}

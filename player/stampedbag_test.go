@@ -1,0 +1,129 @@
+package player
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// The types of stamped test messages.
+const (
+	sensorText = "Header header\nint32 n"
+	pathText   = "Header header\nSensor[] poses"
+)
+
+// stampedConns are the connections of stamped test messages, by topic.
+var stampedConns = map[string]struct {
+	typ, definition string
+	latching        bool
+}{
+	"/s":     {"a/Sensor", sensorText + headerBlock, false},
+	"/s2":    {"a/Sensor", sensorText + headerBlock, false},
+	"/map":   {"a/Sensor", sensorText + headerBlock, true},
+	"/path":  {"a/Path", pathText + "\n" + strings.Repeat("=", 80) + "\nMSG: a/Sensor\n" + sensorText + headerBlock, false},
+	"/tf":    {"tf2_msgs/TFMessage", knownDefinitions[tfMD5], false},
+	"/clock": {"rosgraph_msgs/Clock", "time clock", false},
+	"/text":  {stringType, stringDefinition, false},
+}
+
+// stampedMessage is a message of a test bag.
+type stampedMessage struct {
+	topic string
+	at    time.Duration // after testBase
+	data  []byte
+}
+
+// sensor is a message of /s or a topic like it, received at a time and stamped before.
+func sensor(topic string, at, latency time.Duration) stampedMessage {
+	return stampedMessage{topic, at, sensorData(testBase.Add(at - latency))}
+}
+
+func sensorData(stamp bagfmt.Time) []byte { return append(headerData(stamp, "f"), 1, 2, 3, 4) }
+
+// sensors are ten messages of /s, one in 100 ms, with a latency.
+func sensors(latency time.Duration) (all []stampedMessage) {
+	for i := range 10 {
+		all = append(all, sensor("/s", time.Duration(i)*100*ms, latency))
+	}
+	return all
+}
+
+// pathData is a message of /path.
+func pathData(stamps ...bagfmt.Time) []byte {
+	b := binary.LittleEndian.AppendUint32(headerData(stamps[0], "map"), uint32(len(stamps)-1))
+	for _, s := range stamps[1:] {
+		b = append(b, sensorData(s)...)
+	}
+	return b
+}
+
+// stampedBag writes a bag of stamped messages in memory.
+func stampedBag(tb testing.TB, messages ...stampedMessage) []byte {
+	tb.Helper()
+	f := &memoryFile{}
+	w, err := bagfmt.NewWriter(f, bagfmt.WriterOptions{Compression: bagfmt.CompressionBZ2}) // chunks of bz2 are kept for the next pass
+	if err != nil {
+		tb.Fatal(err)
+	}
+	conns := map[string]*bagfmt.Connection{}
+	for _, m := range messages {
+		if conns[m.topic] == nil {
+			c := stampedConns[m.topic]
+			typ, err := rosmsg.Parse(c.typ, c.definition)
+			if err != nil {
+				tb.Fatal(err)
+			}
+			h := TestConn{Topic: m.topic, Type: c.typ, MD5Sum: typ.MD5Sum(), Latching: c.latching}.header()
+			h[3].Value = c.definition
+			if conns[m.topic], err = w.AddConnection(m.topic, h); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		if err := w.WriteMessage(conns[m.topic], testBase.Add(m.at), m.data); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return f.data
+}
+
+// heard notes what is published: when, on which topic, and how far from clock its stamps are.
+func heard(t *testing.T, g *fakeGraph, clock func() bagfmt.Time) (events *[]string) {
+	t.Helper()
+	events = new([]string)
+	finders := map[string]*rosmsg.HeaderStamps{}
+	for topic, c := range stampedConns {
+		finders[topic] = stampsOfType(t, c.definition)
+	}
+	g.frames = func(topic string, frame []byte) {
+		text := fmt.Sprint(time.Since(g.start), " ", topic)
+		if finders[topic] != nil {
+			offsets, err := finders[topic].AppendOffsets(nil, frame[frameLength:])
+			if err != nil {
+				text += " damaged"
+			}
+			for _, i := range offsets {
+				stamp := stampAt(frame[frameLength:], i)
+				if stamp.IsZero() {
+					text += " none"
+				} else {
+					text += fmt.Sprint(" ", stamp.Sub(clock()))
+				}
+			}
+		}
+		*events = append(*events, text)
+	}
+	return events
+}
+
+func wallNow() bagfmt.Time { return bagfmt.TimeOf(time.Now()) }
+
+// clockData is a rosgraph_msgs/Clock.
+func clockData(t bagfmt.Time) []byte { return headerData(t, "")[4:12] }

@@ -1,0 +1,188 @@
+package player
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
+
+// Stamps says which stamps messages are published with.
+type Stamps int
+
+const (
+	// StampsRecorded keeps those of the bags.
+	StampsRecorded Stamps = iota
+	// StampsNow moves them to the wall clock: a message that was stamped when it was received
+	// is stamped with the time at which it is published. Others keep their distance to that,
+	// divided by the rate, so that equal stamps stay equal and data stay in line with their
+	// transforms. This concerns the stamp of each std_msgs/Header, wherever it is, and
+	// messages of type rosgraph_msgs/Clock; stamps of zero stay zero. Options.Clock publishes
+	// the wall clock.
+	StampsNow
+	// StampsClock moves them in the same way to the clock that another node publishes on the
+	// topic clock, and play follows that clock: it begins with the first message of the clock,
+	// stands still with it, and Options.Rate is bag time per time of the clock.
+	StampsClock
+)
+
+// stampClock returns what the clock that messages are stamped by said, as time since 1970,
+// when the time of the sleeper was zero.
+type stampClock func() time.Duration
+
+// stamper sets the stamps of messages to the time at which they are published. The
+// controller's lock guards it.
+//
+// It maps the time line of the bags to that of the graph as the schedule does, not message by
+// message: how late a message is does not show, and a stamp that two messages share is the
+// same in both.
+type stamper struct {
+	clock     stampClock
+	transport *transport.Transport
+	maxLate   time.Duration // how far stamps are behind the time of publication at most because a message is late
+	log       *zap.Logger
+
+	delay   time.Duration // how far the time line is behind the schedule
+	skews   clockSkews
+	reached bagfmt.Time // what the last message was published at, or the last jump
+	offsets []int       // of the stamps in the last message
+}
+
+// moment ties the time lines of bags and graph together: the position is due at a time of the
+// sleeper.
+type moment struct{ pos, due time.Duration }
+
+// onSchedule returns the moment for messages that have a deadline, of which the next one is
+// late. Messages that are late keep the time at which they were due, but not if play is
+// behind for good.
+func (s *stamper) onSchedule(late time.Duration) moment {
+	s.delay = min(max(s.delay, late-s.maxLate), late)
+	pos, due := s.transport.Anchor()
+	return moment{pos, due + s.delay}
+}
+
+// at returns the time of the graph at a time of the sleeper.
+func (s *stamper) at(now time.Duration) bagfmt.Time { return sinceEpoch(s.clock() + now) }
+
+// sinceEpoch converts a time since 1970, or the nearest that is not zero: that means none.
+func sinceEpoch(d time.Duration) bagfmt.Time { return epoch.Add(max(d, 1)) }
+
+var epoch bagfmt.Time //nolint:gochecknoglobals // a constant, but for the language: 1970
+
+// outOfTurn returns the moment for a message that is published now as if it were due now.
+func (s *stamper) outOfTurn(recorded bagfmt.Time, now time.Duration) moment {
+	return moment{s.position(recorded), now}
+}
+
+// position returns the position of a time in the bags.
+func (s *stamper) position(t bagfmt.Time) time.Duration {
+	zero, _ := s.transport.Span()
+	return t.Sub(zero)
+}
+
+// stamp returns the frame of a message with its stamps set. The frame of the bag does not
+// change. It is returned as it is if it has no stamps, or does not fit its definition.
+func (s *stamper) stamp(t *topic, m *outgoing) []byte {
+	s.reached = s.at(m.at.due + s.transport.PlayTime(m.at.pos, s.position(m.recorded)))
+	if t.stamps == nil {
+		return m.frame
+	}
+	var err error
+	if s.offsets, err = t.stamps.AppendOffsets(s.offsets[:0], m.frame[frameLength:]); err != nil {
+		if t.unstamped++; t.unstamped == 1 {
+			s.log.Warn("a message does not fit its definition: it is published with the stamps that were recorded", loglimit.Each(),
+				zap.String("topic", t.name), zap.Stringer("recorded", m.recorded), zap.Error(err))
+		}
+		return m.frame
+	}
+	payload := m.frame[frameLength:]
+	s.offsets = slices.DeleteFunc(s.offsets, func(i int) bool { return stampAt(payload, i).IsZero() })
+	if len(s.offsets) == 0 {
+		return m.frame
+	}
+	frame := m.frame
+	if !m.private {
+		frame = slices.Clone(frame)
+	}
+	s.set(frame[frameLength:], m)
+	return frame
+}
+
+// set sets the stamps at s.offsets. All stamps of a message are of the same clock, so that
+// their distances stay what they are.
+func (s *stamper) set(payload []byte, m *outgoing) {
+	behind := time.Duration(math.MaxInt64) // how far the stamp that is nearest to the time of receipt is behind it
+	for _, i := range s.offsets {
+		if d := m.recorded.Sub(stampAt(payload, i)); d.Abs() < behind.Abs() {
+			behind = d
+		}
+	}
+	zero, skew := s.clock(), s.skews.of(behind)
+	for _, i := range s.offsets {
+		pos := s.position(stampAt(payload, i)) + skew
+		setStamp(payload, i, sinceEpoch(zero+m.at.due+s.transport.PlayTime(m.at.pos, pos)))
+	}
+}
+
+// clockSkews are the differences between the clock that received messages and other clocks
+// that stamped them: of a robot whose clock is wrong, or of a simulation. They are learnt from
+// the messages.
+type clockSkews struct {
+	known [8]time.Duration // how far the other clock is behind; zero if unused
+	next  int              // the place for the next one
+}
+
+const (
+	// maxLatency is how far a stamp of the same clock is from the time of receipt at most. It
+	// is how long tf remembers transforms: nothing uses data that are older.
+	maxLatency = 10 * time.Second
+	// maxSkewChange is how far stamps of another clock may differ from the first one.
+	maxSkewChange = time.Second
+)
+
+// of returns the skew of the clock of a message whose stamp is behind its time of receipt: 0
+// if it is the same clock. The message that took the least time to arrive shows the skew best.
+func (c *clockSkews) of(behind time.Duration) time.Duration {
+	if behind.Abs() <= maxLatency {
+		return 0
+	}
+	for i, skew := range c.known {
+		if skew != 0 && (behind-skew).Abs() <= maxSkewChange {
+			c.known[i] = min(skew, behind)
+			return c.known[i]
+		}
+	}
+	c.known[c.next] = behind
+	c.next = (c.next + 1) % len(c.known)
+	return behind
+}
+
+// wallClock is the clock for StampsNow.
+type wallClock struct {
+	start time.Time     // with the monotonic clock, which the sleeper goes by
+	zero  time.Duration // time of the sleeper at start
+	set   time.Duration // by how much the wall clock was set since
+}
+
+// maxWallDrift is how far wall clock and monotonic clock may drift apart before stamps jump.
+// Between two jumps equal stamps stay equal.
+const maxWallDrift = 5 * time.Millisecond
+
+// sinceEpoch returns the wall time, since 1970, when the time of the sleeper was zero.
+func (c *wallClock) sinceEpoch() time.Duration {
+	now := time.Now()
+	c.adjust(now.Round(0).Sub(c.start.Round(0)), now.Sub(c.start))
+	return time.Duration(c.start.UnixNano()) - c.zero + c.set
+}
+
+// adjust compares how far wall clock and monotonic clock have come since start.
+func (c *wallClock) adjust(wall, monotonic time.Duration) {
+	if set := wall - monotonic; (set - c.set).Abs() > maxWallDrift {
+		c.set = set
+	}
+}

@@ -1,0 +1,467 @@
+package player
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+func TestStampsNow(t *testing.T) {
+	t.Parallel()
+	at := testBase.Add
+	rate := func(r float64) func(Control) { return func(c Control) { _ = c.SetRate(r) } }
+	burst := func(n int) func(Control) { return func(c Control) { c.Burst(n) } }
+	tests := map[string]struct {
+		messages []stampedMessage
+		o        Options
+		orders   ordersAt
+		want     string
+	}{
+		"in their turn": {
+			[]stampedMessage{sensor("/s", 0, 30*ms), sensor("/s", 100*ms, 0), sensor("/s", 150*ms, -20*ms)},
+			Options{},
+			nil,
+			"0s /s -30ms; 100ms /s 0s; 150ms /s 20ms",
+		},
+		"no stamps": {
+			[]stampedMessage{{"/s", 0, sensorData(bagfmt.Time{})}, {"/text", 0, StringData("x")}, {"/tf", 0, tfData(bagfmt.Time{}, at(0))}, {"/tf", 0, tfData()}},
+			Options{},
+			nil,
+			"0s /s none; 0s /text; 0s /tf none 0s; 0s /tf",
+		},
+		"arrays keep the distances in them": {
+			[]stampedMessage{
+				{"/tf", 100 * ms, tfData(at(90*ms), at(70*ms), at(1100*ms))},
+				{"/path", 200 * ms, pathData(at(190*ms), at(-100*time.Second), at(-50*time.Second), at(180*ms))},
+				{"/path", 300 * ms, pathData(bagfmt.Time{}, at(-100*time.Second), at(-40*time.Second))}, // its header has no stamp
+			},
+			Options{},
+			nil,
+			"0s /tf -10ms -30ms 1s; 100ms /path -10ms -1m40.2s -50.2s -20ms; 200ms /path none -1m0s 0s",
+		},
+		"rate": {
+			sensors(30 * ms)[:3],
+			Options{Rate: 2},
+			nil,
+			"0s /s -15ms; 50ms /s -15ms; 100ms /s -15ms",
+		},
+		"immediate": {
+			[]stampedMessage{sensor("/s", 0, 30*ms), {"/tf", time.Hour, tfData(at(time.Hour), at(time.Hour+100*ms))}},
+			Options{Immediate: true},
+			nil,
+			"0s /s 0s; 0s /tf 0s 0s",
+		},
+		"seek": {
+			sensors(30 * ms),
+			Options{},
+			ordersAt{150 * ms: seek(690 * ms), 170 * ms: seek(100 * ms), 180 * ms: stop},
+			"0s /s -30ms; 100ms /s -30ms; 160ms /s -30ms; 170ms /s -30ms",
+		},
+		"pause: the time that play stood still is no age": {
+			sensors(80 * ms),
+			Options{},
+			ordersAt{150 * ms: toggle, time.Hour: toggle, time.Hour + 160*ms: stop},
+			"0s /s -80ms; 100ms /s -80ms; 1h0m0.05s /s -80ms; 1h0m0.15s /s -80ms",
+		},
+		"steps": {
+			sensors(30 * ms),
+			Options{Paused: true},
+			ordersAt{time.Second: step, time.Minute: step, time.Hour: burst(2), time.Hour + 1: back, time.Hour + 10*ms: toggle, time.Hour + 120*ms: stop},
+			"1s /s -30ms; 1m0s /s -30ms; 1h0m0s /s -30ms; 1h0m0s /s -30ms; 1h0m0.000000001s /s -30ms; 1h0m0.11s /s -30ms",
+		},
+		"steps at a rate": {
+			sensors(30 * ms),
+			Options{Paused: true, Rate: 0.5},
+			ordersAt{time.Second: step, time.Minute: step, time.Hour: stop},
+			"1s /s -60ms; 1m0s /s -60ms",
+		},
+		"rate change: what was before it, was at the rate before": {
+			sensors(80 * ms),
+			Options{},
+			ordersAt{150 * ms: rate(0.5), 650 * ms: rate(10), 666 * ms: stop},
+			// At 150 ms the position is 150 ms, at 650 ms it is 400 ms.
+			"0s /s -80ms; 100ms /s -80ms; 250ms /s -130ms; 450ms /s -160ms; 650ms /s -160ms; 660ms /s -8ms",
+		},
+		"rate change while paused": {
+			sensors(80 * ms),
+			Options{},
+			ordersAt{150 * ms: toggle, 160 * ms: rate(0.5), time.Hour: toggle, time.Hour + 110*ms: stop},
+			"0s /s -80ms; 100ms /s -80ms; 1h0m0.1s /s -130ms",
+		},
+		"loop": {
+			sensors(30 * ms)[:3],
+			Options{Loop: true, LoopShift: true},
+			ordersAt{450 * ms: stop},
+			"0s /s -30ms; 100ms /s -30ms; 200ms /s -30ms; 200ms /s -30ms; 300ms /s -30ms; 400ms /s -30ms; 400ms /s -30ms",
+		},
+		"gap that is left out": {
+			[]stampedMessage{sensor("/s", 0, 30*ms), sensor("/s", time.Hour, 30*ms), sensor("/s", time.Hour+100*ms, 30*ms)},
+			Options{SkipEmpty: time.Second},
+			nil,
+			"0s /s -30ms; 0s /s -30ms; 100ms /s -30ms",
+		},
+		"order by header": {
+			[]stampedMessage{sensor("/s", 100*ms, 0), sensor("/s2", 130*ms, 80*ms), sensor("/s", 140*ms, 0)},
+			Options{ByHeader: true, HeaderReach: time.Second},
+			nil,
+			"0s /s2 0s; 50ms /s 0s; 90ms /s 0s",
+		},
+		"clock that was recorded, and our own": {
+			[]stampedMessage{{"/clock", 0, clockData(at(0))}, {"/s", 50 * ms, sensorData(at(50 * ms))}, {"/clock", 80 * ms, clockData(at(79 * ms))}, {"/clock", 80 * ms, clockData(bagfmt.Time{})}},
+			Options{Clock: true, Hz: 16, Rate: 0.5},
+			nil,
+			"0s /clock 0s; 0s /clock 0s; 62.5ms /clock 0s; 100ms /clock 0s; 100ms /s 0s; 125ms /clock 0s; 160ms /clock 0s; 160ms /clock -2ms; 160ms /clock none",
+		},
+		"clock goes on while paused": {
+			sensors(30 * ms),
+			Options{Clock: true, Hz: 10, Topics: []string{"/s"}},
+			ordersAt{50 * ms: toggle, 240 * ms: toggle, 310 * ms: stop},
+			"0s /clock 0s; 0s /s -30ms; 100ms /clock 0s; 200ms /clock 0s; 290ms /clock 0s; 290ms /s -30ms; 300ms /clock 0s",
+		},
+		"latched: as if it came now": {
+			append([]stampedMessage{sensor("/map", 0, 5*ms)}, sensors(30*ms)...),
+			Options{Start: 450 * ms},
+			ordersAt{60 * ms: seek(100 * ms), 70 * ms: stop},
+			"0s /map -5ms; 0s /s -30ms; 60ms /map -5ms; 60ms /s -30ms",
+		},
+		"latched, by a topic that is switched on again": {
+			append([]stampedMessage{sensor("/map", 0, 5*ms)}, sensors(30 * ms)[:3]...),
+			Options{Rate: 0.5, Topics: []string{"/map"}, KeepAlive: true},
+			ordersAt{
+				50 * ms: func(c Control) { _ = c.SetTopic("/map", false) }, time.Hour: func(c Control) { _ = c.SetTopic("/map", true) },
+				2 * time.Hour: stop,
+			},
+			"0s /map -10ms; 1h0m0s /map -10ms",
+		},
+		"latched, at the end of a pass": {
+			append([]stampedMessage{sensor("/map", 0, 5*ms)}, append(sensors(30 * ms)[1:3], sensor("/map", 200*ms, 0))...),
+			Options{Loop: true},
+			ordersAt{0: func(c Control) { _ = c.SetMarks(50*ms, 200*ms) }, 260 * ms: stop},
+			"0s /map -5ms; 100ms /s -30ms; 200ms /s -30ms; 200ms /map 0s; 200ms /map -5ms; 250ms /s -30ms",
+		},
+		"another clock, hours ahead and as good as ours": {
+			[]stampedMessage{
+				sensor("/s", 0, -time.Hour), sensor("/s2", 100*ms, -time.Hour-5*ms), // the skew shows better
+				{"/tf", 110 * ms, tfData(at(time.Hour+95*ms), at(time.Hour+100*ms))}, sensor("/s", 120*ms, -time.Hour+20*ms),
+			},
+			Options{},
+			nil,
+			"0s /s 0s; 100ms /s2 0s; 110ms /tf -20ms -15ms; 120ms /s -25ms",
+		},
+		"clocks of several": {
+			[]stampedMessage{
+				sensor("/s", 0, time.Minute), sensor("/s2", 10*ms, 2*time.Minute), sensor("/s", 20*ms, time.Minute+7*ms),
+				sensor("/s2", 30*ms, 2*time.Minute+8*ms), sensor("/s", 40*ms, 9*ms),
+			},
+			Options{},
+			nil,
+			"0s /s 0s; 10ms /s2 0s; 20ms /s -7ms; 30ms /s2 -8ms; 40ms /s -9ms",
+		},
+		"old, but of our clock": {
+			[]stampedMessage{sensor("/s", 0, 10*time.Second), sensor("/s", 10*ms, 9*time.Second)},
+			Options{},
+			nil,
+			"0s /s -10s; 10ms /s -9s",
+		},
+		"damaged": {
+			[]stampedMessage{{"/s", 0, sensorData(at(0))[:14]}, {"/tf", 10 * ms, tfData(at(0), at(0))[:100]}, sensor("/s", 20*ms, 0)},
+			Options{},
+			nil,
+			"0s /s damaged; 10ms /tf damaged; 20ms /s 0s",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := stampedBag(t, tc.messages...)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				events := heard(t, g, wallNow)
+				o := tc.o
+				o.Bags, o.Stamps = OpenTestBags(t, bag), StampsNow
+				o.Node = nil
+				steer(t, g, o, tc.orders)
+				if d := cmp.Diff(strings.Split(tc.want, "; "), *events); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+			})
+		})
+	}
+}
+
+// Stamps that messages share are the same afterwards, whatever the rate: a stereo camera and
+// a camera's info are found by that.
+func TestEqualStampsStayEqual(t *testing.T) {
+	t.Parallel()
+	var messages []stampedMessage
+	for i := range 300 {
+		stamp := time.Duration(i) * 33_333_333
+		data := sensorData(testBase.Add(stamp))
+		messages = append(messages, stampedMessage{"/s", stamp + 20*ms + time.Duration(i)*1001, data}, stampedMessage{"/s2", stamp + 31*ms, data})
+	}
+	bag := stampedBag(t, messages...)
+	for _, rate := range []float64{1, 3, 0.7, 1e-3, 12345.678} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newFakeGraph()
+			got := map[string][]bagfmt.Time{}
+			g.frames = func(topic string, frame []byte) { got[topic] = append(got[topic], stampAt(frame[frameLength:], 4)) }
+			if _, err := playFake(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Rate: rate, Stamps: StampsNow}); err != nil {
+				t.Fatal(err)
+			}
+			if len(got["/s"]) != 300 || !slices.Equal(got["/s"], got["/s2"]) {
+				t.Errorf("rate %v: (-/s +/s2):\n%s", rate, cmp.Diff(got["/s"], got["/s2"]))
+			}
+		})
+	}
+}
+
+// Whatever is ordered, stamps do not go back, none is from the future, and none is older than
+// the latency at the lowest rate.
+func TestStampsNeverGoBack(t *testing.T) {
+	t.Parallel()
+	const latency, lowest, oldest = 80 * ms, 0.25, 320 * ms
+	bag := stampedBag(t, sensors(latency)...)
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 2))
+			g := newFakeGraph()
+			var last bagfmt.Time
+			count := 0
+			var log []string
+			g.frames = func(_ string, frame []byte) {
+				stamp, now := stampAt(frame[frameLength:], 4), wallNow()
+				count++
+				if age := now.Sub(stamp); age < 0 || age > oldest+1 || stamp.Before(last) {
+					t.Errorf("seed %d, %v: message %d is %v old, %v after the last\n%s", seed, time.Since(g.start), count, age, stamp.Sub(last), strings.Join(log, "\n"))
+				}
+				last = stamp
+			}
+			orders := ordersAt{}
+			for at := time.Duration(0); at < 20*time.Second; at += time.Duration(r.IntN(400)) * ms {
+				n, to, rate := r.IntN(8), time.Duration(r.IntN(900))*ms, lowest*float64(int(1)<<r.IntN(5))
+				orders[at+1] = func(c Control) {
+					log = append(log, fmt.Sprint(at, " ", n, " ", to, " ", rate, " ", c.Status().Position, " ", c.Status().Paused))
+					switch n {
+					case 0, 1:
+						c.Toggle()
+					case 2, 3:
+						_ = c.SetRate(rate)
+					case 4:
+						c.Seek(to)
+					case 5:
+						c.Step()
+					case 6:
+						c.StepBack()
+					case 7:
+						_ = c.SetMarks(to/2, to+100*ms)
+					}
+				}
+			}
+			orders[20*time.Second+1] = stop
+			steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, Loop: true}, orders)
+			if count < 20 {
+				t.Errorf("seed %d: only %d messages", seed, count)
+			}
+		})
+	}
+}
+
+// Messages that are late keep the time at which they were due, unless play is behind for good.
+func TestStampsOfLateMessages(t *testing.T) {
+	t.Parallel()
+	p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}})
+	p.Begin(transport.Place{}, 0, time.Second)
+	s := stamper{transport: p, maxLate: maxCatchUp}
+	for _, step := range []struct{ late, want time.Duration }{
+		{0, 0},
+		{30 * ms, 0},
+		{100 * ms, 0},
+		{150 * ms, 50 * ms},
+		{120 * ms, 50 * ms},
+		{50 * ms, 50 * ms},
+		{40 * ms, 40 * ms},
+		{130 * ms, 40 * ms},
+		{time.Hour, time.Hour - 100*ms},
+		{time.Hour - 10*ms, time.Hour - 100*ms},
+		{5, 5},
+		{0, 0},
+	} {
+		if at := s.onSchedule(step.late); at.pos != 0 || at.due != time.Second+step.want {
+			t.Errorf("%v late: position %v at %v, want %v", step.late, at.pos, at.due-time.Second, step.want)
+		}
+	}
+}
+
+// The wall clock is followed when it is set, not when two clocks differ by little.
+func TestWallClock(t *testing.T) {
+	t.Parallel()
+	c := wallClock{}
+	for _, step := range []struct{ wall, monotonic, set time.Duration }{
+		{time.Second, time.Second, 0},
+		{time.Second + 4*ms, time.Second, 0},
+		{time.Second + 6*ms, time.Second, 6 * ms},
+		{time.Second + 2*ms, time.Second, 6 * ms},
+		{-time.Hour, time.Second, -time.Hour - time.Second},
+		{time.Second, time.Second, 0},
+	} {
+		if c.adjust(step.wall, step.monotonic); c.set != step.set {
+			t.Errorf("wall %v, monotonic %v: set by %v, want %v", step.wall, step.monotonic, c.set, step.set)
+		}
+	}
+	before := time.Now()
+	c = wallClock{start: before, zero: 7 * time.Second}
+	if zero, want := c.sinceEpoch(), before.Add(-7*time.Second); (zero - time.Duration(want.UnixNano())).Abs() > time.Minute {
+		t.Errorf("the time of the sleeper began at %v, want %v", time.Unix(0, int64(zero)), want)
+	}
+}
+
+// A clock that says little leaves no stamp of zero: that would mean none.
+func TestStampsAreNotZero(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]bagfmt.Time{
+		-time.Hour: {Nsec: 1}, 0: {Nsec: 1}, 1: {Nsec: 1}, time.Second: {Sec: 1}, 1<<62 + 1<<61: {Sec: 1<<32 - 1, Nsec: 999_999_999},
+	} {
+		if got := sinceEpoch(d); got != want {
+			t.Errorf("%v: %v, want %v", d, got, want)
+		}
+	}
+}
+
+// What does not fit its definition is counted and logged once for each topic.
+func TestUnstamped(t *testing.T) {
+	t.Parallel()
+	bad := sensorData(testBase)[:14]
+	bag := stampedBag(t, stampedMessage{"/s", 0, bad}, stampedMessage{"/s", 1, bad}, stampedMessage{"/s2", 2, bad}, sensor("/s", 3, 0))
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		g.frames = func(string, []byte) {}
+		s, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Unstamped != 3 || s.Topics[0].Unstamped != 2 || s.Topics[1].Unstamped != 1 || s.Lossy() {
+			t.Errorf("summary %+v", s)
+		}
+		if n := logs.FilterMessageSnippet("does not fit its definition").Len(); n != 2 {
+			t.Errorf("logged %d times", n)
+		}
+	})
+}
+
+// A topic whose definition does not tell where stamps are is named, and is played.
+func TestStampsOfUnknownTypes(t *testing.T) {
+	t.Parallel()
+	c := TestConn{Topic: "/x", Type: "a/X", MD5Sum: strings.Repeat("1", 32), NoDefinition: true}
+	bag := MakeBag(t, bagfmt.WriterOptions{}, series(c, "x", 0)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		_, logs, err := playLogged(t.Context(), g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"0s /x#1 x0", "0s drain"}, g.events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+		if n := logs.FilterMessageSnippet("stay as they were recorded").Len(); n != 1 {
+			t.Errorf("logged %d times", n)
+		}
+	})
+}
+
+// A subscriber of rate control reports the stamps that it receives.
+func TestRateControlByStampsOfNow(t *testing.T) {
+	t.Parallel()
+	bag := stampedBag(t, sensors(30*ms)...)
+	synctest.Test(t, func(t *testing.T) {
+		g := newFakeGraph()
+		events := heard(t, g, wallNow)
+		c := NewRateControl(150 * ms)
+		steer(t, g, Options{Bags: OpenTestBags(t, bag), Stamps: StampsNow, RateControl: c}, ordersAt{
+			time.Second:     func(Control) { c.Report(wallNow().Add(-780 * ms)) }, // the stamp of the message at 200 ms was due at 220 ms
+			2 * time.Second: seek(700 * ms),
+			3 * time.Second: stop,
+		})
+		want := "0s /s -30ms; 100ms /s -30ms; 200ms /s -30ms; 1.1s /s -30ms; 2s /s -30ms; 2.1s /s -30ms; 2.2s /s -30ms"
+		if d := cmp.Diff(strings.Split(want, "; "), *events); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+// A message that is stamped costs its copy, which the reader makes, and no other allocation.
+func TestStampingAllocatesNothing(t *testing.T) {
+	var clock wallClock
+	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
+	h := stampsOfType(t, knownDefinitions[tfMD5])
+	to := &topic{stamps: h}
+	m := outgoing{frame: framed(tfData(testBase, testBase)), private: true, recorded: testBase}
+	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	before := slices.Clone(m.frame)
+	m.private = false
+	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 1 {
+		t.Errorf("%v allocations with a copy", n)
+	}
+	if !bytes.Equal(before, m.frame) {
+		t.Error("the frame of the bag was modified")
+	}
+}
+
+// FuzzStamp stamps anything by any definition: only stamps that are not zero change, and a
+// frame that is not ours does not change.
+func FuzzStamp(f *testing.F) {
+	f.Add(sensorText+headerBlock, sensorData(testBase), int64(1e9), int64(0))
+	f.Add(knownDefinitions[tfMD5], tfData(testBase, bagfmt.Time{}, testBase.Add(time.Hour)), int64(-1), int64(1e18))
+	f.Add(stampedConns["/path"].definition, pathData(testBase, testBase, testBase)[:60], int64(5), int64(-1e12))
+	f.Add("time clock", clockData(testBase), int64(0), int64(1<<62))
+	f.Fuzz(func(t *testing.T, definition string, payload []byte, recorded, now int64) {
+		typ, err := rosmsg.Parse("a/B", definition)
+		if err != nil {
+			return
+		}
+		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
+		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
+		to := &topic{stamps: typ.HeaderStamps()}
+		frame := framed(payload)
+		before := slices.Clone(frame)
+		at := epoch.Add(time.Duration(recorded))
+		m := outgoing{frame: frame, recorded: at, at: s.outOfTurn(at, time.Duration(now))}
+		got := s.stamp(to, &m)
+		if !bytes.Equal(frame, before) || len(got) != len(frame) {
+			t.Fatalf("%x became %x", before, frame)
+		}
+		var offsets []int
+		if to.stamps != nil {
+			if offsets, err = to.stamps.AppendOffsets(nil, payload); err != nil && to.unstamped != 1 {
+				t.Fatalf("%v is not counted", err)
+			}
+		}
+		for _, i := range offsets {
+			was, is := stampAt(payload, i), stampAt(got[frameLength:], i)
+			if was.IsZero() != is.IsZero() {
+				t.Fatalf("%v became %v", was, is)
+			}
+			setStamp(got[frameLength:], i, was)
+		}
+		if !bytes.Equal(got, before) {
+			t.Fatalf("more than stamps has changed: %x became %x", before, got)
+		}
+		m.frame, m.private = frame, true
+		if got := s.stamp(to, &m); len(got) > 0 && &got[0] != &frame[0] {
+			t.Fatal("a private frame was copied")
+		}
+	})
+}

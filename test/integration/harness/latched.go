@@ -1,0 +1,71 @@
+package harness
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// LatchedBag has the messages of the latching publishers of a bag.
+type LatchedBag struct {
+	Start, End bagfmt.Time // of all messages
+	Messages   []bagfmt.Message
+}
+
+// ReadLatched reads a bag.
+func ReadLatched(t *testing.T, path string) LatchedBag {
+	t.Helper()
+	r := openBag(t, path)
+	l := LatchedBag{Start: r.Start(), End: r.End()}
+	for m, err := range r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Messages = append(l.Messages, *m)
+	}
+	return l
+}
+
+// Topics returns the topics of latching publishers.
+func (l LatchedBag) Topics() []string {
+	topics := map[string]bool{}
+	for _, m := range l.Messages {
+		topics[m.Conn.Topic] = true
+	}
+	return slices.Sorted(maps.Keys(topics))
+}
+
+// At returns the latest message of each latching publisher, with its topic.
+func (l LatchedBag) At(at bagfmt.Time) []string {
+	last := map[string]string{}
+	for _, m := range l.Messages {
+		if !at.Before(m.Time) {
+			last[m.Conn.Topic+" "+m.Conn.Header.CallerID()] = fmt.Sprintf("%s %x", m.Conn.Topic, m.Data())
+		}
+	}
+	return slices.Sorted(maps.Values(last))
+}
+
+// HearsLatched plays a bag from a place on, and waits until a subscriber that comes while play
+// pauses there has what is latched.
+func (g *Graph) HearsLatched(bag string, from time.Duration, topics, want []string) {
+	g.T.Helper()
+	play := g.Start("goplay", bag, "-k", "--pause", "--start", fmt.Sprintf("%.3f", from.Seconds()), "__name:=player")
+	defer play.Stop()
+	ear := g.Listen("late", topics...)
+	defer func() { _ = ear.Node.Close(g.T.Context()) }()
+	var got []string
+	g.Eventually("what is latched in "+filepath.Base(bag), func() bool {
+		got = nil
+		for _, c := range ear.Caught() {
+			got = append(got, fmt.Sprintf("%s %x", c.Topic, c.Data))
+		}
+		slices.Sort(got)
+		return slices.Equal(got, want)
+	}, func() string { return fmt.Sprintf("got %.2000q\nwant %.2000q", got, want) })
+}
