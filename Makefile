@@ -82,8 +82,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "fuzz $$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$pkg; \
 	  done; done
 
-mutate: $(MUT) ## how many wrong operators the tests notice, by area; AREA=player for one. An area takes an hour
-	$(GO) run ./test/mutate -tool $(MUT) -area '$(AREA)'
+mutate: $(MUT) ## how many wrong operators the tests notice, by area; AREA=player for one, SAMPLE=60 for so many of each file, ONLY=ring.go:12 for a place
+	$(GO) run ./test/mutate -tool $(MUT) -area '$(AREA)' -sample '$(or $(SAMPLE),0)' -only '$(ONLY)'
 
 image: ## the container images gorosbag/{gomaster,gorecord,goplay,gobag,demo}; CLOUD=1 with s3://, gs:// and azblob://; GOARCH=arm64 for others
 	GO=$(GO) IMAGE_DIR=$(IMAGE_DIR) CLOUD=$(CLOUD) packaging/images.sh $(IMAGE_TAG)
