@@ -1,8 +1,6 @@
 package bag_test
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -51,56 +49,4 @@ func TestNote(t *testing.T) {
 		t.Errorf("after rosbag reindex: %s", d)
 	}
 	g.Start("gobag", "note", path, "robot").Ended(1, "write key=value")
-}
-
-// TestNoteKilled kills gobag note at each system call that changes the bag: it is the old or the
-// new one, and another run adds the note.
-func TestNoteKilled(t *testing.T) {
-	t.Parallel()
-	harness.NeedROS(t)
-	harness.Need(t, "strace", "-qq", "-o", "/dev/null", "true")
-	g := harness.NewGraph(t, "")
-	path := noted(g, "whole.bag")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var killed []string
-	for _, call := range []string{"pwrite64", "fsync"} {
-		for n := 1; ; n++ {
-			name := filepath.Join(g.Dir, fmt.Sprintf("%s_%d.bag", call, n))
-			if err := os.WriteFile(name, whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if g.Try("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-P", name,
-				"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), "--", g.Command("gobag").Path, "note", "-q", name, "robot=r1") == nil {
-				break
-			}
-			killed = append(killed, name)
-		}
-	}
-	if len(killed) < 5 {
-		t.Fatalf("killed only at %v", killed)
-	}
-	olds := 0
-	for i, b := range g.Annotations(killed...) {
-		switch {
-		case len(b.Tags) == 0:
-			olds++
-		case !cmp.Equal(b.Tags, map[string]string{"robot": "r1"}):
-			t.Errorf("%s: %v", killed[i], b.Tags)
-		}
-		if odom := harness.Read(t, killed[i])["/odom"]; odom == nil || len(odom.Messages) != 2 {
-			t.Errorf("%s has lost messages", killed[i])
-		}
-		run(g, "gobag", "note", "-q", killed[i], "robot=r1")
-	}
-	if olds == 0 || olds == len(killed) {
-		t.Errorf("%d of %d are the old bag", olds, len(killed))
-	}
-	for i, b := range g.Annotations(killed...) {
-		if !cmp.Equal(b.Tags, map[string]string{"robot": "r1"}) {
-			t.Errorf("%s, after another run: %v", killed[i], b.Tags)
-		}
-	}
 }

@@ -236,7 +236,7 @@ func touchesBag(pid int, r *unix.PtraceRegs) bool {
 		return true
 	default:
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, r.Rdi))
-		return err == nil && strings.HasSuffix(path, ".active")
+		return err == nil && (strings.HasSuffix(path, ".active") || strings.HasSuffix(path, ".bag"))
 	}
 }
 
