@@ -11,12 +11,17 @@ NFPM         := $(TOOLS)/nfpm
 S3           := $(TOOLS)/versitygw
 MUT          := $(TOOLS)/gremlins
 
+# One way to compile programs, tests, tools and what linters look at: on a new machine another
+# one costs minutes.
+export CGO_ENABLED := 0
+export GOFLAGS := $(GOFLAGS) -trimpath
+
 .PHONY: build tools test-tools demo test test-full race check fmt-check vet lint tidy vuln bench bench-record bench-play soak fuzz mutate image deb release clean
 
 build: ## the four programs, static, in bin/; TAGS='gs azblob' for the storage of Google and Azure, too
 	@mkdir -p bin
 	for p in record play bag master; do \
-	  CGO_ENABLED=0 $(GO) build -trimpath -tags '$(TAGS)' -o bin/go$$p ./cmd/$$p || exit; done
+	  $(GO) build -tags '$(TAGS)' -o bin/go$$p ./cmd/$$p || exit; done
 
 demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
@@ -32,7 +37,7 @@ test-full: ## all tests, each fault and each comparison with stock; what make te
 # Without test/integration: the programs that it runs are built as users have them,
 # so the detector would see its own code only, for four minutes.
 race:
-	$(GO) test -race -short -timeout 30m $$($(GO) list ./... | grep -v /test/integration/)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $$($(GO) list ./... | grep -v /test/integration/)
 
 tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
 
@@ -45,8 +50,8 @@ fmt-check: $(LINT)
 
 vet: ## also that it builds for the robots' other machines, and with each storage
 	$(GO) vet ./...
-	GOARCH=arm CGO_ENABLED=0 $(GO) build -tags nocloud ./... # the libraries of stores are the same everywhere, and large
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -tags nocloud ./...
+	GOARCH=arm $(GO) build -tags nocloud ./... # the libraries of stores are the same everywhere, and large
+	GOARCH=arm64 $(GO) build -tags nocloud ./...
 	$(GO) vet -tags nocloud ./internal/store ./internal/upload ./cmd/...
 	$(GO) vet -tags gs,azblob ./internal/store
 
@@ -101,4 +106,4 @@ clean:
 # so that a new machine asks the checksum database nothing (ten minutes for golangci-lint).
 $(TOOLS)/%: test/tools/%/go.mod
 	@mkdir -p $(TOOLS)
-	cd test/tools/$* && $(GO) build -trimpath -o $@ tool
+	cd test/tools/$* && $(GO) build -o $@ tool
