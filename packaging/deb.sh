@@ -31,7 +31,11 @@ mkdir -p "$stage/usr/bin" "$stage/usr/lib/systemd/system" "$stage/usr/share/man/
 umask 022
 for p in record play bag master; do
 	CGO_ENABLED=0 $go build -trimpath -ldflags="-s -w" -o "$stage/usr/bin/go$p" "./cmd/$p"
-	CGO_ENABLED=0 host $go run -trimpath "./cmd/$p" --man | gzip -9n >"$stage/usr/share/man/man1/go$p.1.gz"
+	if [ "$goarch" = "$($go env GOHOSTARCH)" ]; then
+		"$stage/usr/bin/go$p" --man
+	else
+		CGO_ENABLED=0 host $go run -trimpath "./cmd/$p" --man
+	fi | gzip -9n >"$stage/usr/share/man/man1/go$p.1.gz"
 done
 for p in gorecord goplay gobag; do
 	echo "complete -o default -o bashdefault -C $p $p" >"$stage/usr/share/bash-completion/completions/$p"
