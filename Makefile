@@ -37,10 +37,12 @@ test: ## all tests but the long ones; those with real ROS run where it is instal
 test-full: ## all tests, each fault and each comparison with stock; what make test has run and would not run longer is not run again
 	GOROSBAG_FULL=1 $(GOTEST) -parallel 8 -timeout 30m ./...
 
-# Without test/integration: the programs that it runs are built as users have them,
-# so the detector would see its own code only, for four minutes.
+# The packages that lock or start goroutines: others cannot race by themselves. Without
+# test/integration: the programs that it runs are built as users have them, so the detector
+# would see its own code only, for four minutes.
 race:
-	CGO_ENABLED=1 $(GOTEST) -race -short -timeout 30m $$($(GO) list ./... | grep -v /test/integration/)
+	CGO_ENABLED=1 $(GOTEST) -race -short -timeout 30m $$(git ls-files '*.go' | grep -v '_test.go$$\|^test/integration/' | \
+	  xargs grep -lE '^[[:space:]]+go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
 
@@ -52,8 +54,7 @@ fmt-check: $(LINT)
 	$(LINT) fmt --diff
 
 cross: ## whether it builds for the robots' other machines, and with each storage
-	GOARCH=arm $(GO) build -tags nocloud ./... # the libraries of stores are the same everywhere, and large
-	GOARCH=arm64 $(GO) build -tags nocloud ./...
+	GOARCH=arm $(GO) build -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
 	$(GO) vet -tags nocloud ./internal/store ./internal/upload ./cmd/...
 	$(GO) vet -tags gs,azblob ./internal/store
 
