@@ -94,7 +94,7 @@ func TestMarks(t *testing.T) {
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
 		if i == 2 {
-			at = at.Add(-5 * time.Second)
+			at = began.Add(-5 * time.Second) // before the others, however long they took
 		}
 		m, err := c.MarkAt(text, at)
 		if err != nil || m.Text != want[i] {
