@@ -120,7 +120,12 @@ func checkRest(g *harness.Graph, dir string, tr *tracer, messages int) {
 // tracer runs a program and kills it at one of its calls.
 type tracer struct {
 	at  int    // the number of the call; 0 is none
-	how string // before it, torn or behind; hang holds the thread there instead
+	how string // before it, torn or behind; hang holds the thread there instead, fail does not run the call
+
+	// For fail: what the call fails with, which calls count, and whether all from that number on fail.
+	errno  unix.Errno
+	only   string
+	onward bool
 
 	started chan int // gets the process; nil if nobody wants it
 	exited  int      // the exit code in the end
@@ -128,6 +133,7 @@ type tracer struct {
 	call    string
 	n       int
 	inside  map[int]bool // threads between the entry and the exit of a call
+	failing map[int]bool // those whose call does not run
 }
 
 // run starts cmd and follows it to its end. Only the thread that starts a process may
@@ -150,7 +156,7 @@ func (tr *tracer) run(cmd *exec.Cmd) error {
 	if tr.started != nil {
 		tr.started <- pid
 	}
-	tr.inside = map[int]bool{}
+	tr.inside, tr.failing = map[int]bool{}, map[int]bool{}
 	thread, signal, held := pid, 0, false
 	for {
 		if err := resume(thread, signal, held); err != nil {
@@ -170,6 +176,10 @@ func (tr *tracer) run(cmd *exec.Cmd) error {
 			}
 		case status.StopSignal() == unix.SIGTRAP|0x80:
 			tr.inside[thread] = !tr.inside[thread]
+			if tr.how == "fail" {
+				tr.fail(pid, thread)
+				continue
+			}
 			if !tr.stop(pid, thread) {
 				continue
 			}
@@ -227,6 +237,29 @@ func (tr *tracer) stop(pid, thread int) bool {
 	return tr.killed
 }
 
+// noCall is the number of a system call that the kernel skips.
+const noCall = ^uint64(0)
+
+// fail makes the call at whose entry or exit a thread is fail, if it is one of those.
+func (tr *tracer) fail(pid, thread int) {
+	var r unix.PtraceRegs
+	if unix.PtraceGetRegs(thread, &r) != nil {
+		return // the thread is dead
+	}
+	switch entry := tr.inside[thread]; {
+	case entry && fileCalls[r.Orig_rax] == tr.only && touchesBag(pid, &r):
+		tr.n++
+		if tr.n == tr.at || tr.onward && tr.n > tr.at {
+			r.Orig_rax = noCall
+			tr.failing[thread] = unix.PtraceSetRegs(thread, &r) == nil
+		}
+	case !entry && tr.failing[thread]:
+		delete(tr.failing, thread)
+		r.Rax = -uint64(tr.errno)
+		unix.PtraceSetRegs(thread, &r) // else the thread is dead
+	}
+}
+
 // touchesBag reports whether a call is about a bag.
 func touchesBag(pid int, r *unix.PtraceRegs) bool {
 	switch name := fileCalls[r.Orig_rax]; name {
@@ -237,6 +270,66 @@ func touchesBag(pid int, r *unix.PtraceRegs) bool {
 	default:
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", pid, r.Rdi))
 		return err == nil && (strings.HasSuffix(path, ".active") || strings.HasSuffix(path, ".bag"))
+	}
+}
+
+// TestDiskFaults: after one fault the recording goes on in a new file and nothing is
+// lost; faults without end end it, and what was written is there.
+func TestDiskFaults(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tr     tracer
+		active int // files that may be left
+	}{
+		"write, once":       {tracer{at: 3, only: "pwrite", errno: unix.EIO}, 0},
+		"write, always":     {tracer{at: 4, only: "pwrite", errno: unix.EIO, onward: true}, 2},
+		"read-only, always": {tracer{at: 4, only: "pwrite", errno: unix.EROFS, onward: true}, 2},
+		"sync, once":        {tracer{at: 2, only: "fdatasync", errno: unix.EIO}, 0},
+		"sync, always":      {tracer{at: 2, only: "fdatasync", errno: unix.EIO, onward: true}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			const messages = 150
+			f := numbered(g, messages, time.Millisecond)
+			cmd := g.Command("gorecord", killTopic, "-O", "out", "--min-space=0", "--chunksize", "20", "--sync", "chunk",
+				"--flush-interval", "50ms", "--overflow", "block")
+			rec := &harness.Process{T: t, Name: "gorecord", Cmd: cmd}
+			cmd.Stdout, cmd.Stderr = &rec.Out, &rec.Out
+			tr := &tc.tr
+			tr.how, tr.started = "fail", make(chan int, 1)
+			done := make(chan error, 1)
+			// owner: the test; ends with the program, which ends by itself when its disk fails.
+			go func() { done <- tr.run(cmd) }()
+			var pid int
+			select {
+			case pid = <-tr.started:
+			case err := <-done:
+				t.Fatal(err)
+			}
+			<-f.Done // or the link has broken
+			syscall.Kill(pid, syscall.SIGINT)
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(2 * harness.Patience):
+				syscall.Kill(pid, syscall.SIGKILL)
+				t.Fatalf("gorecord does not end; it printed:\n%s", rec.Out.String())
+			}
+			if tr.exited != 3 || tr.n < tr.at {
+				t.Errorf("exit code %d after %d calls; it printed:\n%s", tr.exited, tr.n, rec.Out.String())
+			}
+			kept := kept(g, g.Dir, tc.active)
+			n, lost := account(rec)
+			if !tr.onward && (len(kept) != messages || n != messages || lost != 0) {
+				t.Errorf("%d messages of %d after a fault that a new file heals; the summary says %d and %d lost", len(kept), messages, n, lost)
+			}
+			if len(kept) < n || n == 0 || n < messages && lost == 0 {
+				t.Errorf("%d messages kept, the summary says %d and %d lost", len(kept), n, lost)
+			}
+		})
 	}
 }
 
