@@ -27,6 +27,7 @@ func TestStampsNow(t *testing.T) {
 		begin := time.Now().UnixNano()
 		p := startPlayer(g, "robot.bag", "--loop", "--stamps=now")
 		w.poses(8)
+		w.hearsAll() // at the rate 1, which the check of paths needs
 		p.post("rate", `{"rate": 0.5}`)
 		w.poses(3)
 		p.post("pause", "")
@@ -62,6 +63,7 @@ func TestStampsClock(t *testing.T) {
 		sim := newSimulator(g)
 		sim.run(2, 100*time.Second)
 		w.poses(8)
+		w.hearsAll()
 		sim.stop()
 		p.waitsForClock()
 		sim.run(0.5, 0)
@@ -87,6 +89,7 @@ type stampLine struct {
 	Now    int64   `json:"now"`
 	Stamps []int64 `json:"stamps"`
 	Lookup string  `json:"lookup"`
+	Tries  int     `json:"tries"`
 	Error  string  `json:"error"`
 }
 
@@ -125,6 +128,24 @@ func (w *watcher) poses(more int) {
 	}, func() string { return fmt.Sprint(count()) })
 }
 
+// stampedTopics are the topics of the bag that the watcher subscribes to.
+func stampedTopics() []string { return []string{"/tf", "/tf_static", "/pose", "/path", "/diagnostics"} }
+
+// hearsAll waits until something has come on each topic.
+func (w *watcher) hearsAll() {
+	w.t.Helper()
+	var missing string
+	harness.Eventually(w.t, "a message on each topic", func() bool {
+		all := w.lines()
+		for _, missing = range stampedTopics() {
+			if len(all[missing]) == 0 {
+				return false
+			}
+		}
+		return true
+	}, func() string { return "nothing on " + missing })
+}
+
 // checkTransforms ends the test if there was a transform that tf2 did not have.
 func (w *watcher) checkTransforms() {
 	w.t.Helper()
@@ -141,7 +162,7 @@ func (w *watcher) checkTransforms() {
 func (w *watcher) check(wrong func(m stampLine, stamp int) string) {
 	w.t.Helper()
 	all := w.lines()
-	for _, topic := range []string{"/tf", "/tf_static", "/pose", "/path", "/diagnostics"} {
+	for _, topic := range stampedTopics() {
 		if len(all[topic]) == 0 {
 			w.t.Errorf("nothing on %s", topic)
 		}
@@ -160,6 +181,18 @@ func (w *watcher) check(wrong func(m stampLine, stamp int) string) {
 		}
 	}
 	w.checkTransforms()
+	const soon = 2 // tries: tf2 polls a hundredth of its timeout apart
+	for _, lookup := range []string{"stamp", "now"} {
+		late := 0
+		for _, m := range all[lookup] {
+			if m.Tries > soon {
+				late++
+			}
+		}
+		if n := len(all[lookup]); 2*late > n { // else the machine has stood still
+			w.t.Errorf("%d of %d transforms for %s came late", late, n, lookup)
+		}
+	}
 	const ms = int64(time.Millisecond)
 	first := all["/path"][0].Stamps // at the rate 1
 	for i, want := range []int64{0, 0, 20 * ms, 40 * ms, 60 * ms, 80 * ms} {

@@ -4,7 +4,7 @@ write FILE: a second of a robot, with tf, and with data that are stamped before 
 
 watch: a rospy node with a tf2 listener. Prints "ready" when all is subscribed, and then JSON lines: for each message
 {"topic":, "now":, "stamps": []}, and for each pose what becomes of the transform that it needs, and of the present one:
-{"lookup": "stamp" or "now", "error":}. Times are in ns; now is the time of the node when the message has arrived.
+{"lookup": "stamp" or "now", "tries": of a second of the node's time, "error":}. Times are in ns; now is the time of the node when the message has arrived.
 """
 import json
 import queue
@@ -89,14 +89,14 @@ def watch():
             stamp = wanted.get()
             for what in 'stamp', 'now':
                 time = stamp if what == 'stamp' else rospy.Time.now()
-                for _ in range(2):  # tf2 polls a hundredth of its timeout apart
+                for tries in range(1, 41):  # the player or this node may have stood still
                     error = None
                     try:
                         transforms.lookup_transform('map', 'sensor', time, rospy.Duration(1))
                         break
                     except tf2_ros.TransformException as e:
                         error = '%s: %s' % (type(e).__name__, e)
-                tell({'lookup': what, 'error': error})
+                tell({'lookup': what, 'tries': tries, 'error': error})
 
     threading.Thread(target=look_up, daemon=True).start()
     for topic, kind in ('/tf', TFMessage), ('/tf_static', TFMessage), ('/pose', PoseStamped), ('/path', Path), ('/diagnostics', DiagnosticArray):
