@@ -41,7 +41,7 @@ test-full: ## all tests, each fault and each comparison with stock; what make te
 # test/integration: the programs that it runs are built as users have them, so the detector
 # would see its own code only, for four minutes.
 race:
-	CGO_ENABLED=1 $(GOTEST) -race -short -timeout 30m $$(git ls-files '*.go' | grep -v '_test.go$$\|^test/integration/' | \
+	CGO_ENABLED=1 $(GOTEST) -race -short -tags nocloud -timeout 30m $$(git ls-files '*.go' | grep -v '_test.go$$\|^test/integration/' | \
 	  xargs grep -lE '^[[:space:]]+go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 tools: test-tools $(LINT) $(VULN) ## what check, deb and the tests need, in bin/tools
