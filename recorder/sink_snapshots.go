@@ -38,9 +38,10 @@ type snapshotWriter struct {
 	starting sync.Mutex // of one snapshot at a time; guards outputs and latest
 	latest   *snapshot  // that was begun
 
-	mu     sync.Mutex
-	next   *snapshotRequest // that waits for its turn; nil for none
-	failed int              // snapshots that could not begin
+	mu       sync.Mutex
+	next     *snapshotRequest // that waits for its turn; nil for none
+	triggers uint64           // until now
+	failed   int              // snapshots that could not begin
 }
 
 // snapshotWork is what is to be done to the file of a snapshot: to begin it with the ring,
@@ -67,7 +68,8 @@ func (w *snapshotWriter) start() {
 	w.writer.Go(w.run)
 }
 
-// close waits until all snapshots are written, and those that come too late are given up.
+// close waits until all snapshots are written, and those that come too late are given up. It
+// logs how many triggers there were, if there were more than snapshots.
 func (w *snapshotWriter) close() {
 	if w == nil {
 		return
@@ -77,6 +79,12 @@ func (w *snapshotWriter) close() {
 	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
+	taken := w.in.snapshotsTaken()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.triggers > uint64(taken) {
+		w.log.Info("triggers shared snapshots", zap.Uint64("triggers", w.triggers), zap.Int("snapshots", taken), zap.Int("failed", w.failed))
+	}
 }
 
 // begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine

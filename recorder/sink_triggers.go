@@ -27,10 +27,22 @@ type snapshotRequest struct {
 // trigger begins a snapshot, or prolongs the one whose post-roll goes on. While another is
 // written, all triggers together begin the next one.
 func (w *snapshotWriter) trigger(now time.Time) (*snapshot, error) {
+	return w.triggerAll(now, now, 1)
+}
+
+// triggerAll is trigger for several triggers, the first and the last of which came at the given
+// times.
+func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, error) {
 	if w == nil {
 		return nil, ErrNoSnapshots
 	}
-	if sn, err := w.in.prolong(now); sn != nil || err != nil {
+	w.count(count)
+	sn, err := w.in.prolong(at)
+	if sn != nil && last.After(at) {
+		at = last // of the next snapshot, if the post-roll has ended before it
+		sn, err = w.in.prolong(at)
+	}
+	if sn != nil || err != nil {
 		return sn, err
 	}
 	w.mu.Lock()
@@ -39,17 +51,24 @@ func (w *snapshotWriter) trigger(now time.Time) (*snapshot, error) {
 		r = &snapshotRequest{begun: make(chan struct{})}
 		w.next = r
 	}
-	r.triggers++
-	if now.After(r.last) {
-		r.last = now
+	r.triggers += count
+	if last.After(r.last) {
+		r.last = last
 	}
 	w.mu.Unlock()
 	if first {
-		w.in.requestSnapshot(now)
-		w.beginNext(r, now)
+		w.in.requestSnapshot(at)
+		w.beginNext(r, at)
 	}
 	<-r.begun
 	return r.snapshot, r.err
+}
+
+// count adds to the triggers that came until now.
+func (w *snapshotWriter) count(triggers int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.triggers += uint64(triggers)
 }
 
 // beginNext begins a snapshot when the one before is complete.

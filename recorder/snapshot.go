@@ -149,6 +149,13 @@ func (in *intake) prolong(now time.Time) (*snapshot, error) {
 	return s.current, nil
 }
 
+// snapshotsTaken returns how many snapshots have begun.
+func (in *intake) snapshotsTaken() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.snaps.taken
+}
+
 // beginSnapshot makes all that was received until now, and the post-roll, part of sn.
 // It reports whether the recording still goes on.
 func (in *intake) beginSnapshot(sn *snapshot) bool {

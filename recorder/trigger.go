@@ -3,6 +3,7 @@ package recorder
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,7 +17,11 @@ import (
 type trigger struct {
 	topic string               // resolved
 	sub   *tcpros.Subscription // nil if it is recorded
-	fired chan time.Time
+	fired chan struct{}        // holds a token while messages wait
+
+	mu          sync.Mutex
+	first, last time.Time // of the messages that wait to be answered
+	waiting     int       // how many they are
 }
 
 // The topic, relative as stock's.
@@ -35,7 +40,7 @@ func (r *session) listen() error {
 	if err != nil {
 		return err
 	}
-	t := &trigger{topic: name, fired: make(chan time.Time, 1)}
+	t := &trigger{topic: name, fired: make(chan struct{}, 1)}
 	r.trigger = t
 	s := r.pipe.snaps
 	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
@@ -97,12 +102,32 @@ type triggerLink struct {
 // Frames implements tcpros.LinkSink.
 func (l *triggerLink) Frames(run []byte, count int, received time.Time) {
 	l.LinkSink.Frames(run, count, received)
-	for range count {
-		select {
-		case l.trigger.fired <- received:
-		default: // one waits already, and stands for all
-		}
+	l.trigger.fire(count, received)
+}
+
+// fire adds messages to those that wait. They share one answer.
+func (t *trigger) fire(count int, received time.Time) {
+	t.mu.Lock()
+	if t.waiting == 0 {
+		t.first, t.last = received, received
 	}
+	if received.After(t.last) {
+		t.last = received
+	}
+	t.waiting += count
+	t.mu.Unlock()
+	select {
+	case t.fired <- struct{}{}:
+	default: // there is a token already
+	}
+}
+
+// take returns the messages that wait, which do not wait any more.
+func (t *trigger) take() (first, last time.Time, count int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	count, t.waiting = t.waiting, 0
+	return t.first, t.last, count
 }
 
 // ignore takes messages of a trigger that is not recorded.
@@ -123,16 +148,22 @@ func (r *session) answerTriggers(ctx context.Context) {
 	failed := uint64(0)
 	for {
 		select {
-		case now := <-r.trigger.fired:
-			_, err := r.pipe.snapshots.trigger(now)
+		case <-r.trigger.fired:
+			first, last, count := r.trigger.take()
+			if count == 0 {
+				continue // answered with those before
+			}
+			_, err := r.pipe.snapshots.triggerAll(first, last, count)
 			if err == nil {
 				continue
 			}
-			failed++
-			if n := told.News(failed, now); n > 0 {
+			failed += uint64(count)
+			if n := told.News(failed, last); n > 0 {
 				r.Log.Error("no snapshot", zap.String("trigger", r.trigger.topic), zap.Uint64("times", n), zap.Error(err))
 			}
 		case <-ctx.Done():
+			_, _, count := r.trigger.take()
+			r.pipe.snapshots.count(count)
 			return
 		}
 	}

@@ -5,12 +5,16 @@ package record_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
 )
@@ -133,6 +137,89 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		t.Errorf("%d of %d messages in the recording", n, messages)
 	}
 	harness.Contains(t, rec.Out.String(), "snapshots: 13, ", "lost: none")
+}
+
+// triggers offers the topic of triggers.
+func triggers(g *harness.Graph) *tcpros.Publication {
+	g.T.Helper()
+	p, err := g.Node("stuck").Advertise(tcpros.AdvertiseOptions{Topic: "/snapshot_trigger", Type: "std_msgs/Empty", MD5Sum: "d41d8cd98f00b204e9800998ecf8427e"})
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	g.Eventually("the recorder listens", func() bool { return p.Subscribers() == 1 })
+	return p
+}
+
+// TestTriggerFlood: 10,000 triggers in a second share snapshots, which are taken one at a time and
+// after a burst one each second, and all are counted.
+func TestTriggerFlood(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	f := g.Flood("/t", 100_000)
+	rec := snapshotting(g, "/t", "--snapshot-beside", "--pre-roll", "0.1", "-O", "out")
+	f.WaitSent(20)
+	stuck := triggers(g).Source(false)
+	descriptors := func() int {
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", rec.Cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(open)
+	}
+	before, most := descriptors(), 0
+	const count, atOnce, burst = 10_000, 10, 10
+	pace := time.NewTicker(atOnce * time.Second / count)
+	defer pace.Stop()
+	start := time.Now()
+	for n := 0; n < count; n += atOnce {
+		for range atOnce {
+			stuck.Publish(make([]byte, 4))
+		}
+		most = max(most, descriptors())
+		<-pace.C
+	}
+	answered := regexp.MustCompile(`Triggered snapshot recording.*"triggers": (\d+)`)
+	g.Eventually("the triggers are answered", func() bool {
+		out := rec.Out.String()
+		counted := answered.FindAllStringSubmatch(out, -1)
+		sum := strings.Count(out, "Triggered snapshot recording") - len(counted) // the others had one each
+		for _, m := range counted {
+			n, err := strconv.Atoi(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		return sum >= count || len(g.Bags("out_snapshot_")) > 100
+	})
+	rec.Stop()
+	bags, took := len(g.Bags("out_snapshot_")), time.Since(start)
+	t.Logf("%d snapshots in %v, %d files open before and at most %d during that", bags, took, before, most)
+	if bags > burst+1+int(took/time.Second) {
+		t.Errorf("%d snapshots in %v", bags, took)
+	}
+	if most > before+10 {
+		t.Errorf("%d files are open, %d before", most, before)
+	}
+	harness.Contains(t, rec.Out.String(), fmt.Sprintf(`"triggers": %d`, count), "lost: none")
+}
+
+// TestSnapshotFails: a recording whose snapshot could not be written does not end well.
+func TestSnapshotFails(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	dir := filepath.Join(g.Dir, "snaps")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rec := snapshotting(g, "/t", "--snapshot", "-O", "snaps/snap")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	triggers(g).Source(false).Publish(make([]byte, 4))
+	rec.Printed("no snapshot")
+	rec.Signal(syscall.SIGINT)
+	rec.Ended(3, "a snapshot could not begin")
 }
 
 // TestSnapshotKeepsLatched: a publisher latches twice within the pre-roll, beside two of /tf_static.
