@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -240,6 +241,32 @@ func TestFileIsDeleted(t *testing.T) {
 	kept := numbers(t, filepath.Join(g.Dir, "out_1.bag"))
 	if n, lost := account(rec); lost < 20 || kept[0] != uint32(lost) || n != len(kept) || !strings.Contains(rec.Out.String(), " deleted") {
 		t.Errorf("%d messages, from number %d, are there; the summary says %d and %d lost", len(kept), kept[0], n, lost)
+	}
+}
+
+// TestDirectoryIsRenamed while it is recorded to, and a link to somewhere else takes its place:
+// that is reported, and the paths that are printed from then on are those of files.
+func TestDirectoryIsRenamed(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	dir, moved := filepath.Join(g.Dir, "bags"), filepath.Join(g.Dir, "moved")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := numbered(g, 1<<20, time.Millisecond)
+	rec := g.Start("gorecord", killTopic, "-O", filepath.Join(dir, "out"), "--flush-interval", "50ms")
+	g.Eventually("something is written", func() bool { n, err := harness.StatIn(g, "bags/out.bag.active"); return err == nil && n > 100_000 })
+	if err := errors.Join(os.Rename(dir, moved), os.Symlink(t.TempDir(), dir)); err != nil {
+		t.Fatal(err)
+	}
+	f.WaitSent(f.Sent.Load() + 3000)
+	g.Eventually("it is reported", func() bool { return strings.Contains(rec.Out.String(), "directory was renamed") })
+	rec.Signal(syscall.SIGINT)
+	ends(rec, 0)
+	path := filepath.Join(moved, "out.bag")
+	harness.Contains(t, rec.Out.String(), path+": ") // the summary
+	if n, lost := account(rec); len(numbers(t, path)) != n || lost != 0 {
+		t.Errorf("%d messages are there; the summary says %d and %d lost", len(numbers(t, path)), n, lost)
 	}
 }
 

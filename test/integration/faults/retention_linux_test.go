@@ -92,6 +92,58 @@ func TestRetentionOverRestarts(t *testing.T) {
 	}
 }
 
+// TestEachLimitOverRestarts: by each limit, a run deletes the bags of the one before, which was
+// killed, and what --recover made of its last one.
+func TestEachLimitOverRestarts(t *testing.T) {
+	t.Parallel()
+	for _, limit := range [][2]string{{"--max-splits", "2"}, {"--max-bytes", "2M"}, {"--max-age", "2s"}, {"--keep-free", "900000000G"}} {
+		t.Run(limit[0], func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.Port, "/talker", killTopic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { pub.Close() })
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				for ctx.Err() == nil { // a link breaks with its recorder
+					pub.Pace(ctx, 20_000, 1<<30, 5*time.Millisecond, func(int) {})
+				}
+			}()
+			defer func() { cancel(); <-served }()
+			record := func(more ...string) *harness.Process {
+				return g.Start("gorecord", append([]string{killTopic, "-o", "robot", "--split", "--size", "1", "--recover", "--sync", "none"}, more...)...)
+			}
+			first := record("--max-bytes", "1G") // with a limit, the bags are remembered
+			g.Eventually("a few bags", func() bool { return strings.Count(first.Out.String(), "Closing") >= 3 })
+			first.Signal(syscall.SIGKILL)
+			first.Wait()
+			earlier, err := filepath.Glob(filepath.Join(g.Dir, "robot_*"))
+			if err != nil || len(earlier) < 3 {
+				t.Fatalf("bags %v, %v", earlier, err)
+			}
+			second := record(limit[0], limit[1])
+			g.Eventually("the earlier bags are gone", func() bool {
+				for _, path := range earlier {
+					for _, name := range []string{path, strings.TrimSuffix(path, ".active"), strings.TrimSuffix(path, ".bag.active") + ".bag.orig.active"} {
+						if _, err := os.Lstat(name); err == nil {
+							return false
+						}
+					}
+				}
+				return true
+			})
+			second.Stop()
+			if left, err := filepath.Glob(filepath.Join(g.Dir, "robot_*.bag")); err != nil || len(left) == 0 {
+				t.Errorf("bags of the last run: %v, %v", left, err)
+			}
+		})
+	}
+}
+
 // TestFullDiskAtTheStart: one clear line, exit 3 and no file, unless the limits make room.
 func TestFullDiskAtTheStart(t *testing.T) {
 	t.Parallel()

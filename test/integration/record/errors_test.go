@@ -100,6 +100,22 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
+// TestControlCharactersInFileNames: a name that a terminal or a script would misread is refused,
+// and no file has it.
+func TestControlCharactersInFileNames(t *testing.T) {
+	t.Parallel()
+	g := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()} // nothing gets as far as a master
+	for _, option := range []string{"-O", "-o", "--name-template"} {
+		for _, c := range []string{"\t", "\x07", "\x1b[2J", "\x7f", "\u0085", "\n", "\r"} {
+			p := g.Start("gorecord", "-a", option, "a"+c+"b", "--size", "1") // a template needs --split or --size
+			p.Ended(1, "control character")
+		}
+	}
+	if left, err := os.ReadDir(g.Dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 var optionsLine = regexp.MustCompile(`(?m)^.* INFO options \{.*\}\n`)
 
 // TestNoMaster: recording without a master says so, keeps trying, and SIGINT ends

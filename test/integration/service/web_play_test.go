@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -149,6 +150,50 @@ func (b *browser) drag(selector string, from, to float64) {
 		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, left+to*width, y, chromedp.ButtonLeft),
 		chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, left+to*width, y, chromedp.ButtonLeft, chromedp.ClickCount(1)),
 	)
+}
+
+// TestExtremeCommands: what would make a player spin or stand still for good is refused, and a
+// loop around a single message takes at least 10 ms a pass.
+func TestExtremeCommands(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	address := "127.0.0.1:" + harness.FreePort(t)
+	host := "http://" + address
+	play := g.Start("goplay", "--pause", harness.DemoBag(t), "--http="+address)
+	play.Printed("web page")
+	g.Eventually("the bag is open", func() bool { return webState[playback](t, address).Paused })
+	post := func(command, body string, want int) {
+		t.Helper()
+		if status, _, text := ask(t, "POST", host+"/api/v1/"+command, body); status != want {
+			t.Errorf("%s %s: %d %s, want %d", command, body, status, text, want)
+		}
+	}
+	for _, rate := range []string{"1e-308", "0", "-1", "1e308"} {
+		post("rate", `{"rate":`+rate+`}`, 400)
+	}
+	post("marks", `{"from":2,"to":2}`, 400)
+	post("marks", `{"from":3,"to":2}`, 400)
+
+	post("seek", `{"to":2}`, 200)
+	post("step", "", 200)
+	at := webState[playback](t, address)
+	const wide, pass = 1e-9, 10 * time.Millisecond
+	post("marks", fmt.Sprintf(`{"from":%.9f,"to":%.9f}`, at.Position, at.Position+wide), 200)
+	post("loop", `{"on":true}`, 200)
+	start := time.Now()
+	post("play", "", 200)
+	var published int
+	g.Eventually("it loops for a second", func() bool {
+		published = webState[playback](t, address).Messages - at.Messages
+		return published > 5 && time.Since(start) > time.Second
+	})
+	took := time.Since(start)
+	t.Logf("%d messages in %v", published, took)
+	if most := 10 + 2*int(took/pass); published > most {
+		t.Errorf("%d messages in %v, at most %d are expected", published, took, most)
+	}
+	post("stop", "", 200)
+	play.Ended(0)
 }
 
 // TestLoginPage: where a token is needed a browser is asked for it, and then let in.
