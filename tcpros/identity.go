@@ -20,7 +20,7 @@ import (
 func (r *registrar) check(ctx context.Context) error {
 	now := r.master.contact.read()
 	if !r.identified || r.nameTaken || r.failures > 0 || now.dials != r.contact.dials {
-		return r.identify(ctx)
+		return r.identify(ctx, r.anyRegistered(false))
 	}
 	if now.answers == r.contact.answers {
 		pid, err := r.master.pid(ctx)
@@ -28,7 +28,7 @@ func (r *registrar) check(ctx context.Context) error {
 			return err
 		}
 		if pid != r.pid {
-			return r.identify(ctx)
+			return r.identify(ctx, r.anyRegistered(false))
 		}
 	}
 	r.contact.answers = r.master.contact.read().answers
@@ -36,8 +36,8 @@ func (r *registrar) check(ctx context.Context) error {
 }
 
 // identify checks whether the master is still the one that we registered with, and registers
-// everything again if not.
-func (r *registrar) identify(ctx context.Context) error {
+// everything again if not. registered says whether it should know of this node.
+func (r *registrar) identify(ctx context.Context, registered bool) error {
 	dials := r.master.contact.read().dials // before the calls: one of them may need a new connection
 	pid, err := r.master.pid(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *registrar) identify(ctx context.Context) error {
 		}
 		again = true
 		r.setNameTaken(false)
-	} else if forgotten, err := r.unknownToMaster(ctx); err != nil {
+	} else if forgotten, err := r.unknownToMaster(ctx, registered); err != nil {
 		return err
 	} else if forgotten {
 		again = true
@@ -99,10 +99,10 @@ func (r *registrar) initMaster(ctx context.Context) error {
 	return nil
 }
 
-// unknownToMaster reports whether the master has lost this node, and records whether another
-// node has taken its name.
-func (r *registrar) unknownToMaster(ctx context.Context) (bool, error) {
-	if !r.nameTaken && !r.anyRegistered(false) {
+// unknownToMaster reports whether the master has lost this node, which it should know if
+// registered is true, and records whether another node has taken its name.
+func (r *registrar) unknownToMaster(ctx context.Context, registered bool) (bool, error) {
+	if !r.nameTaken && !registered {
 		return false, nil
 	}
 	uri, err := r.master.LookupNode(ctx, r.master.callerID)
@@ -143,9 +143,10 @@ func (r *registrar) setNameTaken(taken bool) {
 // log.
 func (r *registrar) reconcile(ctx context.Context) error {
 	// A name that was taken a moment ago must not be taken back.
-	if err := r.identify(ctx); err != nil {
+	if err := r.identify(ctx, r.anyRegistered(false)); err != nil {
 		return err
 	}
+	registered := r.anyRegistered(false)
 	if r.nameTaken || !r.anyRegistered(true) {
 		return nil
 	}
@@ -157,8 +158,8 @@ func (r *registrar) reconcile(ctx context.Context) error {
 		return nil // the answer is unusable: assume that the registrations are unchanged
 	}
 	topic, lost := r.compare(nodes)
-	if lost { // another node may have taken the name in the meantime
-		if err := r.identify(ctx); err != nil {
+	if lost { // in the meantime the master may have been replaced, or another node have taken the name
+		if err := r.identify(ctx, registered); err != nil {
 			return err
 		}
 	}

@@ -310,7 +310,7 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 	if err == nil && slices.ContainsFunc(known, func(u string) bool { return !slices.Contains(uris, u) }) {
 		// Before links are closed: a master that has just restarted has an incomplete list,
 		// which would close links to live publishers.
-		if err := r.identify(ctx); err != nil {
+		if err := r.identify(ctx, r.anyRegistered(false)); err != nil {
 			return err
 		}
 	}

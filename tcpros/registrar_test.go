@@ -368,19 +368,21 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, resp.Body)
 }
 
+// noRunID answers as a master does whose /run_id is not set.
+func noRunID(w http.ResponseWriter, call string) bool {
+	const notSet = `<?xml version="1.0"?><methodResponse><params><param><value><array><data><value><int>-1</int></value>` +
+		`<value><string>no</string></value><value><int>0</int></value></data></array></value></param></params></methodResponse>`
+	if !strings.Contains(call, ">/run_id<") {
+		return false
+	}
+	_, _ = io.WriteString(w, notSet)
+	return true
+}
+
 // Publishers that never register with the next master keep their links, however
 // that master is found out.
 func TestLinksOutliveTheMaster(t *testing.T) {
 	t.Parallel()
-	const notSet = `<?xml version="1.0"?><methodResponse><params><param><value><array><data><value><int>-1</int></value>` +
-		`<value><string>no</string></value><value><int>0</int></value></data></array></value></param></params></methodResponse>`
-	noRunID := func(w http.ResponseWriter, call string) bool {
-		if !strings.Contains(call, ">/run_id<") {
-			return false
-		}
-		_, _ = io.WriteString(w, notSet)
-		return true
-	}
 	nothing := func() func(http.ResponseWriter, string) bool { return nil }
 	tests := map[string]struct {
 		before func(http.ResponseWriter, string) bool
@@ -426,6 +428,40 @@ func TestLinksOutliveTheMaster(t *testing.T) {
 				t.Errorf("%d links, ended: %v", s.Publishers(), b.ends())
 			}
 		})
+	}
+}
+
+// A master that is replaced in the middle of a comparison, and knows nothing, has forgotten this
+// node: that it lists no publishers does not end their links.
+func TestMasterReplacedWithinAComparison(t *testing.T) {
+	t.Parallel()
+	m, next := newMaster(t), newMaster(t)
+	silent := newFakePublisher(t, "/t", sends("/t"))
+	silent.register(m.URI(), "/silent")
+	f := newFront(t, m.URI())
+	f.set(m.URI(), noRunID)
+	timing := tcpros.Timing{Identify: brisk.Identify, LingerCheck: brisk.LingerCheck, Reconcile: brisk.Reconcile}
+	b, s, logged := subscriber(t, nodeOptions("sub", f.URL).With(timing), "/t")
+	waitFor(t, "the link", func() bool { return s.Publishers() == 1 })
+	f.set(m.URI(), func(w http.ResponseWriter, call string) bool {
+		if !strings.Contains(call, "<methodName>getSystemState</methodName>") {
+			return noRunID(w, call)
+		}
+		f.set(next.URI(), noRunID)
+		resp, err := http.Post(next.URI(), "text/xml", strings.NewReader(call))
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer resp.Body.Close()
+		_, _ = io.Copy(w, resp.Body)
+		return true
+	})
+	waitFor(t, "the registration", func() bool { return registered(t, next.URI(), "/t") })
+	waitFor(t, "the word of it", func() bool { return logged("master has forgotten this node") == 1 })
+	closeQuietLink(t, next.URI(), s)
+	waitFor(t, "the word of that to its sink", func() bool { return len(b.ends()) > 0 })
+	if len(b.ends()) != 1 {
+		t.Errorf("ended: %v", b.ends())
 	}
 }
 
