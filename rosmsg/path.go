@@ -120,7 +120,26 @@ func (p *Path) name(name string) error {
 		}
 	default:
 	}
-	return p.fail("%s has no field %q", p.last.name, clip(name))
+	return p.fail("%s has no field %q%s", p.last.name, clip(name), p.fieldsThere())
+}
+
+// listedFields is how many fields an error lists.
+const listedFields = 20
+
+// fieldsThere lists the fields of what the path leads to, for an error; empty if it has none.
+func (p *Path) fieldsThere() string {
+	if p.last.kind != Struct || len(p.last.msg.fields) == 0 {
+		return ""
+	}
+	var names []string
+	for _, f := range p.last.msg.fields {
+		if len(names) == listedFields {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, clip(f.name))
+	}
+	return ": it has " + strings.Join(names, ", ")
 }
 
 // String returns the path as it was given.
