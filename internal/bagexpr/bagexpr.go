@@ -46,6 +46,10 @@ const (
 
 	// memoryBudget bounds the elements of lists and ranges that one evaluation creates.
 	memoryBudget = 1 << 20
+
+	// maxTypes bounds the message types that are remembered: with each publisher of a live
+	// graph another one may come.
+	maxTypes = 256
 )
 
 // ErrExpression is matched by errors about the text of an expression, and by type errors of
@@ -85,6 +89,7 @@ type Program struct {
 	message  uint64 // number of calls of Keep; path.message is compared with it
 	elements []element
 	types    map[typeKey]*typeState
+	topics   []string // of CompileTopics
 
 	conn  *bagfmt.Connection // connection of the last message, whose state is cached
 	state *typeState
@@ -114,20 +119,22 @@ type typeState struct {
 }
 
 // Compile compiles an expression. Errors are an [ExpressionError].
-func Compile(text string) (*Program, error) {
+func Compile(text string) (*Program, error) { return compile(text) }
+
+// compile is Compile with further options of the library.
+func compile(text string, more ...expr.Option) (*Program, error) {
 	if len(text) > maxBytes {
 		return nil, &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
 	}
 	p := &Program{types: make(map[typeKey]*typeState)}
 	p.machine.MemoryBudget = memoryBudget
-	code, err := expr.Compile(
-		text,
+	code, err := expr.Compile(text, append([]expr.Option{
 		expr.Env(environment{}),
 		expr.AsBool(),
 		expr.MaxNodes(maxNodes),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
 		expr.Patch(&patcher{program: p}),
-	)
+	}, more...)...)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -247,6 +254,9 @@ func (p *Program) stateOf(conn *bagfmt.Connection) (*typeState, error) {
 	key := typeKey{conn.Header.Type(), conn.Header.MD5Sum(), conn.Header.MessageDefinition()}
 	s, ok := p.types[key]
 	if !ok {
+		if len(p.types) >= maxTypes {
+			clear(p.types)
+		}
 		s = p.newState(key)
 		p.types[key] = s
 	}

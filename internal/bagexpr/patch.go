@@ -2,6 +2,7 @@ package bagexpr
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/expr-lang/expr/ast"
@@ -16,6 +17,7 @@ const lookupName = " lookup"
 type path struct {
 	text     string
 	optional bool // nil for a type without the field: it has a ?.
+	uses     int  // in the expression; zero if it is only the beginning of longer ones
 
 	found   bool               // a type has the field
 	missing *rosmsg.FieldError // error of a type without it
@@ -41,9 +43,24 @@ func (e *element) check(t *rosmsg.Type) {
 	if _, err := t.Path(e.array + "[0]"); err != nil {
 		return // such messages have no such array
 	}
-	if _, err := t.Path(e.array + "[0]." + e.text); err == nil || !errors.As(err, &e.missing) {
+	if missing := e.lackedBy(t); missing != nil {
+		e.missing = missing
+	} else {
 		e.found = true
 	}
+}
+
+// lackedBy returns why the elements of a type that has the array do not have the field; nil if
+// they have, or if there is no such array.
+func (e *element) lackedBy(t *rosmsg.Type) (missing *rosmsg.FieldError) {
+	if _, err := t.Path(e.array + "[0]"); err != nil {
+		return nil
+	}
+	_, err := t.Path(e.array + "[0]." + e.text)
+	if !errors.As(err, &missing) {
+		return nil
+	}
+	return missing
 }
 
 // orNil returns the value or error of a missing field.
@@ -58,7 +75,7 @@ func (p *path) orNil(err error) (any, error) {
 // are evaluated are decoded.
 type patcher struct {
 	program *Program
-	calls   map[ast.Node]path
+	calls   map[ast.Node]int    // the number of the path that a call looks up
 	members map[ast.Node]string // of # in predicates
 }
 
@@ -68,16 +85,17 @@ func (v *patcher) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		if n.Value == "m" || n.Value == "msg" {
-			v.replace(node, path{})
+			v.replace(node, "", false)
 		}
 	case *ast.BuiltinNode:
 		v.predicate(n)
 	case *ast.MemberNode:
-		at, ok := v.calls[n.Node]
+		inner, ok := v.calls[n.Node]
 		if !ok {
 			v.member(n)
 			return
 		}
+		at := v.program.paths[inner]
 		at.optional = at.optional || n.Optional
 		switch property := n.Property.(type) {
 		case *ast.StringNode:
@@ -96,7 +114,8 @@ func (v *patcher) Visit(node *ast.Node) {
 		default:
 			return // a computed index: the whole array is looked up
 		}
-		v.replace(node, at)
+		v.program.paths[inner].uses--
+		v.replace(node, at.text, at.optional)
 	}
 }
 
@@ -126,13 +145,13 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 	if len(n.Arguments) < 2 {
 		return
 	}
-	array, known := v.calls[n.Arguments[0]]
+	i, known := v.calls[n.Arguments[0]]
 	for _, arg := range n.Arguments[1:] {
 		ast.Find(arg, func(inner ast.Node) bool {
 			if text, ok := v.members[inner]; ok {
 				delete(v.members, inner)
 				if known {
-					v.program.elements = append(v.program.elements, element{array: array.text, text: text})
+					v.program.elements = append(v.program.elements, element{array: v.program.paths[i].text, text: text})
 				}
 			}
 			return false
@@ -140,24 +159,21 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 	}
 }
 
-func (v *patcher) replace(node *ast.Node, at path) {
+func (v *patcher) replace(node *ast.Node, text string, optional bool) {
 	p := v.program
-	i := len(p.paths)
-	for k, known := range p.paths {
-		if known.text == at.text && known.optional == at.optional {
-			i = k
-		}
+	i := slices.IndexFunc(p.paths, func(known path) bool { return known.text == text && known.optional == optional })
+	if i < 0 {
+		i = len(p.paths)
+		p.paths = append(p.paths, path{text: text, optional: optional})
 	}
-	if i == len(p.paths) {
-		p.paths = append(p.paths, at)
-	}
+	p.paths[i].uses++
 	call := &ast.CallNode{
 		Callee:    &ast.IdentifierNode{Value: lookupName},
 		Arguments: []ast.Node{&ast.IntegerNode{Value: i}},
 	}
 	ast.Patch(node, call)
 	if v.calls == nil {
-		v.calls = make(map[ast.Node]path)
+		v.calls = make(map[ast.Node]int)
 	}
-	v.calls[call] = at
+	v.calls[call] = i
 }

@@ -1,0 +1,130 @@
+package bagexpr_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+)
+
+// inNamespace resolves names as in the namespace /ns.
+func inNamespace(name string) (string, error) {
+	switch {
+	case strings.Contains(name, " "):
+		return "", fmt.Errorf("%q is no name", name)
+	case strings.HasPrefix(name, "/"):
+		return name, nil
+	}
+	return "/ns/" + name, nil
+}
+
+func TestCompileTopics(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		expr    string
+		want    []string
+		wantErr string
+	}{
+		{expr: `topic == "/a" && m.x > 1`, want: []string{"/a"}},
+		{expr: `"a" == topic`, want: []string{"/ns/a"}},
+		{expr: `topic in ["/b", "a", "/b"] and m.x > 1`, want: []string{"/b", "/ns/a"}},
+		{expr: `topic == "/b" && m.x > 1 || topic == "/a" && m.y`, want: []string{"/a", "/b"}},
+		{expr: `topic == "/a" && topic != "/c"`, want: []string{"/a"}},
+		{expr: `topic == "/a" && any(m.status, {.level >= 2})`, want: []string{"/a"}},
+		{expr: `m.x > 1`, wantErr: "names no topic"},
+		{expr: `topic != "/a"`, wantErr: "names no topic"},
+		{expr: `not (topic == "/a")`, wantErr: "names no topic"},
+		{expr: `topic not in ["/a"]`, wantErr: "names no topic"},
+		{expr: `topic startsWith "/a"`, wantErr: "names no topic"},
+		{expr: `topic == "a b"`, wantErr: `"a b" is no name`},
+		{expr: `topic ==`, wantErr: "unexpected token"},
+	} {
+		p, err := bagexpr.CompileTopics(test.expr, inNamespace)
+		if test.wantErr != "" {
+			if !errors.Is(err, bagexpr.ErrExpression) || !strings.Contains(err.Error(), test.wantErr) {
+				t.Errorf("%s: error %v, want %s", test.expr, err, test.wantErr)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", test.expr, err)
+			continue
+		}
+		if d := cmp.Diff(test.want, p.Topics()); d != "" {
+			t.Errorf("%s: %s", test.expr, d)
+		}
+	}
+}
+
+// TestResolvedNames: names are compared as they were resolved.
+func TestResolvedNames(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{`topic == "a"`: true, `topic in ["b", "a"]`: true, `topic == "/a"`: false, `topic == "/ns/a" && topic != "a"`: false} {
+		p, err := bagexpr.CompileTopics(text, inNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Keep(message("/ns/a", "p/T", "", nil)); got != want || err != nil {
+			t.Errorf("%s: %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	const definition = "Sub[] subs\nSub one\n" + "================================================================================\nMSG: p/Sub\nint32 n\nstring name\n"
+	for _, test := range []struct {
+		expr string
+		want []bagexpr.Lack
+	}{
+		{expr: `topic == "/a" && m.one.n > 1 && any(m.subs, {.n >= 2}) && m.subs[0].n == 1`},
+		{expr: `topic == "/a" && m.on.n > 1`, want: []bagexpr.Lack{{"m.on.n", `p/T has no field "on": it has subs, one`}}},
+		{expr: `topic == "/a" && m.one.m.deep > 1`, want: []bagexpr.Lack{{"m.one.m.deep", `p/Sub has no field "m": it has n, name`}}},
+		{expr: `topic == "/a" && any(m.subs, .level > 1)`, want: []bagexpr.Lack{{"m.subs[…].level", `p/Sub has no field "level": it has n, name`}}},
+		{expr: `topic == "/a" && m.one.n.x > 1`, want: []bagexpr.Lack{{"m.one.n.x", `int32 has no field "x"`}}},
+		{expr: `topic == "/a" && (m?.other ?? 1) > 0`},
+	} {
+		p, err := bagexpr.CompileTopics(test.expr, inNamespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, _ := message("/a", "p/T", definition, nil)
+		got, err := p.Lacking(conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(test.want, got); d != "" {
+			t.Errorf("%s: %s", test.expr, d)
+		}
+	}
+	p, err := bagexpr.CompileTopics(`topic == "/a" && m.x > 1`, inNamespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, _ := message("/a", "p/T", "", nil)
+	if _, err := p.Lacking(conn); !errors.Is(err, bagexpr.ErrNoDefinition) {
+		t.Errorf("without a definition: %v", err)
+	}
+}
+
+// TestManyTypes: message types beyond those that are remembered are parsed again.
+func TestManyTypes(t *testing.T) {
+	t.Parallel()
+	p, err := bagexpr.Compile(`m.x == 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 600 {
+		got, err := p.Keep(message("/a", fmt.Sprintf("p/T%d", i), "uint8 x", []byte{1}))
+		if !got || err != nil {
+			t.Fatalf("type %d: %v, %v", i, got, err)
+		}
+	}
+	if n := bagexpr.RememberedTypes(p); n > 256 {
+		t.Errorf("%d types are remembered", n)
+	}
+}
