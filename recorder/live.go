@@ -21,6 +21,7 @@ type Stats struct {
 	Finished   int // bags until now: Control.Bags has them
 	Snapshots  SnapshotStats
 	Handover   *HandoverStats // nil without Options.Handover
+	Triggers   []TriggerStats // nil without Options.Watch
 	Topics     []TopicStats
 }
 
@@ -44,7 +45,7 @@ type TopicStats struct {
 // stats reads the accounts of a recording under way.
 func (r *session) stats() Stats {
 	p, now := r.pipe, time.Now()
-	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: p.handover.Handed()}
+	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: p.handover.Handed(), Triggers: r.triggers()}
 	if out := p.current(); out != nil {
 		s.File = out.Target()
 	}

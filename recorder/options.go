@@ -92,6 +92,7 @@ type Options struct {
 	Begin   State    // paused or stopped: as if Control had been told so before the first message
 
 	Handover Handover // takes the finished files; nil for none
+	Watch    Watcher  // looks at messages of some topics; nil for none
 
 	onOpen func(target string) // told of each new file
 	sim    *simClock           // nil stands for the wall clock
@@ -184,7 +185,7 @@ func (o *Options) checkNames() error {
 			return fmt.Errorf("recorder: %w", err)
 		}
 	}
-	return nil
+	return o.checkWatched()
 }
 
 // maxMessageBytes is the limit of roscpp.

@@ -101,34 +101,46 @@ func (s *snapshots) due(now time.Time) bool {
 // instead. The end of ctx ends the waiting, not the snapshot. The error may be
 // ErrNotRecording or ErrNoSnapshots.
 func (c *Control) Snapshot(ctx context.Context) (file string, err error) {
-	r, err := c.reach()
+	sn, err := c.beginSnapshot(ctx, time.Now())
 	if err != nil {
 		return "", err
+	}
+	select {
+	case <-sn.out.finished:
+		return sn.out.Path(), errors.Join(sn.err, sn.out.fault)
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// BeginSnapshot is Snapshot for something that happened at the given time. It returns when the
+// snapshot has begun.
+func (c *Control) BeginSnapshot(ctx context.Context, at time.Time) error {
+	_, err := c.beginSnapshot(ctx, at)
+	return err
+}
+
+// beginSnapshot begins a snapshot, or prolongs the one that is being taken.
+func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*snapshot, error) {
+	r, err := c.reach()
+	if err != nil {
+		return nil, err
 	}
 	type beginning struct {
 		*snapshot
 		err error
 	}
-	began, now := make(chan beginning, 1), time.Now()
-	// owner: Snapshot; if that gives up before the disk has answered, the end of Run waits for it.
+	began := make(chan beginning, 1)
+	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
 	go func() {
-		sn, err := r.pipe.snapshots.trigger(now)
+		sn, err := r.pipe.snapshots.trigger(at)
 		began <- beginning{sn, err}
 	}()
-	var sn beginning
 	select {
-	case sn = <-began:
+	case b := <-began:
+		return b.snapshot, b.err
 	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if sn.err != nil {
-		return "", sn.err
-	}
-	select {
-	case <-sn.out.finished:
-		return sn.out.Path(), errors.Join(sn.snapshot.err, sn.out.fault)
-	case <-ctx.Done():
-		return "", ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 

@@ -131,6 +131,7 @@ type Summary struct {
 	Earlier  EarlierFiles  // those before
 	Duration time.Duration
 	Topics   []TopicSummary                // by name
+	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
 	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
@@ -259,7 +260,7 @@ func (s *Summary) Losses() string {
 
 // summary reads the accounts after the pipeline has been closed.
 func (r *session) summary(d time.Duration) Summary {
-	s := Summary{Duration: d}
+	s := Summary{Duration: d, Triggers: r.triggers()}
 	if r.Adaptive {
 		s.Chunks = r.pipe.sink.encoder.stored()
 	}

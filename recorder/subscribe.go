@@ -158,7 +158,7 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			if err != nil {
 				return nil, err
 			}
-			return r.trigger.watch(resolved, l), nil
+			return r.trigger.watch(resolved, l, r.watch(resolved, l)), nil
 		},
 	})
 	if err == nil {

@@ -65,23 +65,23 @@ func (r *session) listen() error {
 }
 
 // names reports whether the user has named a topic in full.
-func (r *session) names(topic string) bool {
-	return slices.ContainsFunc(r.Select.literal, func(name string) bool {
-		resolved, err := r.Node.Resolve(name)
+func (o *Options) names(topic string) bool {
+	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
+		resolved, err := o.Node.Resolve(name)
 		return err == nil && resolved == topic
 	})
 }
 
-// watch makes messages of a recorded trigger begin snapshots.
-func (t *trigger) watch(topic string, l *link) tcpros.LinkSink {
+// watch makes messages of a recorded trigger begin snapshots. sink takes those of l.
+func (t *trigger) watch(topic string, l *link, sink tcpros.LinkSink) tcpros.LinkSink {
 	if t == nil || topic != t.topic {
-		return l
+		return sink
 	}
 	l.in.list(l.connection.topic)
 	if l.connection.conn.Header.Type() != triggerType {
-		return l
+		return sink
 	}
-	return &triggerLink{l, t}
+	return &triggerLink{sink, t}
 }
 
 // list makes sure that the account has t.

@@ -5,6 +5,7 @@ package topicmatch
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -39,6 +40,12 @@ func (s Set) Match(name string) bool {
 		}
 	}
 	return found
+}
+
+// Covers is Match for a name of which it is not known whether it exists: Unmatched does not
+// count it.
+func (s Set) Covers(name string) bool {
+	return slices.ContainsFunc(s, func(p *Pattern) bool { return p.re.MatchString(name) })
 }
 
 // Unmatched returns the texts of the patterns that have matched nothing yet.

@@ -1,0 +1,104 @@
+package recorder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Watcher looks at the messages of some recorded topics as they arrive, whatever the state of
+// the recording. Its methods are called by many goroutines and must not wait for anything.
+type Watcher interface {
+	// Topics returns the resolved names of the topics to watch. Run returns an error that
+	// matches ErrNotSelected for one that the selection leaves out for certain.
+	Topics() []string
+	// Open is called when a publisher of such a topic is linked. header must not be changed.
+	Open(topic string, header bagfmt.ConnectionHeader) LinkWatcher
+	// Triggers returns an account of what the messages have triggered.
+	Triggers() []TriggerStats
+}
+
+// LinkWatcher looks at the messages of one publisher. Only the goroutine of its link calls it.
+type LinkWatcher interface {
+	// Frames is told of count complete frames back to back, valid during the call only, when
+	// the recording has them. stamp is the time of the last one in the bag, received that of
+	// its arrival.
+	Frames(run []byte, count int, stamp, received time.Time)
+	// Skipped is told of messages of more than 128 KiB. They are not collected for a watcher.
+	Skipped(messages int)
+}
+
+// TriggerStats is the account of one trigger.
+type TriggerStats struct {
+	Option     string // that it was given by, as "stop-on"
+	Expression string
+	Topics     []string // that it watches, resolved
+	Messages   uint64   // that the expression was evaluated for
+	Fired      uint64
+	Suppressed uint64   // times that the expression turned true soon after it had fired
+	Refused    uint64   // times that it fired and the recording did not do what it asks for
+	Skipped    uint64   // messages of its topics that were not looked at: too large, or too many at once
+	Errors     uint64   // messages for which the expression could not be evaluated
+	Silent     []string // those of Topics that had no message
+}
+
+// ErrNotSelected means that a topic is to be watched and is not recorded.
+var ErrNotSelected = errors.New("recorder: a topic that a trigger watches is not recorded")
+
+// checkWatched finds topics to watch that are not recorded. What is recorded by type or by node
+// is known later only.
+func (o *Options) checkWatched() error {
+	if o.Watch == nil {
+		return nil
+	}
+	s := &o.Select
+	for _, topic := range o.Watch.Topics() {
+		switch {
+		case o.names(topic):
+		case s.polls() && !s.exclude.Covers(topic) && (s.All || s.include.Covers(topic)):
+		case len(s.Nodes)+len(s.NodePublications) > 0, len(s.types) > 0 && !s.exclude.Covers(topic):
+		default:
+			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
+		}
+	}
+	return nil
+}
+
+// watch returns the sink for a link of a topic: l itself unless the topic is watched.
+func (r *session) watch(resolved string, l *link) tcpros.LinkSink {
+	if r.Watch == nil || !slices.Contains(r.Watch.Topics(), resolved) {
+		return l
+	}
+	return &watchedLink{l, r.Watch.Open(resolved, l.connection.conn.Header)}
+}
+
+// triggers returns the accounts of the triggers, nil without any.
+func (r *session) triggers() []TriggerStats {
+	if r.Watch == nil {
+		return nil
+	}
+	return r.Watch.Triggers()
+}
+
+// watchedLink records messages and then shows them to a watcher: what a message triggers comes
+// behind it.
+type watchedLink struct {
+	*link
+	watcher LinkWatcher
+}
+
+// Frames implements tcpros.LinkSink.
+func (l *watchedLink) Frames(run []byte, count int, received time.Time) {
+	l.link.Frames(run, count, received)
+	l.watcher.Frames(run, count, l.in.sim.at(received), received)
+}
+
+// Large implements tcpros.LinkSink.
+func (l *watchedLink) Large(frameBytes int) tcpros.LargeFrame {
+	l.watcher.Skipped(1)
+	return l.link.Large(frameBytes)
+}
