@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"internal/store":            {},
 	"internal/upload":           {"internal/loglimit", "internal/store"},
 	"internal/topicmatch":       {},
+	"internal/trigger":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/loglimit", "recorder", "rosmsg"},
 	"internal/msgheader":        {},
 	"internal/rebag":            {"bagfmt"},
 	"internal/rosctl":           {"bagfmt", "internal/bagnote", "player", "recorder", "tcpros"},

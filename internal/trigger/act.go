@@ -1,0 +1,185 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// action is what a trigger asks for: it has fired with a message that arrived on topic.
+type action struct {
+	*rule
+	topic    string
+	received time.Time
+}
+
+const (
+	mostWaiting = 64          // actions that wait for those before them
+	mostPending = 16          // snapshots that have not begun and pins that are not done
+	orderWait   = time.Second // for one of those, before the next action
+)
+
+var errBusy = errors.New("too many actions wait for the disk")
+
+// actor carries out actions, in their order.
+type actor struct {
+	*Set
+	actions chan action
+	pending chan struct{} // has room while fewer than mostPending are pending
+}
+
+func newActor(s *Set) *actor {
+	return &actor{s, make(chan action, mostWaiting), make(chan struct{}, mostPending)}
+}
+
+// fire queues an action.
+func (a *actor) fire(act action) {
+	select {
+	case a.actions <- act:
+	default:
+		a.refuse(act, errBusy)
+	}
+}
+
+// run carries out actions until ctx is done.
+func (a *actor) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		select {
+		case act := <-a.actions:
+			a.Log.Info("Triggered", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.String("expression", act.text))
+			if err := a.do(ctx, &wg, act); err != nil && ctx.Err() == nil {
+				a.refuse(act, err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refuse counts an action that was not carried out.
+func (a *actor) refuse(act action, err error) {
+	act.refused.Add(1)
+	a.Log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
+}
+
+// do carries out an action, and records its cause as a mark.
+func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
+	switch act.kind {
+	case Snapshot:
+		a.mark(act)
+		return a.inBackground(ctx, wg, act, func() error { return a.Control.BeginSnapshot(ctx, act.received) })
+	case Mark:
+		_, err := a.Control.MarkAt(act.cause(), act.received)
+		return err
+	case Pin:
+		a.mark(act)
+		return a.inBackground(ctx, wg, act, func() error {
+			_, err := a.Control.Pin(ctx, a.Span)
+			return err
+		})
+	case Start:
+		return a.start(ctx, act)
+	case Stop:
+		return a.stop(ctx, act)
+	case kinds:
+	}
+	return nil
+}
+
+// mark records the cause of an action. While nothing is recorded there is no mark.
+func (a *actor) mark(act action) {
+	if _, err := a.Control.MarkAt(act.cause(), act.received); err != nil {
+		a.Log.Debug("no mark of a trigger", zap.Error(err))
+	}
+}
+
+// inBackground waits for something that the disk may delay only as long as the order of actions
+// is worth it.
+func (a *actor) inBackground(ctx context.Context, wg *sync.WaitGroup, act action, do func() error) error {
+	select {
+	case a.pending <- struct{}{}:
+	default:
+		return errBusy
+	}
+	done := make(chan struct{})
+	// owner: run; ends when it is done, or ctx.
+	wg.Go(func() {
+		defer func() {
+			<-a.pending
+			close(done)
+		}()
+		if err := do(); err != nil && ctx.Err() == nil {
+			a.refuse(act, err)
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(orderWait):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// start begins a bag, or ends a pause.
+func (a *actor) start(ctx context.Context, act action) error {
+	s, err := a.Control.Stats()
+	if err != nil {
+		return err
+	}
+	switch s.State {
+	case recorder.StatePaused:
+		err = a.Control.Resume()
+	case recorder.StateStopped:
+		_, err = a.Control.Start(ctx)
+	case recorder.StateRecording:
+		return nil // nothing has begun that needs a mark
+	}
+	if err == nil {
+		a.mark(act)
+	}
+	return err
+}
+
+// stop ends the bag or the recording.
+func (a *actor) stop(ctx context.Context, act action) error {
+	s, err := a.Control.Stats()
+	if err != nil {
+		return err
+	}
+	if s.State != recorder.StateStopped {
+		a.mark(act)
+	}
+	if a.End != nil {
+		a.End()
+		return nil
+	}
+	// The next start must not wait until the bag is closed: stopped means that nothing more
+	// goes into it. An error of the file is told by the recording.
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err = a.Control.Stop(ended); errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// cause is the text of the mark: one line, of limited length.
+func (act *action) cause() string {
+	const ellipsis = "…"
+	text := strings.ToValidUTF8(strings.Join(strings.Fields(act.text), " "), "\uFFFD")
+	begin, end := act.kind.String()+": ", fmt.Sprintf(" (%s)", act.topic)
+	if room := max(bagnote.MaxMarkBytes-len(begin)-len(end), 0); len(text) > room {
+		text = strings.ToValidUTF8(text[:max(room-len(ellipsis), 0)], "") + ellipsis
+	}
+	return begin + text + end
+}

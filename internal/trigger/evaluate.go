@@ -1,0 +1,149 @@
+package trigger
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// evaluator evaluates the expressions for one message after the other.
+type evaluator struct {
+	log  *zap.Logger
+	fire func(action)
+}
+
+// item evaluates what waits in the queue; frame is empty for a link that has opened.
+func (e *evaluator) item(it *item, frame []byte) {
+	l := it.link
+	if !l.checked {
+		l.checked = true
+		for _, r := range l.rules {
+			e.check(r.rule, l.conn)
+		}
+	}
+	if len(frame) == 0 {
+		return
+	}
+	l.message.Time, l.message.Frame = bagfmt.TimeOf(it.stamp), frame
+	for _, r := range l.rules {
+		e.evaluate(r, l, it)
+	}
+	l.message.Frame = nil
+}
+
+// evaluate evaluates one expression. A message for which that fails changes nothing.
+func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
+	holds, err := r.program.Keep(l.conn, &l.message)
+	r.messages.Add(1)
+	if err != nil {
+		r.failures.Add(1)
+		if kind := kindOf(err); r.fields.first(kind) {
+			e.warn("a trigger could not be evaluated: further errors of this kind are only counted", r.rule, l.conn, zap.Error(err))
+		}
+		return
+	}
+	if !holds {
+		e.missing(r.rule, l.conn)
+	}
+	if !r.edge.turned(holds) {
+		return
+	}
+	if !r.pause.over(it.received) {
+		r.suppressed.Add(1)
+		return
+	}
+	r.fired.Add(1)
+	e.fire(action{r.rule, l.conn.Topic, it.received})
+}
+
+// check looks up the fields of an expression in the type of a publisher that was linked. A field
+// that some other topic of the expression may have is missing once all of them are known.
+func (e *evaluator) check(r *rule, conn *bagfmt.Connection) {
+	lacking, err := r.program.Lacking(conn)
+	if err != nil {
+		return // the first message shows whether it matters
+	}
+	for _, lack := range r.fields.add(conn.Topic, lacking, len(r.topics)) {
+		e.lacks(r, conn, lack.Field, lack.Reason)
+	}
+}
+
+// missing reports fields that an evaluation came to and that no message type had.
+func (e *evaluator) missing(r *rule, conn *bagfmt.Connection) {
+	for _, text := range r.program.Missing() {
+		field, reason, _ := strings.Cut(text, ": ")
+		e.lacks(r, conn, field, reason)
+	}
+}
+
+func (e *evaluator) lacks(r *rule, conn *bagfmt.Connection, field, reason string) {
+	if r.fields.first(field) {
+		e.warn("a trigger names a field that the messages do not have", r, conn, zap.String("field", field), zap.String("reason", reason))
+	}
+}
+
+func (e *evaluator) warn(text string, r *rule, conn *bagfmt.Connection, fields ...zap.Field) {
+	e.log.Warn(text, append([]zap.Field{zap.String("option", "--"+r.kind.String()), zap.String("topic", conn.Topic),
+		zap.String("type", conn.Header.Type()), loglimit.Each()}, fields...)...)
+}
+
+// fieldCheck knows which fields are missing and what was reported. The zero value knows of nothing.
+type fieldCheck struct {
+	lacking  map[string][]string // fields, by topic
+	reported map[string]bool     // fields and kinds of errors
+}
+
+// first reports whether something was not reported yet, and takes it as reported.
+func (f *fieldCheck) first(what string) bool {
+	if f.reported[what] {
+		return false
+	}
+	if f.reported == nil {
+		f.reported = map[string]bool{}
+	}
+	f.reported[what] = true
+	return true
+}
+
+// add notes what the messages of a topic lack, and returns those that no topic has, if all of
+// them are known.
+func (f *fieldCheck) add(topic string, lacking []bagexpr.Lack, topics int) (nowhere []bagexpr.Lack) {
+	if f.lacking == nil {
+		f.lacking = map[string][]string{}
+	}
+	fields := make([]string, 0, len(lacking))
+	for _, lack := range lacking {
+		fields = append(fields, lack.Field)
+	}
+	f.lacking[topic] = fields
+	if len(f.lacking) < topics {
+		return nil
+	}
+	for _, lack := range lacking {
+		everywhere := true
+		for _, others := range f.lacking {
+			everywhere = everywhere && slices.Contains(others, lack.Field)
+		}
+		if everywhere {
+			nowhere = append(nowhere, lack)
+		}
+	}
+	return nowhere
+}
+
+// kindOf returns what errors of one kind have in common.
+func kindOf(err error) string {
+	for _, kind := range []error{bagexpr.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
+		if errors.Is(err, kind) {
+			return kind.Error()
+		}
+	}
+	return "other"
+}

@@ -1,0 +1,229 @@
+// Package trigger steers a recording by the content of its messages: it evaluates expressions
+// over the messages of the topics that they name, and takes a snapshot, writes a mark, pins
+// bags, or starts or stops the recording when one turns true.
+//
+// The links of the recorder only copy messages into a queue of limited size; one goroutine
+// evaluates. Messages that find the queue full are counted and not looked at: the recording
+// never waits for a trigger.
+package trigger
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder"
+)
+
+// Memory is what a Set takes for messages that wait and for those being evaluated.
+const Memory = 4 << 20
+
+// Kind says what a trigger does.
+type Kind int
+
+// Where several triggers fire with one message, they do so in this order.
+const (
+	Snapshot Kind = iota // takes a snapshot
+	Mark                 // writes a mark
+	Pin                  // protects the latest bags from deletion
+	Start                // begins to record, or ends a pause
+	Stop                 // ends the bag, or the recording
+	kinds
+)
+
+// String returns the option of gorecord, without the dashes.
+func (k Kind) String() string {
+	switch k {
+	case Snapshot:
+		return "snapshot-on"
+	case Mark:
+		return "mark-on"
+	case Pin:
+		return "pin-on"
+	case Start:
+		return "start-on"
+	case Stop:
+		return "stop-on"
+	case kinds:
+	}
+	return "unknown"
+}
+
+// Options says what triggers what.
+type Options struct {
+	On      map[Kind][]string                 // expressions, as of gobag filter, each of which names its topics
+	Pause   time.Duration                     // a trigger that has fired does not fire again for this time
+	Span    time.Duration                     // how far back Pin reaches
+	Control Control                           // carries out what is triggered
+	End     func()                            // ends the recording instead of Control.Stop; nil for Control.Stop
+	Resolve func(name string) (string, error) // resolves names of topics
+	Log     *zap.Logger
+}
+
+// Control is what triggers use of a [recorder.Control].
+type Control interface {
+	BeginSnapshot(ctx context.Context, at time.Time) error
+	MarkAt(text string, at time.Time) (recorder.Mark, error)
+	Pin(ctx context.Context, last time.Duration) ([]string, error)
+	Start(ctx context.Context) (string, error)
+	Stop(ctx context.Context) (string, error)
+	Resume() error
+	Stats() (recorder.Stats, error)
+}
+
+// Set is a set of triggers. It is the [recorder.Watcher] of a recording.
+type Set struct {
+	Options
+	rules  []*rule
+	topics []string
+	queue  *queue
+	heard  []atomic.Bool // whether a topic had a message, by its index in topics
+}
+
+// rule is one trigger. The goroutine that evaluates owns what is not atomic.
+type rule struct {
+	kind    Kind
+	text    string // the expression
+	program *bagexpr.Program
+	topics  []string
+	pause   pause
+	fields  fieldCheck
+
+	messages, fired, suppressed, refused, skipped, failures atomic.Uint64
+}
+
+// New compiles the expressions. Its errors name the option; those about an expression match
+// [bagexpr.ErrExpression].
+func New(o Options) (*Set, error) {
+	s := &Set{Options: o, queue: newQueue()}
+	for kind := range kinds {
+		for _, text := range o.On[kind] {
+			p, err := bagexpr.CompileTopics(text, o.Resolve)
+			if err != nil {
+				return nil, fmt.Errorf("--%s: %w", kind, err)
+			}
+			s.rules = append(s.rules, &rule{kind: kind, text: text, program: p, topics: p.Topics(), pause: pause{length: o.Pause}})
+			s.topics = append(s.topics, p.Topics()...)
+		}
+	}
+	slices.Sort(s.topics)
+	s.topics = slices.Compact(s.topics)
+	s.heard = make([]atomic.Bool, len(s.topics))
+	return s, nil
+}
+
+// Topics implements [recorder.Watcher].
+func (s *Set) Topics() []string { return s.topics }
+
+// Open implements [recorder.Watcher].
+func (s *Set) Open(topic string, header bagfmt.ConnectionHeader) recorder.LinkWatcher {
+	l := &link{set: s, conn: &bagfmt.Connection{Topic: topic, Header: header}}
+	l.message.Conn = l.conn
+	if i, ok := slices.BinarySearch(s.topics, topic); ok {
+		l.heard = &s.heard[i]
+	}
+	for _, r := range s.rules {
+		if slices.Contains(r.topics, topic) {
+			l.rules = append(l.rules, &linkRule{rule: r})
+		}
+	}
+	s.queue.announce(l)
+	return l
+}
+
+// Triggers implements [recorder.Watcher].
+func (s *Set) Triggers() []recorder.TriggerStats {
+	all := make([]recorder.TriggerStats, 0, len(s.rules))
+	for _, r := range s.rules {
+		stats := recorder.TriggerStats{
+			Option: r.kind.String(), Expression: r.text, Topics: slices.Clone(r.topics),
+			Messages: r.messages.Load(), Fired: r.fired.Load(), Suppressed: r.suppressed.Load(),
+			Refused: r.refused.Load(), Skipped: r.skipped.Load(), Errors: r.failures.Load(),
+		}
+		for _, topic := range r.topics {
+			if i, ok := slices.BinarySearch(s.topics, topic); ok && !s.heard[i].Load() {
+				stats.Silent = append(stats.Silent, topic)
+			}
+		}
+		all = append(all, stats)
+	}
+	return all
+}
+
+// Run evaluates and carries out what is triggered until ctx is done.
+func (s *Set) Run(ctx context.Context) {
+	for _, r := range s.rules {
+		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics), zap.String("expression", r.text))
+	}
+	a := newActor(s)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	// owner: Run; ends when ctx is done.
+	wg.Go(func() { a.run(ctx) })
+	e := evaluator{log: s.Log, fire: a.fire}
+	b := new(batch)
+	for {
+		select {
+		case <-s.queue.wake:
+		case <-ctx.Done():
+			return
+		}
+		b = s.queue.swap(b)
+		for i := range b.items {
+			if ctx.Err() != nil {
+				return
+			}
+			e.item(&b.items[i], b.frame(i))
+		}
+		b.reset()
+	}
+}
+
+// link is the watcher of one publisher. What has no lock belongs to the goroutine that
+// evaluates, but for Frames and Skipped.
+type link struct {
+	set     *Set
+	conn    *bagfmt.Connection
+	message bagfmt.Message
+	heard   *atomic.Bool // a message of the topic has come
+	rules   []*linkRule
+	checked bool // its message type was
+}
+
+// linkRule is what a rule knows about one publisher.
+type linkRule struct {
+	*rule
+	edge edge
+}
+
+// Frames implements [recorder.LinkWatcher].
+func (l *link) Frames(run []byte, count int, stamp, received time.Time) {
+	l.heard.Store(true)
+	if left := l.set.queue.put(l, run, count, stamp, received); left > 0 {
+		l.skip(left)
+	}
+}
+
+// Skipped implements [recorder.LinkWatcher].
+func (l *link) Skipped(messages int) {
+	l.heard.Store(true)
+	l.skip(messages)
+}
+
+// skip counts messages that are not looked at, and says so the first time.
+func (l *link) skip(messages int) {
+	for _, r := range l.rules {
+		if r.skipped.Add(uint64(messages)) == uint64(messages) {
+			l.set.Log.Warn("a trigger does not look at all messages of a topic: they are larger than 128 KiB, or come faster than they can be evaluated",
+				zap.String("option", "--"+r.kind.String()), zap.String("topic", l.conn.Topic), loglimit.Each())
+		}
+	}
+}
