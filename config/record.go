@@ -47,9 +47,9 @@ type Record struct {
 
 	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
 	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
-	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split or --stopped: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
-	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split or --stopped: delete files of this recording that were closed longer ago than this."`
-	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split or --stopped: delete the oldest closed files of this recording while less than this is free on the disk."`
+	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
+	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recording that were closed longer ago than this."`
+	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording while less than this is free on the disk."`
 	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" help:"How far back the service ~pin reaches: it protects the bags of that time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
 	Recover   bool     `group:"Space on the disk and old files:" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
 
@@ -67,6 +67,8 @@ type Record struct {
 	PreRoll        Duration `group:"Snapshots:" placeholder:"TIME" help:"Begin a snapshot this long before its trigger (default: as far back as the memory reaches)."`
 	PostRoll       Duration `group:"Snapshots:" placeholder:"TIME" help:"Go on with a snapshot for this long after its trigger; a trigger meanwhile prolongs it (default: end with the trigger)."`
 	SnapshotBytes  Size     `group:"Snapshots:" placeholder:"SIZE" help:"Use this much of --buffsize for what came before the trigger (default, and at most, three quarters)."`
+
+	Triggers `embed:""`
 
 	Upload Upload `embed:""`
 
@@ -104,7 +106,7 @@ func (r *Record) Validate() error {
 	r.Topics, r.TopicOption = append(r.Topics, r.TopicOption...), nil
 	r.oldSplit()
 	r.Split.On = r.Split.On || r.SplitAt > 0
-	if err := errors.Join(r.checkSnapshot(), r.Upload.check()); err != nil {
+	if err := errors.Join(r.checkSnapshot(), r.checkTriggers(), r.Upload.check()); err != nil {
 		return err
 	}
 	switch {
@@ -116,8 +118,8 @@ func (r *Record) Validate() error {
 		return errorAbout("Number of splits must be 0 or positive", "max-splits") // in line with stock's texts
 	case r.RepeatLatched && r.NoRepeatLatched:
 		return errors.New("--repeat-latched and --no-repeat-latched exclude each other")
-	case !r.Split.On && !r.Stopped && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
-		return errors.New("--max-bytes, --max-age and --keep-free delete closed files: they need --split or --stopped")
+	case !r.Split.On && !r.Stopped && len(r.StartOn) == 0 && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
+		return errors.New("--max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on")
 	case r.Paused && r.Stopped:
 		return errors.New("--paused and --stopped exclude each other")
 	case r.Buffsize < 0:
