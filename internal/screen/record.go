@@ -22,7 +22,7 @@ func RecordSummary(s *recorder.Summary) string {
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
 	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s))
+		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s)+triggers(s))
 }
 
 // file names the last bag.
@@ -185,6 +185,33 @@ func missed(s *recorder.Summary) string {
 		return fmt.Sprintf("%d that were published and never arrived: the publisher's queue is too small, or the way to here too slow", n)
 	}
 	return "none"
+}
+
+// triggers tells of each trigger what has become of it.
+func triggers(s *recorder.Summary) string {
+	var text strings.Builder
+	for i := range s.Triggers {
+		t := &s.Triggers[i]
+		parts := []string{fmt.Sprintf("fired %d times", t.Fired)}
+		for _, count := range []struct {
+			n    uint64
+			what string
+		}{
+			{t.Suppressed, "more within the pause"},
+			{t.Refused, "not carried out"},
+			{t.Skipped, "messages not looked at"},
+			{t.Errors, "messages could not be evaluated"},
+		} {
+			if count.n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+			}
+		}
+		for _, topic := range t.Silent {
+			parts = append(parts, "no message of "+Plain(topic))
+		}
+		fmt.Fprintf(&text, "--%s %s: %s\n", t.Option, Plain(t.Expression), strings.Join(parts, ", "))
+	}
+	return text.String()
 }
 
 // heldUp names the topics whose publishers had to wait for room.

@@ -56,6 +56,7 @@ type recordState struct {
 	Pin        float64       `json:"pin"`      // how far back a pin reaches
 	Snapshots  *snapshots    `json:"snapshots"`
 	Uploads    *uploads      `json:"uploads"`
+	Triggers   []triggerJSON `json:"triggers,omitempty"`
 	Topics     []recordTopic `json:"topics"`
 }
 
@@ -76,6 +77,16 @@ type uploads struct {
 	Refused      int    `json:"refused"` // the store has other objects of these names
 	Lost         int    `json:"lost"`    // deleted before
 	Error        string `json:"error"`   // of the last attempt; empty if it succeeded
+}
+
+type triggerJSON struct {
+	Option     string `json:"option"`
+	Expression string `json:"expression"`
+	Fired      uint64 `json:"fired"`
+	Suppressed uint64 `json:"suppressed"` // within the pause
+	Refused    uint64 `json:"refused"`    // not carried out
+	Skipped    uint64 `json:"skipped"`    // messages that were not looked at
+	Errors     uint64 `json:"errors"`     // messages that could not be evaluated
 }
 
 type recordTopic struct {
@@ -115,6 +126,10 @@ func (f *Recorder) collect(now time.Time) view {
 	}
 	if h := stats.Handover; h != nil {
 		s.Uploads = &uploads{h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err}
+	}
+	for i := range stats.Triggers {
+		t := &stats.Triggers[i]
+		s.Triggers = append(s.Triggers, triggerJSON{t.Option, t.Expression, t.Fired, t.Suppressed, t.Refused, t.Skipped, t.Errors})
 	}
 	for i := range stats.Topics {
 		t := f.topic(&stats, i)

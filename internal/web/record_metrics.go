@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,10 +39,26 @@ func describeRecording() *descs {
 	d.metric("gorecord_uploads_failures_total", "Tries that failed.")
 	d.metric("gorecord_uploads_refused_total", "Bags that stay here because the store has other objects of their names.")
 	d.metric("gorecord_uploads_lost_total", "Bags that were deleted before they were uploaded.")
+	for _, m := range triggerMetrics {
+		d.metric(m.name, m.help, "option", "trigger")
+	}
 	d.metric("gorecord_write_seconds", "Times of writing to the bag.")
 	d.metric("gorecord_fsync_seconds", "Times of waiting until the disk has it.")
 	d.metric("gorecord_split_stall_seconds", "Times for which nothing was written because the next bag was opened; what arrives is buffered meanwhile.")
 	return d
+}
+
+// triggerMetrics are those of each trigger. The label trigger is its number, from 0, in the order
+// of the summary: expressions are long.
+var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for the language
+	name, help string
+	value      func(*recorder.TriggerStats) uint64
+}{
+	{"gorecord_trigger_fired_total", "Times that a trigger has fired; absent without triggers, as are the following.", func(t *recorder.TriggerStats) uint64 { return t.Fired }},
+	{"gorecord_trigger_suppressed_total", "Times that its expression turned true within the pause after that.", func(t *recorder.TriggerStats) uint64 { return t.Suppressed }},
+	{"gorecord_trigger_refused_total", "Times that the recording did not do what it asked for.", func(t *recorder.TriggerStats) uint64 { return t.Refused }},
+	{"gorecord_trigger_skipped_total", "Messages of its topics that were not looked at.", func(t *recorder.TriggerStats) uint64 { return t.Skipped }},
+	{"gorecord_trigger_errors_total", "Messages for which it could not be evaluated.", func(t *recorder.TriggerStats) uint64 { return t.Errors }},
 }
 
 // recordSums are the counts of the topics with one label.
@@ -93,6 +110,11 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 		d.gauge(ch, "gorecord_disk_seconds_until_full", stats.TimeLeft.Seconds())
 	}
 	collectUploads(ch, stats.Handover)
+	for i := range stats.Triggers {
+		for _, m := range triggerMetrics {
+			d.counter(ch, m.name, float64(m.value(&stats.Triggers[i])), stats.Triggers[i].Option, strconv.Itoa(i))
+		}
+	}
 	bounds := recorder.TimeBounds()
 	for name, times := range map[string]*recorder.Times{
 		"gorecord_write_seconds": &stats.Disk.Writes, "gorecord_fsync_seconds": &stats.Disk.Syncs, "gorecord_split_stall_seconds": &stats.Disk.Splits,
