@@ -14,7 +14,7 @@ func begin(c *config.Record) recorder.State {
 	switch {
 	case c.Paused:
 		return recorder.StatePaused
-	case c.Stopped:
+	case c.Stopped, len(c.StartOn) > 0:
 		return recorder.StateStopped
 	}
 	return recorder.StateRecording

@@ -16,23 +16,23 @@ import (
 )
 
 // limitMemory sets a memory limit for the garbage collector near the size of the buffer:
-// buffers are reused, but released ones would otherwise be collected late. uploads is the
-// memory of uploads.
-func limitMemory(buffers, uploads int64) {
+// buffers are reused, but released ones would otherwise be collected late. others is the
+// memory of uploads and triggers.
+func limitMemory(buffers, others int64) {
 	const overhead = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
 	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(buffers + uploads + overhead)
+		debug.SetMemoryLimit(buffers + others + overhead)
 	}
 }
 
 // fitMemory makes the buffer smaller if it exceeds the memory limit of the container or unit:
 // otherwise the kernel would kill the recorder at the first overload, and all messages in the
 // buffer would be lost.
-func fitMemory(o *recorder.Options, limit, uploads int64, log *zap.Logger) {
+func fitMemory(o *recorder.Options, limit, others int64, log *zap.Logger) {
 	if limit == math.MaxInt64 {
 		return
 	}
-	room, asked := bufferFor(limit, uploads), o.MemoryBytes()
+	room, asked := bufferFor(limit, others), o.MemoryBytes()
 	if asked >= 0 && asked <= room { // it has a bound
 		return
 	}
@@ -43,9 +43,9 @@ func fitMemory(o *recorder.Options, limit, uploads int64, log *zap.Logger) {
 }
 
 // bufferFor returns the buffer size for a memory limit.
-func bufferFor(limit, uploads int64) int64 {
+func bufferFor(limit, others int64) int64 {
 	const overhead = 64 << 20 // see limitMemory
-	return max(limit-overhead-uploads, limit/4)
+	return max(limit-overhead-others, limit/4)
 }
 
 // memoryLimit returns the memory limit of the control groups of this process, version 1 or 2,

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// options translates the command line.
+func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan struct{}) recorder.Options {
+	all := c.All
+	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
+		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
+		all = true
+	}
+	o := recorder.Options{
+		Node: node,
+		Log:  log,
+
+		Control: new(recorder.Control),
+		Begin:   begin(c),
+		Select: recorder.Selection{
+			Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Types: c.Type, Nodes: c.Node, NodePublications: c.NodePublications,
+		},
+		Publish:       c.Publish,
+		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate},
+		Adaptive:      c.Adaptive,
+		ChunkBytes:    max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
+		BufferBytes:   int64(c.Buffsize) << 20,
+		FlushInterval: c.FlushInterval,
+		Limit:         c.Limit,
+		Limits:        limits(c),
+		Duration:      c.RecordFor(),
+		TCPNoDelay:    c.TCPNoDelay,
+		UDP:           c.UDP,
+		Hurry:         abort,
+
+		MaxBytes:        c.SizeBytes(),
+		Split:           c.Split.On,
+		SplitAt:         time.Duration(c.SplitAt),
+		NoRepeatLatched: c.NoRepeatLatched,
+		Retain:          recorder.Retention{Files: c.MaxSplits, Bytes: int64(c.MaxBytes), Age: time.Duration(c.MaxAge), KeepFree: int64(c.KeepFree)},
+		Recover:         c.Recover,
+		MinSpace:        int64(c.MinSpace),
+		MinSpaceText:    c.MinSpace.String(),
+		Snapshot:        snapshots(c),
+		Params:          c.Params,
+		Report:          reports[c.Summary],
+	}
+	if c.Split.MB > 0 {
+		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
+	}
+	if c.MaxSplits > 0 && !c.Split.On {
+		log.Warn("--max-splits is ignored without --split")
+		o.Retain.Files = 0
+	}
+	switch {
+	case c.BZ2:
+		o.Compression = bagfmt.CompressionBZ2
+	case c.LZ4:
+		o.Compression = bagfmt.CompressionLZ4
+	}
+	if c.Buffsize == 0 {
+		o.BufferBytes = recorder.Unlimited
+	}
+	if c.Overflow == "block" {
+		o.Overflow = recorder.OverflowBlock
+	}
+	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
+	return o
+}

@@ -1,0 +1,123 @@
+package recorder
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// watching notes what it is shown of one topic.
+type watching struct {
+	topics  []string
+	p       *link
+	shown   int
+	skipped int
+	before  uint64 // recorded or passed when the last message was shown
+	stamp   time.Time
+}
+
+func (w *watching) Topics() []string                                 { return w.topics }
+func (w *watching) Open(string, bagfmt.ConnectionHeader) LinkWatcher { return w }
+func (w *watching) Triggers() []TriggerStats                         { return []TriggerStats{{Fired: 3}} }
+func (w *watching) Skipped(messages int)                             { w.skipped += messages }
+func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
+	w.shown += count
+	w.stamp = stamp
+	if w.p != nil {
+		a := accountOf(w.p)
+		w.before = a.recorded + a.passed
+	}
+}
+
+// TestWatchedLink: a watcher is shown messages when the recording has them, paused or not; links of
+// other topics are as without a watcher.
+func TestWatchedLink(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{}, nil)
+	w := &watching{topics: []string{"/t"}}
+	r := &session{Options: Options{Watch: w}}
+	l, other := open(t, p, "/t", "/p"), open(t, p, "/other", "/p")
+	if got := r.watch("/other", other); got != tcpros.LinkSink(other) {
+		t.Errorf("a link that is not watched is %T", got)
+	}
+	if got := (&session{}).watch("/t", l); got != tcpros.LinkSink(l) {
+		t.Errorf("without a watcher the link is %T", got)
+	}
+	sink := r.watch("/t", l)
+	w.p = l
+	at := time.Now()
+	sink.Frames(append(frame(0, 1, 8), frame(0, 2, 8)...), 2, at)
+	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
+		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
+	}
+	if err := p.pause(); err != nil {
+		t.Fatal(err)
+	}
+	sink.Frames(frame(0, 3, 8), 1, time.Now())
+	if w.shown != 3 || w.before != 3 {
+		t.Errorf("while paused: shown %d, when %d had come", w.shown, w.before)
+	}
+	if sink.Large(1<<20) != nil || w.skipped != 1 {
+		t.Errorf("a large message: %d skipped", w.skipped)
+	}
+	if _, ok := sink.(tcpros.LostSink); !ok {
+		t.Error("losses of UDPROS are not counted on a watched link")
+	}
+	sink.Closed(nil)
+	closePipeline(t, p)
+}
+
+// TestWatchedLinkAllocations: the recorder's part of a watched message allocates nothing.
+// It is not parallel: what others allocate would count.
+func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
+	p := testPipeline(t, Options{Begin: StatePaused}, nil)
+	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
+	watched := r.watch("/t", open(t, p, "/t", "/p"))
+	other := r.watch("/other", open(t, p, "/other", "/p"))
+	run, now := frame(0, 1, 100), time.Now()
+	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
+		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	closePipeline(t, p)
+}
+
+// TestWatchedTopicsAreSelected: a topic to watch that is certainly not recorded is an error. Asking
+// does not make a glob count as matched.
+func TestWatchedTopicsAreSelected(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		selection Selection
+		fails     bool
+	}{
+		"all":                 {Selection{All: true}, false},
+		"all but it":          {Selection{All: true, Exclude: []string{"/w.*"}}, true},
+		"a glob":              {Selection{Topics: []string{"/wat*"}}, false},
+		"another glob":        {Selection{Topics: []string{"/x*"}}, true},
+		"an expression":       {Selection{Topics: []string{"/wa.*"}, Regex: true}, false},
+		"another expression":  {Selection{Topics: []string{"/x.*"}, Regex: true}, true},
+		"perhaps by type":     {Selection{Types: []string{"std_msgs/*"}}, false},
+		"by type, but it":     {Selection{Types: []string{"std_msgs/*"}, Exclude: []string{"/watched"}}, true},
+		"perhaps of a node":   {Selection{Nodes: []string{"/n"}}, false},
+		"perhaps from a node": {Selection{NodePublications: []string{"/n"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{Node: new(tcpros.Node), Select: test.selection, Watch: &watching{topics: []string{"/watched"}}}
+			o, err := o.withDefaults()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.checkNames(); errors.Is(err, ErrNotSelected) != test.fails || !test.fails && err != nil {
+				t.Errorf("error %v", err)
+			}
+			if n := len(o.Select.unmatched()); n != len(o.Select.include)+len(o.Select.types) {
+				t.Errorf("%d patterns count as not matched", n)
+			}
+		})
+	}
+}
