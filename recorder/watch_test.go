@@ -112,7 +112,7 @@ func TestWatchedTopicsAreSelected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := o.checkNames(); errors.Is(err, ErrNotSelected) != test.fails || !test.fails && err != nil {
+			if err := o.checkWatched(); errors.Is(err, ErrNotSelected) != test.fails || !test.fails && err != nil {
 				t.Errorf("error %v", err)
 			}
 			if n := len(o.Select.unmatched()); n != len(o.Select.include)+len(o.Select.types) {

@@ -90,8 +90,10 @@ func (e *evaluator) lacks(r *rule, conn *bagfmt.Connection, field, reason string
 }
 
 func (e *evaluator) warn(text string, r *rule, conn *bagfmt.Connection, fields ...zap.Field) {
-	e.log.Warn(text, append([]zap.Field{zap.String("option", "--"+r.kind.String()), zap.String("topic", conn.Topic),
-		zap.String("type", conn.Header.Type()), loglimit.Each()}, fields...)...)
+	e.log.Warn(text, append([]zap.Field{
+		zap.String("option", "--"+r.kind.String()), zap.String("topic", conn.Topic),
+		zap.String("type", conn.Header.Type()), loglimit.Each(),
+	}, fields...)...)
 }
 
 // fieldCheck knows which fields are missing and what was reported. The zero value knows of nothing.

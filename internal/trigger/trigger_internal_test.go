@@ -247,7 +247,7 @@ func TestEnd(t *testing.T) {
 	t.Parallel()
 	c := new(control)
 	s, _ := newSet(t, c, false, map[Kind][]string{Stop: {`topic == "/a"`}})
-	s.End = func() { c.call("end") } //nolint:errcheck // none
+	s.End = func() { c.call("end") }
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Run(ctx) })
