@@ -192,7 +192,7 @@ func TestFileErrors(t *testing.T) {
 		"deep":                   {strings.Repeat("[", 100_000), "exceeded max depth"},
 		"huge":                   {strings.Repeat("# much\n", 100_000), "longer than 256 KiB"},
 		"contradiction":          {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: Can only use one type of compression (lz4: "},
-		"contradiction by name":  {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split or --stopped"},
+		"contradiction by name":  {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on"},
 		"out of range":           {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: Buffer size must be 0 or positive"},
 		"nothing to record":      {"lz4: true\n", "robot.yaml: No topics specified. Name topics, or use -a for all"},
 		"empty":                  {"", "robot.yaml: No topics specified"},
