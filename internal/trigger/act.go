@@ -84,7 +84,10 @@ func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
 	case Pin:
 		a.mark(act)
 		return a.inBackground(ctx, wg, act, func() error {
-			_, err := a.Control.Pin(ctx, a.Span)
+			files, err := a.Control.Pin(ctx, a.Span)
+			if err == nil {
+				a.Log.Info("Pinned", zap.Strings("files", files))
+			}
 			return err
 		})
 	case Start:

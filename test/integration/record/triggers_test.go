@@ -111,6 +111,7 @@ func TestTriggerEndsRecording(t *testing.T) {
 	if got := texts(t, path, marksTopic); len(got) != 1 {
 		t.Errorf("marks %q", got)
 	}
+	g.Eventually("the first recorder has gone", func() bool { return s.pub.Subscribers() == 0 })
 	rec = g.Record("/state", "-O", "paused", "--paused", "--start-on", when("/state", "go"))
 	s.linked()
 	s.say("before", "go")
@@ -150,6 +151,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 		rec.Printed(`Mark {"text": "` + option + `-on: `)
 	}
 	rec.Printed("Triggered snapshot recording")
+	rec.Printed("Pinned {")
 	s.say("last")
 	recorded(g, "run_0.bag", 1, "/state") // and with it the marks
 	for range 4 {
