@@ -204,7 +204,7 @@ func TestMasterRestart(t *testing.T) {
 func TestForgottenByMaster(t *testing.T) {
 	t.Parallel()
 	m := newMaster(t)
-	n := newNode(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{Identify: brisk.Identify, Reconcile: never}))
+	n := newNode(t, nodeOptions("sub", m.URI()).With(tcpros.Timing{Identify: brisk.Identify, Reconcile: brisk.Reconcile}))
 	subscribe(t, n, "/t", &inbox{})
 	waitFor(t, "the registration", func() bool { return registered(t, m.URI(), "/t") })
 	if got := call(t, m.URI(), "unregisterSubscriber", "/sub", "/t", n.URI()); got != 1 {

@@ -5,8 +5,8 @@ import "time"
 // timing holds the intervals and timeouts of a node: how soon it detects a change, retries or
 // gives up. Every node uses defaultTiming; only tests set shorter ones.
 type timing struct {
-	identifyEvery     time.Duration // between checks that the master is the same and knows us
-	reconcileEvery    time.Duration // between comparisons of all registrations and publishers
+	identifyEvery     time.Duration // between checks that the master is the same
+	reconcileEvery    time.Duration // between comparisons of all registrations and publishers: does the master know us?
 	refusedWait       time.Duration // after the master answered a registration with an error
 	updateEvery       time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
 	hangReport        time.Duration // after which a call of the master that is not answered is logged
