@@ -72,6 +72,13 @@ func (s *Selection) selects(topic, typ string) bool {
 	return s.All || byName || byType
 }
 
+// maySelect reports whether a topic may be recorded without being named in full: by type or by node
+// is known only when it has a publisher.
+func (s *Selection) maySelect(topic string) bool {
+	unknown := len(s.types)+len(s.Nodes)+len(s.NodePublications) > 0
+	return !s.exclude.Covers(topic) && (s.All || unknown || s.include.Covers(topic))
+}
+
 // unmatched returns the expressions, globs and types that no topic has matched.
 func (s *Selection) unmatched() []string {
 	return append(s.include.Unmatched(), s.types.Unmatched()...)

@@ -49,19 +49,13 @@ type TriggerStats struct {
 // ErrNotSelected means that a topic is to be watched and is not recorded.
 var ErrNotSelected = errors.New("recorder: a topic that a trigger watches is not recorded")
 
-// checkWatched finds topics to watch that are not recorded. What is recorded by type or by node
-// is known later only.
+// checkWatched returns an error for a topic to watch that is certainly not recorded.
 func (o *Options) checkWatched() error {
 	if o.Watch == nil {
 		return nil
 	}
-	s := &o.Select
 	for _, topic := range o.Watch.Topics() {
-		switch {
-		case o.names(topic):
-		case s.polls() && !s.exclude.Covers(topic) && (s.All || s.include.Covers(topic)):
-		case len(s.Nodes)+len(s.NodePublications) > 0, len(s.types) > 0 && !s.exclude.Covers(topic):
-		default:
+		if !o.names(topic) && !o.Select.maySelect(topic) {
 			return fmt.Errorf("%w: %s", ErrNotSelected, topic)
 		}
 	}

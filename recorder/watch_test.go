@@ -103,6 +103,7 @@ func TestWatchedTopicsAreSelected(t *testing.T) {
 		"perhaps by type":     {Selection{Types: []string{"std_msgs/*"}}, false},
 		"by type, but it":     {Selection{Types: []string{"std_msgs/*"}, Exclude: []string{"/watched"}}, true},
 		"perhaps of a node":   {Selection{Nodes: []string{"/n"}}, false},
+		"of a node, but it":   {Selection{Nodes: []string{"/n"}, Exclude: []string{"/watched"}}, true},
 		"perhaps from a node": {Selection{NodePublications: []string{"/n"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
