@@ -47,9 +47,14 @@ const (
 	// memoryBudget bounds the elements of lists and ranges that one evaluation creates.
 	memoryBudget = 1 << 20
 
-	// maxTypes bounds the message types that are remembered: with each publisher of a live
-	// graph another one may come.
-	maxTypes = 256
+	// maxTypes and maxTypeBytes bound the message types that are remembered, and the text of
+	// their definitions: with each publisher of a live graph another one may come.
+	maxTypes     = 256
+	maxTypeBytes = 2 << 20
+
+	// maxLiveMessages bounds the messages within one field of a live message. Each becomes a map,
+	// which takes some hundred times the memory of the smallest message.
+	maxLiveMessages = 1 << 14
 )
 
 // ErrExpression is matched by errors about the text of an expression, and by type errors of
@@ -82,14 +87,16 @@ func (e *ExpressionError) Unwrap() error { return e.Err }
 
 // Program is a compiled expression. It is not for concurrent use.
 type Program struct {
-	code     *vm.Program
-	machine  vm.VM
-	env      environment
-	paths    []path
-	message  uint64 // number of calls of Keep; path.message is compared with it
-	elements []element
-	types    map[typeKey]*typeState
-	topics   []string // of CompileTopics
+	code        *vm.Program
+	machine     vm.VM
+	env         environment
+	paths       []path
+	message     uint64 // number of calls of Keep; path.message is compared with it
+	elements    []element
+	types       map[typeKey]*typeState
+	typeBytes   int      // bytes of the keys of types
+	topics      []string // of CompileTopics
+	maxMessages int      // messages within one field; zero for as many as there are
 
 	conn  *bagfmt.Connection // connection of the last message, whose state is cached
 	state *typeState
@@ -109,6 +116,8 @@ type environment struct {
 }
 
 type typeKey struct{ name, md5sum, definition string }
+
+func (k *typeKey) bytes() int { return len(k.name) + len(k.md5sum) + len(k.definition) }
 
 // typeState is a message type with the paths of the expression in it.
 type typeState struct {
@@ -222,7 +231,7 @@ func (p *Program) lookup(args ...any) (any, error) {
 	path.found = true
 	if path.message != p.message {
 		path.message = p.message
-		path.value, path.err = find(s.paths[i], p.m.Data())
+		path.value, path.err = p.find(s.paths[i])
 	}
 	if errors.Is(path.err, rosmsg.ErrNoField) {
 		return path.orNil(path.err)
@@ -230,16 +239,16 @@ func (p *Program) lookup(args ...any) (any, error) {
 	return path.value, path.err
 }
 
-// find returns a field of a payload as a value for expressions.
-func find(path *rosmsg.Path, payload []byte) (any, error) {
-	v, err := path.Lookup(payload)
+// find returns a field of the current message as a value for expressions.
+func (p *Program) find(path *rosmsg.Path) (any, error) {
+	v, err := path.Lookup(p.m.Data())
 	if errors.Is(err, rosmsg.ErrNoField) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, &lookupError{err}
 	}
-	x, err := exprValue(v)
+	x, err := exprValue(v, p.maxMessages)
 	if err == nil || errors.Is(err, rosmsg.ErrTrailing) {
 		return x, nil
 	}
@@ -254,11 +263,13 @@ func (p *Program) stateOf(conn *bagfmt.Connection) (*typeState, error) {
 	key := typeKey{conn.Header.Type(), conn.Header.MD5Sum(), conn.Header.MessageDefinition()}
 	s, ok := p.types[key]
 	if !ok {
-		if len(p.types) >= maxTypes {
+		if len(p.types) >= maxTypes || p.typeBytes+key.bytes() > maxTypeBytes {
 			clear(p.types)
+			p.typeBytes = 0
 		}
 		s = p.newState(key)
 		p.types[key] = s
+		p.typeBytes += key.bytes()
 	}
 	p.state = s
 	return s, s.err
@@ -282,8 +293,9 @@ func (p *Program) newState(key typeKey) *typeState {
 	return s
 }
 
-// exprValue converts a value to a type of the expression language.
-func exprValue(v rosmsg.Value) (any, error) {
+// exprValue converts a value to a type of the expression language. most bounds the messages in
+// it; zero for no bound.
+func exprValue(v rosmsg.Value, most int) (any, error) {
 	switch v.Kind() {
 	case rosmsg.Bool:
 		return v.Bool(), nil
@@ -301,7 +313,26 @@ func exprValue(v rosmsg.Value) (any, error) {
 	case rosmsg.Array, rosmsg.Struct:
 	}
 	x, err := v.Decode()
+	if most > 0 && countMessages(x, most) > most {
+		return nil, fmt.Errorf("more than %d messages in one field: %w", most, rosmsg.ErrLimit)
+	}
 	return exprMaps(x), err
+}
+
+// countMessages counts the messages within a decoded value, up to one more than most.
+func countMessages(x any, most int) (n int) {
+	switch x := x.(type) {
+	case *rosmsg.Message:
+		n = 1
+		for i := 0; x != nil && i < len(x.Values) && n <= most; i++ {
+			n += countMessages(x.Values[i], most-n)
+		}
+	case []*rosmsg.Message:
+		for i := 0; i < len(x) && n <= most; i++ {
+			n += countMessages(x[i], most-n)
+		}
+	}
+	return n
 }
 
 // number returns n as int, the integer type of expressions, if it fits.

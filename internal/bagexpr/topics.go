@@ -11,16 +11,19 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// CompileTopics is Compile for an expression about topics that it names: each name that topic is
-// compared with, by ==, != or in, is replaced by resolve(name), so that Keep is to be called with
-// connections that have resolved names. [Program.Topics] lists the names. An expression
+// CompileTopics is Compile for an expression about live topics that it names: each name that topic
+// is compared with, by ==, != or in, is replaced by resolve(name), so that Keep is to be called
+// with connections that have resolved names. [Program.Topics] lists the names. An expression
 // without any is an [ExpressionError], and so is a name for which resolve returns an error.
+// A field that holds more than 16384 messages is an error of Keep that matches [rosmsg.ErrLimit]:
+// it would take too much memory.
 func CompileTopics(text string, resolve func(name string) (string, error)) (*Program, error) {
 	names := &topicNames{resolve: resolve}
 	p, err := compile(text, expr.Patch(names))
 	if err != nil {
 		return nil, err
 	}
+	p.maxMessages = maxLiveMessages
 	if names.err != nil {
 		return nil, &ExpressionError{Reason: names.err.Error(), Err: names.err}
 	}

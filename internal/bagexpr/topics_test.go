@@ -1,6 +1,7 @@
 package bagexpr_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // inNamespace resolves names as in the namespace /ns.
@@ -114,17 +116,72 @@ func TestLacking(t *testing.T) {
 // TestManyTypes: message types beyond those that are remembered are parsed again.
 func TestManyTypes(t *testing.T) {
 	t.Parallel()
-	p, err := bagexpr.Compile(`m.x == 1`)
-	if err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct {
+		definition string
+		most       int
+	}{
+		"small": {"uint8 x", 256},
+		"large": {"uint8 x # " + strings.Repeat("x", 500<<10), 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := bagexpr.Compile(`m.x == 1`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 600 {
+				got, err := p.Keep(message("/a", fmt.Sprintf("p/T%d", i), test.definition, []byte{1}))
+				if !got || err != nil {
+					t.Fatalf("type %d: %v, %v", i, got, err)
+				}
+				if n := bagexpr.RememberedTypes(p); n > test.most {
+					t.Fatalf("%d types are remembered", n)
+				}
+			}
+		})
 	}
-	for i := range 600 {
-		got, err := p.Keep(message("/a", fmt.Sprintf("p/T%d", i), "uint8 x", []byte{1}))
-		if !got || err != nil {
-			t.Fatalf("type %d: %v, %v", i, got, err)
+}
+
+// TestManyMessages: a field with more messages than a live graph should have is an error, and none
+// where there is time and memory for it.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	const head = "================================================================================\nMSG: p/"
+	const definition = "Outer[] all\n" + head + "Outer\nInner[] all\n" + head + "Inner\nuint8 x\n"
+	payload := func(outer, inner int) []byte {
+		b := binary.LittleEndian.AppendUint32(nil, uint32(outer))
+		for range outer {
+			b = binary.LittleEndian.AppendUint32(b, uint32(inner))
+			b = append(b, make([]byte, inner)...)
 		}
+		return b
 	}
-	if n := bagexpr.RememberedTypes(p); n > 256 {
-		t.Errorf("%d types are remembered", n)
+	for name, test := range map[string]struct {
+		outer, inner int
+		fails        bool
+	}{
+		"as many as may be":     {128, 127, false},
+		"one more":              {1, 1 << 14, true},
+		"many in some elements": {2, 1 << 13, true},
+		"many elements":         {1<<14 + 1, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, m := message("/a", "p/T", definition, payload(test.outer, test.inner))
+			live, err := bagexpr.CompileTopics(`topic == "/a" && len(m.all) > 0`, inNamespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := live.Keep(conn, m); got == test.fails || errors.Is(err, rosmsg.ErrLimit) != test.fails {
+				t.Errorf("live: %v, %v", got, err)
+			}
+			other, err := bagexpr.Compile(`len(m.all) > 0`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := other.Keep(conn, m); !got || err != nil {
+				t.Errorf("not live: %v, %v", got, err)
+			}
+		})
 	}
 }
