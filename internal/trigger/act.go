@@ -56,6 +56,10 @@ func (a *actor) run(ctx context.Context) {
 	for {
 		select {
 		case act := <-a.actions:
+			if ctx.Err() != nil { // a start would begin another bag
+				act.refused.Add(1)
+				return
+			}
 			a.Log.Info("Triggered", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.String("expression", act.text))
 			if err := a.do(ctx, &wg, act); err != nil && ctx.Err() == nil {
 				a.refuse(act, err)
@@ -70,6 +74,18 @@ func (a *actor) run(ctx context.Context) {
 func (a *actor) refuse(act action, err error) {
 	act.refused.Add(1)
 	a.Log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
+}
+
+// abandon counts the actions that run has not come to.
+func (a *actor) abandon() {
+	for {
+		select {
+		case act := <-a.actions:
+			act.refused.Add(1)
+		default:
+			return
+		}
+	}
 }
 
 // do carries out an action, and records its cause as a mark.

@@ -56,7 +56,9 @@ func (e *evaluator) evaluate(r *linkRule, l *link, it *item) {
 		return
 	}
 	if !r.pause.over(it.received) {
-		r.suppressed.Add(1)
+		if r.suppressed.Add(1) == 1 && (r.kind == Start || r.kind == Stop) { // a bag may be missing, or too long
+			e.warn("a trigger did not start or stop the recording: it has fired within --trigger-pause; further times are only counted", r.rule, l.conn)
+		}
 		return
 	}
 	r.fired.Add(1)

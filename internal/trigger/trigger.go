@@ -158,12 +158,14 @@ func (s *Set) Triggers() []recorder.TriggerStats {
 	return all
 }
 
-// Run evaluates and carries out what is triggered until ctx is done.
+// Run evaluates and carries out what is triggered until ctx is done. It returns when an evaluation
+// that is under way then has ended, however long that takes.
 func (s *Set) Run(ctx context.Context) {
 	for _, r := range s.rules {
 		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics), zap.String("expression", r.text))
 	}
 	a := newActor(s)
+	defer a.abandon()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	// owner: Run; ends when ctx is done.

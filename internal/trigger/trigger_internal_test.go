@@ -32,6 +32,8 @@ type control struct {
 	state recorder.State
 	err   error
 	did   chan struct{} // a call has come
+
+	starting chan struct{} // closed by a Start, which then lasts until its ctx is done; nil for one that does not
 }
 
 func (c *control) call(format string, args ...any) error {
@@ -57,7 +59,12 @@ func (c *control) Pin(_ context.Context, last time.Duration) ([]string, error) {
 	return nil, c.call("pin %v", last)
 }
 
-func (c *control) Start(context.Context) (string, error) {
+func (c *control) Start(ctx context.Context) (string, error) {
+	if c.starting != nil {
+		close(c.starting)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
 	c.mu.Lock()
 	c.state = recorder.StateRecording
 	c.mu.Unlock()
@@ -291,6 +298,46 @@ func TestBusy(t *testing.T) {
 	}
 	if got := s.Triggers()[0].Refused; got != 3 {
 		t.Errorf("%d refused", got)
+	}
+}
+
+// TestAbandoned: actions that wait when everything ends are counted.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	c := &control{starting: make(chan struct{})}
+	s, _ := newSet(t, c, false, map[Kind][]string{Start: {`topic == "/a" && m.x > 0`}})
+	s.rules[0].pause.length = 0
+	c.state = recorder.StateStopped
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Run(ctx) })
+	say(s.Open("/a", header(xDefinition)), 7, 1, 0, 1, 0, 1)
+	<-c.starting // and it goes on for as long as ctx lasts
+	deadline := time.Now().Add(2 * time.Minute)
+	for s.Triggers()[0].Messages < 5 && time.Now().Before(deadline) {
+		<-time.After(time.Millisecond)
+	}
+	cancel()
+	wg.Wait()
+	if got := s.Triggers()[0]; got.Fired != 3 || got.Refused != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestSuppressedStart: a start or stop that the pause keeps back is told the first time.
+func TestSuppressedStart(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind]int{Mark: 0, Start: 1, Stop: 1} {
+		s, logs := newSet(t, new(control), false, map[Kind][]string{kind: {`topic == "/a" && m.x > 0`}})
+		e := evaluator{log: s.Log, fire: func(action) {}}
+		say(s.Open("/a", header(xDefinition)), 0, 1, 0, 1, 0, 1)
+		evaluateAll(s, &e)
+		if n := logs.FilterMessageSnippet("did not start or stop the recording").Len(); n != want || logs.Len() != want {
+			t.Errorf("%s: told %d times: %v", kind, n, logs.All())
+		}
+		if got := s.Triggers()[0].Suppressed; got != 2 {
+			t.Errorf("%s: %d suppressed", kind, got)
+		}
 	}
 }
 
