@@ -10,8 +10,12 @@ import (
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
-// startTriggers makes o watch for what the command line names, until end is called. memory is what
-// that takes beside the buffer. finish ends the recording.
+// evaluationWait is how long the end of the program waits for an evaluation that is under way: the bag
+// is closed, and nothing can interrupt an expression with loops within loops.
+const evaluationWait = time.Second
+
+// startTriggers makes o watch for what the command line names, until end is called, which waits
+// for at most evaluationWait. memory is what that takes beside the buffer. finish ends the recording.
 func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
 	t := &c.Triggers
 	on := map[trigger.Kind][]string{
@@ -36,11 +40,18 @@ func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, f
 	}
 	o.Watch = set
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	// owner: end; ends when ctx is done.
-	wg.Go(func() { set.Run(ctx) })
-	return func() {
+	done := make(chan struct{})
+	// owner: end; ends when ctx is done, or with the process if an evaluation takes too long.
+	go func() {
+		defer close(done)
+		set.Run(ctx)
+	}()
+	return sync.OnceFunc(func() {
 		cancel()
-		wg.Wait()
-	}, trigger.Memory, nil
+		select {
+		case <-done:
+		case <-time.After(evaluationWait):
+			o.Log.Warn("the expression of a trigger is still being evaluated: its result is not waited for")
+		}
+	}), trigger.Memory, nil
 }

@@ -223,6 +223,25 @@ func level(data []byte) byte {
 	return data[header+count+first]
 }
 
+// TestEndlessTrigger: an expression that takes hours does not keep the program from ending, with a
+// complete bag.
+func TestEndlessTrigger(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	s := newSpeaker(g, "/state")
+	const each = `all(split(m.data, ""), `
+	rec := g.Record("/state", "-O", "run", "--mark-on", `topic == "/state"`, "--pin-on", `topic == "/state" && `+each+each+each+`true)))`)
+	s.linked()
+	text := strings.Repeat("x", 10_000)
+	s.say(text)
+	rec.Printed(`Mark {"text": "mark-on: `) // the other expression is next
+	rec.Stop()
+	harness.Contains(t, rec.Out.String(), "the expression of a trigger is still being evaluated", "lost: none")
+	if got := texts(t, filepath.Join(g.Dir, "run.bag"), "/state"); !slices.Equal(got, []string{text}) {
+		t.Errorf("%d messages", len(got))
+	}
+}
+
 // TestWrongTriggers: what cannot work is told before anything begins.
 func TestWrongTriggers(t *testing.T) {
 	t.Parallel()
