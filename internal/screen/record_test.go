@@ -34,6 +34,26 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 	}
 }
 
+func TestRecordSummaryOfTriggers(t *testing.T) {
+	t.Parallel()
+	s := recorder.Summary{Duration: time.Second, Triggers: []recorder.TriggerStats{
+		{Option: "mark-on", Expression: `topic == "/a"`, Fired: 2},
+		{Option: "stop-on", Expression: "topic in\n[\"/b\"]", Suppressed: 3, Refused: 4, Skipped: 5, Errors: 6, Silent: []string{"/b"}},
+	}}
+	got := screen.RecordSummary(&s)
+	for _, want := range []string{
+		"\n--mark-on topic == \"/a\": fired 2 times\n",
+		": fired 0 times, 3 more within the pause, 4 not carried out, 5 messages not looked at, 6 messages could not be evaluated, no message of /b\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %q in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "topic in\n") {
+		t.Errorf("an expression takes two lines:\n%s", got)
+	}
+}
+
 func TestRecordSummaryOfChunks(t *testing.T) {
 	t.Parallel()
 	s := recorder.Summary{Duration: time.Second, Chunks: map[bagfmt.Compression]uint64{bagfmt.CompressionNone: 1, bagfmt.CompressionBZ2: 3}}
