@@ -169,8 +169,19 @@ func TestManyBadPublishers(t *testing.T) {
 	start := time.Now()
 	subscribe(t, newNode(t, o), "/t", &inbox{})
 	waitFor(t, "five attempts of each, on average", func() bool { return refused.Load() >= 5*publishers })
-	n := lines(logs, "publisher is listed but") // before the time is taken: more may come
-	if most := 5 + int(time.Since(start)/loglimit.Interval) + 1; n == 0 || n > most {
-		t.Errorf("%d lines for %d publishers in %v: %v", n, publishers, time.Since(start), logs.All())
+	said := map[string]int{} // by text: on a busy machine some do not answer in time, which is another trouble with its own lines
+	for _, e := range logs.All() { // before the time is taken: more may come
+		if strings.HasPrefix(e.Message, "publisher is listed but") {
+			said[e.Message]++
+		}
+	}
+	most := 5 + int(time.Since(start)/loglimit.Interval) + 1
+	if len(said) == 0 || len(said) > 2 {
+		t.Errorf("%d kinds of lines: %v", len(said), logs.All())
+	}
+	for text, n := range said {
+		if n > most {
+			t.Errorf("%d lines %q for %d publishers in %v: %v", n, text, publishers, time.Since(start), logs.All())
+		}
 	}
 }
