@@ -141,7 +141,7 @@ func TestCutPayload(t *testing.T) {
 	}
 	full[31] = 200
 	_, err := typ.Decode(full)
-	if want := `rosmsg: p/Poses: poses[0].name at 31: string of 200 bytes, 38 left`; err == nil || err.Error() != want {
+	if want := `p/Poses: poses[0].name at 31: string of 200 bytes, 38 left`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -8,15 +8,15 @@ import (
 
 var (
 	// ErrDefinition is matched by every [DefinitionError].
-	ErrDefinition = errors.New("rosmsg: unusable message definition")
+	ErrDefinition = errors.New("unusable message definition")
 	// ErrCorrupt is matched by every [DecodeError].
-	ErrCorrupt = errors.New("rosmsg: payload does not fit its definition")
+	ErrCorrupt = errors.New("payload does not fit its definition")
 	// ErrTrailing says that bytes follow the message. What it comes with is complete.
-	ErrTrailing = errors.New("rosmsg: bytes after the end of the message")
+	ErrTrailing = errors.New("bytes after the end of the message")
 	// ErrNoField is matched by every [FieldError].
-	ErrNoField = errors.New("rosmsg: no such field")
+	ErrNoField = errors.New("no such field")
 	// ErrLimit is matched by errors about something beyond one of the limits.
-	ErrLimit = errors.New("rosmsg: limit exceeded")
+	ErrLimit = errors.New("limit exceeded")
 )
 
 // DefinitionError says why a definition cannot be used. It matches [ErrDefinition],
@@ -30,9 +30,9 @@ type DefinitionError struct {
 
 func (e *DefinitionError) Error() string {
 	if e.Line == 0 {
-		return fmt.Sprintf("rosmsg: definition of %q: %s", e.Type, e.Reason)
+		return fmt.Sprintf("definition of %q: %s", e.Type, e.Reason)
 	}
-	return fmt.Sprintf("rosmsg: definition of %q: line %d: %s", e.Type, e.Line, e.Reason)
+	return fmt.Sprintf("definition of %q: line %d: %s", e.Type, e.Line, e.Reason)
 }
 
 // Is matches [ErrDefinition].
@@ -52,7 +52,6 @@ type DecodeError struct {
 
 func (e *DecodeError) Error() string {
 	var b strings.Builder
-	b.WriteString("rosmsg: ")
 	if e.Type != "" {
 		b.WriteString(e.Type + ": ")
 	}
@@ -94,7 +93,7 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("rosmsg: %s: path %q: %s", e.Type, e.Path, e.Reason)
+	return fmt.Sprintf("%s: path %q: %s", e.Type, e.Path, e.Reason)
 }
 
 // Is matches [ErrNoField].

@@ -79,7 +79,7 @@ func TestLookupInCut(t *testing.T) {
 	for n := range 9 {
 		for _, path := range []string{"at.secs", "at.nsecs"} {
 			_, err := typ.Lookup(make([]byte, n), path)
-			if want := fmt.Sprintf("rosmsg: p/T: %s at 1: time of 8 bytes, %d left", path, n-1); n > 0 && (err == nil || err.Error() != want) {
+			if want := fmt.Sprintf("p/T: %s at 1: time of 8 bytes, %d left", path, n-1); n > 0 && (err == nil || err.Error() != want) {
 				t.Errorf("%d bytes: %v, want %s", n, err, want)
 			}
 			if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -146,7 +146,7 @@ func TestElements(t *testing.T) {
 		}
 	}
 	// A string that is longer than the payload, once in the element and once before it.
-	for at, want := range map[int]string{9: "rosmsg: p/T: [1] at 9: string of 200 bytes", 15: "rosmsg: p/T: [0].s at 15: string of 200 bytes"} {
+	for at, want := range map[int]string{9: "p/T: [1] at 9: string of 200 bytes", 15: "p/T: [0].s at 15: string of 200 bytes"} {
 		bad := bytes.Clone(payload)
 		bad[at] = 200
 		v := typ.Message(bad)

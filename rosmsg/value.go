@@ -154,6 +154,9 @@ func (v Value) Len() int {
 	return int(binary.LittleEndian.Uint32(v.p[v.off:])) // checked when the value was made
 }
 
+// OfMessages reports whether the value is an array of messages.
+func (v Value) OfMessages() bool { return v.Kind() == Array && v.wire.elem.kind == Struct }
+
 // Elements iterates over an array; over nothing for other kinds. An error is the last
 // thing it gives.
 func (v Value) Elements() iter.Seq2[Value, error] {

@@ -80,7 +80,7 @@ func (a *Args) special(key, value string) error {
 	case "__tcpros_server_port":
 		port, err := strconv.ParseUint(value, 10, 16)
 		if err != nil {
-			return fmt.Errorf("tcpros: __tcpros_server_port %q is not a port", value)
+			return fmt.Errorf("__tcpros_server_port %q is not a port", value)
 		}
 		a.Port = int(port)
 	}

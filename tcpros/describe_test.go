@@ -35,7 +35,7 @@ func TestDescribe(t *testing.T) {
 	}
 	env["ROS_MASTER_URI"] = "robot:11311"
 	if _, err := tcpros.Describe(t.Context(), tcpros.NodeOptions{BaseName: "record", Getenv: func(name string) string { return env[name] }}); err == nil ||
-		!strings.Contains(err.Error(), "http://host:port") {
+		!strings.Contains(err.Error(), "http:// is missing: write http://robot:11311") {
 		t.Errorf("got %v", err)
 	}
 }

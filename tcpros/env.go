@@ -2,12 +2,14 @@ package tcpros
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,18 +17,53 @@ const defaultMasterURI = "http://localhost:11311"
 
 // masterURI returns the master's URI and its host:port.
 func masterURI(o NodeOptions, getenv func(string) string) (uri, hostport string, err error) {
-	uri = defaultMasterURI
-	for _, u := range []string{o.MasterURI, o.Args.MasterURI, getenv("ROS_MASTER_URI")} {
-		if u != "" {
-			uri = u
+	uri, from := defaultMasterURI, ""
+	for _, u := range []struct{ from, uri string }{
+		{"the master URI", o.MasterURI}, {"__master:=", o.Args.MasterURI}, {"ROS_MASTER_URI", getenv("ROS_MASTER_URI")},
+	} {
+		if u.uri != "" {
+			uri, from = u.uri, u.from
 			break
 		}
 	}
 	hostport, err = splitURI(uri)
 	if err != nil {
-		return "", "", fmt.Errorf("tcpros: master URI %q: %w", uri, err)
+		return "", "", fmt.Errorf("%s %q: %s", from, uri, masterURIHint(uri))
 	}
 	return uri, hostport, nil
+}
+
+// CheckMasterURI returns why the URI of a master cannot be used, and what to write instead, without
+// the URI itself.
+func CheckMasterURI(uri string) error {
+	if _, err := splitURI(uri); err != nil {
+		return errors.New(masterURIHint(uri))
+	}
+	return nil
+}
+
+// masterURIHint says what is wrong with a master's URI, and what is meant, if that is likely.
+func masterURIHint(uri string) string {
+	const form, port = "want http://HOST:PORT", ":11311"
+	rest, plain := strings.CutPrefix(uri, "http://")
+	for _, scheme := range []string{"https://", "rosrpc://"} {
+		if host, ok := strings.CutPrefix(uri, scheme); ok {
+			return form + ", not " + scheme + ": write http://" + host
+		}
+	}
+	host, _, err := net.SplitHostPort(strings.TrimSuffix(rest, "/"))
+	switch {
+	case err != nil && strings.Contains(err.Error(), "missing port"):
+		fixed := "http://" + strings.TrimSuffix(rest, "/") + port
+		if _, err := splitURI(fixed); err == nil {
+			return form + ": write " + fixed
+		}
+	case err == nil && host != "" && !plain:
+		if _, err := splitURI("http://" + rest); err == nil {
+			return form + ": http:// is missing: write http://" + rest
+		}
+	}
+	return form + ", such as http://localhost" + port
 }
 
 // splitURI returns host:port of an http URI.
@@ -35,7 +72,7 @@ func splitURI(uri string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" {
+	if _, err := strconv.ParseUint(u.Port(), 10, 16); u.Scheme != "http" || u.Hostname() == "" || err != nil {
 		return "", fmt.Errorf("not of the form http://host:port")
 	}
 	return u.Host, nil
@@ -60,6 +97,7 @@ type endpoint struct {
 	reason string // reason for bind, for the log
 
 	loopbackDefault bool // on loopback because of the master, not by the user's choice
+	unresolved      bool // the user chose a name that this machine cannot resolve
 }
 
 // locator determines a node's endpoint. Tests replace its functions.
@@ -85,18 +123,18 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoi
 		if b, err := netip.ParseAddr(o.Bind); err == nil && !b.IsUnspecified() && !explicit {
 			host = o.Bind
 		}
-		return endpoint{host, o.Bind, "as asked", false}
+		return endpoint{host: host, bind: o.Bind, reason: "as asked"}
 	case !explicit && isLoopback(masterHost):
 		// roscore listens on every address, so nodes on other machines may use such a master,
 		// too. But mostly there are none, and a port that is open to others must be requested.
 		lo := loopbackOf(masterHost)
-		return endpoint{lo, lo, "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", true}
+		return endpoint{host: lo, bind: lo, reason: "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", loopbackDefault: true}
 	case host == "localhost":
-		return endpoint{host, "127.0.0.1", "the advertised host is localhost", false}
+		return endpoint{host: host, bind: "127.0.0.1", reason: "the advertised host is localhost"}
 	case err == nil && (ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())):
-		return endpoint{host, host, "it is the advertised address", false}
+		return endpoint{host: host, bind: host, reason: "it is the advertised address"}
 	case err == nil:
-		return endpoint{host, "", "the advertised address is not of this machine", false}
+		return endpoint{host: host, reason: "the advertised address is not of this machine"}
 	}
 	return l.byName(ctx, host, explicit, master, isLoopback(masterHost))
 }
@@ -106,20 +144,20 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoi
 func (l *locator) byName(ctx context.Context, host string, explicit bool, master string, onLoopback bool) endpoint {
 	addrs, err := l.lookup(ctx, host)
 	if err != nil || len(addrs) != 1 {
-		return endpoint{host, "", "the advertised host name does not stand for one address here", false}
+		return endpoint{host: host, reason: "the advertised host name does not stand for one address here", unresolved: err != nil && explicit}
 	}
 	a := addrs[0]
 	switch {
 	case a.IsLoopback() && !onLoopback:
 		// Debian lets a machine's own name be 127.0.1.1; others see the real address.
-		return endpoint{host, "", "the advertised host name is on loopback here only", false}
+		return endpoint{host: host, reason: "the advertised host name is on loopback here only"}
 	case a.IsLoopback():
 	case !slices.Contains(l.local(), a):
-		return endpoint{host, "", "the advertised host name is no address of this machine", false}
+		return endpoint{host: host, reason: "the advertised host name is no address of this machine"}
 	case !explicit && l.sourceAddr(ctx, master) != a:
-		return endpoint{host, "", "the advertised host name is not the address toward the master", false}
+		return endpoint{host: host, reason: "the advertised host name is not the address toward the master"}
 	}
-	return endpoint{host, a.String(), "the advertised host name stands for it", false}
+	return endpoint{host: host, bind: a.String(), reason: "the advertised host name stands for it"}
 }
 
 // advertised returns the host to advertise. explicit reports that the user chose it. Empty
@@ -153,7 +191,28 @@ func (l *locator) advertised(a Args) (host string, explicit bool) {
 // every peer, partly through encoders that do not escape.
 func checkHost(host string) error {
 	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`<>&"'/\?#@[]%`, r) }) {
-		return fmt.Errorf("tcpros: advertised host %q: not a host name or address", host)
+		return fmt.Errorf("advertised host %q: not a host name or address: correct ROS_HOSTNAME or ROS_IP", host)
+	}
+	return nil
+}
+
+// CheckHost returns why a host cannot be advertised to other nodes, without the host itself. Whether
+// its name can be resolved is not asked.
+func CheckHost(host string) error {
+	const want = "want the name of this machine, such as robot7, or its address, such as 10.0.0.5"
+	_, err := netip.ParseAddr(host)
+	name, port, colon := strings.Cut(host, ":")
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(host, "://"):
+		return errors.New("it is a URI: " + want)
+	case colon && name != "" && strings.Trim(port, "0123456789") == "":
+		return errors.New(want + ", without a port: write " + name)
+	case colon || checkHost(host) != nil:
+		return errors.New("not a host name or address: " + want)
+	case strings.Trim(host, "0123456789.") == "":
+		return errors.New("not an IPv4 address: " + want)
 	}
 	return nil
 }

@@ -3,33 +3,36 @@ package tcpros
 import (
 	"errors"
 	"fmt"
+	"net"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // Sentinels. Callers compare with errors.Is.
 var (
 	// ErrName matches every *NameError.
-	ErrName = errors.New("tcpros: invalid name")
+	ErrName = errors.New("invalid name")
 	// ErrClosed says that the node, subscription or publication is closed.
-	ErrClosed = errors.New("tcpros: closed")
+	ErrClosed = errors.New("closed")
 	// ErrConflict matches every *ConflictError.
-	ErrConflict = errors.New("tcpros: topic already in use by this node")
+	ErrConflict = errors.New("topic already in use by this node")
 	// ErrHeader matches every *HeaderError.
-	ErrHeader = errors.New("tcpros: invalid connection header")
+	ErrHeader = errors.New("invalid connection header")
 	// ErrPeer matches every *PeerError.
-	ErrPeer = errors.New("tcpros: refused by the peer")
+	ErrPeer = errors.New("refused by the peer")
 	// ErrTooLarge matches every *TooLargeError.
-	ErrTooLarge = errors.New("tcpros: message too large")
+	ErrTooLarge = errors.New("message too large")
 	// ErrStalled says that a message stopped in the middle for too long.
-	ErrStalled = errors.New("tcpros: message stalled")
+	ErrStalled = errors.New("message stalled")
 	// ErrUnresolved matches every *ResolveError.
-	ErrUnresolved = errors.New("tcpros: host name not resolved")
+	ErrUnresolved = errors.New("host name not resolved")
 	// ErrStatus matches every *StatusError.
-	ErrStatus = errors.New("tcpros: call refused")
+	ErrStatus = errors.New("call refused")
 	// ErrService matches every *ServiceError.
-	ErrService = errors.New("tcpros: refused by the service")
+	ErrService = errors.New("refused by the service")
 	// ErrNotDrained matches every *DrainError.
-	ErrNotDrained = errors.New("tcpros: not every subscriber took all messages")
+	ErrNotDrained = errors.New("not every subscriber took all messages")
 )
 
 // NameError says why a graph resource name is refused.
@@ -39,7 +42,7 @@ type NameError struct {
 }
 
 // Error implements error.
-func (e *NameError) Error() string { return fmt.Sprintf("tcpros: name %q: %s", e.Name, e.Reason) }
+func (e *NameError) Error() string { return fmt.Sprintf("name %q: %s", e.Name, e.Reason) }
 
 // Is reports whether target is ErrName.
 func (e *NameError) Is(target error) bool { return target == ErrName }
@@ -53,7 +56,7 @@ type ConflictError struct {
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("tcpros: topic %s is in use as %s, asked for %s", e.Topic, e.Have, e.Want)
+	return fmt.Sprintf("topic %s is in use as %s, asked for %s", e.Topic, e.Have, e.Want)
 }
 
 // Is reports whether target is ErrConflict.
@@ -68,9 +71,9 @@ type HeaderError struct {
 // Error implements error.
 func (e *HeaderError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("tcpros: connection header: %s: %v", e.Reason, e.Err)
+		return fmt.Sprintf("connection header: %s: %v", e.Reason, e.Err)
 	}
-	return "tcpros: connection header: " + e.Reason
+	return "connection header: " + e.Reason
 }
 
 // Is reports whether target is ErrHeader.
@@ -83,7 +86,7 @@ func (e *HeaderError) Unwrap() error { return e.Err }
 type PeerError struct{ Text string }
 
 // Error implements error. The peer's text is quoted: it may hold anything.
-func (e *PeerError) Error() string { return fmt.Sprintf("tcpros: peer says %q", e.Text) }
+func (e *PeerError) Error() string { return fmt.Sprintf("peer says %q", e.Text) }
 
 // Is reports whether target is ErrPeer.
 func (e *PeerError) Is(target error) bool { return target == ErrPeer }
@@ -95,7 +98,7 @@ type TooLargeError struct {
 
 // Error implements error.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("tcpros: message of %d bytes, limit %d", e.Bytes, e.Limit)
+	return fmt.Sprintf("message of %d bytes, limit %d", e.Bytes, e.Limit)
 }
 
 // Is reports whether target is ErrTooLarge.
@@ -109,7 +112,10 @@ type ResolveError struct {
 
 // Error implements error.
 func (e *ResolveError) Error() string {
-	return fmt.Sprintf("tcpros: host %q has no address here: %v", e.Host, e.Err)
+	if dns := (*net.DNSError)(nil); errors.As(e.Err, &dns) {
+		return xmlrpc.Reason(dns)
+	}
+	return fmt.Sprintf("host %q has no address here: %v", e.Host, e.Err)
 }
 
 // Is reports whether target is ErrUnresolved.
@@ -126,7 +132,7 @@ type StatusError struct {
 
 // Error implements error.
 func (e *StatusError) Error() string {
-	return fmt.Sprintf("tcpros: answered code %d: %q", e.Code, e.Text)
+	return fmt.Sprintf("answered code %d: %q", e.Code, e.Text)
 }
 
 // Is reports whether target is ErrStatus.
@@ -143,7 +149,7 @@ type CallError struct {
 
 // Error implements error.
 func (e *CallError) Error() string {
-	return fmt.Sprintf("tcpros: %s at %s: %v", e.Method, e.Host, strip(e.Err))
+	return fmt.Sprintf("%s at %s: %s", e.Method, e.Host, xmlrpc.Reason(e.Err))
 }
 
 // Unwrap returns the cause.
@@ -157,7 +163,7 @@ type ServiceError struct {
 
 // Error implements error. The service's text is quoted: it may hold anything.
 func (e *ServiceError) Error() string {
-	return fmt.Sprintf("tcpros: service %s says %q", e.Service, clip(e.Text))
+	return fmt.Sprintf("service %s says %q", e.Service, clip(e.Text))
 }
 
 // Is reports whether target is ErrService.
@@ -171,7 +177,7 @@ type callServiceError struct {
 
 // Error implements error.
 func (e *callServiceError) Error() string {
-	return "tcpros: service " + e.service + ": " + strip(e.err)
+	return "service " + e.service + ": " + e.err.Error()
 }
 
 // Unwrap returns the cause.
@@ -194,7 +200,7 @@ type Undrained struct {
 // Error implements error.
 func (e *DrainError) Error() string {
 	var b strings.Builder
-	b.WriteString("tcpros: not taken to the end:")
+	b.WriteString("not taken to the end:")
 	for i, u := range e.Subscribers {
 		if i == 8 {
 			fmt.Fprintf(&b, " and %d more", len(e.Subscribers)-i)
@@ -210,6 +216,3 @@ func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
 
 // Unwrap returns the context's error, or nil.
 func (e *DrainError) Unwrap() error { return e.Err }
-
-// strip removes the package prefix, so that a chain of errors has it once.
-func strip(err error) string { return strings.TrimPrefix(err.Error(), "tcpros: ") }

@@ -20,7 +20,7 @@ const AnyMD5 = "*"
 const anyType = "*"
 
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
-var errOpen = errors.New("tcpros: link not taken")
+var errOpen = errors.New("link not taken")
 
 // Attempts to reach a publisher; their intervals are retryTiming.
 const (

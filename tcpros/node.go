@@ -125,6 +125,10 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		return nil, err
 	}
 	n.host, n.bind = at.host, at.bind
+	if at.unresolved {
+		n.log.Warn("the name that this node advertises cannot be resolved here, and perhaps not by others, who then cannot reach it: "+
+			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.host))
+	}
 	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.reason))
 	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
@@ -142,12 +146,12 @@ func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
 	}
 	api, err := lc.Listen(ctx, network, net.JoinHostPort(bind, "0"))
 	if err != nil {
-		return fmt.Errorf("tcpros: slave API: %w", err)
+		return fmt.Errorf("slave API: %w", err)
 	}
 	data, err := lc.Listen(ctx, network, net.JoinHostPort(bind, strconv.Itoa(a.Port)))
 	if err != nil {
 		_ = api.Close() // it is not advertised yet
-		return fmt.Errorf("tcpros: server: %w", err)
+		return fmt.Errorf("server: %w", err)
 	}
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
@@ -354,7 +358,7 @@ func (n *Node) unregisterAll(ctx context.Context) error {
 	silent := time.AfterFunc(n.timing.unregisterTimeout, cancel)
 	err := n.reg.unregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
 	if !silent.Stop() && err != nil {
-		return fmt.Errorf("tcpros: the master does not answer: %w", context.DeadlineExceeded)
+		return fmt.Errorf("the master does not answer: %w", context.DeadlineExceeded)
 	}
 	return err
 }

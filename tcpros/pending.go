@@ -28,7 +28,7 @@ const (
 )
 
 // errPendingDropped says that a connection was closed to free memory for others.
-var errPendingDropped = errors.New("tcpros: connection dropped: unfinished headers and requests of all peers hold too much memory")
+var errPendingDropped = errors.New("connection dropped: unfinished headers and requests of all peers hold too much memory")
 
 // pendingReads accounts for the memory of incomplete input of all peers: the connection
 // headers of subscribers, of service clients, of publishers and of services that we call, and

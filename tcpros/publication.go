@@ -30,13 +30,13 @@ type AdvertiseOptions struct {
 func (o AdvertiseOptions) check() error {
 	switch {
 	case o.MD5Sum == "":
-		return fmt.Errorf("tcpros: advertise %q without an md5sum", o.Topic)
+		return fmt.Errorf("advertise %q without an md5sum", o.Topic)
 	case o.Type == "":
-		return fmt.Errorf("tcpros: advertise %q without a type", o.Topic)
+		return fmt.Errorf("advertise %q without a type", o.Topic)
 	case o.QueueFrames < 0:
-		return fmt.Errorf("tcpros: advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
+		return fmt.Errorf("advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
-		return fmt.Errorf("tcpros: advertise %q with overflow %d", o.Topic, o.Overflow)
+		return fmt.Errorf("advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
 	return checkType(o.Type)
 }

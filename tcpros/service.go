@@ -53,9 +53,9 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 	case o.Handle == nil:
 		panic("tcpros: ServiceOptions without Handle")
 	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > hardMaxMessage:
-		return o, fmt.Errorf("tcpros: request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, hardMaxMessage)
+		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, hardMaxMessage)
 	case o.Type.Type == "" || o.Type.Type == anyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == AnyMD5:
-		return o, fmt.Errorf("tcpros: service %q of type %q, md5sum %q: a service needs definite ones", o.Name, o.Type.Type, o.Type.MD5Sum)
+		return o, fmt.Errorf("service %q of type %q, md5sum %q: a service needs definite ones", o.Name, o.Type.Type, o.Type.MD5Sum)
 	}
 	return o, checkType(o.Type.Type)
 }

@@ -59,7 +59,7 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 	n := int64(binary.LittleEndian.Uint32(head[1:]))
 	switch {
 	case head[0] > 1:
-		return nil, fmt.Errorf("tcpros: service answer starts with %d, neither 0 nor 1", head[0])
+		return nil, fmt.Errorf("service answer starts with %d, neither 0 nor 1", head[0])
 	case head[0] == 0:
 		limit = min(limit, maxErrorBytes)
 	}

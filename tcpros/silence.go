@@ -22,7 +22,7 @@ const (
 )
 
 // errSilent says that a subscriber was given up.
-var errSilent = errors.New("tcpros: the subscriber's machine acknowledges nothing any more")
+var errSilent = errors.New("the subscriber's machine acknowledges nothing any more")
 
 // ackState is the state of acknowledgments on a connection.
 type ackState struct {

@@ -29,10 +29,10 @@ func (o Outcome) Encode() []byte {
 // DecodeOutcome reads what Encode makes.
 func DecodeOutcome(b []byte) (Outcome, error) {
 	if len(b) < 5 {
-		return Outcome{}, fmt.Errorf("tcpros: response of %d bytes, a bool and a string need 5", len(b))
+		return Outcome{}, fmt.Errorf("response of %d bytes, a bool and a string need 5", len(b))
 	}
 	if n := int64(binary.LittleEndian.Uint32(b[1:])); n != int64(len(b)-5) {
-		return Outcome{}, fmt.Errorf("tcpros: response with a string of %d bytes, %d left", n, len(b)-5)
+		return Outcome{}, fmt.Errorf("response with a string of %d bytes, %d left", n, len(b)-5)
 	}
 	success, err := DecodeBool(b[:1])
 	return Outcome{success, string(b[5:])}, err
@@ -49,7 +49,7 @@ func EncodeBool(v bool) []byte {
 // DecodeBool reads the request of std_srvs/SetBool.
 func DecodeBool(b []byte) (bool, error) {
 	if len(b) != 1 {
-		return false, fmt.Errorf("tcpros: request of %d bytes, a bool has 1", len(b))
+		return false, fmt.Errorf("request of %d bytes, a bool has 1", len(b))
 	}
 	return b[0] != 0, nil
 }

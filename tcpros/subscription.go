@@ -47,7 +47,7 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 		return o, err
 	}
 	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > hardMaxMessage {
-		return o, fmt.Errorf("tcpros: message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, hardMaxMessage)
+		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, hardMaxMessage)
 	}
 	if o.Open == nil {
 		panic("tcpros: SubscribeOptions without Open")

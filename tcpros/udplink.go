@@ -25,7 +25,7 @@ const (
 )
 
 // errNoSender says that a publisher does not know our UDPROS link any more.
-var errNoSender = errors.New("tcpros: the publisher does not send to this link any more")
+var errNoSender = errors.New("the publisher does not send to this link any more")
 
 // udpReply bounds the answer to a request that offers UDPROS: it holds the
 // publisher's header, with the message definition.
@@ -56,7 +56,7 @@ func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 	var lc net.ListenConfig
 	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.bind, "0"))
 	if err != nil {
-		return nil, fmt.Errorf("tcpros: UDPROS: %w", err)
+		return nil, fmt.Errorf("UDPROS: %w", err)
 	}
 	conn := pc.(*net.UDPConn)
 	_ = conn.SetReadBuffer(udpReadBuffer) // less only loses more, which is counted

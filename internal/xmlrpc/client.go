@@ -55,7 +55,7 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, uri, bytes.NewReader(body))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+		return nil, &transportError{err}
 	}
 	req.Header.Set("Content-Type", "text/xml")
 	// Never sent, being empty: it only lets net/http repeat the call when the
@@ -63,7 +63,7 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	req.Header["Idempotency-Key"] = []string{}
 	resp, err := hc.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+		return nil, &transportError{err}
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is left to be lost
 	if resp.StatusCode != http.StatusOK {
@@ -74,7 +74,7 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	}
 	answer, err := readAll(nil, io.LimitReader(resp.Body, l.BodyBytes+1), resp.ContentLength)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrTransport, err)
+		return nil, &transportError{err}
 	}
 	return ParseResponse(answer, l)
 }

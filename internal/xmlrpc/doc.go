@@ -54,11 +54,11 @@ func (l Limits) withDefaults() Limits {
 
 // Errors that the codec, Call and the server return or report.
 var (
-	ErrMalformed = errors.New("xmlrpc: malformed message")           // not XML-RPC; the error is a *MalformedError
-	ErrLimit     = errors.New("xmlrpc: limit exceeded")              // sound so far, but larger than Limits allows
-	ErrEncode    = errors.New("xmlrpc: cannot be written")           // a Go value that XML-RPC, or ROS, cannot carry
-	ErrNotXMLRPC = errors.New("xmlrpc: HTTP answer without XML-RPC") // the peer answers HTTP, but not this call
-	ErrTransport = errors.New("xmlrpc: no answer")                   // the call got no answer, or not over HTTP as expected
+	ErrMalformed = errors.New("malformed message")           // not XML-RPC; the error is a *MalformedError
+	ErrLimit     = errors.New("limit exceeded")              // sound so far, but larger than Limits allows
+	ErrEncode    = errors.New("cannot be written")           // a Go value that XML-RPC, or ROS, cannot carry
+	ErrNotXMLRPC = errors.New("HTTP answer without XML-RPC") // the peer answers HTTP, but not this call
+	ErrTransport = errors.New("no answer")                   // the call got no answer, or not over HTTP as expected
 )
 
 // MalformedError says where a message stops being XML-RPC.
@@ -69,7 +69,7 @@ type MalformedError struct {
 
 // Error implements error.
 func (e *MalformedError) Error() string {
-	return fmt.Sprintf("xmlrpc: at %d: %s", e.Offset, e.Reason)
+	return fmt.Sprintf("at %d: %s", e.Offset, e.Reason)
 }
 
 // Is reports whether target is ErrMalformed.
@@ -83,7 +83,7 @@ type LimitError struct {
 
 // Error implements error.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("xmlrpc: %s over the limit of %d", e.What, e.Limit)
+	return fmt.Sprintf("%s over the limit of %d", e.What, e.Limit)
 }
 
 // Is reports whether target is ErrLimit.
@@ -97,4 +97,4 @@ type Fault struct { //nolint:errname // the name that XML-RPC gives it
 }
 
 // Error implements error.
-func (f *Fault) Error() string { return fmt.Sprintf("xmlrpc: fault %d: %q", f.Code, f.Text) }
+func (f *Fault) Error() string { return fmt.Sprintf("fault %d: %q", f.Code, f.Text) }

@@ -89,7 +89,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.conns.add(1)
 	defer s.conns.add(-1)
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("xmlrpc: serve %v: %w", l.Addr(), err)
+		return fmt.Errorf("serve %v: %w", l.Addr(), err)
 	}
 	return nil
 }

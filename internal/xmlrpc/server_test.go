@@ -109,7 +109,7 @@ func TestCallAndAnswer(t *testing.T) {
 	for method, want := range map[string]*xmlrpc.Fault{
 		"fault":       {Code: 7, Text: "as asked"},
 		"error":       {Code: 1, Text: "plain"},
-		"unencodable": {Code: 1, Text: "xmlrpc: cannot be written: Go type struct {}"},
+		"unencodable": {Code: 1, Text: "cannot be written: Go type struct {}"},
 	} {
 		_, err := xmlrpc.Call(t.Context(), hc, uri, method)
 		var f *xmlrpc.Fault

@@ -48,7 +48,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
-		return o, fmt.Errorf("master: listen address %q: %w", o.Listen, err)
+		return o, fmt.Errorf("listen address %q: %w", o.Listen, err)
 	}
 	if o.URIHost == "" {
 		if o.URIHost = host; host == "" || net.ParseIP(host).IsUnspecified() {
@@ -115,7 +115,7 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		// owner: Close; ends when the server is closed.
 		m.wg.Go(func() {
 			if err := m.server.Serve(l); err != nil {
-				m.failed <- fmt.Errorf("master: %w", err)
+				m.failed <- err
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func (m *Master) Close() error {
 	m.notify.close()
 	m.wg.Wait()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("master: %w", err)
+		return err
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func listenOnce(ctx context.Context, first string, also []string) (all []net.Lis
 		}
 		l, err := cfg.Listen(ctx, "tcp", addr)
 		if err != nil {
-			return all, fmt.Errorf("master: %w", err)
+			return all, err
 		}
 		all = append(all, l)
 	}
