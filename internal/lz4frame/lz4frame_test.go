@@ -11,6 +11,13 @@ import (
 	"testing"
 
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/gorosbag/gorosbag/test/kinds"
+)
+
+const (
+	window     = 65535   // how far back a match may be; bytes
+	largeBlock = 1 << 20 // of the frames that stock makes; bytes
 )
 
 // full makes tests take every distance at every size, for tens of seconds on a busy
@@ -23,7 +30,7 @@ func samples(most int) [][]byte {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	noise := rand.NewChaCha8([32]byte{5, 6})
 	var list [][]byte
-	sizes := []int{0, 1, 4, 5, 11, 12, 13, 14, 16, 17, 18, 19, 20, 31, 33, 64, 100, 255, 270, 271, 285, 300, 1000, 5000, 65_535, 65_536, 66_000, 70_000, 200_000, blockBytes - 1, blockBytes, blockBytes + 1, blockBytes + 13, 2*blockBytes + 77}
+	sizes := []int{0, 1, 4, 5, 11, 12, 13, 14, 16, 17, 18, 19, 20, 31, 33, 64, 100, 255, 270, 271, 285, 300, 1000, 5000, 65_535, 65_536, 66_000, 70_000, 2*blockBytes + 77, 200_000, largeBlock - 1, largeBlock, largeBlock + 13, 2*largeBlock + 77}
 	for _, n := range sizes {
 		if n > most {
 			break
@@ -32,7 +39,7 @@ func samples(most int) [][]byte {
 		if n > 70_000 && !full {
 			distances = []int{3, window - 1, window, window + 1}
 		}
-		if n > blockBytes && !full {
+		if n > largeBlock && !full {
 			distances = []int{window}
 		}
 		random, zero, mixed := make([]byte, n), make([]byte, n), make([]byte, n)
@@ -70,7 +77,7 @@ func TestPackAndUnpack(t *testing.T) {
 	var e Encoder
 	var lib bytes.Buffer
 	z := lz4.NewWriter(&lib)
-	most := 3 * blockBytes
+	most := 3 * largeBlock
 	if testing.Short() {
 		most = 70_000 // as with the race detector, which makes this many times slower
 	}
@@ -110,7 +117,7 @@ func TestPackAndUnpack(t *testing.T) {
 // TestMemory packs a chunk of many blocks: what was packed is not copied again for
 // each of them.
 func TestMemory(t *testing.T) {
-	data := make([]byte, 24*blockBytes)
+	data := make([]byte, 24<<20)
 	rnd := rand.New(rand.NewPCG(9, 10))
 	for at := 0; at < len(data); at += 8 {
 		binary.LittleEndian.PutUint64(data[at:], rnd.Uint64())
@@ -132,7 +139,7 @@ func TestRoom(t *testing.T) {
 	var e Encoder
 	for _, data := range samples(1000) {
 		want := e.Append(nil, data)
-		for room := 0; room < len(data)+blockRoom+64; room += 1 + room/8 {
+		for room := 0; room < 2*len(data)+64; room += 1 + room/8 {
 			memory := bytes.Repeat([]byte{0xa5}, 3+room+64)
 			got := e.Append(memory[:3:3+room], data)
 			if string(got[:3]) != "\xa5\xa5\xa5" || !bytes.Equal(got[3:], want) {
@@ -182,7 +189,7 @@ func FuzzFrame(f *testing.F) {
 		frame := e.Append(nil, b)
 		f.Add(frame[headerBytes : len(frame)-8])
 	}
-	var block [blockBytes]byte
+	var block [largeBlock]byte
 	f.Fuzz(func(t *testing.T, b []byte) {
 		frame := e.Append(nil, b)
 		out := make([]byte, len(b))
@@ -210,7 +217,7 @@ func FuzzFrame(f *testing.F) {
 // compareWithLibrary unpacks frame to what the library says it holds, one byte less and one more.
 func compareWithLibrary(t *testing.T, frame []byte) {
 	t.Helper()
-	want, err := io.ReadAll(io.LimitReader(lz4.NewReader(bytes.NewReader(frame)), 4*blockBytes))
+	want, err := io.ReadAll(io.LimitReader(lz4.NewReader(bytes.NewReader(frame)), 4*largeBlock))
 	for _, n := range []int{len(want), len(want) - 1, len(want) + 1} {
 		room := bytes.Repeat([]byte{0xa5}, max(n, 0)+64)
 		if Unpack(room[:max(n, 0)], frame, false) && (err != nil || !bytes.Equal(room[:n], want)) {
@@ -283,41 +290,50 @@ func TestIsFrame(t *testing.T) {
 	}
 }
 
-// benchmarkData is 768 kB of which about half are noise.
-func benchmarkData() []byte {
-	data := make([]byte, 768<<10)
-	noise := rand.NewChaCha8([32]byte{7})
-	for at := 0; at < len(data); at += 32 {
-		_, _ = noise.Read(data[at : at+16])
-	}
-	return data
-}
+// chunkBytes is the size of a recorder's chunk.
+const chunkBytes = 768 << 10
 
+// BenchmarkAppend packs each kind of data as a frame, and beside it as a bare block: what
+// is between them is the frame's checksum.
 func BenchmarkAppend(b *testing.B) {
-	data := benchmarkData()
-	var e Encoder
-	out := e.Append(nil, data)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		out = e.Append(out[:0], data)
-	}
-	b.ReportMetric(float64(len(data))/float64(len(out)), "ratio")
-}
-
-func BenchmarkUnpack(b *testing.B) {
-	data := benchmarkData()
-	frame := new(Encoder).Append(nil, data)
-	for _, verified := range []bool{false, true} {
-		b.Run(fmt.Sprintf("verified=%v", verified), func(b *testing.B) {
-			out := make([]byte, len(data))
+	for _, kind := range kinds.All {
+		data := kind.Make(chunkBytes)
+		b.Run("data="+kind.Name, func(b *testing.B) {
+			var e Encoder
+			out := e.Append(nil, data)
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if !Unpack(out, frame, verified) {
-					b.Fatal("not unpacked")
-				}
+				out = e.Append(out[:0], data)
+			}
+			b.ReportMetric(float64(len(data))/float64(len(out)), "ratio")
+		})
+		b.Run("block/data="+kind.Name, func(b *testing.B) {
+			var z lz4.Compressor
+			out := make([]byte, len(data)-1)
+			b.SetBytes(int64(len(data)))
+			for b.Loop() {
+				_, _ = z.CompressBlock(data, out) // an error of jpeg: no room
 			}
 		})
+	}
+}
+
+func BenchmarkUnpack(b *testing.B) {
+	for _, kind := range kinds.All {
+		data := kind.Make(chunkBytes)
+		frame := new(Encoder).Append(nil, data)
+		for _, verified := range []bool{false, true} {
+			b.Run(fmt.Sprintf("data=%s/verified=%v", kind.Name, verified), func(b *testing.B) {
+				out := make([]byte, len(data))
+				b.SetBytes(int64(len(data)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if !Unpack(out, frame, verified) {
+						b.Fatal("not unpacked")
+					}
+				}
+			})
+		}
 	}
 }
