@@ -60,7 +60,7 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 	end := r.indexEnd
 	if end < size {
 		if err := f.Truncate(end); err != nil {
-			return fmt.Errorf("bagfmt: truncate at %d: %w", end, err)
+			return fmt.Errorf("truncate at %d: %w", end, err)
 		}
 	}
 	w, err := newAmendWriter(f, r, end)
@@ -72,7 +72,7 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 	}
 	if err != nil {
 		if e := f.Truncate(end); e != nil {
-			err = errors.Join(err, fmt.Errorf("bagfmt: truncate at %d: %w", end, e))
+			err = errors.Join(err, fmt.Errorf("truncate at %d: %w", end, e))
 		}
 		return err
 	}
@@ -80,7 +80,7 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 		return err
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("bagfmt: sync: %w", err)
+		return fmt.Errorf("sync: %w", err)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func (w *Writer) connectionOf(topic string, h ConnectionHeader) (*Connection, er
 		}
 	}
 	if _, used := w.conns[math.MaxUint32]; used {
-		return nil, errors.New("bagfmt: the bag has no connection id left")
+		return nil, errors.New("the bag has no connection id left")
 	}
 	return w.AddConnection(topic, h)
 }
@@ -175,7 +175,7 @@ func (x *indexFields) write(f io.WriterAt, pos uint64, conns, chunks uint32) err
 	binary.LittleEndian.PutUint32(x.b[x.where[keyConnCount]:], conns)
 	binary.LittleEndian.PutUint32(x.b[x.where[keyChunkCount]:], chunks)
 	if _, err := f.WriteAt(x.b, x.at); err != nil {
-		return fmt.Errorf("bagfmt: bag header at %d: %w", x.at, err)
+		return fmt.Errorf("bag header at %d: %w", x.at, err)
 	}
 	return nil
 }

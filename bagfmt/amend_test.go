@@ -294,7 +294,7 @@ func FuzzAmend(f *testing.F) {
 		file := &memFile{b: slices.Clone(b)}
 		err := bagfmt.Amend(file, int64(len(b)), []bagfmt.Addition{{Topic: "/new", Header: header("a/New"), Time: bagfmt.Time{Sec: 1}, Data: []byte("x")}})
 		if err != nil {
-			if !typed(err) && !errors.Is(err, io.ErrUnexpectedEOF) && err.Error() != "bagfmt: the bag has no connection id left" {
+			if !typed(err) && !errors.Is(err, io.ErrUnexpectedEOF) && err.Error() != "the bag has no connection id left" {
 				t.Fatalf("untyped error %v", err)
 			}
 			return

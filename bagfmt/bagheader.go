@@ -7,6 +7,7 @@ type BagHeader struct {
 	IndexPos    uint64 // where the index section is; 0: the bag was not closed
 	Connections uint32 // in the index section
 	Chunks      uint32
+	Repeated    Repeated
 }
 
 // ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
@@ -17,5 +18,5 @@ func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
 	if err != nil {
 		return BagHeader{}, err
 	}
-	return BagHeader{h.indexPos, h.connCount, h.chunkCount}, nil
+	return BagHeader{h.indexPos, h.connCount, h.chunkCount, h.repeats()}, nil
 }

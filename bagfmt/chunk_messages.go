@@ -20,7 +20,7 @@ func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
 			var err error
 			var d decompressor
 			if data, err = d.unpack(c.Compression, data, c.UncompressedBytes, nil); err != nil {
-				yield(nil, fmt.Errorf("bagfmt: sealed chunk: %w", err))
+				yield(nil, fmt.Errorf("sealed chunk: %w", err))
 				return
 			}
 		}
@@ -36,7 +36,7 @@ func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield(nil, fmt.Errorf("bagfmt: sealed chunk: %w", err))
+				yield(nil, fmt.Errorf("sealed chunk: %w", err))
 				return
 			case h.op != OpMessage:
 				continue

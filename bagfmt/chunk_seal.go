@@ -66,7 +66,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 	return c, nil
 }
 
-var errEmptyChunk = errors.New("bagfmt: chunk without messages")
+var errEmptyChunk = errors.New("chunk without messages")
 
 // appendIndex adds one index data record for each connection, by ascending id, and
 // fills c.Counts.

@@ -33,7 +33,7 @@ func ParseCompression(s string) (Compression, error) {
 	case CompressionNone, CompressionLZ4, CompressionBZ2:
 		return c, nil
 	}
-	return "", fmt.Errorf("bagfmt: unknown compression %q, want none, lz4 or bz2", s)
+	return "", fmt.Errorf("unknown compression %q, want none, lz4 or bz2", s)
 }
 
 // compressionNamed returns the compression that a chunk header names, known or not,

@@ -41,6 +41,7 @@ type Cursor struct {
 	run       int // the next entries of the first chunk that come before those of all others
 	tick      uint64
 	ahead     *loadAhead // nil without Workers, and before the first Next
+	prefetch  prefetcher
 	buffers   bufferPool
 	closed    bool
 	msg       Message
@@ -79,7 +80,7 @@ func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != ni
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func (r *Reader) Cursor(q Query) *Cursor {
 	q.Reuse = q.Reuse && r.cache.Load() == nil
-	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), maxCached: r.o.CacheBytes}
+	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), maxCached: r.o.CacheBytes, prefetch: newPrefetcher(r)}
 	kept := make(map[*Connection]bool)
 	for i, conn := range r.conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
@@ -184,6 +185,7 @@ func (c *Cursor) Begin() {
 		return
 	}
 	if c.prepare(); c.ahead != nil {
+		c.prefetch.next(c.r, c.pending)
 		c.ahead.start(c.pending, &c.buffers)
 	}
 }
@@ -222,6 +224,7 @@ func (c *Cursor) openDue() error {
 			return nil
 		}
 		x := c.alloc(i)
+		c.prefetch.next(c.r, c.pending)
 		good := false
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
@@ -232,6 +235,8 @@ func (c *Cursor) openDue() error {
 			good = c.ahead.take(x, &c.buffers)
 		}
 		c.pending = c.pending[1:]
+		c.prefetch.open(c.r, i)
+		c.prefetch.next(c.r, c.pending)
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
 		}

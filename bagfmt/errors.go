@@ -7,13 +7,13 @@ import (
 
 // Errors that callers tell apart with errors.Is.
 var (
-	ErrNotBag    = errors.New("bagfmt: not a bag")
-	ErrVersion   = errors.New("bagfmt: unsupported bag version")
-	ErrUnindexed = errors.New("bagfmt: unindexed bag")
-	ErrEncrypted = errors.New("bagfmt: encrypted bag")
-	ErrCorrupt   = errors.New("bagfmt: corrupt bag")
-	ErrLimit     = errors.New("bagfmt: limit exceeded")
-	ErrClosed    = errors.New("bagfmt: writer is closed")
+	ErrNotBag    = errors.New("not a bag")
+	ErrVersion   = errors.New("unsupported bag version")
+	ErrUnindexed = errors.New("unindexed bag")
+	ErrEncrypted = errors.New("encrypted bag")
+	ErrCorrupt   = errors.New("corrupt bag")
+	ErrLimit     = errors.New("limit exceeded")
+	ErrClosed    = errors.New("writer is closed")
 )
 
 // VersionError says that a bag is of a version that this package does not read.
@@ -27,7 +27,7 @@ func (e *VersionError) Error() string {
 	if e.Version == "1.3" { // for one day, in the sources only
 		note = ", which was never released"
 	}
-	return fmt.Sprintf("bagfmt: bag version %s%s; this reader knows 0, 1.0, 1.1, 1.2 and 2.0", e.Version, note)
+	return fmt.Sprintf("bag version %s%s; this reader knows 0, 1.0, 1.1, 1.2 and 2.0", e.Version, note)
 }
 
 // Is reports whether target is ErrVersion.
@@ -51,7 +51,7 @@ func (e *CorruptError) Error() string {
 	if e.Op != 0 {
 		what = e.Op.String()
 	}
-	s := fmt.Sprintf("bagfmt: %s at %d: %s", what, e.Offset, e.Reason)
+	s := fmt.Sprintf("%s at %d: %s", what, e.Offset, e.Reason)
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
@@ -80,7 +80,7 @@ func (e *LimitError) Error() string {
 	if e.Op != 0 {
 		what = e.Op.String()
 	}
-	return fmt.Sprintf("bagfmt: %s at %d: %s of %d bytes, limit %d", what, e.Offset, e.What, e.Got, e.Limit)
+	return fmt.Sprintf("%s at %d: %s of %d bytes, limit %d", what, e.Offset, e.What, e.Got, e.Limit)
 }
 
 // Is reports whether target is ErrLimit.

@@ -25,6 +25,11 @@ func seeds(f *testing.F) {
 		f.Add(setU32(b, chunk.dataAt, 1<<31))
 		f.Add(setU32(b, recordsOf(f, b, 4)[0].fields["count"], 1<<31))
 	}
+	for _, count := range []uint32{1, 2, 1<<32 - 1} {
+		b := repeatedBag(f, bagfmt.Repeated{Count: count, Time: cutAt})
+		f.Add(b)
+		f.Add(renamed(f, b, "repeated_time=\n", "repeated_count="))
+	}
 	names, err := filepath.Glob("testdata/*.bag*")
 	if err != nil {
 		f.Fatal(err)
@@ -158,6 +163,15 @@ func FuzzReader(f *testing.F) {
 			default:
 				read = append(read, asMsg(m))
 			}
+		}
+		is, repeated := r.Repeats(), uint64(0)
+		for m, err := range r.All(bagfmt.Query{}) {
+			if err == nil && is.Is(m) {
+				repeated++
+			}
+		}
+		if repeated > uint64(r.Repeated().Count) {
+			t.Fatalf("%d repeated messages, the bag says %+v", repeated, r.Repeated())
 		}
 		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
 			c := r.Cursor(bagfmt.Query{Workers: workers, Reuse: workers > 0})

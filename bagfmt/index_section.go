@@ -27,6 +27,7 @@ func (x *indexSection) open(s *stream) error {
 	if err != nil {
 		return err
 	}
+	x.r.repeated = h.repeats()
 	if x.r.decrypter, err = newDecrypter(encryption(s.header), x.r.o.UnwrapKey); err != nil {
 		return err
 	}
@@ -66,6 +67,7 @@ func (x *indexSection) checkHeader(h *recordHeader) error {
 // stock readers do.
 func (x *indexSection) read(conns, chunks int) error {
 	r := x.r
+	r.prefetch(r.indexPos, maxPrefetchBytes)
 	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
 	s.decrypter = r.decrypter
 	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {

@@ -237,11 +237,11 @@ func readVersionZero(s *stream) (bagVersion, error) {
 	}
 	lines := bytes.SplitN(b, []byte{'\n'}, 4)
 	if len(lines) != 4 || len(lines[0]) >= maxZeroBytes || len(lines[1]) >= maxZeroBytes || len(lines[2]) >= maxZeroBytes {
-		return bagVersion{}, errNoVersion
+		return bagVersion{}, notBag(b)
 	}
 	md5, typ := orderLines(lines[1], lines[2])
 	if !isMD5(md5) || !zeroTopicRE.Match(lines[0]) || !zeroTypeRE.Match(typ) {
-		return bagVersion{}, errNoVersion
+		return bagVersion{}, notBag(b)
 	}
 	c := oldConnection(0, string(lines[0]), string(typ), string(md5))
 	v := bagVersion{name: "0", layout: layoutV0, elapsed: true, single: c}

@@ -116,13 +116,13 @@ func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
 	return j.good
 }
 
-var errCursorClosed = errors.New("bagfmt: cursor closed")
+var errCursorClosed = errors.New("cursor closed")
 
 // Canceled is closed by who is not interested any more.
 type Canceled <-chan struct{}
 
 // ErrCanceled is what Cursor.Next returns when Query.Cancel was closed.
-var ErrCanceled = errors.New("bagfmt: canceled")
+var ErrCanceled = errors.New("canceled")
 
 // Close ends what Query.Workers began: when it returns no goroutine of the Cursor
 // is left. Next then returns an error. Close is harmless without Workers, and twice.

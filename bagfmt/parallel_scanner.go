@@ -374,7 +374,7 @@ func (s *Scanner) readChunkAhead(p *chunkPlace) (ok bool, err error) {
 	return true, err
 }
 
-var errScannerClosed = errors.New("bagfmt: scanner closed")
+var errScannerClosed = errors.New("scanner closed")
 
 // Close ends what ScannerOptions.Workers began: when it returns no goroutine of the
 // Scanner is left. For that it waits for a Read that is under way, which from a pipe may

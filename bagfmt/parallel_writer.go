@@ -66,7 +66,7 @@ func (a *sealAhead) start(j *sealJob) {
 func (j *sealJob) seal(z *Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
-			j.err = fmt.Errorf("bagfmt: sealing a chunk: panic: %v", r)
+			j.err = fmt.Errorf("sealing a chunk: panic: %v", r)
 		}
 	}()
 	j.chunk, j.err = j.builder.Seal(z, j.packed)

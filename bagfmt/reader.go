@@ -63,6 +63,7 @@ type Reader struct {
 	start     Time
 	end       Time
 	messages  uint64
+	repeated  Repeated
 
 	lists *chunkLists
 	cache *cacheRef
@@ -152,6 +153,7 @@ func (r *Reader) summarize() {
 		}
 		first = false
 	}
+	r.repeated.Count = uint32(min(uint64(r.repeated.Count), r.messages))
 }
 
 // maxDamage bounds what Damage returns.

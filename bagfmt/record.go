@@ -55,6 +55,8 @@ const (
 	keyEndTime     = "end_time"
 	keyIndexPos    = "index_pos"
 	keyOp          = "op"
+	keyRepeatCount = "repeated_count"
+	keyRepeatTime  = "repeated_time"
 	keySize        = "size"
 	keyStartTime   = "start_time"
 	keyTime        = "time"
@@ -76,6 +78,8 @@ const (
 	hasEndTime
 	hasIndexPos
 	hasOp
+	hasRepeatCount
+	hasRepeatTime
 	hasSize
 	hasStartTime
 	hasTime
@@ -111,6 +115,7 @@ type recordHeader struct {
 	indexPos    uint64
 	connCount   uint32
 	chunkCount  uint32
+	repeated    Repeated // Time, if hasRepeatTime
 	compression []byte
 	topic       []byte
 	encryptor   []byte
@@ -150,7 +155,8 @@ var errNoOp = errors.New("header without op field")
 func (f fieldSet) String() string {
 	names := [...]string{
 		keyChunkCount, keyChunkPos, keyCompression, keyConn, keyConnCount, keyCount, keyCRC32C,
-		keyEncryptor, keyEndTime, keyIndexPos, keyOp, keySize, keyStartTime, keyTime, keyTopic, keyVer,
+		keyEncryptor, keyEndTime, keyIndexPos, keyOp, keyRepeatCount, keyRepeatTime, keySize, keyStartTime,
+		keyTime, keyTopic, keyVer,
 	}
 	s := ""
 	for i, name := range names {
@@ -194,6 +200,10 @@ func (h *recordHeader) set(key, value []byte) bool {
 			return false
 		}
 		h.has, h.op = h.has|hasOp, Op(value[0])
+	case keyRepeatCount: // stock readers do not know it: with another length it is none of ours
+		h.u32(hasRepeatCount, &h.repeated.Count, value)
+	case keyRepeatTime:
+		h.stamp(hasRepeatTime, &h.repeated.Time, value)
 	case keySize:
 		return h.u32(hasSize, &h.size, value)
 	case keyStartTime:

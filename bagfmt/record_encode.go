@@ -38,7 +38,7 @@ func checkConnection(c *Connection) error {
 	}
 	for _, f := range c.Header {
 		if f.Key == "" || len(f.Key) > fields.MaxKeyBytes || strings.Contains(f.Key, "=") {
-			return fmt.Errorf("bagfmt: connection header field %.40q: want a key of 1 to %d bytes without '='", f.Key, fields.MaxKeyBytes)
+			return fmt.Errorf("connection header field %.40q: want a key of 1 to %d bytes without '='", f.Key, fields.MaxKeyBytes)
 		}
 	}
 	return nil
@@ -95,13 +95,17 @@ func appendTime(dst []byte, key string, t Time) []byte {
 }
 
 // appendBagHeader adds the bag header record, padded as stock does.
-func appendBagHeader(dst []byte, indexPos int64, conns, chunks int) []byte {
+func appendBagHeader(dst []byte, h BagHeader) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendU32(dst, keyChunkCount, uint32(chunks))
-	dst = appendU32(dst, keyConnCount, uint32(conns))
-	dst = appendU64(dst, keyIndexPos, uint64(indexPos))
+	dst = appendU32(dst, keyChunkCount, h.Chunks)
+	dst = appendU32(dst, keyConnCount, h.Connections)
+	dst = appendU64(dst, keyIndexPos, h.IndexPos)
 	dst = appendOp(dst, OpBagHeader)
+	if h.Repeated.Count > 0 {
+		dst = appendU32(dst, keyRepeatCount, h.Repeated.Count)
+		dst = appendTime(dst, keyRepeatTime, h.Repeated.Time)
+	}
 	n := len(dst) - at - 4
 	binary.LittleEndian.PutUint32(dst[at:], uint32(n))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(bagHeaderBytes-n))

@@ -47,13 +47,13 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 		return Recovery{}, err
 	}
 	if o.Workers < 0 || o.Workers > maxWorkers {
-		return Recovery{}, fmt.Errorf("bagfmt: option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+		return Recovery{}, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
 	}
 	var report Recovery
 	in := newRecoverInput(r, size)
 	out := newRecoverOutput(w, &report)
 	progress := progressMeter{call: o.Progress}
-	scanner, err := identify(in, &report, limit)
+	scanner, err := identify(in, out, limit)
 	switch {
 	case err != nil:
 	case scanner != nil:
@@ -70,9 +70,12 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 }
 
 // identify determines the version of the file, and seeks to the first record. For a
-// legacy version it returns the Scanner to read it with.
-func identify(in *recoverInput, report *Recovery, limit int64) (*Scanner, error) {
-	version, _, err := in.s.preamble(true)
+// legacy version it returns the Scanner to read it with. It keeps what the bag header says about
+// repeated messages. Where some of these are lost, readers may take others with the same
+// time for them.
+func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, error) {
+	report := out.report
+	version, h, err := in.s.preamble(true)
 	report.Version = version
 	if err == nil {
 		if about := encryption(in.s.header); about != nil {
@@ -82,6 +85,7 @@ func identify(in *recoverInput, report *Recovery, limit int64) (*Scanner, error)
 	in.seek(0)
 	switch {
 	case err == nil:
+		out.w.SetRepeated(h.repeats())
 		return nil, nil //nolint:nilnil // no Scanner is needed
 	case strings.HasPrefix(version, "2.") && errors.Is(err, ErrCorrupt):
 		in.seek(int64(len(versionLine))) // the bag header is damaged

@@ -47,6 +47,7 @@ type Scanner struct {
 	ahead    *scanAhead // nil without Workers
 	closed   bool
 	msg      Message
+	repeated Repeated
 	final    bool // the end is reached, or the next record cannot be found
 }
 
@@ -104,6 +105,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.repeated = h.repeats()
 	s.good = s.s.off
 	return s, nil
 }

@@ -69,7 +69,7 @@ type resume struct {
 	at        place
 }
 
-var errSequenceClosed = errors.New("bagfmt: sequence is closed")
+var errSequenceClosed = errors.New("sequence is closed")
 
 // FileError says which file of a Sequence an error is about.
 type FileError struct {

@@ -124,8 +124,8 @@ func (d *lazyFile) ReadAt(p []byte, off int64) (int, error) {
 }
 
 var (
-	errNoReadAt = errors.New("bagfmt: the file cannot be read at any place")
-	errChanged  = errors.New("bagfmt: the file has changed since it was opened first")
+	errNoReadAt = errors.New("the file cannot be read at any place")
+	errChanged  = errors.New("the file has changed since it was opened first")
 )
 
 // open opens the file if it is not open.

@@ -77,7 +77,7 @@ func isEnd(err error) bool {
 
 // readError makes the error for a failed read that is not the end of the input.
 func readError(off int64, err error) error {
-	return fmt.Errorf("bagfmt: read at %d: %w", off, err)
+	return fmt.Errorf("read at %d: %w", off, err)
 }
 
 // full fills b for the record at start.

@@ -3,7 +3,6 @@ package bagfmt
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -36,13 +35,13 @@ func (s *stream) version(anyMinor bool) (bagVersion, error) {
 	end := bytes.IndexByte(b, '\n')
 	switch {
 	case len(b) == 0:
-		return bagVersion{}, fmt.Errorf("%w: empty file", ErrNotBag)
+		return bagVersion{}, notBag(b)
 	case b[0] != '#':
 		return readVersionZero(s)
 	case end < 0 && len(b) < maxVersionLineBytes && startsLine(b):
 		return bagVersion{}, torn(0, 0, "version line", int64(len(b)), int64(len(versionLine)))
 	case end < 0:
-		return bagVersion{}, errNoVersion
+		return bagVersion{}, notBag(b)
 	}
 	v, err := parseVersion(string(b[:end+1]), anyMinor)
 	if errors.Is(err, ErrNotBag) && topicCountFollows(s, end+1) {
@@ -54,8 +53,6 @@ func (s *stream) version(anyMinor bool) (bagVersion, error) {
 	}
 	return v, s.skip(int64(end+1), 0, 0)
 }
-
-var errNoVersion = fmt.Errorf("%w: no version line", ErrNotBag)
 
 // startsLine reports whether b is the start of a known first line.
 func startsLine(b []byte) bool {
@@ -74,7 +71,7 @@ func parseVersion(line string, anyMinor bool) (bagVersion, error) {
 	}
 	m := versionRE.FindStringSubmatch(line)
 	if m == nil {
-		return bagVersion{}, errNoVersion
+		return bagVersion{}, notBag([]byte(line))
 	}
 	v := bagVersion{name: m[1] + "." + m[2]}
 	switch {

@@ -33,7 +33,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 		return o, &LimitError{Op: OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
 	}
 	if o.Workers < 0 || o.Workers > maxWorkers {
-		return o, fmt.Errorf("bagfmt: option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
 	}
 	return o, nil
 }
@@ -58,6 +58,8 @@ type Writer struct {
 	infos  []byte              // encoded chunk info records
 	chunks int
 	known  int64 // bytes of the records of all conns
+
+	repeated Repeated
 
 	open       *ChunkBuilder // of WriteMessage
 	records    ConnRecords
@@ -88,7 +90,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := appendBagHeader([]byte(versionLine), 0, 0, 0)
+	head := appendBagHeader([]byte(versionLine), BagHeader{})
 	if err := bw.write(head); err != nil {
 		return nil, err
 	}
@@ -126,7 +128,7 @@ func (w *Writer) write(b []byte) error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		w.writeErr = fmt.Errorf("bagfmt: write at %d: %w", w.size, err)
+		w.writeErr = fmt.Errorf("write at %d: %w", w.size, err)
 		return w.writeErr
 	}
 	w.size += int64(len(b))
@@ -153,6 +155,10 @@ func (w *Writer) IndexBytes(c *SealedChunk) int64 {
 	return n + chunkInfoBytes + int64(len(c.Counts)*countEntryBytes)
 }
 
+// SetRepeated says what Close writes into the bag header about messages that repeat latched
+// ones. A bag that was never closed does not tell.
+func (w *Writer) SetRepeated(r Repeated) { w.repeated = r }
+
 // AddConnection makes a connection for WriteMessage. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
 // header that no Reader would accept is refused.
@@ -173,7 +179,7 @@ func (w *Writer) learn(c *Connection) error {
 		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
 			return nil
 		}
-		return fmt.Errorf("bagfmt: connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
+		return fmt.Errorf("connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
 	}
 	if err := checkConnection(c); err != nil {
 		return err
@@ -195,7 +201,7 @@ func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error {
 	case w.failed() != nil:
 		return w.failed()
 	case w.conns[c.ID] != c:
-		return fmt.Errorf("bagfmt: connection %d, %s, does not belong to this writer", c.ID, c.Topic)
+		return fmt.Errorf("connection %d, %s, does not belong to this writer", c.ID, c.Topic)
 	case len(data) > maxMessageBytes:
 		return &LimitError{Offset: w.size, Op: OpMessage, What: "message", Got: int64(len(data)), Limit: maxMessageBytes}
 	}
@@ -308,9 +314,11 @@ func (w *Writer) Close() error {
 		if err := w.sync(); err != nil {
 			return err
 		}
-		head := appendBagHeader(nil, w.size, len(w.stored), w.chunks)
+		head := appendBagHeader(nil, BagHeader{
+			IndexPos: uint64(w.size), Connections: uint32(len(w.stored)), Chunks: uint32(w.chunks), Repeated: w.repeated,
+		})
 		if _, err := at.WriteAt(head, int64(len(versionLine))); err != nil {
-			return fmt.Errorf("bagfmt: bag header at %d: %w", len(versionLine), err)
+			return fmt.Errorf("bag header at %d: %w", len(versionLine), err)
 		}
 	}
 	if err := w.sync(); err != nil {
@@ -326,7 +334,7 @@ func (w *Writer) sync() error {
 		return nil
 	}
 	if err := s.Sync(); err != nil {
-		w.syncErr = fmt.Errorf("bagfmt: sync: %w", err)
+		w.syncErr = fmt.Errorf("sync: %w", err)
 	}
 	return w.syncErr
 }
@@ -347,13 +355,13 @@ func (w *Writer) writeIndexSection() error {
 		}
 		if t, ok := w.w.(truncater); ok {
 			if err := t.Truncate(w.size); err != nil {
-				return fmt.Errorf("bagfmt: truncate at %d: %w", w.size, err)
+				return fmt.Errorf("truncate at %d: %w", w.size, err)
 			}
 		}
 		end := w.size
 		write = func(b []byte) error {
 			if _, err := at.WriteAt(b, end); err != nil {
-				return fmt.Errorf("bagfmt: index section at %d: %w", end, err)
+				return fmt.Errorf("index section at %d: %w", end, err)
 			}
 			end += int64(len(b))
 			return nil

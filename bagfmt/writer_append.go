@@ -49,11 +49,12 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 	for _, c := range r.chunks {
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
-	if _, err := f.WriteAt(appendBagHeader(nil, 0, 0, 0), int64(len(versionLine))); err != nil {
-		return nil, fmt.Errorf("bagfmt: bag header at %d: %w", len(versionLine), err)
+	w.repeated = r.repeated
+	if _, err := f.WriteAt(appendBagHeader(nil, BagHeader{Repeated: w.repeated}), int64(len(versionLine))); err != nil {
+		return nil, fmt.Errorf("bag header at %d: %w", len(versionLine), err)
 	}
 	if err := f.Truncate(end); err != nil {
-		return nil, fmt.Errorf("bagfmt: truncate at %d: %w", end, err)
+		return nil, fmt.Errorf("truncate at %d: %w", end, err)
 	}
 	return w, nil
 }

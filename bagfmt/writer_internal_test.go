@@ -95,7 +95,7 @@ func TestRecordsBehindOthers(t *testing.T) {
 	t.Parallel()
 	c := &Connection{ID: 7, Topic: "/a"}
 	for name, add := range map[string]func([]byte) []byte{
-		"bag header":   func(b []byte) []byte { return appendBagHeader(b, 1, 2, 3) },
+		"bag header":   func(b []byte) []byte { return appendBagHeader(b, BagHeader{1, 2, 3, Repeated{4, Time{5, 6}}}) },
 		"connection":   func(b []byte) []byte { return appendConnection(b, c) },
 		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, CompressionLZ4, 1, 2, 3) },
 		"index header": func(b []byte) []byte { return appendIndexHeader(b, 1, 2) },

@@ -1,0 +1,53 @@
+package bagfmt
+
+// Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
+// ChunkIndex find. It is not for concurrent use, but a Reader may have several.
+type Verifier struct {
+	r    *Reader
+	load chunkLoader
+	keep []bool
+	x    cursorChunk
+}
+
+// Verifier returns a Verifier of the chunks of r.
+func (r *Reader) Verifier() *Verifier {
+	keep := make([]bool, len(r.conns))
+	for i := range keep {
+		keep[i] = true
+	}
+	return &Verifier{r: r, keep: keep}
+}
+
+// VerifiedChunk is what a Verifier found.
+type VerifiedChunk struct {
+	Messages    uint64 // that a Cursor gives out
+	First, Last Time   // of the index data, zero Times if there is none
+	Err         error  // of Cursor.Next
+	IndexErr    error  // of ChunkIndex
+}
+
+// Verify reads chunk i of a bag with an index.
+func (v *Verifier) Verify(i int) (out VerifiedChunk) {
+	x := &v.x
+	x.entries, out.IndexErr = v.load.entries(v.r, i, v.keep, x.entries)
+	*x = cursorChunk{number: i, entries: x.entries, damaged: asCorrupt(out.IndexErr)}
+	switch n := len(x.entries); {
+	case x.damaged != nil:
+		x.entries = x.entries[:0]
+	case out.IndexErr != nil:
+		out.Err = out.IndexErr
+		return out
+	case n == 0:
+		return out // a Cursor does not look at such a chunk
+	default:
+		out.First, out.Last = x.entries[0].time(), x.entries[n-1].time()
+	}
+	if out.Err = v.load.load(v.r, x, v.keep, Query{}); x.data != nil {
+		out.Messages = uint64(len(x.entries))
+		v.load.memory, x.data = x.data, nil
+	}
+	return out
+}
+
+// ExtentEnd returns where what belongs to chunk i ends in the file: its data and its index.
+func (r *Reader) ExtentEnd(i int) int64 { return r.extentEnd(i) }

@@ -1,0 +1,64 @@
+package bagfmt_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// TestVerifier compares what a Verifier finds in whole and in damaged bags with what a Cursor
+// finds.
+func TestVerifier(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"cpp_lz4.bag", "cpp_bz2.bag", "cpp_none.bag"} {
+		whole, err := os.ReadFile(filepath.Join("testdata", name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 4117; at < len(whole); at += max(1, (len(whole)-4117)/200) {
+			bag := bytes.Clone(whole)
+			bag[at] ^= 0x55
+			r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{IndexOnly: true})
+			if err != nil {
+				continue
+			}
+			var want, got uint64
+			var wantErrs, errs int
+			c := r.Cursor(bagfmt.Query{})
+			for {
+				_, err := c.Next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					wantErrs++
+					continue
+				}
+				want++
+			}
+			v := r.Verifier()
+			for i := range r.Chunks() {
+				found := v.Verify(i)
+				got += found.Messages
+				if found.Err != nil {
+					errs++
+				}
+				entries, err := r.ChunkIndex(i, nil)
+				if (err == nil) != (found.IndexErr == nil) || err == nil && len(entries) > 0 && found.Last != entries[len(entries)-1].Time {
+					t.Errorf("%s with a wrong byte at %d: chunk %d: %v, ChunkIndex %v", name, at, i, found.IndexErr, err)
+				}
+			}
+			if got != want || errs != wantErrs {
+				t.Errorf("%s with a wrong byte at %d: %d messages and %d errors, a Cursor %d and %d", name, at, got, errs, want, wantErrs)
+			}
+		}
+	}
+}
