@@ -25,6 +25,10 @@ func Text(s string) string {
 	return b.String()
 }
 
+// Line makes one line of a text: what could control a terminal is escaped, and the lines of
+// joined errors are divided by semicolons.
+func Line(s string) string { return Text(strings.ReplaceAll(s, "\n", "; ")) }
+
 // JSON escapes, in a JSON document, what JSON allows but what could control a terminal: DEL, C1
 // and what changes the direction of the text.
 func JSON(text string) []byte {

@@ -23,7 +23,7 @@ const (
 )
 
 // ErrCorrupt matches every error that this package returns.
-var ErrCorrupt = errors.New("fields: corrupt block")
+var ErrCorrupt = errors.New("corrupt block")
 
 // CorruptError says where in a block the first fault is.
 type CorruptError struct {
@@ -33,7 +33,7 @@ type CorruptError struct {
 
 // Error implements error.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("fields: at %d: %s", e.Offset, e.Reason)
+	return fmt.Sprintf("at %d: %s", e.Offset, e.Reason)
 }
 
 // Is reports whether target is ErrCorrupt.

@@ -47,7 +47,7 @@ func watchWithTimeout(ctx context.Context, timeout time.Duration, probe func() S
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
-		return func() {}, fmt.Errorf("sdnotify: %w", err)
+		return func() {}, err
 	}
 	w := &watch{conn: conn, probe: probe, timeout: timeout}
 	ended, cancel := context.WithCancel(context.Background()) // not ctx: stopping is reported, too
@@ -69,7 +69,7 @@ func interval(micros, pid string) (time.Duration, error) {
 	}
 	n, err := strconv.ParseInt(micros, 10, 64)
 	if err != nil || n <= 0 {
-		return defaultInterval, fmt.Errorf("sdnotify: WATCHDOG_USEC is %q, want a number of microseconds", micros)
+		return defaultInterval, fmt.Errorf("WATCHDOG_USEC is %q, want a number of microseconds", micros)
 	}
 	return max(min(defaultInterval, time.Duration(min(n, int64(time.Minute/time.Microsecond)))*time.Microsecond/3), time.Millisecond), nil
 }
