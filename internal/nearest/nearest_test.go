@@ -1,0 +1,32 @@
+package nearest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/nearest"
+)
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	names := []string{"split", "size", "split-at", ""}
+	for name, want := range map[string]string{"splt": "split", "siez": "size", "split_at": "split-at", "compression": ""} {
+		if got := nearest.Name(name, names); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTopics(t *testing.T) {
+	t.Parallel()
+	topics := []string{"/imu/data", "/tf", "/tf_static", "/camera/image/compressed", "/robot/imu", "/odom", "/a/scan", "/b/scan", "/c/scan", "/d/scan"}
+	for name, want := range map[string][]string{
+		"/imuu": {"/imu/data", "/robot/imu"}, "/IMU/Data": {"/imu/data"}, "odomm": {"/odom"}, "/image/compressd": {"/camera/image/compressed"},
+		"/scan": {"/a/scan", "/b/scan", "/c/scan"}, "/velodyne_points": nil, "": nil,
+	} {
+		if d := cmp.Diff(want, nearest.Topics(name, topics)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
