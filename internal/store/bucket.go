@@ -13,6 +13,7 @@ import (
 
 // openBucket opens the bucket of a location without a request to the store.
 func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
+	embedRoots()
 	if !blob.DefaultURLMux().ValidBucketScheme(at.url.Scheme) {
 		return nil, errNoDriver(at)
 	}
@@ -23,7 +24,7 @@ func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	return b, nil
+	return silenced(ctx, at, b)
 }
 
 // errNoDriver returns an error that says which build supports the scheme.

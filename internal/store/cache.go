@@ -15,9 +15,11 @@ import (
 // Limits of a cache. A request to a store takes tens of milliseconds, so sequential reads need
 // large requests; random access must not download the whole bag.
 const (
-	blockBytes   = 256 << 10
-	maxBlocks    = 160 // 40 MiB kept
-	maxReadAhead = 16  // blocks: 4 MiB with one request
+	blockBytes   = 64 << 10
+	maxBlocks    = 640 // 40 MiB kept
+	minReadAhead = 4   // blocks: 256 KiB beyond what looks like a sequential read
+	maxReadAhead = 64  // blocks: 4 MiB with one request
+	maxRequests  = 8   // at the same time
 
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = time.Second
@@ -26,7 +28,7 @@ const (
 )
 
 // cache reads an object in blocks and caches the most recently used ones. Sequential reads
-// are read ahead, in requests that double in size.
+// are read ahead, in requests that double in size. Missing blocks that touch are one request.
 type cache struct {
 	ctx        context.Context //nolint:containedctx // ReadAt has none: that of Open
 	cancel     context.CancelFunc
@@ -35,6 +37,7 @@ type cache struct {
 	retryDelay time.Duration // before the first retry
 	fetched    atomic.Int64
 	fetches    sync.WaitGroup
+	requests   chan struct{} // holds a token for each running request
 
 	mu     sync.Mutex
 	blocks map[int64]*block
@@ -53,7 +56,7 @@ type block struct {
 }
 
 func newCache(ctx context.Context, from rangeReader, size int64) *cache {
-	c := &cache{source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}}
+	c := &cache{source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -71,7 +74,7 @@ func (c *cache) close() error {
 // ReadAt implements io.ReaderAt.
 func (c *cache) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
-		return 0, errors.New("store: read at a negative offset")
+		return 0, errors.New("read at a negative offset")
 	}
 	for n < len(p) && off < c.size {
 		last := (min(off+int64(len(p)-n), c.size) - 1) / blockBytes
@@ -108,13 +111,13 @@ func (c *cache) lookup(index, last int64) (*block, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, errors.New("store: read after close")
+		return nil, errors.New("read after close")
 	}
 	b := c.blocks[index]
 	if b == nil {
 		ahead := 0
-		if before := c.blocks[index-1]; before != nil {
-			ahead = 1 // a sequential read
+		if c.blocks[index-1] != nil {
+			ahead = minReadAhead // a sequential read
 		}
 		b = c.startFetch(index, last-index+1+int64(ahead), 2*ahead)
 	}
@@ -130,6 +133,23 @@ func (c *cache) lookup(index, last int64) (*block, error) {
 		}
 	}
 	return b, nil
+}
+
+// prefetch starts to fetch n bytes at off, at most half of what is kept.
+func (c *cache) prefetch(off, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || off < 0 || n <= 0 || off >= c.size {
+		return
+	}
+	last := min((min(off+n, c.size)-1)/blockBytes, off/blockBytes+maxBlocks/2-1)
+	for i := off / blockBytes; i <= last; i++ {
+		if b := c.blocks[i]; b != nil {
+			c.recent.MoveToFront(b.element)
+			continue
+		}
+		c.startFetch(i, last-i+1, 0)
+	}
 }
 
 // startFetch fetches up to count blocks, stopping at one that is cached or being fetched.
@@ -171,6 +191,8 @@ func (c *cache) remove(b *block) {
 // fetchWithRetry reads consecutive blocks. It retries until there was no progress for
 // retryTimeout: the network of a mobile robot may be down for a while.
 func (c *cache) fetchWithRetry(blocks []*block) {
+	c.requests <- struct{}{}
+	defer func() { <-c.requests }()
 	wait, since := c.retryDelay, time.Now()
 	for len(blocks) > 0 {
 		n, err := c.fetchOnce(blocks)
@@ -193,7 +215,7 @@ func (c *cache) fetchWithRetry(blocks []*block) {
 	}
 }
 
-var errStalled = fmt.Errorf("store: nothing came for %v", stallTimeout)
+var errStalled = fmt.Errorf("nothing came for %v", stallTimeout)
 
 // fetchOnce makes one request and returns the number of complete blocks.
 func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
@@ -222,7 +244,7 @@ func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
 			err = errConnectionLost
 		}
 		if err != nil {
-			return n, fmt.Errorf("store: at %d: %w", b.index*blockBytes+int64(m), err)
+			return n, fmt.Errorf("at %d: %w", b.index*blockBytes+int64(m), err)
 		}
 		b.data = data
 		close(b.done)

@@ -2,12 +2,18 @@ package store
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/aws/smithy-go"
 	"gocloud.dev/gcerrors"
@@ -23,7 +29,7 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return "store: " + e.URL + ": " + e.Message() }
+func (e *Error) Error() string { return e.URL + ": " + e.Message() }
 
 // Message returns the text without the URL.
 func (e *Error) Message() string {
@@ -33,10 +39,19 @@ func (e *Error) Message() string {
 	return e.Reason
 }
 
+// Message returns the text of an error without the URL of an Error.
+func Message(err error) string {
+	var ours *Error
+	if errors.As(err, &ours) {
+		return ours.Message()
+	}
+	return err.Error()
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches ErrNotFound and ErrDenied.
+// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists and ErrChanged.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
 // fail makes an Error about a location.
@@ -51,6 +66,9 @@ func (l location) explain(err error) error {
 		return err
 	}
 	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
+	if l.explainCertificate(e) || l.explainFile(e) {
+		return e
+	}
 	code := gcerrors.Code(err)
 	var api smithy.APIError
 	name := ""
@@ -66,19 +84,89 @@ func (l location) explain(err error) error {
 		e.Advice = "check the spelling of the query parameters of the URL"
 	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
 		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
-	case code == gcerrors.PermissionDenied || name == "AccessDenied" || name == "Forbidden" || name == "InvalidAccessKeyId" || name == "SignatureDoesNotMatch":
-		e.kind, e.Advice = ErrDenied, credentialAdvice(l.url.Scheme)
+	case code == gcerrors.FailedPrecondition || name == "PreconditionFailed":
+		e.kind, e.Reason = ErrExists, ErrExists.Error()
+	case slices.Contains(fullCodes, name):
+		e.Advice = adviceFull
+	case deniedAdvice[name] != "":
+		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case noCredentials.MatchString(text):
 		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.url.Scheme)
+	case code == gcerrors.PermissionDenied:
+		e.kind, e.Advice = ErrDenied, credentialAdvice(l.url.Scheme)
 	case l.url.Scheme == schemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
+	case unavailable(err):
+		e.kind = ErrUnreachable
 	case unreachable(err):
-		e.Advice = networkAdvice(l.url.Scheme)
+		e.kind, e.Advice = ErrUnreachable, networkAdvice(l.url.Scheme)
 	}
 	return e
 }
+
+// explainCertificate explains why the certificate of a server is not trusted, and reports whether
+// that is the problem.
+func (l location) explainCertificate(e *Error) bool {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case errors.As(e.Err, &unknown):
+		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
+		e.Advice = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
+		if l.url.Scheme == schemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
+			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
+		}
+	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
+		e.Reason, e.Advice = invalid.Error(), "check the clock of this machine, then the certificate of the server"
+	case errors.As(e.Err, &invalid):
+		e.Reason, e.Advice = invalid.Error(), "the server needs another certificate"
+	case errors.As(e.Err, &host):
+		e.Reason, e.Advice = host.Error(), "use the name that the certificate is for"
+	default:
+		return false
+	}
+	return true
+}
+
+// explainFile explains errors of a directory, and reports whether it is one.
+func (l location) explainFile(e *Error) bool {
+	switch {
+	case l.url.Scheme != schemeFile:
+		return false
+	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
+		e.Advice = adviceFull
+	case errors.Is(e.Err, fs.ErrPermission):
+		e.kind, e.Advice = ErrDenied, "give the user of this program write access to the directory"
+	default:
+		return false
+	}
+	return true
+}
+
+const adviceFull = "the store is full: make room there, or raise its quota"
+
+// fullCodes are the error codes of S3 stores without room.
+var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage", "StorageFull"}
+
+// deniedAdvice says what to do about the error codes with which S3 stores deny access. All mean
+// that credentials were found.
+var deniedAdvice = map[string]string{
+	"SignatureDoesNotMatch": "the secret is wrong: check AWS_SECRET_ACCESS_KEY, or the profile that it comes from",
+	"InvalidAccessKeyId":    adviceKey,
+	"XAdminUserNotFound":    adviceKey, // versitygw
+	"ExpiredToken":          "the session has ended: get new credentials",
+	"InvalidToken":          "the session token is wrong: check AWS_SESSION_TOKEN",
+	"RequestTimeTooSkewed":  "the clock of this machine is wrong: set it",
+	"AccessDenied":          advicePermission,
+	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // all that the response to a HEAD tells
+}
+
+const adviceKey = "the store does not know this key: check AWS_ACCESS_KEY_ID, or the profile that it comes from, and the endpoint"
+
+const advicePermission = "the key lacks a permission: s3:GetObject to read, s3:PutObject to upload, s3:ListBucket for both"
 
 // noCredentials matches the errors of the SDKs for missing credentials. Google's SDK reports
 // an unusable key instead.
@@ -109,11 +197,27 @@ func networkAdvice(scheme string) string {
 	return "check the network"
 }
 
+// errIdle means that a request of an upload made no progress.
+var errIdle = errors.New("no progress for two minutes")
+
+// unavailable reports whether the store, or a proxy before it, asks to try again later.
+func unavailable(err error) bool {
+	var resp interface{ HTTPStatusCode() int }
+	if !errors.As(err, &resp) {
+		return false
+	}
+	switch resp.HTTPStatusCode() {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
 // unreachable reports whether the store did not answer.
 func unreachable(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errIdle)
 }
 
 // requestIDs matches request IDs, which only clutter error messages.

@@ -24,6 +24,7 @@ type httpObject struct {
 
 // openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
 func openHTTP(ctx context.Context, at location) (rangeReader, int64, error) {
+	embedRoots()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = httpTimeout
 	w := &httpObject{at: at, client: &http.Client{Transport: transport}}
@@ -72,7 +73,7 @@ func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Respo
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // without the URL, in which there may be a signature
 		}
-		return nil, &Error{URL: w.at.String(), Reason: err.Error(), Err: err}
+		return nil, w.at.explain(err)
 	}
 	if err = w.checkStatus(resp, length); err != nil {
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -59,6 +58,9 @@ type sender interface {
 // String identifies the destination, without secrets.
 func (b *Bucket) String() string { return b.at.identity() }
 
+// Object identifies an object of the destination, without secrets.
+func (b *Bucket) Object(name string) string { return b.location(name).String() }
+
 // Close closes the connection to the store.
 func (b *Bucket) Close() error { return b.bucket.Close() }
 
@@ -89,15 +91,21 @@ const (
 	Other               // another object has this name
 	Same                // size and our checksum are those of the file, but the store has no checksum of its own to compare
 	Proven              // the store's own checksum matches the file
+	Hidden              // the key may not see what the store has
 )
 
-// Compare compares the object of a name with the checksums of a file.
+// Compare compares the object of a name with the checksums of a file. A response that denies
+// access is Hidden: it may mean a key that may only write, or a wrong secret, and S3 does not tell
+// which before something is put.
 func (b *Bucket) Compare(ctx context.Context, name string, want *Sums) (Match, error) {
 	attrs, err := b.bucket.Attributes(ctx, b.key(name))
 	if err != nil {
 		err = b.location(name).explain(err)
-		if errors.Is(err, ErrNotFound) {
+		switch {
+		case errors.Is(err, ErrNotFound):
 			return Absent, nil
+		case errors.Is(err, ErrDenied):
+			return Hidden, nil
 		}
 		return Absent, err
 	}
@@ -117,8 +125,9 @@ type File struct {
 	Name     string
 	Metadata map[string]string // of the object, in ASCII; beside it stands the checksum, under "sha256"
 	Sums
-	Upload   string             // ID of an interrupted multipart upload to resume; may be empty
-	OnUpload func(string) error // called with the ID of a new multipart upload
+	Exclusive bool               // fail with ErrExists rather than overwrite an object; not all stores support it
+	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
+	OnUpload  func(string) error // called with the ID of a new multipart upload
 }
 
 // metadata returns the metadata of the object, with the checksum.
@@ -132,7 +141,7 @@ func (f *File) metadata() map[string]string {
 }
 
 // Put uploads a file. The object appears when it is complete and its checksum matches. An
-// existing object is overwritten.
+// existing object is overwritten unless the file is Exclusive.
 func (b *Bucket) Put(ctx context.Context, f *File) error {
 	put := b.putWhole
 	if b.sender != nil {
@@ -150,6 +159,7 @@ func (b *Bucket) putWhole(ctx context.Context, f *File) error {
 		ContentMD5:  f.wholeMD5(),
 		Metadata:    f.metadata(),
 		BufferSize:  minPartBytes, MaxConcurrency: 1,
+		IfNotExist: f.Exclusive,
 	})
 	if err != nil {
 		return err
@@ -168,7 +178,11 @@ func (b *Bucket) putWhole(ctx context.Context, f *File) error {
 // syncObject makes an object in a directory durable: the local file may be deleted next.
 func (b *Bucket) syncObject(name string) error {
 	dir := b.at.file()
-	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".attrs"), dir} {
+	paths := []string{filepath.Join(dir, name), filepath.Join(dir, name+attrsSuffix)}
+	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
+		paths = append(paths, filepath.Join(dir, folder))
+	}
+	for _, path := range append(paths, dir) {
 		f, err := os.Open(path) //nolint:gosec // just written
 		if err != nil {
 			return err
@@ -193,10 +207,13 @@ type throttledReader struct {
 // Read implements io.Reader.
 func (s *throttledReader) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p[:min(len(p), throttleBytes)])
+	if s.ctx.Value(uncounted{}) != nil {
+		return n, err
+	}
 	s.b.sent.Add(int64(n))
 	if s.b.limit != nil && n > 0 {
 		if e := s.b.limit.WaitN(s.ctx, n); e != nil {
-			return n, fmt.Errorf("store: %w", context.Cause(s.ctx))
+			return n, context.Cause(s.ctx)
 		}
 	}
 	return n, err

@@ -18,7 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	_ "gocloud.dev/blob/s3blob" // s3://
+	"github.com/aws/smithy-go/logging"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/s3blob"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -74,6 +76,26 @@ func parseEncryption(at location) encryption {
 	return e
 }
 
+// silenced replaces the client of an S3 bucket by one that does not log to standard error, which
+// the driver cannot be asked for: it would tear the live screen, and is no line of our log.
+func silenced(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
+	var client *s3.Client
+	if !b.As(&client) {
+		return b, nil
+	}
+	quiet := s3.New(client.Options(), func(o *s3.Options) { o.Logger = logging.Nop{} })
+	sse := parseEncryption(at)
+	o := s3blob.Options{EncryptionType: sse.kind}
+	if sse.key != nil {
+		o.KMSEncryptionID = *sse.key
+	}
+	silent, err := s3blob.OpenBucket(ctx, quiet, at.url.Host, &o)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, at.explain(err)
+	}
+	return silent, nil
+}
+
 // instrumented returns a client that limits the rate, counts bytes, and ends requests after
 // idleTimeout.
 func (b *Bucket) instrumented(c *s3.Client) *s3.Client {
@@ -106,8 +128,6 @@ func (w *instrumentedClient) Do(req *http.Request) (*http.Response, error) {
 	resp.Body = &idleTimeoutBody{Reader: resp.Body, Closer: resp.Body, timer: timer, end: func() { cancel(nil) }}
 	return resp, nil
 }
-
-var errIdle = errors.New("no progress for two minutes")
 
 // idleTimeoutBody postpones the idle timeout of a request with each read.
 type idleTimeoutBody struct {
@@ -142,8 +162,17 @@ func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 		ContentLength: &f.Size, ContentMD5: base64MD5(f.parts[0].md5), ContentType: aws.String(contentType),
 		Metadata:             f.metadata(),
 		ServerSideEncryption: b.sse.kind, SSEKMSKeyId: b.sse.key,
+		IfNoneMatch: f.ifNoneMatch(),
 	}, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
 	return err
+}
+
+// ifNoneMatch is the condition of an upload that must not overwrite.
+func (f *File) ifNoneMatch() *string {
+	if !f.Exclusive {
+		return nil
+	}
+	return aws.String("*")
 }
 
 func base64MD5(sum [md5.Size]byte) *string {
@@ -162,6 +191,7 @@ func (b *s3Sender) putParts(ctx context.Context, f *File) error {
 	}
 	_, err := b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket: &b.at.url.Host, Key: &p.key, UploadId: &f.Upload, MultipartUpload: &types.CompletedMultipartUpload{Parts: p.done},
+		IfNoneMatch: p.f.ifNoneMatch(),
 	})
 	return err
 }

@@ -153,6 +153,47 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
+// TestPrefetch: what was announced is read without another request, and comes once. One request
+// brings at most half of what is kept.
+func TestPrefetch(t *testing.T) {
+	t.Parallel()
+	content := data(64 << 20)
+	s := newSite(t, content)
+	o := open(t, s.URL)
+	ranges := [][2]int64{{1 << 20, 100}, {5 << 20, 3 << 20}, {9<<20 + 5, 70_000}, {int64(len(content)) - 10, 1 << 20}, {6 << 20, 1 << 20}}
+	var wg sync.WaitGroup
+	for _, r := range ranges {
+		wg.Go(func() { o.Prefetch(r[0], r[1]) })
+	}
+	wg.Wait()
+	for _, r := range ranges {
+		want := content[r[0]:min(r[0]+r[1], int64(len(content)))]
+		p := make([]byte, len(want))
+		if _, err := o.ReadAt(p, r[0]); err != nil || !bytes.Equal(p, want) {
+			t.Fatalf("%d bytes at %d: %v", r[1], r[0], err)
+		}
+	}
+	// The first request is that of Open; the ranges that overlap are two or three.
+	if n := s.gets.Load(); n > 7 {
+		t.Errorf("%d requests for %d ranges", n, len(ranges))
+	}
+	if n := o.Fetched(); n > 4<<20 {
+		t.Errorf("fetched %d bytes for 4 MB", n)
+	}
+	o.Prefetch(-5, 10) // nothing
+	o.Prefetch(0, 0)
+	o.Prefetch(o.Size()+1, 10)
+	before := o.Fetched()
+	big := open(t, s.URL)
+	big.Prefetch(0, big.Size())
+	if _, err := big.ReadAt(make([]byte, 10), 19<<20); err != nil {
+		t.Fatal(err)
+	}
+	if n := big.Fetched(); n > 20<<20 || o.Fetched() != before {
+		t.Errorf("fetched %d and %d bytes", n, o.Fetched()-before)
+	}
+}
+
 // TestBoundedMemory reads far more than is kept, and then what was read first.
 func TestBoundedMemory(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,10 @@ var (
 	ErrNotFound = errors.New("no such object")
 	// ErrDenied means that the store denies access.
 	ErrDenied = errors.New("access denied")
+	// ErrUnreachable means that the store gave no answer, or that it is not available for now.
+	ErrUnreachable = errors.New("unreachable")
+	// ErrExists means that there is an object where File.Exclusive demands none.
+	ErrExists = errors.New("there is another object of this name")
 	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
 	// opened.
 	ErrChanged = errors.New("changed while it was read")
@@ -74,6 +78,14 @@ func (o *Object) Fetched() int64 {
 		return 0
 	}
 	return o.cache.fetched.Load()
+}
+
+// Prefetch begins to fetch n bytes at off, or as many of them as there is room for, so that later
+// reads do not wait for a request each. It does not wait.
+func (o *Object) Prefetch(off, n int64) {
+	if o.cache != nil {
+		o.cache.prefetch(off, n)
+	}
 }
 
 // Close cancels running reads.

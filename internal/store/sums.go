@@ -65,7 +65,7 @@ func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, erro
 		left := min(size-at, s.partBytes-at%s.partBytes)
 		n, err := r.ReadAt(buf[:min(int64(len(buf)), left)], at)
 		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
-			return s, fmt.Errorf("store: at %d: %w", at+int64(n), truncated(err))
+			return s, fmt.Errorf("at %d: %w", at+int64(n), truncated(err))
 		}
 		sha.Write(buf[:n]) // a hash takes everything
 		part.Write(buf[:n])

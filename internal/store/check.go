@@ -1,0 +1,74 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+const (
+	// checkName is the object that Check writes: always the same, so that keys that may not delete
+	// leave no more than one.
+	checkName    = ".gorosbag-check"
+	checkContent = "gorecord --upload writes this object to check the store, and deletes it.\n"
+
+	// cleanupTimeout bounds the deletion of the object after a check was broken off.
+	cleanupTimeout = time.Second
+)
+
+// Check writes a small object below the prefix, reads it back and deletes it. It returns an error
+// if the store cannot be uploaded to. That a key may do no more than that is none: unchecked says
+// what could not be done, and is empty if all could.
+func (b *Bucket) Check(ctx context.Context) (unchecked string, err error) {
+	ctx = context.WithValue(ctx, uncounted{}, true)
+	for range 2 { // another recorder with the same prefix may delete the object
+		unchecked, err = b.checkOnce(ctx)
+		if !errors.Is(err, errVanished) {
+			break
+		}
+	}
+	return unchecked, err
+}
+
+// errVanished means that the store does not have what it has accepted.
+var errVanished = errors.New("the store has accepted an object, but does not have it")
+
+func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
+	r := strings.NewReader(checkContent)
+	sums, err := b.Sum(ctx, r, r.Size())
+	if err != nil {
+		return "", err
+	}
+	if err = b.Put(ctx, &File{ReaderAt: r, Name: checkName, Sums: sums}); err != nil {
+		return "", err
+	}
+	at := b.location(checkName)
+	var skipped []string
+	got, readErr := b.bucket.ReadAll(ctx, b.key(checkName))
+	switch readErr = at.explain(readErr); {
+	case errors.Is(readErr, ErrDenied):
+		skipped, readErr = append(skipped, "reading it back (the key may not)"), nil
+	case errors.Is(readErr, ErrNotFound):
+		readErr = &Error{URL: at.String(), Reason: errVanished.Error(), Err: errVanished}
+	case readErr == nil && !bytes.Equal(got, []byte(checkContent)):
+		readErr = at.fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
+	}
+	if ctx.Err() != nil { // an interrupted check is to leave nothing behind, either
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+		defer cancel()
+	}
+	switch err := at.explain(b.bucket.Delete(ctx, b.key(checkName))); {
+	case err == nil, errors.Is(err, ErrNotFound):
+	case errors.Is(err, ErrDenied):
+		skipped = append(skipped, "deleting it (the key may not, so "+checkName+" stays there)")
+	default:
+		skipped = append(skipped, "deleting it ("+Message(err)+")")
+	}
+	return strings.Join(skipped, ", "), readErr
+}
+
+// uncounted marks the context of requests whose bytes are neither counted nor limited.
+type uncounted struct{}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+)
+
+// attrsSuffix ends the names of the files in which the driver for directories keeps the metadata
+// of objects. They are no objects.
+const attrsSuffix = ".attrs"
+
+// Entry is an object in a listing.
+type Entry struct {
+	Name    string // below the place, with slashes
+	Size    int64
+	ModTime time.Time
+}
+
+// List lists the objects below the place, by name. Stores answer with 1,000 objects per request.
+// A directory that does not exist is an error, a prefix without objects is not.
+func (b *Bucket) List(ctx context.Context) iter.Seq2[Entry, error] { return b.list(ctx, "", true) }
+
+// ListIn lists the objects directly in a folder, given with its name below the place; a folder
+// that does not exist has none.
+func (b *Bucket) ListIn(ctx context.Context, folder string) iter.Seq2[Entry, error] {
+	return b.list(ctx, folder+"/", false)
+}
+
+// list lists the objects whose names begin with prefix, including those in folders if deep is set.
+func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
+	if b.at.url.Scheme == schemeFile {
+		return b.listFiles(ctx, prefix, deep)
+	}
+	base := b.key("")
+	if base != "" {
+		base += "/"
+	}
+	o := &blob.ListOptions{Prefix: base + prefix}
+	if !deep {
+		o.Delimiter = "/"
+	}
+	return func(yield func(Entry, error) bool) {
+		for objects := b.bucket.List(o); ; {
+			o, err := objects.Next(ctx)
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(Entry{}, b.at.explain(err))
+				return
+			case o.IsDir, strings.HasSuffix(o.Key, "/"): // what consoles make to show a folder
+			case !yield(Entry{strings.TrimPrefix(o.Key, base), o.Size, o.ModTime}, nil):
+				return
+			}
+		}
+	}
+}
+
+// listFiles lists a directory. The driver would pass over folders that it may not read.
+func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		base := b.at.file()
+		folder, _ := path.Split(prefix)
+		start := filepath.Join(base, filepath.FromSlash(folder))
+		err := filepath.WalkDir(start, func(p string, d fs.DirEntry, err error) error {
+			if err == nil {
+				err = ctx.Err()
+			}
+			name, _ := filepath.Rel(base, p) // both are below base
+			name = filepath.ToSlash(name)
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // deleted meanwhile, or a folder that is not there
+				return nil
+			case err != nil:
+				return b.location(name).explain(err)
+			case d.IsDir() && p != start && !deep:
+				return fs.SkipDir
+			case d.IsDir(), !strings.HasPrefix(name, prefix), strings.HasSuffix(name, attrsSuffix):
+				return nil
+			}
+			st, err := os.Stat(p) // of what a link names
+			if err != nil || !st.Mode().IsRegular() {
+				return nil //nolint:nilerr // deleted meanwhile
+			}
+			if !yield(Entry{name, st.Size(), st.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield(Entry{}, err)
+		}
+	}
+}
+
+// URL returns the URL of an object, with the parameters of that of the bucket.
+func (b *Bucket) URL(name string) string { return b.location(name).url.String() }
+
+// Expand returns the URLs of the objects that a URL stands for, in the order of their names. One
+// that ends with a slash stands for the objects directly in that folder, one with * or [ for the
+// objects that it matches as path.Match does; no other stands for more than itself. want selects
+// objects by their names.
+func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]string, error) {
+	at, err := parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	raw := strings.TrimPrefix(at.url.Path, "/")
+	folder := raw == "" || strings.HasSuffix(raw, "/")
+	wild := strings.IndexAny(raw, "*[")
+	switch {
+	case at.url.Scheme == schemeHTTP, at.url.Scheme == schemeHTTPS: // web servers list nothing
+		return []string{rawURL}, nil
+	case wild < 0 && at.url.Scheme == schemeFile:
+		st, err := os.Stat(at.file())
+		folder = folder || err == nil && st.IsDir()
+	}
+	if wild < 0 && !folder {
+		return []string{rawURL}, nil
+	}
+	base, pattern := raw, "*"
+	if wild >= 0 {
+		base, _ = path.Split(raw[:wild])
+		pattern = raw[len(base):]
+	}
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, at.fail(nil, "a [ without its ]")
+	}
+	u := *at.url
+	u.Path, u.RawPath = "/"+base, ""
+	b, err := OpenBucket(ctx, u.String(), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close() //nolint:errcheck // only read from
+	var found []string
+	literal, _, _ := strings.Cut(pattern, "*")
+	literal, _, _ = strings.Cut(literal, "[")
+	for e, err := range b.list(ctx, literal, strings.Contains(pattern, "/")) {
+		if err != nil {
+			return nil, err
+		}
+		ok, _ := path.Match(pattern, e.Name)
+		if ok && (wild >= 0 || want(e.Name)) || e.Name == pattern {
+			found = append(found, b.URL(e.Name))
+		}
+	}
+	return found, nil
+}

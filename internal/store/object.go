@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// metaHost is the key of the name of the machine that uploaded an object, in its metadata.
+const metaHost = "host"
+
+// Attributes are what a store knows of an object.
+type Attributes struct {
+	Size    int64
+	ModTime time.Time
+	Version string // changes with the content; may be empty
+	SHA256  string // in hexadecimal, as the upload noted it; may be empty
+	MD5     []byte // as the store computed it; nil if it does not tell
+	Host    string // of the upload; may be empty
+}
+
+// Attributes asks for what the store knows of an object.
+func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
+	a, err := b.bucket.Attributes(ctx, b.key(name))
+	if err != nil {
+		return Attributes{}, b.location(name).explain(err)
+	}
+	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[metaSHA256], a.MD5, a.Metadata[metaHost]}, nil
+}
+
+// ReadAll returns the content of a small object.
+func (b *Bucket) ReadAll(ctx context.Context, name string) ([]byte, error) {
+	data, err := b.bucket.ReadAll(ctx, b.key(name))
+	return data, b.location(name).explain(err)
+}
+
+// WriteAll writes a small object, whatever there was.
+func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
+	return b.location(name).explain(b.bucket.WriteAll(ctx, b.key(name), data, &blob.WriterOptions{ContentType: contentType}))
+}
+
+// Delete deletes an object. One that is not there is no error.
+func (b *Bucket) Delete(ctx context.Context, name string) error {
+	err := b.bucket.Delete(ctx, b.key(name))
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return nil
+	}
+	return b.location(name).explain(err)
+}
+
+// Read returns the content of an object, at the rate of the bucket. A read fails when nothing has
+// come for 15 s.
+func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	body, err := b.bucket.NewReader(ctx, b.key(name), nil)
+	if err != nil {
+		stall.Stop()
+		if errors.Is(context.Cause(ctx), errStalled) {
+			err = errStalled
+		}
+		cancel(nil)
+		return nil, b.location(name).explain(err)
+	}
+	return &objectReader{b: b, ctx: ctx, name: name, body: body, stall: stall, cancel: cancel}, nil
+}
+
+// objectReader reads an object from its beginning to its end.
+type objectReader struct {
+	b      *Bucket
+	ctx    context.Context //nolint:containedctx // of one request
+	name   string
+	body   io.ReadCloser
+	stall  *time.Timer
+	cancel context.CancelCauseFunc
+}
+
+// Read implements io.Reader.
+func (r *objectReader) Read(p []byte) (int, error) {
+	if r.b.limit != nil {
+		p = p[:min(len(p), throttleBytes)]
+	}
+	r.stall.Reset(stallTimeout)
+	n, err := r.body.Read(p)
+	r.stall.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		if errors.Is(context.Cause(r.ctx), errStalled) {
+			err = errStalled
+		}
+		return n, r.b.location(r.name).explain(err)
+	}
+	if r.b.limit != nil && n > 0 {
+		if e := r.b.limit.WaitN(r.ctx, n); e != nil {
+			return n, context.Cause(r.ctx)
+		}
+	}
+	return n, err
+}
+
+// Close ends the request.
+func (r *objectReader) Close() error {
+	r.stall.Stop()
+	err := r.body.Close()
+	r.cancel(nil)
+	return err
+}
