@@ -97,18 +97,10 @@ func Regexes(what string, exprs ...string) (Set, error) {
 func whole(expr string) string { return `^(?:` + expr + `)$` }
 
 func compile(what, expr string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(expr); err != nil { // alone, so that the error shows what the user wrote
-		hint := ""
-		if strings.Contains(expr, "(?!") || strings.Contains(expr, "(?<!") {
-			hint = "; to leave topics out use -x"
-		}
-		return nil, fmt.Errorf("%s %q: %w%s", what, expr, err, hint)
+	if err := CheckRegex(expr); err != nil {
+		return nil, fmt.Errorf("%s %q: %w", what, expr, err)
 	}
-	re, err := regexp.Compile(whole(expr))
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", what, expr, err) // such as an open \Q
-	}
-	return re, nil
+	return regexp.MustCompile(whole(expr)), nil
 }
 
 // translate converts a glob to a regular expression with a group for each wildcard, and to a

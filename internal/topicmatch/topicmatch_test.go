@@ -59,7 +59,7 @@ func TestRegexes(t *testing.T) {
 		t.Errorf("unmatched (-want +got):\n%s", d)
 	}
 	for expr, want := range map[string]string{
-		"(":      `topic regex "(": error parsing regexp: missing closing )`,
+		"(":      `topic regex "(": missing closing )`,
 		`\Q/a`:   `topic regex "\\Q/a"`,
 		"(?!a).": "to leave topics out use -x",
 	} {
