@@ -176,14 +176,14 @@ func compareFields(out *Difference, types [2]*decoder, data [2][]byte) {
 			err = d.typ.Check(data[s])
 		}
 		if err != nil && !errors.Is(err, rosmsg.ErrTrailing) {
-			out.Note = fmt.Sprintf("cannot be decoded in %s: %s", Side(s), trimmed(err))
+			out.Note = fmt.Sprintf("cannot be decoded in %s: %s", Side(s), err)
 			out.Fields = []Change{compareBytes("", data[A], data[B])}
 			return
 		}
 	}
 	for d, err := range rosmsg.Differences(types[A].typ.Message(data[A]), types[B].typ.Message(data[B])) {
 		if err != nil {
-			out.Note = trimmed(err)
+			out.Note = err.Error()
 			break
 		}
 		if len(out.Fields) == maxFields {

@@ -3,7 +3,6 @@ package bagdiff
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -119,5 +118,3 @@ func shortened(s string) string {
 	}
 	return s[:n] + "..."
 }
-
-func trimmed(err error) string { return strings.TrimPrefix(err.Error(), "rosmsg: ") }

@@ -55,15 +55,18 @@ const (
 	// maxLiveMessages bounds the messages within one field of a live message. Each becomes a map,
 	// which takes some hundred times the memory of the smallest message.
 	maxLiveMessages = 1 << 14
+
+	// maxElements bounds the maps for the elements of lists that are kept from message to message.
+	maxElements = 1 << 10
 )
 
 // ErrExpression is matched by errors about the text of an expression, and by type errors of
 // an evaluation, such as a comparison of a string with a number.
-var ErrExpression = errors.New("bagexpr: unusable expression")
+var ErrExpression = errors.New("unusable expression")
 
 // ErrNoDefinition means that fields cannot be looked up because the bag has no definition of
 // the message type.
-var ErrNoDefinition = errors.New("bagexpr: no message definition")
+var ErrNoDefinition = errors.New("no message definition")
 
 // ExpressionError says what is wrong with an expression, and where.
 type ExpressionError struct {
@@ -75,9 +78,9 @@ type ExpressionError struct {
 
 func (e *ExpressionError) Error() string {
 	if e.Line == 0 {
-		return "bagexpr: " + e.Reason
+		return e.Reason
 	}
-	return fmt.Sprintf("bagexpr: %d:%d: %s%s", e.Line, e.Column, e.Reason, e.Snippet)
+	return fmt.Sprintf("%d:%d: %s%s", e.Line, e.Column, e.Reason, e.Snippet)
 }
 
 // Is matches [ErrExpression].
@@ -132,8 +135,8 @@ func Compile(text string) (*Program, error) { return compile(text) }
 
 // compile is Compile with further options of the library.
 func compile(text string, more ...expr.Option) (*Program, error) {
-	if len(text) > maxBytes {
-		return nil, &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
+	if err := checkLength(text); err != nil {
+		return nil, err
 	}
 	p := &Program{types: make(map[typeKey]*typeState)}
 	p.machine.MemoryBudget = memoryBudget
@@ -149,6 +152,14 @@ func compile(text string, more ...expr.Option) (*Program, error) {
 	}
 	p.code = code
 	return p, nil
+}
+
+// checkLength returns an ExpressionError for a text that is too long.
+func checkLength(text string) error {
+	if len(text) > maxBytes {
+		return &ExpressionError{Reason: fmt.Sprintf("expression of %d bytes, at most %d", len(text), maxBytes)}
+	}
+	return nil
 }
 
 // explain converts an error of the expression library to an ExpressionError.
@@ -185,7 +196,7 @@ func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error)
 	}
 	var lookup *lookupError
 	if errors.As(err, &lookup) {
-		return false, fmt.Errorf("bagexpr: %s: %w", conn.Topic, lookup.err)
+		return false, fmt.Errorf("%s: %w", conn.Topic, lookup.err)
 	}
 	return false, explain(err)
 }
@@ -231,7 +242,7 @@ func (p *Program) lookup(args ...any) (any, error) {
 	path.found = true
 	if path.message != p.message {
 		path.message = p.message
-		path.value, path.err = p.find(s.paths[i])
+		path.value, path.err = p.find(s.paths[i], path)
 	}
 	if errors.Is(path.err, rosmsg.ErrNoField) {
 		return path.orNil(path.err)
@@ -240,7 +251,7 @@ func (p *Program) lookup(args ...any) (any, error) {
 }
 
 // find returns a field of the current message as a value for expressions.
-func (p *Program) find(path *rosmsg.Path) (any, error) {
+func (p *Program) find(path *rosmsg.Path, at *path) (x any, err error) {
 	v, err := path.Lookup(p.m.Data())
 	if errors.Is(err, rosmsg.ErrNoField) {
 		return nil, err
@@ -248,11 +259,66 @@ func (p *Program) find(path *rosmsg.Path) (any, error) {
 	if err != nil {
 		return nil, &lookupError{err}
 	}
-	x, err := exprValue(v, p.maxMessages)
+	if at.partly() && v.OfMessages() {
+		x, err = p.elementsOf(v, at)
+	} else {
+		x, err = exprValue(v, p.maxMessages)
+	}
 	if err == nil || errors.Is(err, rosmsg.ErrTrailing) {
 		return x, nil
 	}
 	return nil, &lookupError{fmt.Errorf("m.%s: %w", path, err)} // err has the rest of the path
+}
+
+// elementsOf returns the elements of a list of messages as maps with the needed fields only, or
+// with all if there are messages in those: what these unfold into is bounded for the whole list.
+func (p *Program) elementsOf(v rosmsg.Value, at *path) ([]any, error) {
+	n := 0
+	for e, err := range v.Elements() {
+		if err != nil {
+			return nil, err
+		}
+		if p.maxMessages > 0 && n == p.maxMessages {
+			return nil, tooManyMessages(p.maxMessages)
+		}
+		if n == len(at.elements) {
+			at.elements = append(at.elements, make(map[string]any, len(at.fields)))
+		}
+		fields, _ := at.elements[n].(map[string]any)
+		n++
+		clear(fields)
+		for _, name := range at.fields {
+			f, err := e.Field(name)
+			if errors.Is(err, rosmsg.ErrNoField) {
+				continue // Missing tells of it
+			}
+			if err != nil {
+				return nil, err
+			}
+			if f.Kind() == rosmsg.Struct || f.OfMessages() {
+				all, err := exprValue(v, p.maxMessages)
+				elements, _ := all.([]any)
+				return elements, err
+			}
+			if fields[name], err = exprValue(f, p.maxMessages); err != nil {
+				return nil, err
+			}
+		}
+	}
+	all := at.elements[:n:n]
+	for _, e := range at.elements[n:] { // they would keep what the longest list held
+		fields, _ := e.(map[string]any)
+		clear(fields)
+	}
+	if n > maxElements {
+		at.elements = nil
+	}
+	return all, nil
+}
+
+// tooManyMessages is the error of a field with more than most messages in it.
+func tooManyMessages(most int) error {
+	return fmt.Errorf("more than %d messages in one field: %w", most, rosmsg.ErrLimit)
 }
 
 // stateOf returns the state of a connection's message type.
@@ -314,7 +380,7 @@ func exprValue(v rosmsg.Value, most int) (any, error) {
 	}
 	x, err := v.Decode()
 	if most > 0 && countMessages(x, most) > most {
-		return nil, fmt.Errorf("more than %d messages in one field: %w", most, rosmsg.ErrLimit)
+		return nil, tooManyMessages(most)
 	}
 	return exprMaps(x), err
 }

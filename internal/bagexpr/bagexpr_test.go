@@ -165,7 +165,7 @@ func TestKeepErrors(t *testing.T) {
 			}
 			if test.name == "bomb" {
 				_, err := p.Keep(message("/a", "p/T", test.definition, nil))
-				if want := "bagexpr: /a: m.e: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+				if want := "/a: m.e: "; err == nil || !strings.HasPrefix(err.Error(), want) {
 					t.Errorf("error %v, want %s…", err, want)
 				}
 			}

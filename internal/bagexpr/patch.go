@@ -19,6 +19,10 @@ type path struct {
 	optional bool // nil for a type without the field: it has a ?.
 	uses     int  // in the expression; zero if it is only the beginning of longer ones
 
+	inPredicates int      // uses as a list of which a predicate needs only some fields
+	fields       []string // these
+	elements     []any    // the maps for the elements of such a list, used again for each message
+
 	found   bool               // a type has the field
 	missing *rosmsg.FieldError // error of a type without it
 
@@ -26,6 +30,9 @@ type path struct {
 	value   any
 	err     error
 }
+
+// partly reports whether of the elements of the list only p.fields are needed.
+func (p *path) partly() bool { return len(p.fields) > 0 && p.inPredicates == p.uses }
 
 // element is a field of the elements of an array of messages, as x in
 // any(m.list, .x > 1). It is not looked up but a key of a map, so a misspelt one would
@@ -77,7 +84,11 @@ type patcher struct {
 	program *Program
 	calls   map[ast.Node]int    // the number of the path that a call looks up
 	members map[ast.Node]string // of # in predicates
+	fields  map[ast.Node]string // the field of # that is used, by #; "" if more of it is
 }
+
+// withoutElements are the functions that do not return elements of their list.
+var withoutElements = []string{"all", "none", "any", "one", "count", "sum", "map", "findIndex", "findLastIndex"}
 
 // Visit sees the innermost nodes first: m becomes the lookup of the whole message,
 // m.a extends it, and so on.
@@ -87,6 +98,11 @@ func (v *patcher) Visit(node *ast.Node) {
 		if n.Value == "m" || n.Value == "msg" {
 			v.replace(node, "", false)
 		}
+	case *ast.PointerNode:
+		if v.fields == nil {
+			v.fields = make(map[ast.Node]string)
+		}
+		v.fields[n] = ""
 	case *ast.BuiltinNode:
 		v.predicate(n)
 	case *ast.MemberNode:
@@ -126,7 +142,9 @@ func (v *patcher) member(n *ast.MemberNode) {
 		return
 	}
 	text := property.Value
-	if pointer, ok := n.Node.(*ast.PointerNode); !ok || pointer.Name != "" {
+	if pointer, ok := n.Node.(*ast.PointerNode); ok && pointer.Name == "" {
+		v.fields[pointer] = property.Value
+	} else {
 		outer, ok := v.members[n.Node]
 		if !ok {
 			return
@@ -146,8 +164,15 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 		return
 	}
 	i, known := v.calls[n.Arguments[0]]
+	var fields []string
+	partly := slices.Contains(withoutElements, n.Name)
 	for _, arg := range n.Arguments[1:] {
 		ast.Find(arg, func(inner ast.Node) bool {
+			if field, ok := v.fields[inner]; ok {
+				delete(v.fields, inner)
+				partly = partly && field != ""
+				fields = append(fields, field)
+			}
 			if text, ok := v.members[inner]; ok {
 				delete(v.members, inner)
 				if known {
@@ -156,6 +181,15 @@ func (v *patcher) predicate(n *ast.BuiltinNode) {
 			}
 			return false
 		})
+	}
+	if known && partly {
+		at := &v.program.paths[i]
+		at.inPredicates++
+		for _, field := range fields {
+			if !slices.Contains(at.fields, field) {
+				at.fields = append(at.fields, field)
+			}
+		}
 	}
 }
 

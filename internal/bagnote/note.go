@@ -45,7 +45,7 @@ func ParseNote(s string) (Note, error) {
 	key, value, ok := strings.Cut(s, "=")
 	n := Note{strings.TrimSpace(key), strings.TrimSpace(value)}
 	if !ok {
-		return Note{}, fmt.Errorf("note %q: write key=value", clip(s))
+		return Note{}, refuse(s, "write key=value")
 	}
 	return n, n.check()
 }
@@ -61,6 +61,19 @@ func ParseNotes(list []string) ([]Note, error) {
 		notes = Merge(notes, n)
 	}
 	return notes, Check(notes)
+}
+
+// NoteError says why a note cannot be written.
+type NoteError struct {
+	Note   string // its start, or its key
+	Reason string
+}
+
+// Error implements error.
+func (e *NoteError) Error() string { return fmt.Sprintf("note %q: %s", e.Note, e.Reason) }
+
+func refuse(note, format string, args ...any) error {
+	return &NoteError{clip(note), fmt.Sprintf(format, args...)}
 }
 
 // Check reports why notes cannot be written.
@@ -80,17 +93,17 @@ func Check(notes []Note) error {
 func (n Note) check() error {
 	switch {
 	case n.Key == "":
-		return fmt.Errorf("note %q: the key is missing", clip("="+n.Value))
+		return refuse("="+n.Value, "the key is missing")
 	case strings.Contains(n.Key, ":"):
-		return fmt.Errorf("note %q: a key must not contain a colon", clip(n.Key))
+		return refuse(n.Key, "a key must not contain a colon")
 	case n.Value == "":
-		return fmt.Errorf("note %q: the value is missing", clip(n.Key))
+		return refuse(n.Key, "the value is missing")
 	case len(n.Key) > MaxKeyBytes:
-		return fmt.Errorf("note %q: the key has %d bytes, at most %d are written", clip(n.Key), len(n.Key), MaxKeyBytes)
+		return refuse(n.Key, "the key has %d bytes, at most %d are written", len(n.Key), MaxKeyBytes)
 	case len(n.Value) > MaxValueBytes:
-		return fmt.Errorf("note %q: the value has %d bytes, at most %d are written", clip(n.Key), len(n.Value), MaxValueBytes)
+		return refuse(n.Key, "the value has %d bytes, at most %d are written", len(n.Value), MaxValueBytes)
 	case !oneLine(n.Key) || !oneLine(n.Value) || strings.TrimSpace(n.Key) != n.Key || strings.TrimSpace(n.Value) != n.Value:
-		return fmt.Errorf("note %q: key and value must be one line of printable UTF-8 text", clip(n.Key))
+		return refuse(n.Key, "key and value must be one line of printable UTF-8 text")
 	}
 	return nil
 }

@@ -31,13 +31,16 @@ var errBusy = errors.New("too many actions wait for the disk")
 
 // actor carries out actions, in their order.
 type actor struct {
-	*Set
+	control Control
+	end     func()        // see Options.End
+	span    time.Duration // see Options.Span
+	log     *zap.Logger
 	actions chan action
 	pending chan struct{} // has room while fewer than mostPending are pending
 }
 
-func newActor(s *Set) *actor {
-	return &actor{s, make(chan action, mostWaiting), make(chan struct{}, mostPending)}
+func newActor(o *Options) *actor {
+	return &actor{o.Control, o.End, o.Span, o.Log, make(chan action, mostWaiting), make(chan struct{}, mostPending)}
 }
 
 // fire queues an action.
@@ -60,7 +63,7 @@ func (a *actor) run(ctx context.Context) {
 				act.refused.Add(1)
 				return
 			}
-			a.Log.Info("Triggered", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.String("expression", act.text))
+			a.log.Info("Triggered", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.String("expression", act.text))
 			if err := a.do(ctx, &wg, act); err != nil && ctx.Err() == nil {
 				a.refuse(act, err)
 			}
@@ -73,7 +76,7 @@ func (a *actor) run(ctx context.Context) {
 // refuse counts an action that was not carried out.
 func (a *actor) refuse(act action, err error) {
 	act.refused.Add(1)
-	a.Log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
+	a.log.Warn("the recording did not do what a trigger asked for", zap.String("option", "--"+act.kind.String()), zap.String("topic", act.topic), zap.Error(err))
 }
 
 // abandon counts the actions that run has not come to.
@@ -93,16 +96,16 @@ func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
 	switch act.kind {
 	case Snapshot:
 		a.mark(act)
-		return a.inBackground(ctx, wg, act, func() error { return a.Control.BeginSnapshot(ctx, act.received) })
+		return a.inBackground(ctx, wg, act, func() error { return a.control.BeginSnapshot(ctx, act.received) })
 	case Mark:
-		_, err := a.Control.MarkAt(act.cause(), act.received)
+		_, err := a.control.MarkAt(act.cause(), act.received)
 		return err
 	case Pin:
 		a.mark(act)
 		return a.inBackground(ctx, wg, act, func() error {
-			files, err := a.Control.Pin(ctx, a.Span)
+			files, err := a.control.Pin(ctx, a.span)
 			if err == nil {
-				a.Log.Info("Pinned", zap.Strings("files", files))
+				a.log.Info("Pinned", zap.Strings("files", files))
 			}
 			return err
 		})
@@ -117,8 +120,8 @@ func (a *actor) do(ctx context.Context, wg *sync.WaitGroup, act action) error {
 
 // mark records the cause of an action. While nothing is recorded there is no mark.
 func (a *actor) mark(act action) {
-	if _, err := a.Control.MarkAt(act.cause(), act.received); err != nil {
-		a.Log.Debug("no mark of a trigger", zap.Error(err))
+	if _, err := a.control.MarkAt(act.cause(), act.received); err != nil {
+		a.log.Debug("no mark of a trigger", zap.Error(err))
 	}
 }
 
@@ -151,15 +154,15 @@ func (a *actor) inBackground(ctx context.Context, wg *sync.WaitGroup, act action
 
 // start begins a bag, or ends a pause.
 func (a *actor) start(ctx context.Context, act action) error {
-	s, err := a.Control.Stats()
+	s, err := a.control.Stats()
 	if err != nil {
 		return err
 	}
 	switch s.State {
 	case recorder.StatePaused:
-		err = a.Control.Resume()
+		err = a.control.Resume()
 	case recorder.StateStopped:
-		_, err = a.Control.Start(ctx)
+		_, err = a.control.Start(ctx)
 	case recorder.StateRecording:
 		return nil // nothing has begun that needs a mark
 	}
@@ -171,22 +174,22 @@ func (a *actor) start(ctx context.Context, act action) error {
 
 // stop ends the bag or the recording.
 func (a *actor) stop(ctx context.Context, act action) error {
-	s, err := a.Control.Stats()
+	s, err := a.control.Stats()
 	if err != nil {
 		return err
 	}
 	if s.State != recorder.StateStopped {
 		a.mark(act)
 	}
-	if a.End != nil {
-		a.End()
+	if a.end != nil {
+		a.end()
 		return nil
 	}
 	// The next start must not wait until the bag is closed: stopped means that nothing more
 	// goes into it. An error of the file is told by the recording.
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err = a.Control.Stop(ended); errors.Is(err, context.Canceled) {
+	if _, err = a.control.Stop(ended); errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

@@ -164,7 +164,7 @@ func (s *Set) Run(ctx context.Context) {
 	for _, r := range s.rules {
 		s.Log.Info("Trigger", zap.String("option", "--"+r.kind.String()), zap.Strings("topics", r.topics), zap.String("expression", r.text))
 	}
-	a := newActor(s)
+	a := newActor(&s.Options)
 	defer a.abandon()
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -292,7 +292,7 @@ func TestRefused(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s, _ := newSet(t, new(control), false, map[Kind][]string{Mark: {`topic == "/a"`}})
-	a := newActor(s) // nobody carries out
+	a := newActor(&s.Options) // nobody carries out
 	for range mostWaiting + 3 {
 		a.fire(action{rule: s.rules[0], topic: "/a"})
 	}
@@ -479,7 +479,7 @@ func TestCause(t *testing.T) {
 
 func TestNewErrors(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{`m.x > 1`: "--stop-on: bagexpr: the expression names no topic", `topic = 1`: "--stop-on: bagexpr: 1:"} {
+	for text, want := range map[string]string{`m.x > 1`: "--stop-on: the expression names no topic", `topic = 1`: "--stop-on: 1:"} {
 		_, err := New(Options{On: map[Kind][]string{Stop: {text}}, Resolve: resolve})
 		if !errors.Is(err, bagexpr.ErrExpression) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

@@ -1,0 +1,76 @@
+package bagexpr
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Bag is what an expression about a bag as a whole may use.
+type Bag struct {
+	Bag      string            `expr:"bag"` // its name
+	Robot    string            `expr:"robot"`
+	Size     int64             `expr:"size"`  // in bytes
+	Start    float64           `expr:"start"` // of the earliest message, in seconds since 1970
+	End      float64           `expr:"end"`   // of the latest
+	Duration float64           `expr:"duration"`
+	Messages uint64            `expr:"messages"`
+	Topics   []string          `expr:"topics"`
+	Types    []string          `expr:"types"`
+	Notes    map[string]string `expr:"notes"` // those that it has not are ""
+
+	// One of the topics, which the expression is evaluated for.
+	Topic string `expr:"topic"`
+	Type  string `expr:"type"`
+}
+
+// BagProgram is a compiled expression about bags. It is not for concurrent use.
+type BagProgram struct {
+	code    *vm.Program
+	machine vm.VM
+}
+
+// CompileBags compiles an expression about bags, with the fields of Bag; date("2006-01-02 15:04")
+// is a time in seconds, as parseTime returns it, and now() the present one. Errors are an
+// [ExpressionError].
+func CompileBags(text string, parseTime func(text string) (seconds float64, err error)) (*BagProgram, error) {
+	if err := checkLength(text); err != nil {
+		return nil, err
+	}
+	date := func(args ...any) (any, error) {
+		text, _ := args[0].(string) // the type is checked
+		return parseTime(text)
+	}
+	now := func(...any) (any, error) { return float64(time.Now().UnixMicro()) / 1e6, nil }
+	code, err := expr.Compile(text,
+		expr.Env(Bag{}),
+		expr.AsBool(),
+		expr.MaxNodes(maxNodes),
+		expr.DisableBuiltin("date"),
+		expr.DisableBuiltin("now"),
+		expr.Function("date", date, new(func(string) float64)),
+		expr.Function("now", now, new(func() float64)),
+	)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return &BagProgram{code: code, machine: vm.VM{MemoryBudget: memoryBudget}}, nil
+}
+
+// Matches evaluates the expression. An index beyond the end of a list makes it false. Errors are an
+// [ExpressionError].
+func (p *BagProgram) Matches(b *Bag) (bool, error) {
+	result, err := p.machine.Run(p.code, b)
+	var f *file.Error
+	switch {
+	case errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange):
+		return false, nil
+	case err != nil:
+		return false, explain(err)
+	}
+	return result == true, nil
+}
