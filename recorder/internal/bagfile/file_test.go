@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/naming"
 )
 
 // createBag creates the first file of a recording.
@@ -43,7 +44,7 @@ func TestOutputPath(t *testing.T) {
 		{Output{Name: "x.bag"}, 7, "x_7.bag"},
 		{Output{Template: "dir/log_%Y%m%d_%H%M%S_{split}.bag"}, 4, "dir/log_20261121_010203_4.bag"},
 		{Output{Template: "{time}%%-%j"}, -1, "2026-11-21-01-02-03%-325.bag"},
-		{Output{Template: "a{host}b"}, 0, "a" + hostName() + "b.bag"},
+		{Output{Template: "a{host}b"}, 0, "a" + naming.Host() + "b.bag"},
 	}
 	for _, tc := range tests {
 		if got := tc.out.path(now, tc.number); got != tc.want {
@@ -84,6 +85,22 @@ func TestCreateBagNeverOverwrites(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDatedNameTaken: a recorder that is started twice within a second records both times.
+func TestDatedNameTaken(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 8, 15, 59, 0, time.Local)
+	prefix := filepath.Join(t.TempDir(), "robot")
+	for _, want := range []string{"2026-11-21-08-15-59", "2026-11-21-08-16-00", "2026-11-21-08-16-01"} {
+		b, err := createBag(Output{Prefix: prefix}, SyncNone, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := prefix + "_" + want + ".bag"; b.Target() != got {
+			t.Errorf("%s, want %s", b.Target(), got)
+		}
 	}
 }
 
