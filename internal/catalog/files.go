@@ -1,0 +1,140 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+// Folder is the folder of a catalog, beside the bags that it is about.
+const Folder = ".gorosbag-catalog"
+
+const (
+	suffix = ".jsonl.gz" // of the files of a catalog: lines of JSON, compressed
+
+	maxPackLines   = 5000     // of a file; about 0.5 MB
+	smallFileBytes = 64 << 10 // files below that are merged
+
+	readsInFlight = 32
+)
+
+// newName returns the name of a new file, which nobody uses again: what is read may be deleted.
+func newName(about string) string {
+	return path.Join(Folder, about+"-"+time.Now().UTC().Format("20060102T150405")+"-"+rand.Text()[:10]+suffix)
+}
+
+// newest are the newest summaries of bags, by name.
+type newest map[string]*Summary
+
+func (n newest) add(s *Summary) {
+	if known := n[s.Bag]; known == nil || known.Written.Before(s.Written) {
+		n[s.Bag] = s
+	}
+}
+
+// readFiles reads files of catalogs. read is called for each, one at a time, with its lines; the
+// names of bags in them are below the bucket's place. Files that are gone meanwhile are left out,
+// and problem is told of those that are damaged.
+func readFiles(ctx context.Context, b *store.Bucket, files []string, read func(file string, lines []*Summary), problem func(file string, err error)) error {
+	var mu sync.Mutex
+	intern := map[string]string{} // the same topics and types are in thousands of bags
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsInFlight)
+	for _, file := range files {
+		// owner: readFiles; ends with the request.
+		group.Go(func() error {
+			data, err := b.ReadAll(ctx, file)
+			switch {
+			case errors.Is(err, store.ErrNotFound):
+				return nil // merged into another one; its bags are read if that was not listed
+			case err != nil:
+				return err
+			}
+			lines, err := decode(data)
+			home := homeOf(file)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, s := range lines {
+				s.Bag = path.Join(home, s.Bag)
+				for i := range s.Topics {
+					t := &s.Topics[i]
+					t.Topic, t.Type = interned(intern, t.Topic), interned(intern, t.Type)
+				}
+			}
+			read(file, lines)
+			if err != nil {
+				problem(file, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func interned(known map[string]string, s string) string {
+	if same, ok := known[s]; ok {
+		return same
+	}
+	known[s] = s
+	return s
+}
+
+// isFile reports whether an object is a file of a catalog.
+func isFile(name string) bool {
+	return path.Base(path.Dir(name)) == Folder && strings.HasSuffix(name, suffix)
+}
+
+// homeOf returns the folder that the catalog of a file is about.
+func homeOf(file string) string {
+	if home := path.Dir(path.Dir(file)); home != "." {
+		return home
+	}
+	return ""
+}
+
+// writePacks writes summaries into new files of the catalog of a folder.
+func writePacks(ctx context.Context, b *store.Bucket, home string, all newest) (files []string, err error) {
+	sorted := slices.SortedFunc(maps.Values(all), func(a, b *Summary) int { return cmp.Compare(a.Bag, b.Bag) })
+	for lines := range slices.Chunk(sorted, maxPackLines) {
+		relative := make([]*Summary, len(lines))
+		for i, s := range lines {
+			r := *s
+			if home != "" {
+				r.Bag = strings.TrimPrefix(s.Bag, home+"/")
+			}
+			relative[i] = &r
+		}
+		data, err := encode(relative)
+		if err != nil {
+			return files, err
+		}
+		file := path.Join(home, newName("pack"))
+		if err := b.WriteAll(ctx, file, data); err != nil {
+			return files, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// deleteFiles deletes files whose lines are in others.
+func deleteFiles(ctx context.Context, b *store.Bucket, files []string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readsInFlight)
+	for _, file := range files {
+		// owner: deleteFiles; ends with the request.
+		group.Go(func() error { return b.Delete(ctx, file) })
+	}
+	return group.Wait()
+}

@@ -1,0 +1,170 @@
+// Package catalog keeps a summary of each bag of a place in object storage or of a directory, so
+// that thousands of bags are searched with some tens of requests.
+//
+// A summary is a line of JSON. The summaries of the bags below a folder are in the folder
+// .gorosbag-catalog beside them, in files of such lines compressed by gzip: one for each bag that
+// was just uploaded, and larger ones into which these are merged now and then. Names are never used
+// twice, and a file is deleted only after its lines were written to another one: a line may be
+// there twice, and then the newest counts, but none is lost, whoever dies when. The catalog is not
+// the truth: a bag without a summary, or with one of another size, is read instead.
+package catalog
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/naming"
+)
+
+// Summary is what the catalog knows of a bag.
+type Summary struct {
+	Bag      string            `json:"bag"` // name below the folder with the catalog
+	Size     int64             `json:"size"`
+	SHA256   string            `json:"sha256"` // in hexadecimal; empty if unknown
+	Robot    string            `json:"robot"`  // the note "robot", otherwise the machine that uploaded the bag; may be empty
+	Start    float64           `json:"start"`  // of the earliest message, in seconds since 1970; 0 without messages
+	End      float64           `json:"end"`    // of the latest message
+	Messages uint64            `json:"messages"`
+	Topics   []Topic           `json:"topics"` // with messages, by name and type
+	Notes    map[string]string `json:"notes"`
+	Error    string            `json:"error"`   // why the bag cannot be read; empty if it can
+	Written  time.Time         `json:"written"` // when this summary was made
+}
+
+// Topic is a topic of a bag.
+type Topic struct {
+	Topic    string `json:"topic"`
+	Type     string `json:"type"`
+	Messages uint64 `json:"messages"`
+}
+
+// Summarize reads the index of a bag. A file that cannot be read as a bag has a summary, too, with
+// an Error; an error is one of reading.
+func Summarize(file io.ReaderAt, size int64, o bagfmt.ReaderOptions) (*Summary, error) {
+	s := &Summary{Size: size, Topics: []Topic{}, Notes: map[string]string{}, Written: time.Now().UTC()}
+	r, err := bagfmt.NewReader(file, size, o)
+	if err == nil {
+		err = s.describe(r)
+	}
+	if err != nil && !unfit(err) {
+		return nil, err
+	}
+	if err != nil {
+		s.Error = err.Error()
+	}
+	return s, nil
+}
+
+// unfit reports whether an error is about the content of a file, not about reading it.
+func unfit(err error) bool {
+	for _, known := range []error{bagfmt.ErrNotBag, bagfmt.ErrVersion, bagfmt.ErrCorrupt, bagfmt.ErrUnindexed, bagfmt.ErrEncrypted} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Summary) describe(r *bagfmt.Reader) error {
+	s.Messages = r.Messages()
+	if s.Messages > 0 {
+		s.Start, s.End = seconds(r.Start()), seconds(r.End())
+	}
+	counts := map[bagfmt.ConnID]uint64{}
+	for _, chunk := range r.Chunks() {
+		for _, n := range chunk.Counts {
+			counts[n.Conn.ID] += uint64(n.Count)
+		}
+	}
+	topics := map[[2]string]uint64{}
+	for _, c := range r.Connections() {
+		if n := counts[c.ID]; n > 0 {
+			topics[[2]string{c.Topic, c.Header.Type()}] += n
+		}
+	}
+	for key, n := range topics {
+		s.Topics = append(s.Topics, Topic{key[0], key[1], n})
+	}
+	slices.SortFunc(s.Topics, func(a, b Topic) int { return strings.Compare(a.Topic+"\x00"+a.Type, b.Topic+"\x00"+b.Type) })
+	notes, err := bagnote.ReadNotes(r, func(err error) error { return err })
+	for _, n := range notes {
+		s.Notes[n.Key] = n.Value
+	}
+	s.Robot = s.Notes["robot"]
+	return err
+}
+
+// seconds returns a time with microseconds, more than which a float64 does not have.
+func seconds(t bagfmt.Time) float64 { return float64(t.Sec) + float64(t.Nsec/1000)/1e6 }
+
+// host is the key of the name of this machine in the metadata of objects.
+const host = "host"
+
+// Metadata returns what the object of a bag is to say of it: its notes, as they are now, and the
+// name of this machine.
+func Metadata(file io.ReaderAt, size int64) (map[string]string, error) {
+	m := map[string]string{}
+	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
+	if err == nil {
+		var notes []bagnote.Note
+		notes, err = bagnote.ReadNotes(r, func(err error) error { return err })
+		if found := bagnote.Metadata(notes); found != nil {
+			m = found
+		}
+	}
+	m[host] = thisHost()
+	return m, err
+}
+
+// thisHost returns the name of this machine as it can stand in metadata.
+func thisHost() string {
+	name := url.QueryEscape(naming.Host())
+	return name[:min(len(name), 64)]
+}
+
+// encode returns the content of a file of the catalog.
+func encode(lines []*Summary) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	enc := json.NewEncoder(z)
+	enc.SetEscapeHTML(false)
+	for _, s := range lines {
+		if err := enc.Encode(s); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return b.Bytes(), err
+}
+
+// maxLineBytes bounds a summary: a bag of thousands of topics has a long one.
+const maxLineBytes = 16 << 20
+
+// decode reads a file of the catalog. What is before damage is returned with the error.
+func decode(data []byte) (lines []*Summary, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	scanner := bufio.NewScanner(z)
+	scanner.Buffer(nil, maxLineBytes)
+	for scanner.Scan() {
+		s := new(Summary)
+		if err := json.Unmarshal(scanner.Bytes(), s); err != nil {
+			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
+		}
+		lines = append(lines, s)
+	}
+	return lines, scanner.Err()
+}

@@ -1,0 +1,65 @@
+package catalog_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestWriter: every bag that is added is found, and the number of files stays small.
+func TestWriter(t *testing.T) {
+	t.Parallel()
+	bag, err := os.ReadFile("../../bagfmt/testdata/cpp_lz4.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	b, err := store.OpenBucket(t.Context(), "file://"+dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	const bags = 120
+	w := catalog.NewWriter(b, zaptest.NewLogger(t))
+	for i := range bags {
+		name := fmt.Sprintf("day%d/%d.bag", i%3, i)
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, bag, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + i%2 { // as after a crash
+			if err := w.Add(t.Context(), name, int64(len(bag)), "sum", bytes.NewReader(bag)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, catalog.Folder, "*.jsonl.gz"))
+	if err != nil || len(files) == 0 || len(files) > 100 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	c, err := catalog.Load(t.Context(), b, catalog.Options{Problem: func(name string, err error) { t.Error(name, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Bags) != bags || c.Read != 0 || c.Dropped != 0 {
+		t.Errorf("%d bags, %d read, %d dropped", len(c.Bags), c.Read, c.Dropped)
+	}
+	for _, s := range c.Bags {
+		if s.SHA256 != "sum" || s.Robot == "" || len(s.Topics) == 0 || s.Error != "" {
+			t.Fatalf("%+v", s)
+		}
+	}
+}
