@@ -21,6 +21,7 @@ import (
 // marker is the content of the file .NAME.upload.
 type marker struct {
 	To       string `json:"to"`               // destination
+	Object   string `json:"object,omitempty"` // name of the object there, if that is not the name of the bag
 	Upload   string `json:"upload,omitempty"` // ID of the multipart upload in progress
 	SHA256   string `json:"sha256,omitempty"` // of the file when that began
 	Uploaded bool   `json:"uploaded,omitempty"`
@@ -126,7 +127,13 @@ func (u *Uploader) readMarker(f *file) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(b, &f.marker)
+	if err := json.Unmarshal(b, &f.marker); err != nil {
+		return err
+	}
+	if o := f.marker.Object; o != "" && !fs.ValidPath(o) {
+		return fmt.Errorf("object %q is not below the destination", o)
+	}
+	return nil
 }
 
 // writeMarker writes the marker and makes it durable. It writes in place and does not replace
@@ -162,7 +169,7 @@ func (u *Uploader) removeMarker(f *file) error {
 }
 
 // errLocked means that another recorder is uploading the file.
-var errLocked = errors.New("upload: another recorder is uploading the file")
+var errLocked = errors.New("another recorder is uploading the file")
 
 // lockMarker keeps other recorders from uploading the file until the returned file is closed.
 // fs.ErrNotExist means that another recorder has uploaded it.

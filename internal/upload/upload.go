@@ -9,7 +9,6 @@ package upload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,7 +19,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -35,7 +33,16 @@ type Options struct {
 	// more than stores take. nil means nothing.
 	Metadata func(file io.ReaderAt, size int64) (map[string]string, error)
 
+	// Object returns the name of the object of a bag that was begun at a time. nil means the name of
+	// the bag.
+	Object func(name string, begun time.Time) string
+
+	// Uploaded is called with the name of its object when the store has a bag, before that is no longer remembered here. After
+	// an error it is called again.
+	Uploaded func(ctx context.Context, object string, size int64, sha256 string, file io.ReaderAt) error
+
 	minRetryDelay, maxRetryDelay time.Duration // zero means 250 ms and 5 min
+	checkTimeout                 time.Duration // of the store; zero means 30 s
 }
 
 // Stats are counters of the uploads.
@@ -44,6 +51,8 @@ type Stats struct {
 	WaitingBytes  int64 // of those
 	Uploaded      int   // files since the start
 	UploadedBytes int64
+	LastUpload    time.Time // zero if there was none
+	Deleted       int       // of those files, deleted here
 	Sent          int64     // bytes over the network, including retries
 	File          string    // being uploaded; empty for none
 	Refused       int       // files whose name another object in the store has; they stay here
@@ -51,6 +60,7 @@ type Stats struct {
 	Lost          int       // files that were deleted before they were uploaded
 	Err           string    // of the last attempt; empty if it succeeded
 	Retry         time.Time // time of the next attempt; zero unless the last one failed
+	Store         StoreStats
 }
 
 // Uploader uploads the bags of one directory. Its methods are safe for concurrent use, and
@@ -77,19 +87,6 @@ const (
 	finished // uploaded, or lost
 )
 
-// file is a bag to upload.
-type file struct {
-	name      string
-	state     state
-	size      int64
-	marker    marker
-	hasMarker bool              // the marker is on the disk
-	sums      *store.Sums       // known after the first attempt
-	summedAs  os.FileInfo       // the file whose checksums sums are
-	metadata  map[string]string // of its object, if described: as the file was when it was summed
-	described bool
-}
-
 // New also finds the files that former recorders have left for the same destination.
 func New(o Options) (*Uploader, error) {
 	if o.Log == nil {
@@ -98,13 +95,17 @@ func New(o Options) (*Uploader, error) {
 	if o.minRetryDelay == 0 {
 		o.minRetryDelay, o.maxRetryDelay = 250*time.Millisecond, 5*time.Minute
 	}
+	if o.checkTimeout == 0 {
+		o.checkTimeout = 30 * time.Second
+	}
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("upload: %w", err)
+		return nil, err
 	}
 	u := &Uploader{Options: o, root: root, changed: make(chan struct{})}
+	u.stats.Store.Since = time.Now()
 	if err := u.readMarkers(); err != nil {
-		return nil, errors.Join(fmt.Errorf("upload: %w", err), root.Close())
+		return nil, errors.Join(err, root.Close())
 	}
 	return u, nil
 }
@@ -115,7 +116,18 @@ func (u *Uploader) Close() error { return u.root.Close() }
 // Begun reports a new bag that is being recorded.
 func (u *Uploader) Begun(path string) {
 	u.update(func() {
-		f := &file{name: filepath.Base(path), marker: marker{To: u.Bucket.String()}}
+		f := &file{name: filepath.Base(path)}
+		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, time.Now())}
+		u.files = append(u.files, f)
+		u.unmarked = append(u.unmarked, f)
+	})
+}
+
+// Add reports a finished bag that is to be uploaded, and when it was begun.
+func (u *Uploader) Add(path string, begun time.Time, bytes int64) {
+	u.update(func() {
+		f := &file{name: filepath.Base(path), state: waiting, size: bytes}
+		f.marker = marker{To: u.Bucket.String(), Object: u.objectName(f.name, begun)}
 		u.files = append(u.files, f)
 		u.unmarked = append(u.unmarked, f)
 	})
@@ -170,11 +182,17 @@ func (u *Uploader) update(change func()) {
 
 // Run uploads until ctx is done, or after Finish until everything is uploaded.
 func (u *Uploader) Run(ctx context.Context) {
-	var wg sync.WaitGroup
+	var wg, check sync.WaitGroup
+	checkCtx, endCheck := context.WithCancel(ctx)
+	defer endCheck()
+	// owner: Run; ends with ctx, and no later than the other two.
+	check.Go(func() { u.checkStore(checkCtx) })
 	// owner: Run; both end with ctx or when everything is uploaded.
 	wg.Go(func() { u.writeMarkers(ctx) })
 	wg.Go(func() { runAtLowPriority(func() { u.uploadAll(ctx) }) })
 	wg.Wait()
+	endCheck() // nothing waits for it
+	check.Wait()
 	u.countDeleted(ctx)
 }
 
@@ -254,176 +272,3 @@ func (u *Uploader) uploadAll(ctx context.Context) {
 func (u *Uploader) moveToBack(f *file) {
 	u.update(func() { u.files = append(slices.DeleteFunc(u.files, func(g *file) bool { return g == f }), f) })
 }
-
-// uploadFile uploads a file, unless there is nothing to do. After an error it can be retried.
-func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
-	if !f.hasMarker {
-		if err := u.writeMarker(f); err != nil {
-			return err
-		}
-	}
-	lock, err := u.lockMarker(f)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		u.Log.Info("uploaded by another recorder", zap.String("file", u.path(f)))
-		u.complete(f, nil)
-		return nil
-	case err != nil:
-		return err
-	}
-	defer lock.Close() //nolint:errcheck // nothing is left to write
-	in, err := u.open(f)
-	if errors.Is(err, fs.ErrNotExist) && f.marker.Uploaded {
-		u.complete(f, nil) // deleted after its upload, before the marker was removed
-		return u.removeMarker(f)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		u.Log.Warn("deleted before it was uploaded", loglimit.Each(), zap.String("file", u.path(f)))
-		u.complete(f, func() { u.stats.Lost++ })
-		return u.removeMarker(f)
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // only read from
-	if err := f.sum(ctx, u.Bucket, in); err != nil {
-		return err
-	}
-	match, err := u.send(ctx, f, in)
-	if err != nil {
-		return err
-	}
-	if match == store.Other {
-		u.Log.Error("not uploaded: the store has another object of this name, which is not overwritten: give each recorder a destination of its own", loglimit.Each(),
-			zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket))
-		u.update(func() {
-			f.state = refused
-			u.stats.Refused++
-		})
-		return nil
-	}
-	return u.afterUpload(f, in, match)
-}
-
-// open opens the bag, but no FIFO or other file in its place, on which reads might block.
-func (u *Uploader) open(f *file) (*os.File, error) {
-	st, err := u.root.Stat(f.name)
-	if err == nil && !st.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: u.path(f), Err: errors.New("is no longer a regular file")}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return u.root.Open(f.name)
-}
-
-// sum computes the checksums, unless they are known and the file has not changed.
-func (f *file) sum(ctx context.Context, to *store.Bucket, in *os.File) error {
-	st, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if f.sums != nil && unchanged(f.summedAs, st) {
-		return nil
-	}
-	sums, err := to.Sum(ctx, uncachedFile{in}, st.Size())
-	if err != nil {
-		return err
-	}
-	f.sums, f.summedAs, f.described = &sums, st, false
-	return nil
-}
-
-// metadata returns what the object is to say of the file, which is read once for its sums.
-func (u *Uploader) metadata(f *file, in *os.File) (map[string]string, error) {
-	if u.Metadata == nil || f.described {
-		return f.metadata, nil
-	}
-	var err error
-	f.metadata, err = u.Metadata(uncachedFile{in}, f.sums.Size)
-	f.described = err == nil
-	return f.metadata, err
-}
-
-// unchanged reports whether a and b describe the same version of a file.
-func unchanged(a, b os.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
-}
-
-// send uploads the file unless the store has it, and verifies the object.
-func (u *Uploader) send(ctx context.Context, f *file, in *os.File) (store.Match, error) {
-	match, err := u.Bucket.Compare(ctx, f.name, f.sums)
-	if err != nil || match != store.Absent {
-		return match, err
-	}
-	put := store.File{ReaderAt: uncachedFile{in}, Name: f.name, Sums: *f.sums, OnUpload: func(id string) error {
-		f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
-		return u.writeMarker(f)
-	}}
-	if put.Metadata, err = u.metadata(f, in); err != nil {
-		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
-	}
-	if f.marker.SHA256 == f.sums.SHA256 {
-		put.Upload = f.marker.Upload
-	}
-	if err := u.Bucket.Put(ctx, &put); err != nil {
-		return match, err
-	}
-	match, err = u.Bucket.Compare(ctx, f.name, f.sums)
-	if err == nil && match == store.Absent {
-		err = errors.New("upload: the store has accepted the file but does not have it")
-	}
-	return match, err
-}
-
-// afterUpload deletes the local file, if requested, and the marker.
-func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
-	u.Log.Info("Uploaded", zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket), zap.Int64("bytes", f.sums.Size))
-	if u.Delete && match != store.Proven {
-		u.Log.Warn("not deleted here: the store has no checksum to compare with", zap.String("file", u.path(f)))
-	}
-	if u.Delete && match == store.Proven {
-		f.marker.Uploaded = true
-		if err := u.writeMarker(f); err != nil {
-			return err
-		}
-		if err := u.remove(f, in); err != nil {
-			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
-		}
-	}
-	if err := u.removeMarker(f); err != nil {
-		return err
-	}
-	u.complete(f, func() {
-		u.stats.Uploaded++
-		u.stats.UploadedBytes += f.sums.Size
-	})
-	return nil
-}
-
-// remove deletes the local file unless it has changed since the upload.
-func (u *Uploader) remove(f *file, in *os.File) error {
-	now, err := u.root.Lstat(f.name)
-	if err != nil {
-		return err
-	}
-	if st, err := in.Stat(); err != nil || !unchanged(now, f.summedAs) || !unchanged(st, f.summedAs) {
-		return errors.Join(err, errors.New("it has changed"))
-	}
-	return u.root.Remove(f.name)
-}
-
-// complete removes a file from the list.
-func (u *Uploader) complete(f *file, count func()) {
-	u.update(func() {
-		f.state = finished
-		u.files = slices.DeleteFunc(u.files, func(g *file) bool { return g == f })
-		u.stats.Err, u.stats.Retry = "", time.Time{}
-		if count != nil {
-			count()
-		}
-	})
-}
-
-// path returns the path of a file as the user gave it.
-func (u *Uploader) path(f *file) string { return filepath.Join(u.Dir, f.name) }

@@ -423,3 +423,43 @@ func TestRate(t *testing.T) {
 		t.Errorf("2 MiB at 4 MiB/s took %v", d)
 	}
 }
+
+// TestDatedFolder: the folder of a bag in the store is that of the time at which it was begun, also
+// for a later start, and a failed Uploaded is called again before the bag is forgotten.
+func TestDatedFolder(t *testing.T) {
+	t.Parallel()
+	r := newTestStore(t)
+	dated := func(o *Options) {
+		o.Object = func(name string, begun time.Time) string { return begun.Format("2006/01-02/") + name }
+	}
+	u, stop := r.start(dated)
+	back := r.away()
+	content := []byte("a bag")
+	r.put("a.bag", content)
+	begun := time.Date(2026, 11, 3, 4, 5, 6, 0, time.UTC)
+	u.Add(filepath.Join(r.dir, "a.bag"), begun, 5)
+	r.eventually("a try has failed, and the marker is written", func() bool { return u.Stats().Err != "" && r.exists(".a.bag.upload") })
+	stop()
+	back()
+
+	var calls []string
+	u, _ = r.start(func(o *Options) {
+		o.Uploaded = func(_ context.Context, object string, size int64, sha256 string, _ io.ReaderAt) error {
+			calls = append(calls, fmt.Sprint(object, " ", size, " ", len(sha256), " ", r.exists(".a.bag.upload")))
+			if len(calls) == 1 {
+				return errors.New("the store is away")
+			}
+			return nil
+		}
+	})
+	r.eventually("it is uploaded", func() bool { return u.Stats().Uploaded == 1 })
+	r.stored("2026/11-03/a.bag", content)
+	if want := "2026/11-03/a.bag 5 64 true"; len(calls) != 2 || calls[0] != want || calls[1] != want {
+		t.Errorf("%q", calls)
+	}
+	r.put("b.bag", nil)
+	r.put(".b.bag.upload", []byte(`{"to":"`+r.url+`","object":"../b.bag"}`))
+	if u, _ = r.start(); u.Keeps("b.bag") {
+		t.Error("a marker leads out of the destination")
+	}
+}
