@@ -168,7 +168,7 @@ type headersFullError struct {
 
 // Error implements error.
 func (e *headersFullError) Error() string {
-	return fmt.Sprintf("recorder: no memory for its connection header of %d bytes: the headers of its topic hold %d of %d; they are kept until the bag is closed: split the recording, or find out why they differ", e.bytes, e.held, headerBytes)
+	return fmt.Sprintf("no memory for its connection header of %d bytes: the headers of its topic hold %d of %d; they are kept until the bag is closed: split the recording, or find out why they differ", e.bytes, e.held, headerBytes)
 }
 
 // admitHeader returns an error if there is no memory for the header of a publisher, unless c

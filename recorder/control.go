@@ -10,9 +10,9 @@ import (
 // Errors of Control.
 var (
 	// ErrNotRecording means that there is no recording: Run has not begun, or is ending.
-	ErrNotRecording = errors.New("recorder: there is no recording")
+	ErrNotRecording = errors.New("there is no recording")
 	// ErrStopped means that there is no bag at present: Start begins the next.
-	ErrStopped = errors.New("recorder: stopped: there is no bag before the next start")
+	ErrStopped = errors.New("stopped: there is no bag before the next start")
 )
 
 // Control steers and watches the recording of one Run from other goroutines: a

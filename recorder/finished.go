@@ -114,6 +114,14 @@ func (l *finishedBags) number() int {
 	return l.count
 }
 
+// deletions returns how many bags were deleted until now, also by others while they were recorded.
+func (l *finishedBags) deletions() int {
+	deleted := l.retain.Deletions()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return deleted + l.gone
+}
+
 // list returns the latest bags, the oldest first, with the names that they have now.
 func (l *finishedBags) list() []finishedBag {
 	l.mu.Lock()

@@ -36,7 +36,7 @@ type intake struct {
 	buffer
 	openedAt    time.Time           // when open got its first message
 	sealAt      int                 // seal open when it is longer than this
-	latest      time.Time           // when the last message came
+	latest      time.Time           // when the latest message came
 	records     *bagfmt.ConnRecords // of the file that the intake fills
 	rotation    rotation
 	topics      []*topic
@@ -105,7 +105,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 		return
 	}
 	in.rotateIfDue(received)
-	in.latest = received
+	in.latest = later(in.latest, received)
 	if !c.topic.thin && step > 0 {
 		in.add(c, run, count, stamp, received)
 		return

@@ -274,6 +274,7 @@ func (in *intake) commit(chunk *chunk, c *connection, payload int, received time
 	if stored {
 		c.stored = in.rotation.number + 1
 	}
+	in.latest = later(in.latest, received)
 	chunk.firstAt, chunk.lastAt = received, received
 	chunk.usage = append(chunk.usage, chunkUsage{c, in.pool.weight(chunk.builder.Cap())})
 	in.submit(chunk)

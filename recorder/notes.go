@@ -15,9 +15,9 @@ import (
 // Errors of Control.Mark.
 var (
 	// ErrPaused means that the bag gets nothing before Control.Resume.
-	ErrPaused = errors.New("recorder: paused: nothing is recorded, no mark either")
+	ErrPaused = errors.New("paused: nothing is recorded, no mark either")
 	// ErrNoRoom means that the buffer is full.
-	ErrNoRoom = errors.New("recorder: the buffer is full: the mark is not recorded")
+	ErrNoRoom = errors.New("the buffer is full: the mark is not recorded")
 )
 
 // Mark is a line of text about a moment of the recording. In the bag it is a
@@ -65,7 +65,7 @@ func (m *marks) write(in *intake, text string, at time.Time) (Mark, error) {
 	}
 	text, err := bagnote.CheckMark(text)
 	if err != nil {
-		return Mark{}, fmt.Errorf("recorder: %w", err)
+		return Mark{}, err
 	}
 	if m.link == nil {
 		if m.link, err = in.openMarks(); err != nil {
@@ -99,29 +99,36 @@ func (in *intake) recordsNow() error {
 	return err
 }
 
-// appendOwn records a message of the recorder's own with a time that may have passed, and
-// returns that by the clock of the recording.
+// appendOwn records a message of the recorder's own with a time that may have passed, but not
+// before the open file began, and returns that by the clock of the recording.
 func (in *intake) appendOwn(c *connection, frame []byte, at time.Time) (time.Time, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if err := in.recordsNow(); err != nil {
 		return time.Time{}, err
 	}
+	in.rotateIfDue(time.Now())
+	if in.open == nil {
+		in.waitForChunk(c.topic) // a file may begin meanwhile
+		if err := in.recordsNow(); err != nil {
+			return time.Time{}, err
+		}
+	}
 	now := time.Now()
 	ago := min(max(now.Sub(at), 0), backdateLimit)
 	stamp := in.sim.at(now)
 	if in.sim == nil { // a simulation may run at any rate
-		stamp = stamp.Add(-min(ago, max(stamp.Sub(in.begun), 0)))
+		begun := in.begun
+		if in.rotation.begun.After(begun) {
+			begun = in.rotation.begun // bags of a recording do not overlap
+		}
+		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
 	}
-	in.rotateIfDue(now)
-	in.latest = now
+	in.latest = later(in.latest, now)
 	c.topic.last, c.latest = now, now
 	before := c.topic.messages
 	in.add(c, frame, 1, bagfmt.TimeOf(stamp), now)
 	if c.topic.messages == before {
-		if err := in.recordsNow(); err != nil { // while it waited for room
-			return time.Time{}, err
-		}
 		return time.Time{}, ErrNoRoom
 	}
 	return stamp, nil

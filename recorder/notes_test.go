@@ -90,6 +90,7 @@ func TestMarks(t *testing.T) {
 	began := time.Now()
 	p.mu.Lock()
 	p.begun = began.Add(-time.Hour)
+	p.rotation.begun = p.begun
 	p.mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
@@ -152,6 +153,94 @@ func TestMarks(t *testing.T) {
 	s := p.accountsNow()
 	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != bagnote.MarksTopic {
 		t.Errorf("account: %+v", s)
+	}
+}
+
+// TestMarkOfThePastStaysInItsFile: bags of a recording do not overlap because of a mark.
+func TestMarkOfThePastStaysInItsFile(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true}, nil)
+	c := controlOf(p, Options{})
+	p.mu.Lock()
+	p.begun = time.Now().Add(-time.Hour)
+	p.mu.Unlock()
+	l := open(t, p, "/t", "/p")
+	for n, next := range []func(){
+		func() {},
+		func() {
+			if _, err := c.Split(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { // the next file is due when the mark comes
+			p.mu.Lock()
+			p.rotation.next = time.Now()
+			p.mu.Unlock()
+		},
+	} {
+		l.Frames(frame(1, uint32(n), 10), 1, time.Now())
+		next()
+		if _, err := c.MarkAt("late", time.Now().Add(-30*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	paths := files(t, p)
+	if len(paths) != 3 {
+		t.Fatalf("files %v", paths)
+	}
+	for i, path := range paths[1:] {
+		if end, start := openBag(t, paths[i]).End(), openBag(t, path).Start(); start.Before(end) {
+			t.Errorf("%s begins %v before the end of the one before", path, end.Sub(start))
+		}
+		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
+			t.Errorf("%s: marks %q", path, got)
+		}
+	}
+}
+
+// TestMarkThatWaitsIsInItsFile: a mark that waits for room while a file begins has a time of that.
+func TestMarkThatWaitsIsInItsFile(t *testing.T) {
+	t.Parallel()
+	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true, Overflow: OverflowBlock}, nil)
+	c := controlOf(p, Options{})
+	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
+	p.mu.Lock()
+	p.sealOpen()
+	budget := p.pool.budget
+	p.pool.budget = 1
+	p.mu.Unlock()
+	var m Mark
+	marked := make(chan error)
+	go func() {
+		var err error
+		m, err = c.Mark("late")
+		marked <- err
+	}()
+	waitFor(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.blocked) == 1
+	})
+	if _, err := c.Split(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	begun := p.rotation.begun
+	p.pool.budget = budget
+	p.mu.Unlock()
+	p.room.Broadcast()
+	if err := <-marked; err != nil {
+		t.Fatal(err)
+	}
+	closePipeline(t, p)
+	if m.Time.Before(begun) {
+		t.Errorf("the mark is %v before the file that it is in", begun.Sub(m.Time))
+	}
+	if got := stored(t, files(t, p)[1], bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
+		t.Errorf("marks %q", got)
 	}
 }
 

@@ -88,6 +88,8 @@ type Options struct {
 
 	Publish bool // tell the name of each file on begin_write as it begins
 
+	CountTopics bool // log how many topics are subscribed to, and their names at debug level only
+
 	Control *Control // steers and watches the recording; nil for none
 	Begin   State    // paused or stopped: as if Control had been told so before the first message
 
@@ -126,16 +128,16 @@ func (o Options) withDefaults() (Options, error) {
 		o.survey = surveyTimeout
 	}
 	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
-		return o, errors.New("recorder: a size, count or time is negative")
+		return o, errors.New("a size, count or time is negative")
 	}
 	if o.FlushInterval < time.Millisecond {
-		return o, fmt.Errorf("recorder: flush interval %v is below 1ms", o.FlushInterval)
+		return o, fmt.Errorf("flush interval %v is below 1ms", o.FlushInterval)
 	}
 	if err := bagnote.Check(o.Notes); err != nil {
-		return o, fmt.Errorf("recorder: %w", err)
+		return o, err
 	}
 	if err := o.Output.Check(); err != nil {
-		return o, err
+		return o, fmt.Errorf("name template %q: %w", o.Output.Template, err)
 	}
 	namespace := "/"
 	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
@@ -182,7 +184,7 @@ func (o *Options) checkNames() error {
 	}
 	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
 		if _, err := o.Node.Resolve(name); err != nil {
-			return fmt.Errorf("recorder: %w", err)
+			return err
 		}
 	}
 	return o.checkWatched()

@@ -81,7 +81,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		err = errors.Join(err, retain.Close(), outputs.Close())
 	}
 	if err != nil {
-		return sum, fmt.Errorf("recorder: %w", err)
+		return sum, err
 	}
 	return sum, nil
 }
@@ -100,7 +100,7 @@ func (r *session) openFirst(outputs *bagfile.Series) (*bagfile.Retainer, *bagFil
 		return retain, nil, nil
 	}
 	if free, err := outputs.Free(); err == nil && free < r.MinSpace {
-		err := fmt.Errorf("recorder: %w: %s", ErrMinSpace, bagfile.LowSpace(r.MinSpaceText, outputs.NextPath(r.started)))
+		err := fmt.Errorf("%w: %s", ErrMinSpace, bagfile.LowSpace(r.MinSpaceText, outputs.NextPath(r.started)))
 		return nil, nil, errors.Join(err, retain.Close())
 	}
 	out, err := createBag(outputs, r.started)

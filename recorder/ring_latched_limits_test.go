@@ -154,3 +154,91 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	}
 	closePipeline(t, p)
 }
+
+// TestCopiesOfLatchedInTheRing: a chunk in the ring comes with copies of its latched messages where
+// these take no more memory than the chunk, and the chunk is kept in their place otherwise.
+func TestCopiesOfLatchedInTheRing(t *testing.T) {
+	t.Parallel()
+	const size = 2000
+	p := bareIntake(1<<20, 100)
+	p.snaps = new(snapshots)
+	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+	other.latching = false
+	message := frame(1, 1, size)
+	counted := int64(latchedOverhead + 2*len(message))
+	build := func(filler int) *chunk {
+		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, frame(1, 1, filler)})
+	}
+	const some = 100
+	beside := int64(len(build(some).sealed.Record)) - some
+	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
+		all := p.latchedIn(build(int(counted + more - beside)))
+		if len(all) != 1 || (all[0].frame != nil) != want || want && all[0].counted != counted {
+			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].latched, want)
+		}
+	}
+}
+
+// TestMemoryForCopiesInTheRing: they may displace the oldest chunks, but not those of a snapshot
+// that was requested.
+func TestMemoryForCopiesInTheRing(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		budget  int64 // of which the ring has 200
+		pending int
+		want    bool
+		chunks  int // left
+	}{
+		"there is room":                     {300, 0, true, 2},
+		"there is room beside the snapshot": {300, 1, true, 2},
+		"in place of a chunk":               {299, 0, true, 1},
+		"not in place of the snapshot":      {299, 1, false, 2},
+	} {
+		p := ringOf(2, time.Now())
+		p.pool.budget, p.snaps.pending = tc.budget, tc.pending
+		if got := p.claimForRing(100); got != tc.want || len(p.snaps.ring.chunks) != tc.chunks {
+			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.snaps.ring.chunks), tc.want, tc.chunks)
+		}
+	}
+}
+
+// TestLatchedBehindOneThatIsLetGo: a latched message of a chunk that leaves the ring is remembered
+// also where a later one in there is not: its connection is gone, or there is no memory.
+func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
+	t.Parallel()
+	for name, released := range map[string]bool{"released": true, "too large": false} {
+		p := ringOf(0, time.Now())
+		first, second := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+		large := &latched{frame: make([]byte, 9000), counted: 9000}
+		if second.released = released; released {
+			large.counted = 10
+		}
+		rc.note([]pinned{{first, &latched{frame: make([]byte, 10), counted: 10}}, {second, large}})
+		p.pool.held += rc.weight + rc.copied
+		p.addToRing(rc)
+		p.dropOldest()
+		if !p.holdsLatched(first) || p.holdsLatched(second) || p.latched.held != 10 {
+			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.latched.held)
+		}
+	}
+}
+
+// TestLatchedChunkOfASnapshot: the memory of a chunk that latched messages refer to counts for them
+// when the snapshot is done with it, not before.
+func TestLatchedChunkOfASnapshot(t *testing.T) {
+	t.Parallel()
+	p := ringOf(0, time.Now())
+	c := latchingConnection(p, "/a")
+	p.addToRing(latchedChunk(p, c, -1))
+	p.latched.held = 9000 // more than there may be
+	chunks := p.takeRing(&snapshot{})
+	if !p.holdsLatched(c) {
+		t.Error("let go with the ring")
+	}
+	p.latched.held = 0
+	p.giveBack(chunks[0])
+	if !p.holdsLatched(c) || p.latched.held != 100 {
+		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.latched.held)
+	}
+}

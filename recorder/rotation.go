@@ -17,6 +17,7 @@ type rotation struct {
 	at       time.Duration // also at its multiples on the local clock; zero means never
 
 	number  int       // of the file that the intake fills, from 0; -1 before the first start
+	begun   time.Time // when that file began
 	grid    time.Time // end of the interval of every; the grid is fixed, as in stock
 	slot    int64     // which multiple of at this file belongs to
 	slotEnd time.Time // when the next multiple of at begins
@@ -29,7 +30,7 @@ type rotation struct {
 }
 
 func newRotation(o Options, now time.Time) rotation {
-	s := rotation{split: o.Split, maxBytes: o.MaxBytes}
+	s := rotation{split: o.Split, maxBytes: o.MaxBytes, begun: now}
 	if o.Begin == StateStopped {
 		s.number = -1
 	}
@@ -74,11 +75,17 @@ func (s *rotation) schedule(now time.Time) {
 // due reports whether what was received at now belongs into the next file.
 func (s *rotation) due(now time.Time) bool { return !s.next.IsZero() && !now.Before(s.next) }
 
+// nextPart counts a part that begins now.
+func (s *rotation) nextPart(now time.Time) {
+	s.number++
+	s.begun = now
+	s.stored, s.flying = 0, 0
+}
+
 // advance makes the part that now belongs to the present one. Intervals that were
 // missed, by a process that was stopped, make no files.
 func (s *rotation) advance(now time.Time) {
-	s.number++
-	s.stored, s.flying = 0, 0
+	s.nextPart(now)
 	if s.every > 0 && !now.Before(s.grid) {
 		late := now.Sub(s.grid)
 		s.grid = s.grid.Add(late - late%s.every + s.every)
@@ -92,8 +99,7 @@ func (s *rotation) advance(now time.Time) {
 // restart makes the part that begins now the present one, after a stop: the grid of
 // every begins anew.
 func (s *rotation) restart(now time.Time) {
-	s.number++
-	s.stored, s.flying = 0, 0
+	s.nextPart(now)
 	if s.every > 0 {
 		s.grid = now.Add(s.every)
 	}
@@ -160,6 +166,7 @@ type fileStart struct {
 	part    int
 	latched []pinned
 	missed  []pinned // of these, what came while nothing was recorded
+	resumed bool     // it is no file that begins: recording goes on, and missed is all there is
 }
 
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
@@ -180,6 +187,15 @@ func (in *intake) nextFile(now time.Time) {
 	}
 }
 
+// later returns the later of two times. Whoever begins a file, and the links, take the time before
+// they have the lock: a file must not begin before a message that is in the one before.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileStart {
@@ -198,6 +214,7 @@ func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileSta
 // rotate makes all messages from now on go into the next file. The writer opens it
 // when it has written what is queued. mu is held.
 func (in *intake) rotate(now time.Time) *command {
+	now = later(now, in.latest)
 	in.sealOpen()
 	in.rotation.advance(in.sim.at(now))
 	in.freshRecords()
@@ -235,9 +252,9 @@ func (in *intake) written(c *chunk, bytes int64, part int) {
 func (in *intake) failover(now time.Time) *fileStart {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	now = later(now, in.latest)
 	in.sealOpen()
-	in.rotation.number++
-	in.rotation.stored, in.rotation.flying = 0, 0
+	in.rotation.nextPart(in.sim.at(now))
 	in.freshRecords()
 	return in.fileStart(now, nil)
 }
@@ -247,6 +264,7 @@ func (in *intake) failover(now time.Time) *fileStart {
 func (in *intake) fileOpened(c *command, now time.Time) *fileStart {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	now = later(now, in.latest)
 	in.rotation.restart(in.sim.at(now))
 	in.freshRecords()
 	next := in.fileStart(now, nil)

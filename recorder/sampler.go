@@ -19,7 +19,7 @@ type Limit struct {
 
 func (l Limit) check() error {
 	if l.Topics == "" || !(l.MaxRate >= 0) || l.MaxRate > 1e9 || l.Every < 0 || l.Count < 0 {
-		return fmt.Errorf("recorder: limit of %q: want a topic and a positive number", l.Topics)
+		return fmt.Errorf("limit of %q: want a topic and a positive number", l.Topics)
 	}
 	return nil
 }

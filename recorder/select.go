@@ -28,12 +28,12 @@ type Selection struct {
 func (s *Selection) compile(namespace string) error {
 	var err error
 	if s.exclude, err = topicmatch.Regexes("exclude regex", s.Exclude...); err != nil {
-		return fmt.Errorf("recorder: %w", err)
+		return err
 	}
 	s.types = topicmatch.Globs(s.Types...)
 	if s.Regex {
 		if s.include, err = topicmatch.Regexes("topic regex", s.Topics...); err != nil {
-			return fmt.Errorf("recorder: %w", err)
+			return err
 		}
 	} else {
 		for _, t := range s.Topics {
@@ -50,7 +50,7 @@ func (s *Selection) compile(namespace string) error {
 		}
 	}
 	if len(s.literal) == 0 && !s.polls() {
-		return fmt.Errorf("recorder: no topics specified")
+		return fmt.Errorf("no topics specified")
 	}
 	return nil
 }

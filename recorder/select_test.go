@@ -61,7 +61,7 @@ func TestBadSelection(t *testing.T) {
 		want string
 	}{
 		"nothing":     {Selection{}, "no topics specified"},
-		"bad topic":   {Selection{Regex: true, Topics: []string{"/a", "("}}, `topic regex "(": error parsing regexp: missing closing )`},
+		"bad topic":   {Selection{Regex: true, Topics: []string{"/a", "("}}, `topic regex "(": missing closing )`},
 		"open quote":  {Selection{Regex: true, Topics: []string{`\Q/chat`}}, `topic regex`},
 		"bad exclude": {Selection{All: true, Exclude: []string{"*"}}, `exclude regex "*"`},
 	}

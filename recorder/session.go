@@ -20,6 +20,7 @@ type session struct {
 	left    map[string]*topic        // accounts of topics that were left, by resolved name
 	trigger *trigger                 // nil without snapshots
 	late    bool                     // the master was away at the start: it may have a clock
+	fresh   []string                 // with CountTopics: subscribed to and not logged yet
 	ready   chan struct{}            // closed when there is an intake for the links
 	given   chan struct{}            // closed when there will be none
 }
@@ -47,6 +48,7 @@ func (r *session) run(ctx context.Context) error {
 		}
 	}
 	r.sim.release()
+	r.logSubscribed()
 	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
 		r.Log.Info("Recording from: " + node)
 	}
@@ -85,6 +87,7 @@ func (r *session) run(ctx context.Context) error {
 				}
 				r.consider(name, priority, seen.since) //nolint:contextcheck // a subscription lives until Close
 			}
+			r.logSubscribed()
 			if seen.all {
 				r.leaveDeserted(seen.names)
 			}

@@ -221,6 +221,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	r.logSubscribed()
 	late := time.NewTimer(clockPatience)
 	defer late.Stop()
 	for {

@@ -24,10 +24,15 @@ func (s *sink) repeat(next *fileStart) {
 }
 
 // repeatLatched writes the latched messages at the start of a file, under their own
-// connections and with the time at which the file begins.
+// connections and with the time at which the file begins. The bag header
+// marks them, unless recording resumes within a file.
 func (s *sink) repeatLatched(next *fileStart) error {
+	write := s.out.WriteRepeated
+	if next.resumed {
+		write = s.out.WriteChunk
+	}
 	return s.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
-		if err := s.out.WriteChunk(c); err != nil {
+		if err := write(c); err != nil {
 			return err
 		}
 		s.in.repeatedInFile(c, usage, next.part)

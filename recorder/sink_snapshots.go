@@ -200,7 +200,7 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 		}
 	}
 	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
-		if err := sn.out.WriteChunk(c); err != nil {
+		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
 		w.in.repeatedInSnapshot(c, usage)

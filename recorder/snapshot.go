@@ -30,27 +30,27 @@ type Snapshot struct {
 }
 
 // ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
-var ErrNoSnapshots = errors.New("recorder: no snapshots are kept ready: the recording was not started for them")
+var ErrNoSnapshots = errors.New("no snapshots are kept ready: the recording was not started for them")
 
 // ErrOnlySnapshots means that there is no bag but those of snapshots.
-var ErrOnlySnapshots = errors.New("recorder: only snapshots are written: there is no bag to split")
+var ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")
 
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	switch most := buffer / 4 * 3; {
 	case s.Mode == SnapshotOff && s != Snapshot{}:
-		return s, errors.New("recorder: options of snapshots without snapshots")
+		return s, errors.New("options of snapshots without snapshots")
 	case s.Mode == SnapshotOff:
 	case s.PreRoll < 0 || s.Bytes < 0 || s.PostRoll < 0:
-		return s, errors.New("recorder: a size or time of snapshots is negative")
+		return s, errors.New("a size or time of snapshots is negative")
 	case s.Mode == SnapshotOnly && (o.Split || o.MaxBytes > 0 || o.Limit > 0):
-		return s, errors.New("recorder: where only snapshots are written there is no bag to split or to end")
+		return s, errors.New("where only snapshots are written there is no bag to split or to end")
 	case buffer < 0 && s.Bytes == 0:
-		return s, errors.New("recorder: without a bound of the buffer the memory for snapshots needs one of its own")
+		return s, errors.New("without a bound of the buffer the memory for snapshots needs one of its own")
 	case s.Bytes == 0:
 		s.Bytes = most
 	case buffer >= 0 && s.Bytes > most:
-		return s, fmt.Errorf("recorder: %d bytes for snapshots do not fit into three quarters of a buffer of %d: give it at least %d", s.Bytes, buffer, (s.Bytes+2)/3*4)
+		return s, fmt.Errorf("%d bytes for snapshots do not fit into three quarters of a buffer of %d: give it at least %d", s.Bytes, buffer, (s.Bytes+2)/3*4)
 	}
 	return s, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
 // heard is a message of a latching publisher.
@@ -401,6 +403,42 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					closePipeline(t, p)
 				})
 			}
+		}
+	}
+}
+
+// TestMissedLatchedInADeletedSnapshot: what came in a pause does not count as received, and so is
+// not taken off that when the snapshot with it is deleted.
+func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
+	t.Parallel()
+	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
+	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
+	if err := p.pause(); err != nil {
+		t.Fatal(err)
+	}
+	chart.Frames(frame(1, 1, 10), 1, time.Now())
+	if err := p.resume(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	odom.Frames(frame(2, 0, 10), 1, time.Now())
+	sn, err := p.snapshots.trigger(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(sn.out.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
+		t.Fatal(err)
+	}
+	for _, l := range []*link{chart, odom} {
+		topic := l.connection.topic
+		want := uint64(1)
+		if l == chart {
+			want = 0
+		}
+		if topic.messages != want || topic.dropped[dropDeleted] != 1 || p.recorded(topic) != 0 {
+			t.Errorf("%s: %d messages came, %d were deleted, %d are recorded; want %d, 1 and 0", topic.name, topic.messages, topic.dropped[dropDeleted], p.recorded(topic), want)
 		}
 	}
 }

@@ -93,6 +93,7 @@ func (in *intake) resume(now time.Time) error {
 // mu is held.
 func (in *intake) repeatMissed(now time.Time) {
 	repeat := in.fileStart(now, func(c *connection) bool { return c.missed })
+	repeat.resumed = true
 	if len(repeat.latched) > 0 {
 		in.sealOpen() // it came before
 		in.enqueue(&command{kind: commandRepeat, start: repeat})

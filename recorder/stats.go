@@ -50,6 +50,15 @@ func (c dropCause) String() string {
 	return "unknown"
 }
 
+// DropCauses returns the causes that TopicStats.Causes may have.
+func DropCauses() []string {
+	causes := make([]string, dropCauses)
+	for c := range dropCauses {
+		causes[c] = c.String()
+	}
+	return causes
+}
+
 // drop counts messages that were received and are lost; those beyond the limit
 // are not wanted and do not count.
 func (t *topic) drop(cause dropCause, messages uint64) {
@@ -77,12 +86,15 @@ func (in *intake) loseFromSnapshot(c *ringChunk, cause dropCause) {
 	eachCount(c.Counts, c.usage, func(t *topic, messages uint64) { t.dropped[cause] += messages })
 }
 
-// countDeleted takes the messages of a deleted file for lost.
+// countDeleted takes the messages of a deleted file for lost. Where only snapshots are written,
+// messages are those that came, and what came in a pause is not among them.
 func (in *intake) countDeleted(messages map[*topic]uint64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for t, n := range messages {
-		t.messages -= n
+		if !in.snaps.only() {
+			t.messages -= n
+		}
 		t.written.Add(-n)
 		t.dropped[dropDeleted] += n
 	}

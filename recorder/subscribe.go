@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 )
 
 // errEnded refuses links that open too late.
-var errEnded = errors.New("recorder: the recording has ended")
+var errEnded = errors.New("the recording has ended")
 
 type subscription struct {
 	name  string // as it was asked for
@@ -123,9 +124,26 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	r.Log.Info("Subscribing to", zap.String("topic", name))
+	if r.CountTopics {
+		r.Log.Debug("Subscribing to", zap.String("topic", name))
+		r.fresh = append(r.fresh, name)
+	} else {
+		r.Log.Info("Subscribing to", zap.String("topic", name))
+	}
 	r.subs[resolved] = s
 	return nil
+}
+
+// logSubscribed logs, in one line, the topics that were subscribed to since the last call.
+func (r *session) logSubscribed() {
+	switch n := len(r.fresh); n {
+	case 0:
+	case 1:
+		r.Log.Info("Subscribing to", zap.String("topic", r.fresh[0]))
+	default:
+		r.Log.Info(fmt.Sprintf("Subscribing to %d topics", n))
+	}
+	r.fresh = nil
 }
 
 // account makes the topic of a subscription.

@@ -47,7 +47,7 @@ type TriggerStats struct {
 }
 
 // ErrNotSelected means that a topic is to be watched and is not recorded.
-var ErrNotSelected = errors.New("recorder: a topic that a trigger watches is not recorded")
+var ErrNotSelected = errors.New("a topic that a trigger watches is not recorded")
 
 // checkWatched returns an error for a topic to watch that is certainly not recorded.
 func (o *Options) checkWatched() error {

@@ -16,6 +16,9 @@ import (
 // ActiveSuffix marks a bag that is being written, as in stock.
 const ActiveSuffix = ".active"
 
+// OriginalSuffix marks, behind the name of a bag, what a repair has made that bag from.
+const OriginalSuffix = ".orig" + ActiveSuffix
+
 // syncBytes and syncEvery bound what a power cut can take with SyncInterval.
 const (
 	syncBytes = 32 << 20
@@ -54,6 +57,7 @@ type File struct {
 	path     string                      // where it is now
 	stat     func() (fs.FileInfo, error) // of the open file
 	torn     bool                        // the last write failed
+	repeated bagfmt.Repeated             // what it begins with
 	reserved int64                       // up to here the file has room
 	looked   time.Time                   // when gone was asked
 	away     error                       // why it does not have its name any more, if that is so; final when it is closed
@@ -235,6 +239,20 @@ func (b *File) WriteChunk(c *bagfmt.SealedChunk) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.Path(), err)
 	}
+	return nil
+}
+
+// WriteRepeated is WriteChunk for latched messages that the bag begins with, repeated, all with
+// the same time.
+func (b *File) WriteRepeated(c *bagfmt.SealedChunk) error {
+	if err := b.WriteChunk(c); err != nil {
+		return err
+	}
+	for _, n := range c.Counts {
+		b.repeated.Count += n.Count
+	}
+	b.repeated.Time = c.Start
+	b.writer.SetRepeated(b.repeated)
 	return nil
 }
 

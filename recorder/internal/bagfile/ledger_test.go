@@ -179,6 +179,62 @@ func TestRetentionAfterACrash(t *testing.T) {
 	}
 }
 
+// TestDeathDuringARepair: whether the process dies before or after the original gets its new name,
+// the next one knows that and the bag, and takes the repair up.
+func TestDeathDuringARepair(t *testing.T) {
+	t.Parallel()
+	for _, renamed := range []bool{false, true} {
+		dir := t.TempDir()
+		r := startRun(t, dir, Retention{Files: 9})
+		b, err := r.s.Create(time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.r.Begin(b.Place)
+		if err := errors.Join(b.file.Close(), r.r.Close()); err != nil {
+			t.Fatal(err)
+		}
+		original := "robot.bag.active"
+		next := startRun(t, dir, Retention{Files: 9})
+		if err := os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		next.r.Recovered(next.s, "robot.bag", original)
+		rename := func() {
+			if err := os.Rename(filepath.Join(dir, original), filepath.Join(dir, "robot.bag.orig.active")); err != nil {
+				t.Fatal(err)
+			}
+			original = "robot.bag.orig.active"
+		}
+		if renamed {
+			rename()
+		}
+		if err := next.r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		last := startRun(t, dir, Retention{Files: 9})
+		known := func() (names []string) {
+			for _, f := range last.r.files {
+				names = append(names, filepath.Base(f.Target()))
+			}
+			slices.Sort(names)
+			return names
+		}
+		if got := known(); !slices.Equal(got, []string{"robot.bag", original}) {
+			t.Errorf("renamed %v: known: %v", renamed, got)
+		}
+		if !renamed {
+			last.r.Recovered(last.s, "robot.bag", original)
+			rename()
+		}
+		last.r.Recovered(last.s, "robot.bag", original)
+		if got := known(); !slices.Equal(got, []string{"robot.bag", original}) {
+			t.Errorf("renamed %v: known after the repair: %v", renamed, got)
+		}
+		last.end()
+	}
+}
+
 // TestOriginalsAreFound also where the recorder died before it noted what the repair did.
 func TestOriginalsAreFound(t *testing.T) {
 	t.Parallel()
@@ -413,6 +469,33 @@ func TestOrphansInRepair(t *testing.T) {
 	r.r.Enforce(time.Now().Add(time.Hour))
 	if got := listed(t, dir); len(got) != 0 {
 		t.Errorf("afterwards: %v", got)
+	}
+	r.end()
+}
+
+// TestOrphanJustRenamed: a repair renames the original, waits for the disk, and only then tells
+// what has become of it. Until then neither is forgotten.
+func TestOrphanJustRenamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := died(t, dir, Retention{Age: time.Nanosecond}, keepNone)
+	err := errors.Join(
+		os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600),
+		os.Rename(filepath.Join(dir, "robot.bag.active"), filepath.Join(dir, "robot.bag.orig.active")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r.r.Enforce(time.Now().Add(time.Hour))
+	}
+	if got, want := listed(t, dir), []string{"robot.bag", "robot.bag.orig.active"}; !slices.Equal(got, want) {
+		t.Fatalf("before the repair has told: %v, want %v", got, want)
+	}
+	r.r.Recovered(r.s, "robot.bag", "robot.bag.orig.active")
+	r.r.Enforce(time.Now().Add(time.Hour))
+	if got := listed(t, dir); len(got) != 0 || r.r.Deletions() != 2 {
+		t.Errorf("afterwards: %v, and %d were deleted", got, r.r.Deletions())
 	}
 	r.end()
 }

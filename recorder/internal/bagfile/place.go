@@ -2,14 +2,13 @@ package bagfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 )
 
 // ErrNoBag means that the recording has finished no such bag, or that it is gone.
-var ErrNoBag = errors.New("recorder: there is no such bag")
+var ErrNoBag = errors.New("there is no such bag")
 
 // Reopen opens the finished file once more, if it is still the one that was recorded.
 func (b *Place) Reopen(size int64) (*os.File, error) {
@@ -23,7 +22,7 @@ func (b *Place) Reopen(size int64) (*os.File, error) {
 		f, err = b.dir.Open(base)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("recorder: %w", err)
+		return nil, err
 	}
 	if st, err = f.Stat(); err != nil || !b.is(st, size) {
 		return nil, errors.Join(ErrNoBag, err, f.Close())

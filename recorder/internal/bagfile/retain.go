@@ -3,10 +3,8 @@ package bagfile
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,64 +75,6 @@ func NewRetainer(r Retention, log *zap.Logger, free func() (int64, error), need 
 	return &Retainer{Retention: r, log: log, Free: free, need: need}
 }
 
-// Load takes up the bags of earlier runs with the same output, as far as they are still what
-// was recorded. Without limits it does nothing. An error means that the limits hold for the
-// files of this run only.
-func (r *Retainer) Load(s *Series) error {
-	if !r.Enabled() {
-		return nil
-	}
-	ledger, err := openLedger(s.Dir, ledgerName(s.Output))
-	if err != nil {
-		return err
-	}
-	r.ledger = ledger
-	now := time.Now()
-	for _, e := range ledger.alive() {
-		f, gone := e.find(s, now)
-		switch {
-		case f != nil:
-			r.files = append(r.files, f)
-		case gone:
-			r.note(s.Watchdog, entry{Bag: e.Bag, ID: e.ID, Deleted: true})
-		}
-	}
-	r.syncLedger(s.Watchdog)
-	return nil
-}
-
-// find returns the file of an entry by the name that it has now: a recorder that died leaves
-// X.bag.active, and a repair keeps that as X.bag.orig.active. gone means that there is no such
-// file any more; else, without a file, that cannot be told.
-func (e *entry) find(s *Series, now time.Time) (f *Retained, gone bool) {
-	defer s.Watchdog.Begin("search", s.Path(e.Bag))()
-	gone = true
-	for _, name := range []string{e.Name, e.Bag, e.Bag + ActiveSuffix, e.Bag + ".orig" + ActiveSuffix} {
-		if name == "" {
-			continue
-		}
-		st, err := s.Dir.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		id, size, changed, ok := identify(s.Dir, name)
-		if err != nil || !ok && st.Mode().IsRegular() {
-			gone = false
-			continue
-		}
-		if !ok || id != e.ID {
-			continue
-		}
-		if changed.Year() < 2000 || changed.After(now) { // the clock was wrong
-			changed = now
-		}
-		return &Retained{
-			Place: s.place(name, st), bag: e.Bag, known: e.ID, bytes: size, closed: changed, pinned: e.Pinned,
-		}, false
-	}
-	return nil, gone
-}
-
 // Close lets go of what Load has opened.
 func (r *Retainer) Close() error { return r.ledger.close() }
 
@@ -170,40 +110,6 @@ func (r *Retainer) begun(at Place, bag, name string) identity {
 	id, _, _, _ := identify(at.dir, name)
 	r.note(at.watchdog, entry{Bag: bag, ID: id, Begun: true})
 	return id
-}
-
-// Recovered tells of a bag that was made from what a recorder left that died. If that was of
-// the same output, the limits hold for the bag and for the original.
-func (r *Retainer) Recovered(s *Series, bag, original string) {
-	if r.adopt(s, bag, original) {
-		r.Enforce(time.Now())
-	}
-}
-
-// adopt is Recovered without enforcing.
-func (r *Retainer) adopt(s *Series, bag, original string) bool {
-	r.deleting.Lock() // the list does not change meanwhile
-	defer r.deleting.Unlock()
-	r.mu.Lock()
-	var old *Retained
-	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
-		old = r.files[i]
-	}
-	r.mu.Unlock()
-	st, err := s.Dir.Lstat(bag)
-	if old == nil || err != nil {
-		return false
-	}
-	kept := bag + ".orig" // another bag in the ledger from now on
-	at := s.place(bag, st)
-	originalID := r.begun(at, kept, original)
-	r.note(at.watchdog, entry{Bag: kept, ID: originalID, Name: original})
-	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	old.busy, old.bag, old.known, old.target = false, kept, originalID, filepath.Join(s.DirName, original)
-	r.files = append(r.files, whole)
-	return true
 }
 
 // Begin tells of a file that is written from now on.
@@ -331,8 +237,8 @@ func (r *Retainer) remove(b *Retained) {
 		return
 	}
 	needed := r.needed(b)
-	if err == nil && strings.HasSuffix(base, ActiveSuffix) && inUse(b.dir, base) {
-		r.mu.Lock() // by a repair, which tells what becomes of it
+	if b.inRepair(base, err) { // which tells what becomes of it
+		r.mu.Lock()
 		b.busy = true
 		r.files = slices.Insert(r.files, 0, b)
 		r.mu.Unlock()
@@ -396,22 +302,4 @@ func (r *Retainer) endBusy() {
 		f.busy = false
 		r.mu.Unlock()
 	}
-}
-
-// isStill reports whether the file of a name is the one that was recorded.
-func (f *Retained) isStill(name string, st fs.FileInfo) bool {
-	if id, _, _, ok := identify(f.dir, name); ok && f.known != (identity{}) {
-		return id == f.known
-	}
-	return os.SameFile(st, f.id)
-}
-
-// inUse reports whether a recorder or a repair has the file.
-func inUse(dir *Folder, name string) bool {
-	f, err := dir.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close() //nolint:errcheck // only looked at
-	return Locked(f)
 }

@@ -25,6 +25,8 @@ type Output struct {
 	// names, {split} for the number of the file and {host} for the name of the machine.
 	// A name that is taken gets a number behind.
 	Template string
+
+	Mode os.FileMode // of the files, whatever the umask; zero means 0640, and less if the umask says so
 }
 
 // path returns where a finished bag goes. A number that is not negative is part of
@@ -75,7 +77,7 @@ type Series struct {
 func OpenSeries(o Output, mode Sync, numbered bool, log *zap.Logger) (*Series, error) {
 	target := o.path(time.Now(), 0)
 	if strings.ContainsFunc(target, unicode.IsControl) {
-		return nil, fmt.Errorf("recorder: output name %q holds a control character", target)
+		return nil, fmt.Errorf("output name %q holds a control character", target)
 	}
 	dirName, _ := filepath.Split(target)
 	s := &Series{Output: o, mode: mode, numbered: numbered, DirName: dirName, Watchdog: newWatchdog(log)}
@@ -83,9 +85,9 @@ func OpenSeries(o Output, mode Sync, numbered bool, log *zap.Logger) (*Series, e
 	var err error
 	if s.Dir, err = OpenFolder(dirName); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("recorder: cannot open %s: directory %s does not exist: create it first", s.NextPath(time.Now())+ActiveSuffix, dirName)
+			return nil, fmt.Errorf("cannot open %s: directory %s does not exist: create it first", s.NextPath(time.Now())+ActiveSuffix, dirName)
 		}
-		return nil, fmt.Errorf("recorder: cannot open %s: %w", s.NextPath(time.Now())+ActiveSuffix, err)
+		return nil, fmt.Errorf("cannot open %s: %w", s.NextPath(time.Now())+ActiveSuffix, err)
 	}
 	return s, nil
 }
@@ -118,21 +120,28 @@ func (s *Series) NextPath(now time.Time) string {
 	return s.path(now, s.number)
 }
 
-// Create creates the next file as X.bag.active, never over an existing one. Behind the
-// first name, which somebody chose, and with a template it takes the next number that
-// is free.
+// Create creates the next file as X.bag.active, never over an existing one. Where the name is
+// taken it takes the next number that is free; for the first file of a recording, whose name
+// has the date, the next second that is free, so that it may lie a second or more ahead: a supervisor
+// restarts a recorder within one.
+// The first name of a recording by Name was chosen by somebody: that it is taken is an error.
 func (s *Series) Create(now time.Time) (*File, error) {
 	target := s.NextPath(now)
 	defer s.Watchdog.Begin("creation", target)()
-	f, err := createIn(s.Dir, filepath.Base(target))
-	for n := 1; errors.Is(err, fs.ErrExist) && (s.number > 0 || s.plain || s.Template != "") && n < maxVariants; n++ {
-		if s.plain || s.Template != "" {
+	f, err := createIn(s.Dir, filepath.Base(target), s.Mode)
+	for n := 1; errors.Is(err, fs.ErrExist) && n < maxVariants; n++ {
+		switch {
+		case s.plain || s.Template != "":
 			target = strings.TrimSuffix(s.NextPath(now), ".bag") + "_" + strconv.Itoa(n) + ".bag"
-		} else {
+		case s.number > 0:
 			s.number++
 			target = s.NextPath(now)
+		case s.Name == "":
+			target = s.NextPath(now.Add(time.Duration(n) * time.Second))
+		default:
+			return nil, explainCreate(target, err)
 		}
-		f, err = createIn(s.Dir, filepath.Base(target))
+		f, err = createIn(s.Dir, filepath.Base(target), s.Mode)
 	}
 	if err != nil {
 		return nil, explainCreate(target, err)
@@ -151,10 +160,10 @@ func (s *Series) Create(now time.Time) (*File, error) {
 		err = b.start()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("recorder: %s: %w", target+ActiveSuffix, err), f.Close(), s.Dir.Remove(base+ActiveSuffix))
+		return nil, errors.Join(fmt.Errorf("%s: %w", target+ActiveSuffix, err), f.Close(), s.Dir.Remove(base+ActiveSuffix))
 	}
 	if b.id, err = f.Stat(); err != nil {
-		return nil, errors.Join(fmt.Errorf("recorder: %s: %w", target+ActiveSuffix, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", target+ActiveSuffix, err), f.Close())
 	}
 	s.number++
 	return b, nil
@@ -174,11 +183,11 @@ const maxVariants = 10_000
 // Close lets go of the directory.
 func (s *Series) Close() error { return s.Dir.Close() }
 
-func createIn(dir *Folder, base string) (*os.File, error) {
+func createIn(dir *Folder, base string, mode os.FileMode) (*os.File, error) {
 	if _, err := dir.Lstat(base); err == nil {
 		return nil, fmt.Errorf("%w: %s", fs.ErrExist, base)
 	}
-	f, err := dir.OpenFile(base+ActiveSuffix, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	f, err := CreateFile(dir, base+ActiveSuffix, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -188,19 +197,34 @@ func createIn(dir *Folder, base string) (*os.File, error) {
 	return f, nil
 }
 
+// CreateFile creates a file with the mode of Output.Mode.
+func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if err != nil || mode == 0 {
+		return f, err
+	}
+	if err := f.Chmod(mode); err != nil {
+		return nil, errors.Join(err, f.Close(), dir.Remove(name))
+	}
+	return f, nil
+}
+
 // explainCreate says what to do about a bag that cannot be created.
 func explainCreate(target string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrExist) && !fileExists(target+ActiveSuffix):
-		return fmt.Errorf("recorder: %s exists: a recording never overwrites; choose another name or move it away", target)
+		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away", target)
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("recorder: %s exists: another recorder writes it or one died; choose another name, or move or reindex it", target+ActiveSuffix)
+		return fmt.Errorf("%s exists: another recorder writes it or one died; choose another name, or move or reindex it", target+ActiveSuffix)
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		return fmt.Errorf("recorder: cannot open %s: %w: %w", target+ActiveSuffix, ErrMinSpace, err)
+		return fmt.Errorf("cannot open %s: %w: %w", target+ActiveSuffix, ErrMinSpace, err)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("recorder: cannot open %s: no permission to write in %s", target+ActiveSuffix, filepath.Dir(target))
+		dir := filepath.Dir(target)
+		return fmt.Errorf("cannot open %s: no permission to write in %s%s", target+ActiveSuffix, dir, whyDenied(dir))
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("cannot open %s: %w: name another directory, or in a container mount one", target+ActiveSuffix, err)
 	}
-	return fmt.Errorf("recorder: cannot open %s: %w", target+ActiveSuffix, err)
+	return fmt.Errorf("cannot open %s: %w", target+ActiveSuffix, err)
 }
 
 func fileExists(path string) bool {

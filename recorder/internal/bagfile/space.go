@@ -100,7 +100,7 @@ func (d *Space) Short() error {
 	if free, err := d.Free(); err != nil || free >= d.min {
 		return nil //nolint:nilerr // it is not known
 	}
-	return fmt.Errorf("recorder: less than %s of space free on disk: %w", d.text, ErrMinSpace)
+	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
 
 // measure keeps the rate at which the disk is filled.

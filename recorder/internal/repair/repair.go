@@ -56,7 +56,7 @@ type Options struct {
 	Series   *bagfile.Series
 	Log      *zap.Logger
 	Finished func(path string, bytes int64) // told of each bag that was recovered
-	Kept     func(bag, original string)     // told of the names in the directory that a bag and what it was made from have then
+	Kept     func(bag, original string)     // told of the names in the directory that a bag and what it was made from have, and of each change
 	Crowded  func() bool                    // reports whether much of the recording waits for the disk
 	Buffer   int64                          // bytes that the recorder may hold: a chunk may be as long; negative for no limit
 	MinSpace int64                          // bytes of the disk that have to stay free
@@ -205,7 +205,7 @@ func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string)
 	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
 		return bagfmt.Recovery{}, err
 	}
-	f, err := r.dir.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	f, err := bagfile.CreateFile(r.dir, temp, r.Series.Mode)
 	if err != nil {
 		return bagfmt.Recovery{}, err
 	}
@@ -280,12 +280,14 @@ func (r *repair) setAside(base, target string, fields ...zap.Field) {
 	if st, err := r.dir.Lstat(target); err == nil {
 		r.Finished(r.Series.Path(target), st.Size())
 	}
-	orig := target + ".orig" + bagfile.ActiveSuffix
+	r.Kept(target, base) // if this process dies here, the next one knows the bag
+	orig := target + bagfile.OriginalSuffix
 	if err := errors.Join(bagfile.RenameNew(r.dir.Handle, base, orig), r.dir.Handle.Sync()); err != nil {
 		orig = base
 		fields = append(fields, zap.NamedError("not renamed", err))
+	} else {
+		r.Kept(target, orig)
 	}
-	r.Kept(target, orig)
 	fields = append(fields, zap.String("file", r.Series.Path(target)), zap.String("original", r.Series.Path(orig)))
 	r.Log.Info("Recovered", fields...)
 }

@@ -79,19 +79,27 @@ func TestOrphanThatIsReplaced(t *testing.T) {
 }
 
 // TestWhatARepairTells: the recording learns of the bag and of its size, and which names
-// there are then: the original keeps its own if the other one is taken.
+// there are, before and after the original gets another: it keeps its own if that is taken.
 func TestWhatARepairTells(t *testing.T) {
 	t.Parallel()
-	for original, taken := range map[string]bool{"a.bag.orig.active": false, "a.bag.active": true} {
+	for taken, want := range map[bool][]string{false: {"a.bag.active", "a.bag.orig.active"}, true: {"a.bag.active"}} {
 		dir := t.TempDir()
 		orphan(t, dir, "a", 200_000)
 		if taken {
 			writeFile(t, dir+"/a.bag.orig.active")
 		}
 		r, logs := repairing(t, dir)
-		finished, kept := map[string]int64{}, map[string]string{}
+		finished := map[string]int64{}
+		var kept []string
 		r.Finished = func(path string, bytes int64) { finished[path] = bytes }
-		r.Kept = func(bag, original string) { kept[bag] = original }
+		r.Kept = func(bag, original string) {
+			kept = append(kept, original)
+			for _, name := range []string{bag, original} {
+				if !slices.Contains(names(t, dir), name) {
+					t.Errorf("told of %s, which is not there", name)
+				}
+			}
+		}
 		r.all(t.Context(), []string{"a.bag.active"})
 		st, err := os.Stat(dir + "/a.bag")
 		if err != nil {
@@ -100,8 +108,8 @@ func TestWhatARepairTells(t *testing.T) {
 		if len(finished) != 1 || finished[r.Series.Path("a.bag")] != st.Size() {
 			t.Errorf("finished: %v, want a.bag of %d bytes", finished, st.Size())
 		}
-		if len(kept) != 1 || kept["a.bag"] != original {
-			t.Errorf("kept: %v, want a.bag and %s", kept, original)
+		if !slices.Equal(kept, want) {
+			t.Errorf("kept: %v, want %v", kept, want)
 		}
 	}
 }

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package bagfile
+
+func whyDenied(string) string { return "" }

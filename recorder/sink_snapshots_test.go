@@ -1,0 +1,190 @@
+package recorder
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// recorded is a message in a chunk.
+type recorded struct {
+	c     *connection
+	at    bagfmt.Time
+	frame []byte
+}
+
+// sealedChunk makes a chunk of messages as the encoder does.
+func sealedChunk(t testing.TB, in *intake, messages ...recorded) *chunk {
+	t.Helper()
+	c := in.freshChunk(1)
+	if c == nil {
+		t.Fatal("no memory")
+	}
+	c.builder.Reset(nil)
+	for _, m := range messages {
+		c.builder.AppendRun(m.c.conn, m.at, m.frame, 1)
+		c.usage = append(c.usage, chunkUsage{connection: m.c})
+	}
+	in.count(c)
+	if c.seal(nil); c.err != nil {
+		t.Fatal(c.err)
+	}
+	return c
+}
+
+// snapshotsOf returns a writer of snapshots without a sink.
+func snapshotsOf(in *intake) *snapshotWriter { return &snapshotWriter{in: in, log: zap.NewNop()} }
+
+// TestFirstChunkOfASnapshot: it is written anew with what is in the window, but for one large
+// message, which stays as it is. What is latched before the window is kept for the beginning.
+func TestFirstChunkOfASnapshot(t *testing.T) {
+	t.Parallel()
+	const large = leastLarge + 1000
+	start := time.Unix(1000, 0)
+	at := func(s int) bagfmt.Time { return bagfmt.TimeOf(start.Add(time.Duration(s) * time.Second)) }
+	for name, tc := range map[string]struct {
+		chunkBytes     int
+		sizes          []int
+		from           int // seconds, where the window begins; the messages come one a second
+		wanted, rooted bool
+		messages       uint64 // left
+		latched        int    // of before the window
+	}{
+		"small":                         {100, []int{10, 10}, 0, true, true, 2, 0},
+		"cut":                           {100, []int{10, 10, 10}, 1, true, true, 2, 1},
+		"before the window":             {100, []int{10, 10}, 5, false, false, 0, 1},
+		"large":                         {100, []int{large}, 0, true, false, 1, 0},
+		"of ordinary size":              {1 << 20, []int{large}, 0, true, true, 1, 0},
+		"large, and there is another":   {100, []int{large, 10}, 0, true, true, 2, 0},
+		"too small for large, by bytes": {100, []int{leastLarge - 46 - 300}, 0, true, true, 1, 0},
+	} {
+		p := ringOf(0, time.Now())
+		p.pool.budget, p.chunkBytes = 64<<20, tc.chunkBytes
+		c := latchingConnection(p, "/a")
+		var messages []recorded
+		for i, size := range tc.sizes {
+			messages = append(messages, recorded{c, at(i), frame(1, uint32(i), size)})
+		}
+		sealed := sealedChunk(t, p, messages...)
+		sealed.firstAt, sealed.lastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
+		old := p.toRingChunk(sealed)
+		sn := &snapshot{from: start.Add(time.Duration(tc.from) * time.Second)}
+		got, wanted := snapshotsOf(p).root(sn, old)
+		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.state.before) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.state.before), tc.wanted, tc.rooted, tc.latched)
+		}
+		if wanted && got.messages() != tc.messages {
+			t.Errorf("%s: %d messages, want %d", name, got.messages(), tc.messages)
+		}
+	}
+}
+
+// TestFirstChunkWithoutMemory: where there is no memory for what is latched before the window, the
+// chunk with that stays.
+func TestFirstChunkWithoutMemory(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	p := ringOf(0, time.Now())
+	c := latchingConnection(p, "/a")
+	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), frame(1, 2, 10)})
+	sealed.firstAt, sealed.lastAt = start, start.Add(time.Second)
+	old := p.toRingChunk(sealed)
+	p.pool.budget = 1
+	sn := &snapshot{from: start.Add(time.Hour)}
+	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.messages() != 2 {
+		t.Errorf("wanted %v, %d messages", wanted, got.messages())
+	}
+}
+
+// TestNothingLatchedTakesNoMemory, also where there is none.
+func TestNothingLatchedTakesNoMemory(t *testing.T) {
+	t.Parallel()
+	p := ringOf(1, time.Now())
+	p.pool.budget, p.snaps.pending, p.snaps.Mode = 1, 1, SnapshotOnly // the ring is needed
+	if err := p.addBefore(new(snapshotState), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMissedLatchedWithoutMemory: of the latched messages that came in a pause those are kept for
+// which there is memory.
+func TestMissedLatchedWithoutMemory(t *testing.T) {
+	t.Parallel()
+	p := bareIntake(0, 100)
+	p.snaps = &snapshots{ring: ring{most: 1 << 20}}
+	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+	large.bytes = 200
+	message := frame(1, 1, 1000)
+	p.pool.budget = int64(len(message) + large.bytes + recordOverhead - 1)
+	next := &fileStart{at: time.Now(), missed: []pinned{{large, &latched{frame: message}}, {small, &latched{frame: frame(1, 2, 10)}}}}
+	snapshotsOf(p).keepMissed(next)
+	chunks := p.snaps.ring.chunks
+	if len(chunks) != 1 || chunks[0].usage[0].connection != small {
+		t.Fatalf("%d messages are kept, want the small one", len(chunks))
+	}
+}
+
+// TestSnapshotTells: how many messages a snapshot has, and how many triggers shared snapshots; and
+// nothing is wrong.
+func TestSnapshotTells(t *testing.T) {
+	t.Parallel()
+	for name, shared := range map[string]bool{"one trigger": false, "two triggers": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			core, logs := observer.New(zapcore.InfoLevel)
+			p := ringPipeline(t, Options{
+				Log: zap.New(core), Compression: bagfmt.CompressionLZ4, Sync: SyncChunk,
+				Snapshot: Snapshot{Mode: SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
+			})
+			start := time.Now()
+			at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+			chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
+			chart.Frames(frame(1, 0, 10), 1, at(0))
+			for s := 1; s <= 20; s++ {
+				odom.Frames(frame(1, uint32(s), 1000), 1, at(s))
+			}
+			sn, err := p.snapshots.trigger(at(20))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shared {
+				if again, err := p.snapshots.trigger(at(20)); again != sn || err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.tick(at(60))
+			<-sn.out.finished
+			closePipeline(t, p)
+			if n := accountOf(chart).repeated; n != 1 {
+				t.Errorf("%d latched messages repeated, want 1", n)
+			}
+			if got := sn.messages; got != 11 {
+				t.Errorf("%d messages, want 11", got)
+			}
+			if n := logs.FilterMessage("triggers shared snapshots").Len(); (n == 1) != shared {
+				t.Errorf("told %d times that triggers shared snapshots", n)
+			}
+			for _, l := range logs.All() {
+				if l.Level > zapcore.InfoLevel {
+					t.Errorf("logged %s %v", l.Message, l.ContextMap())
+				}
+			}
+			path := sn.out.Target()
+			if name := filepath.Base(path); !strings.HasPrefix(name, "test_snapshot_") {
+				t.Errorf("the bag of a snapshot beside a recording is named %s", name)
+			}
+			for h, err := range openBag(t, path).ChunkHeaders() {
+				if err != nil || h.Compression != bagfmt.CompressionLZ4 {
+					t.Errorf("a chunk is stored with %q, %v", h.Compression, err)
+				}
+			}
+		})
+	}
+}
