@@ -76,7 +76,11 @@ func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
 // keeps r usable until Run has returned; Close closes it if it is an io.Closer.
 func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOptions) (*Bag, error) {
 	placed := &offsetReader{ReaderAt: r, stopErr: ctx.Err}
-	reader, err := bagfmt.NewReader(placed, size, bagfmt.ReaderOptions{UnwrapKey: o.UnwrapKey})
+	var input io.ReaderAt = placed
+	if p, ok := r.(bagfmt.Prefetcher); ok {
+		input = prefetchingReader{placed, p}
+	}
+	reader, err := bagfmt.NewReader(input, size, bagfmt.ReaderOptions{UnwrapKey: o.UnwrapKey})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

@@ -22,7 +22,7 @@ type DamageError struct {
 }
 
 // Error implements error.
-func (e *DamageError) Error() string { return fmt.Sprintf("player: bag %s: %v", e.Bag, e.Err) }
+func (e *DamageError) Error() string { return fmt.Sprintf("bag %s: %v", e.Bag, e.Err) }
 
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Err }
@@ -100,6 +100,15 @@ type readError struct {
 func (e *readError) Error() string { return e.err.Error() }
 
 func (e *readError) Unwrap() error { return e.err }
+
+// prefetchingReader is an offsetReader of an object in a store.
+type prefetchingReader struct {
+	*offsetReader
+	p bagfmt.Prefetcher
+}
+
+// Prefetch implements bagfmt.Prefetcher.
+func (r prefetchingReader) Prefetch(off, n int64) { r.p.Prefetch(off, n) }
 
 // offsetReader adds the offset to read errors, except io.EOF.
 type offsetReader struct {

@@ -44,7 +44,7 @@ func newTimeBase(o *Options) (timeBase, error) {
 			Open: func(tcpros.LinkInfo) (tcpros.LinkSink, error) { return clock, nil },
 		})
 		if err != nil {
-			return timeBase{}, fmt.Errorf("player: clock: %w", err)
+			return timeBase{}, fmt.Errorf("clock: %w", err)
 		}
 		clock.topic = sub.Topic()
 		return clock.timeBase(sub.Close), nil

@@ -47,7 +47,7 @@ func (g *manyNodes) Publishers(ctx context.Context, callers []string) error {
 		name := nodeName(caller)
 		if byName[name] == nil {
 			if len(g.opened) == maxNodes {
-				return fmt.Errorf("player: the bags have more than %d publishers: play them from one node", maxNodes)
+				return fmt.Errorf("the bags have more than %d publishers: play them from one node", maxNodes)
 			}
 			n, err := g.openNode(ctx, name)
 			if err != nil {
@@ -74,7 +74,7 @@ func (g *manyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, er
 			break
 		}
 		if n > maxSuffix {
-			return nil, fmt.Errorf("player: the node names %s to %s are all in use", name, free)
+			return nil, fmt.Errorf("the node names %s to %s are all in use", name, free)
 		}
 		if free = name + "_play"; n > 1 {
 			free += fmt.Sprint(n)
@@ -86,7 +86,7 @@ func (g *manyNodes) openNode(ctx context.Context, name string) (*tcpros.Node, er
 	}
 	node, err := g.open(ctx, free)
 	if err != nil {
-		return nil, fmt.Errorf("player: node %s: %w", free, err)
+		return nil, fmt.Errorf("node %s: %w", free, err)
 	}
 	return node, nil
 }

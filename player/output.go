@@ -100,7 +100,7 @@ func (o *output) setLatched(j *jump, now time.Duration) {
 func (o *output) setTopic(name string, on bool, now time.Duration) (changed bool, err error) {
 	t := o.plan.byName[name]
 	if t == nil || t.publication == nil {
-		return false, fmt.Errorf("player: topic %q is not played", name)
+		return false, fmt.Errorf("topic %q is not played", name)
 	}
 	if t.off == !on {
 		return false, nil

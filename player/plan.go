@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,8 +18,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
-// ErrNoMessages says that the bags hold no message that the options select.
-var ErrNoMessages = errors.New("player: no messages to play on specified topics")
+// ErrNoMessages says that the bags hold no message that the options select. If no topic that
+// was asked for is in the bags, the error is a *NotInBagsError.
+var ErrNoMessages = errors.New("no messages to play on specified topics")
 
 // plan lists what will be played: the connections, the window, the names and types. It is
 // made once, before anything is advertised.
@@ -134,16 +136,27 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		}
 		found = found || some
 	}
-	selection.report(o.Log)
+	selection.report(o.Log, p.recorded())
 	if latest.Before(p.start) {
 		o.Log.Warn("the window begins behind the last message of the bags", zap.Duration("by", p.start.Sub(latest)))
 	}
 	if !found {
-		return p, ErrNoMessages
+		return p, cmp.Or[error](selection.nothing(p.recorded()), ErrNoMessages)
 	}
 	p.latched = state.sorted()
 	p.last = p.lastStamp(ctx)
 	return p, ctx.Err()
+}
+
+// recorded returns the names of the topics of all bags.
+func (p *plan) recorded() []string {
+	names := map[string]bool{}
+	for _, b := range p.bags {
+		for _, c := range b.reader.Connections() {
+			names[c.Topic] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // addRoutes adds the routes of a bag, and reports whether it has messages in the window.

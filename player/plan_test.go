@@ -113,7 +113,7 @@ func TestUnplayable(t *testing.T) {
 			"the topic is played as std_msgs/String [992ce8a1687cec8c8bd883ec73ca41d1], this connection is std_msgs/String [*]",
 		},
 		"md5sum empty": {TestConn{Topic: "/w", MD5Sum: " "}, `the bag has md5sum "" for it`},
-		"name":         {TestConn{Topic: "/w-x"}, `tcpros: name "/w-x": `},
+		"name":         {TestConn{Topic: "/w-x"}, `name "/w-x": `},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

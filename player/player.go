@@ -113,7 +113,7 @@ const (
 )
 
 // ErrOption matches every *OptionError.
-var ErrOption = errors.New("player: invalid option")
+var ErrOption = errors.New("invalid option")
 
 // OptionError says which option is wrong.
 type OptionError struct {
@@ -122,7 +122,7 @@ type OptionError struct {
 }
 
 // Error implements error.
-func (e *OptionError) Error() string { return fmt.Sprintf("player: option %s %s", e.Option, e.Reason) }
+func (e *OptionError) Error() string { return fmt.Sprintf("option %s %s", e.Option, e.Reason) }
 
 // Is reports whether target is ErrOption.
 func (e *OptionError) Is(target error) bool { return target == ErrOption }
@@ -255,7 +255,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error)
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
 		if err != nil {
-			return Summary{}, fmt.Errorf("player: clock: %w", err)
+			return Summary{}, fmt.Errorf("clock: %w", err)
 		}
 		defer clock.close()
 		var frames clockFrames

@@ -11,6 +11,7 @@ import (
 // Bounds of the read-ahead. Whichever is reached first stops the reader.
 const (
 	maxAheadBytes    = 32 << 20
+	minAheadBytes    = 1 << 20 // for bags in a store, before play has gone on
 	maxAheadMessages = 32 << 10
 )
 
@@ -53,6 +54,7 @@ type jump struct {
 // request begins a new epoch, which discards all items of the epoch before.
 type queue struct {
 	maxBytes, maxItems int
+	firstBytes         int                       // what an epoch begins with of maxBytes
 	onSlow             func(waits time.Duration) // called from time to time while pop or peek waits for long; may be nil
 	lastWait           time.Duration             // how long the last pop waited; only for the goroutine that pops
 
@@ -61,6 +63,7 @@ type queue struct {
 	head         int
 	count        int
 	bytes        int
+	window       int // bytes that push may fill: firstBytes and as much as was popped, up to maxBytes
 	epoch        uint64
 	closed       bool // no more items come in this epoch
 	epochStart   bool // nothing was popped in this epoch
@@ -74,7 +77,7 @@ type queue struct {
 
 func newQueue(maxBytes, maxItems int) *queue {
 	return &queue{
-		maxBytes: maxBytes, maxItems: maxItems,
+		maxBytes: maxBytes, maxItems: maxItems, firstBytes: maxBytes, window: maxBytes,
 		notEmpty: make(chan struct{}, 1), notFull: make(chan struct{}, 1),
 	}
 }
@@ -89,7 +92,7 @@ func (q *queue) push(ctx context.Context, it item) bool {
 			q.mu.Unlock()
 			return false
 		}
-		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.maxBytes {
+		if q.count == 0 || q.count < q.maxItems && q.bytes+cost <= q.window {
 			q.append(it)
 			q.bytes += cost
 			wake := q.popWaiting
@@ -154,11 +157,12 @@ func (q *queue) pop(ctx context.Context, run []item) ([]item, bool) {
 		it := &q.items[q.head]
 		cost += it.cost()
 		run = append(run, *it)
+		q.window = min(q.window+it.cost(), q.maxBytes)
 		q.removeFirst()
 	}
 	q.epochStart = false
 	// Only when half is free: otherwise reader and pacer would wake each other for each message.
-	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.maxBytes/2
+	wake := q.pushWaiting && q.count <= q.maxItems/2 && q.bytes <= q.window/2
 	q.pushWaiting = q.pushWaiting && !wake
 	q.mu.Unlock()
 	if wake {
@@ -249,6 +253,7 @@ func (q *queue) restart() uint64 {
 		q.removeFirst()
 	}
 	q.epoch++
+	q.window = q.firstBytes
 	q.closed, q.epochStart = false, true
 	epoch := q.epoch
 	q.mu.Unlock()

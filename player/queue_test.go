@@ -166,6 +166,45 @@ func TestQueueWakesAtHalf(t *testing.T) {
 	}
 }
 
+// An epoch begins with a part of the room, which grows by what is popped.
+func TestQueueWindow(t *testing.T) {
+	t.Parallel()
+	q := newQueue(100, 1<<10)
+	q.firstBytes, q.window = 20, 20
+	fill := func() (n int) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for ; ; n++ {
+			if q.queuedBytes()+10 > q.window {
+				cancel()
+			}
+			if it := testItem(10); !q.push(ctx, item{route: it.route, frame: it.frame, epoch: q.epoch}) {
+				return n
+			}
+		}
+	}
+	if n := fill(); n != 2 {
+		t.Errorf("%d items of 10 bytes at first", n)
+	}
+	for range 2 {
+		popOne(t.Context(), q)
+	}
+	if n := fill(); n != 4 {
+		t.Errorf("%d items after 20 bytes were popped", n)
+	}
+	for range 50 {
+		fill()
+		popOne(t.Context(), q)
+	}
+	if fill(); q.queuedBytes() != 100 {
+		t.Errorf("%d bytes at most", q.queuedBytes())
+	}
+	q.restart()
+	if n := fill(); n != 2 {
+		t.Errorf("%d items after a restart", n)
+	}
+}
+
 // A push wakes pop only while it waits.
 func TestQueueWakesNobody(t *testing.T) {
 	t.Parallel()

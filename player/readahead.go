@@ -9,8 +9,28 @@ type readahead struct {
 	reader *reader
 }
 
+// firstAheadShare of the bags in stores is read ahead before the first message is played.
+const firstAheadShare = 100
+
+// firstAheadBytes returns what of the bags is read ahead before play has gone on: all that the
+// queue holds, but of bags in a store no more than a share of them, however fast the link is.
+func (p *plan) firstAheadBytes() int {
+	var remote int64
+	for _, b := range p.bags {
+		if b.reader.Prefetches() {
+			remote += b.reader.Size()
+		}
+	}
+	if remote == 0 {
+		return maxAheadBytes
+	}
+	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
+}
+
 func newReadahead(p *plan) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
+	q.firstBytes = p.firstAheadBytes()
+	q.window = q.firstBytes
 	return &readahead{q, newReader(p, q)}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/nearest"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
@@ -74,7 +75,7 @@ func (s *selection) name(recorded string) string {
 
 // report logs the patterns that match nothing in the bags: mostly misspelled names. Deny and
 // WaitFor need not match.
-func (s *selection) report(log *zap.Logger) {
+func (s *selection) report(log *zap.Logger, recorded []string) {
 	for _, part := range []struct {
 		option  string
 		nothing []string
@@ -84,7 +85,11 @@ func (s *selection) report(log *zap.Logger) {
 		{"exclude", s.exclude.set.Unmatched()},
 	} {
 		if len(part.nothing) > 0 {
-			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", part.option), zap.Strings("values", part.nothing))
+			fields := []zap.Field{loglimit.Each(), zap.String("option", part.option), zap.Strings("values", part.nothing)}
+			if near := nearTopics(part.nothing, recorded); part.option != "type" && len(near) > 0 {
+				fields = append(fields, zap.Strings("nearest", near))
+			}
+			log.Warn("nothing in the bags fits", fields...)
 		}
 	}
 	for _, r := range s.rename {
@@ -92,6 +97,53 @@ func (s *selection) report(log *zap.Logger) {
 			log.Warn("nothing in the bags fits", loglimit.Each(), zap.String("option", "rename"), zap.Strings("values", []string{r.Text}))
 		}
 	}
+}
+
+// NotInBagsError says that the bags have none of the topics and types that were asked for. It
+// matches ErrNoMessages.
+type NotInBagsError struct {
+	Topics, Types []string // as asked for
+	Nearest       []string // topics of the bags with similar names
+}
+
+// Error implements error.
+func (e *NotInBagsError) Error() string {
+	var asked []string
+	if len(e.Topics) > 0 {
+		asked = append(asked, "--topics "+strings.Join(abbreviate(e.Topics), " "))
+	}
+	if len(e.Types) > 0 {
+		asked = append(asked, "--type "+strings.Join(abbreviate(e.Types), " "))
+	}
+	text := strings.Join(asked, ", ") + ": nothing in the bags fits"
+	if len(e.Nearest) > 0 {
+		return text + ": did you mean " + strings.Join(e.Nearest, ", ") + "?"
+	}
+	return text + "; gobag info lists what is in them"
+}
+
+// Is reports whether target is ErrNoMessages.
+func (e *NotInBagsError) Is(target error) bool { return target == ErrNoMessages }
+
+// nothing returns an error if no topic and no type that was asked for is in the bags.
+func (s *selection) nothing(recorded []string) error {
+	topics, types := s.topics.set.Unmatched(), s.types.Unmatched()
+	if len(topics)+len(types) == 0 || len(topics) < len(s.topics.set) || len(types) < len(s.types) {
+		return nil
+	}
+	return &NotInBagsError{topics, types, nearTopics(topics, recorded)}
+}
+
+// nearTopics returns the recorded topics that are similar to any of names.
+func nearTopics(names, recorded []string) (near []string) {
+	for _, name := range names {
+		for _, topic := range nearest.Topics(name, recorded) {
+			if !slices.Contains(near, topic) {
+				near = append(near, topic)
+			}
+		}
+	}
+	return near
 }
 
 // names matches names of topics. Unless the patterns are regular expressions, the leading
@@ -130,7 +182,7 @@ type DenyError struct {
 
 // Error implements error.
 func (e *DenyError) Error() string {
-	return fmt.Sprintf("player: not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
+	return fmt.Sprintf("not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
 }
 
 // check returns the topics that need a subscriber before play begins, or an error if the

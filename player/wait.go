@@ -26,7 +26,7 @@ type WaitError struct {
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("player: no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
+	return fmt.Sprintf("no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
 }
 
 // awaited returns the topics that need a subscriber before play begins. It is an error to

@@ -43,9 +43,9 @@ func TestWaitFor(t *testing.T) {
 		"glob":             {Options{WaitFor: []string{"**"}}, time.Second, "1s /a#1 a0", "", 0},
 		"expression":       {Options{WaitFor: []string{"/[ab]"}, Regex: true}, time.Second, "1s /a#1 a0", "", 0},
 		"in time":          {Options{WaitFor: []string{"/b"}, WaitTimeout: 2 * time.Second}, time.Second, "1s /a#1 a0", "", 0},
-		"too late":         {Options{WaitFor: []string{"/b"}, WaitTimeout: 4 * time.Second}, time.Minute, "", "player: no subscriber within 4s: /b", 1},
-		"all, too late":    {Options{WaitForSubscribers: true, WaitTimeout: time.Second}, time.Minute, "", "player: no subscriber within 1s: /a, /b", 0},
-		"nobody will come": {Options{WaitFor: []string{"/a", "/typo"}}, 0, "", "player: option WaitFor names what is not played: /typo", 0},
+		"too late":         {Options{WaitFor: []string{"/b"}, WaitTimeout: 4 * time.Second}, time.Minute, "", "no subscriber within 4s: /b", 1},
+		"all, too late":    {Options{WaitForSubscribers: true, WaitTimeout: time.Second}, time.Minute, "", "no subscriber within 1s: /a, /b", 0},
+		"nobody will come": {Options{WaitFor: []string{"/a", "/typo"}}, 0, "", "option WaitFor names what is not played: /typo", 0},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
