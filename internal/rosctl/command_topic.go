@@ -29,7 +29,7 @@ const (
 )
 
 // errSelf refuses our own publications: a played bag may contain recorded commands.
-var errSelf = errors.New("rosctl: a command of the node to itself")
+var errSelf = errors.New("a command of the node to itself")
 
 // commandTopics subscribes to commands.
 func (s *Server) commandTopics(commands []commandTopic) error {

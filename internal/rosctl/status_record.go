@@ -115,7 +115,14 @@ func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 		tcpros.DiagnosticValue{Key: "bytes waiting for upload", Value: strconv.FormatInt(h.WaitingBytes, 10)},
 		tcpros.DiagnosticValue{Key: "uploaded", Value: strconv.Itoa(h.Done)},
 		tcpros.DiagnosticValue{Key: "failed tries of uploads", Value: strconv.Itoa(h.Failures)},
-		tcpros.DiagnosticValue{Key: "why the last upload failed", Value: h.Err})
+		tcpros.DiagnosticValue{Key: "why the last upload failed", Value: h.Err},
+		tcpros.DiagnosticValue{Key: "store", Value: h.State.String()},
+		tcpros.DiagnosticValue{Key: "store since", Value: h.StateSince.UTC().Format(time.RFC3339)},
+		tcpros.DiagnosticValue{Key: "what is wrong with the store", Value: h.StateErr})
+	if h.State == recorder.HandoverFailing {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += "; the store refuses uploads: " + h.StateErr
+	}
 	if h.Refused+h.Lost > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d bags cannot be uploaded", h.Refused+h.Lost)

@@ -2,6 +2,7 @@ package rosctl
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,6 +98,14 @@ func TestRecordStatus(t *testing.T) {
 	uploading := recorder.Stats{Taken: start, File: "a.bag", TimeLeft: -1, Handover: &recorder.HandoverStats{Waiting: 3, Failures: 2, Err: "no network"}}
 	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 0 || s.value(0, "uploads waiting") != "3" || s.value(0, "why the last upload failed") != "no network" {
 		t.Errorf("with uploads: %+v", s.Status)
+	}
+	uploading.Handover.State, uploading.Handover.StateErr = recorder.HandoverFailing, "the secret is wrong"
+	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || !strings.HasSuffix(s.Status[0].Message, "; the store refuses uploads: the secret is wrong") || s.value(0, "store") != "failing" {
+		t.Errorf("with a store that refuses: %+v", s.Status)
+	}
+	uploading.Handover.State = recorder.HandoverUnreachable
+	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 0 || s.value(0, "store") != "unreachable" {
+		t.Errorf("with a store that is away: %+v", s.Status)
 	}
 	uploading.Handover.Refused = 1
 	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || s.Status[0].Message != "recording: a.bag; 1 bags cannot be uploaded" {

@@ -57,15 +57,15 @@ func (r *rates) history(topic string) *[window]amount {
 }
 
 // of returns the messages and bytes per second of a topic.
-func (r *rates) of(topic string) (hz, bytes float64) {
+func (r *rates) of(topic string) (hz, bytes float64) { return r.over(topic, window-1) }
+
+// over returns the messages and bytes per second of a topic since so many samples before the last.
+func (r *rates) over(topic string, samples int) (hz, bytes float64) {
 	past := r.topics[topic]
 	if past == nil || r.n < 2 {
 		return 0, 0
 	}
-	newest, oldest := (r.n-1)%window, 0
-	if r.n > window {
-		oldest = r.n % window
-	}
+	newest, oldest := (r.n-1)%window, max(0, r.n-1-samples)%window
 	d := (r.at[newest] - r.at[oldest]).Seconds()
 	if d <= 0 {
 		return 0, 0

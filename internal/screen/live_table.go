@@ -14,22 +14,22 @@ type column[R any] struct {
 	width int
 	needs int
 	cell  func(*R) string
-	alarm func(*R) bool // the cell is highlighted; nil means never
+	alarm func(*R) bool // the cell is marked as a problem; nil means never
 }
 
 // grid is a table of topics.
 type grid[R any] struct {
 	columns []column[R]
-	name    func(r *R, left int) string // at most left columns wide
-	idle    func(*R) bool               // the row is dimmed
-	more    func(rest []R) []part       // summarizes the rows without room
+	name    func(p pen, r *R, left int) string // at most left columns wide
+	idle    func(*R) bool                      // the row is dimmed
+	more    func(rest []R) []part              // summarizes the rows without room
 }
 
 // lines returns the table in at most most lines, with the first rows if not all fit.
 func (g *grid[R]) lines(p pen, rows []R, w, most int) []string {
 	switch {
 	case len(rows) == 0 && most > 0:
-		return []string{p.write(clip("no topics yet", w), dim)}
+		return []string{p.write(p.clip("no topics yet", w), dim)}
 	case most < 2 || most < 3 && len(rows) > 1:
 		return nil
 	}
@@ -68,14 +68,15 @@ func (g *grid[R]) line(p pen, r *R, w int) string {
 		if w < c.needs {
 			continue
 		}
-		text, look := right(c.cell(r), c.width), as
+		cell, look := c.cell(r), as
 		if c.alarm != nil && c.alarm(r) {
-			look = red
+			cell, look = mark+cell, red
 		}
+		text := right(cell, c.width)
 		b.WriteString(p.write(text, look))
 		left -= width(text)
 	}
-	return b.String() + p.write(head("  "+g.name(r, left-2), left), as)
+	return b.String() + p.write(head("  "+g.name(p, r, left-2), left), as)
 }
 
 // heavier compares the bytes of two topics, rounded to powers of two: topics of similar size must
@@ -84,18 +85,18 @@ func heavier(a, b uint64) int { return cmp.Compare(bits.Len64(b), bits.Len64(a))
 
 // others summarizes topics without room; lost is the label for lost messages.
 func others(topics int, hz, bytes float64, n uint64, lost string) []part {
-	parts := []part{{fmt.Sprintf("and %d more", topics), plain}, {short(hz) + " Hz", plain}, {short(bytes/1e6) + " MB/s", plain}}
+	parts := []part{{fmt.Sprintf("and %d more", topics), plain}, {short(hz) + " Hz", plain}, {perSecond(bytes), plain}}
 	if n > 0 {
-		parts = slices.Insert(parts, 1, part{count(n) + " " + lost, red})
+		parts = slices.Insert(parts, 1, problem(count(n)+" "+lost))
 	}
 	return parts
 }
 
 // topicName returns a topic with its type, if both fit.
-func topicName(topic, kind string, left int) string {
+func (p pen) topicName(topic, kind string, left int) string {
 	name := Plain(topic)
 	if both := name + " : " + Plain(kind); kind != "" && width(both) <= left {
 		return both
 	}
-	return clip(name, left)
+	return p.clip(name, left)
 }

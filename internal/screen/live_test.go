@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rivo/uniseg"
 
 	"github.com/gorosbag/gorosbag/internal/keys"
 	"github.com/gorosbag/gorosbag/internal/screen"
@@ -140,7 +141,7 @@ func golden(t *testing.T, name, got string) {
 
 func TestLiveSizes(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}, {1, 1}} {
+	for _, size := range [][2]int{{80, 24}, {120, 30}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}, {1, 1}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			t.Parallel()
 			show(t, size[0], size[1], nil, func(s *shown) {
@@ -158,10 +159,18 @@ func TestLiveStates(t *testing.T) {
 		"paused":  func(s *shown) { s.change = func(st *recorder.Stats) { st.State = recorder.StatePaused } },
 		"stopped": func(s *shown) { s.change = func(st *recorder.Stats) { st.State, st.File = recorder.StateStopped, "" } },
 		"closing": func(s *shown) { s.change = func(st *recorder.Stats) { st.Ending = true } },
+		"trouble": func(s *shown) {
+			s.change = func(st *recorder.Stats) {
+				st.Buffered, st.TimeLeft = 250<<20, 5*time.Minute
+				st.Topics[1].Missed = 3
+			}
+		},
+		"ascii": func(s *shown) { s.view.ASCII = true },
 		"snapshots": func(s *shown) {
 			s.change = func(st *recorder.Stats) {
 				st.Snapshots = recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 1, Held: 42 * time.Second}
 				st.File = ""
+				st.Buffered, st.Snapshots.Bytes = 250<<20, 246<<20
 			}
 		},
 		"help": func(s *shown) { s.live.Press('?') },
@@ -184,7 +193,7 @@ func TestLiveColors(t *testing.T) {
 		show(t, 80, 24, func(s *shown) { s.view.Color = color }, func(s *shown) {
 			after(time.Second)
 			screens[color] = s.term.all()
-			for _, want := range []string{"\x1b[31m17 lost\x1b[m", "\x1b[31m      17\x1b[m", "\x1b[2m  /never\x1b[m", "\x1b[1mRECORDING\x1b[m"} {
+			for _, want := range []string{"\x1b[31m! 17 lost\x1b[m", "\x1b[31m      !17\x1b[m", "\x1b[2m  /never\x1b[m", "\x1b[1mRECORDING\x1b[m"} {
 				if strings.Contains(s.term.last, want) != color {
 					t.Errorf("color %v: %q in %q", color, want, s.term.last)
 				}
@@ -277,7 +286,7 @@ func TestLiveIdle(t *testing.T) {
 		narrow.Store(true)
 		after(time.Second)
 		for line := range strings.Lines(s.term.all()) {
-			if len(line) > 40 {
+			if uniseg.StringWidth(line) > 40 {
 				t.Errorf("too wide after the change of size: %q", line)
 			}
 		}
@@ -330,7 +339,7 @@ func TestLiveSteady(t *testing.T) {
 // A file that a stopped recording begins with is as old as it is, not as the recording.
 func TestLiveStarts(t *testing.T) {
 	t.Parallel()
-	show(t, 80, 24, func(s *shown) {
+	show(t, 120, 24, func(s *shown) {
 		s.change = func(st *recorder.Stats) {
 			st.Part = 0
 			if time.Since(s.begun) < time.Minute {

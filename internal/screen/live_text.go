@@ -2,10 +2,12 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/rivo/uniseg"
 )
 
@@ -34,20 +36,39 @@ func tail(s string, w int) string {
 	return s
 }
 
-// clip makes s at most w columns wide. It leaves out the middle: names of ROS differ
-// at the start or at the end.
-func clip(s string, w int) string {
-	const gap = ".."
+// clip makes s at most w columns wide. It keeps the end, which tells topics and files apart, and
+// begins with a whole part of a name where that costs no more than half of the room.
+func (p pen) clip(s string, w int) string {
+	gap := p.gap()
 	switch {
 	case w <= 0:
 		return ""
 	case width(s) <= w:
 		return s
-	case w <= 2*len(gap):
+	case w <= 4:
 		return tail(s, w)
 	}
-	first := head(s, (w-len(gap))/3)
-	return first + gap + tail(s, w-len(gap)-width(first))
+	end := tail(s, w-width(gap))
+	if i := strings.IndexByte(end, '/'); i > 0 && 2*width(end[i:]) >= w {
+		end = end[i:]
+	}
+	return gap + end
+}
+
+// cut makes s at most w columns wide. It keeps the start, where sentences say what they are about.
+func (p pen) cut(s string, w int) string {
+	if gap := p.gap(); width(s) > w && w > width(gap) {
+		return head(s, w-width(gap)) + gap
+	}
+	return head(s, w)
+}
+
+// gap stands for what is left out.
+func (p pen) gap() string {
+	if p.ascii {
+		return ".."
+	}
+	return "…"
 }
 
 // right returns s in w columns, at their right side.
@@ -68,11 +89,14 @@ const (
 	cyan   style = "36"
 )
 
-// pen writes text in colors, if it has any.
-type pen bool
+// pen writes text for a terminal.
+type pen struct {
+	color bool // it has colors, and they are wanted
+	ascii bool // it has no other characters
+}
 
-func (colors pen) write(s string, as style) string {
-	if !bool(colors) || as == plain || s == "" {
+func (p pen) write(s string, as style) string {
+	if !p.color || as == plain || s == "" {
 		return s
 	}
 	return "\x1b[" + string(as) + "m" + s + "\x1b[m"
@@ -84,22 +108,32 @@ type part struct {
 	as   style
 }
 
-// flow puts parts into at most so many lines, w columns wide. Parts without text, and
-// those that find no room, are left out; not the first, which is clipped.
-func (colors pen) flow(parts []part, w, lines int) []string {
+// mark stands before a problem, which is to be seen without colors, too.
+const mark = "!"
+
+// problem is a part that says that something is lost, or about to be.
+func problem(text string) part { return part{mark + " " + text, red} }
+
+// warning is a part that says that something is not as it should be.
+func warning(text string) part { return part{mark + " " + text, yellow} }
+
+// flow puts parts into at most so many lines, w columns wide, and then as many of extra as
+// fit into the last one. Parts without text, and those that find no room, are left out; not
+// the first, which is clipped.
+func (p pen) flow(parts []part, w, lines int, extra ...part) []string {
 	const gap = "   "
 	var all []string
 	used := w // of the last line
-	for _, p := range parts {
-		n := width(p.text)
+	for i, next := range slices.Concat(parts, extra) {
+		n := width(next.text)
 		switch {
-		case p.text == "":
+		case next.text == "":
 		case used+len(gap)+n <= w:
-			all[len(all)-1] += gap + colors.write(p.text, p.as)
+			all[len(all)-1] += gap + p.write(next.text, next.as)
 			used += len(gap) + n
-		case len(all) < lines && (n <= w || len(all) == 0):
-			text := clip(p.text, w)
-			all = append(all, colors.write(text, p.as))
+		case i < len(parts) && len(all) < lines && (n <= w || len(all) == 0):
+			text := p.cut(next.text, w)
+			all = append(all, p.write(text, next.as))
 			used = width(text)
 		}
 	}
@@ -108,9 +142,9 @@ func (colors pen) flow(parts []part, w, lines int) []string {
 
 // rule is the line between the log and the frame: the state, the first of the times that
 // has room, and a name.
-func (colors pen) rule(w int, state string, as style, name string, times ...string) string {
+func (p pen) rule(w int, state string, as style, name string, times ...string) string {
 	state = head(state, w)
-	left, line := w-width(state), colors.write(state, as)
+	left, line := w-width(state), p.write(state, as)
 	for _, t := range times {
 		if n := width(t) + 2; n <= left {
 			line += " " + t + " "
@@ -119,12 +153,15 @@ func (colors pen) rule(w int, state string, as style, name string, times ...stri
 		}
 	}
 	const frame = len("-  ")
-	if name := clip(name, left-frame-1); width(name) > 4 {
+	if name := p.clip(name, left-frame-1); width(name) > 4 {
 		line += "- " + name + " "
 		left -= width(name) + frame
 	}
 	return line + strings.Repeat("-", left)
 }
+
+// perSecond writes a rate of bytes, in at most nine columns, in the unit that fits.
+func perSecond(bytes float64) string { return humanize.Bytes(uint64(max(0, bytes))) + "/s" }
 
 // short writes a number that is not negative in at most five columns.
 func short(x float64) string {
@@ -153,6 +190,14 @@ func rate(x float64) string {
 		return "-"
 	}
 	return short(x)
+}
+
+// dataRate leaves no doubt that nothing comes.
+func dataRate(bytes float64) string {
+	if bytes == 0 {
+		return "-"
+	}
+	return perSecond(bytes)
 }
 
 // count writes a number in at most seven columns.

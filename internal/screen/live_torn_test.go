@@ -90,7 +90,7 @@ func TestLiveTornLate(t *testing.T) {
 		if got := s.term.shown(); !strings.Contains(got, "line 19998\nline 19999\nRECORDING") {
 			t.Errorf("the screen shows:\n%s", got)
 		}
-		if got := s.term.all(); strings.Count(got, "\nline 19993\n") != 2 || strings.Count(got, "\nline 19992\n") != 1 {
+		if got := s.term.all(); strings.Count(got, "\nline 19992\n") != 2 || strings.Count(got, "\nline 19991\n") != 1 {
 			t.Errorf("more or less than a screen was written again:\n%s", got[max(0, len(got)-2000):])
 		}
 	})

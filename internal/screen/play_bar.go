@@ -39,10 +39,7 @@ func (v *PlayView) hills(s *player.Stats, w int) string {
 	if len(v.density) != w {
 		return ""
 	}
-	blocks := heights
-	if v.ASCII {
-		blocks = heightsASCII
-	}
+	blocks := v.pen().heights()
 	top := float64(max(1, slices.Max(v.density)))
 	var cells []string
 	for _, n := range v.density {

@@ -13,6 +13,7 @@ import (
 type playRow struct {
 	*player.TopicStats
 	hz, bytes float64
+	spark     string
 }
 
 // before sorts topics with losses first, then by bytes: these have to be visible if there is no
@@ -25,12 +26,13 @@ func (r *playRow) before(o *playRow) int {
 var playGrid = grid[playRow]{
 	columns: []column[playRow]{
 		{"Hz", 6, 0, func(r *playRow) string { return rate(r.hz) }, nil},
-		{"MB/s", 7, 54, func(r *playRow) string { return rate(r.bytes / 1e6) }, nil},
-		{"messages", 11, 66, func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }, nil},
+		{"data", 10, 54, func(r *playRow) string { return dataRate(r.bytes) }, nil},
+		{"last minute", sparkWidth + 2, 76, func(r *playRow) string { return r.spark }, nil},
+		{"messages", 11, 104, func(r *playRow) string { return strconv.FormatUint(r.Messages, 10) }, nil},
 		{"subs", 6, 30, func(r *playRow) string { return strconv.Itoa(len(r.Subscribers)) }, nil},
 		{"dropped", 9, 40, func(r *playRow) string { return count(r.Dropped) }, func(r *playRow) bool { return r.Dropped > 0 }},
 	},
-	name: (*playRow).name,
+	name: func(p pen, r *playRow, left int) string { return r.name(p, left) },
 	idle: func(r *playRow) bool { return r.hz == 0 || r.Off },
 	more: morePlayed,
 }
@@ -41,13 +43,14 @@ func (v *PlayView) table(s *player.Stats, w, most int) []string {
 	for i := range s.Topics {
 		rows[i] = playRow{TopicStats: &s.Topics[i]}
 		rows[i].hz, rows[i].bytes = v.track.rates.of(s.Topics[i].Name)
+		rows[i].spark = v.pen().spark(&v.track.sparks, s.Topics[i].Name)
 	}
 	slices.SortFunc(rows, func(a, b playRow) int { return a.before(&b) })
 	return playGrid.lines(v.pen(), rows, w, most)
 }
 
 // name returns the topic and, as far as there is room, its type, flags and subscribers.
-func (r *playRow) name(left int) string {
+func (r *playRow) name(p pen, left int) string {
 	notes := ""
 	if r.Off {
 		notes += " (off)"
@@ -58,11 +61,11 @@ func (r *playRow) name(left int) string {
 	if r.Latching {
 		notes += " (latched)"
 	}
-	name := topicName(r.Name, r.Type, max(0, left-width(notes)))
+	name := p.topicName(r.Name, r.Type, max(0, left-width(notes)))
 	if width(name+notes) <= left {
 		name += notes
 	} else {
-		name = topicName(r.Name, r.Type, left)
+		name = p.topicName(r.Name, r.Type, left)
 	}
 	if len(r.Subscribers) == 0 {
 		return name

@@ -9,8 +9,10 @@ import (
 // track computes rates from successive samples of the statistics. They are by bag time, so that
 // pauses and the rate of play do not change them.
 type track struct {
-	rates rates
-	bag   time.Duration // bag time played so far, without seeks
+	rates  rates
+	sparks sparks
+	ran    time.Duration // wall time of play so far, without pauses and seeks
+	bag    time.Duration // bag time played so far, without seeks
 
 	paces                   rates         // rates of bag time by wall time, without pauses
 	runBagTime, runWallTime time.Duration // the bag time and the wall time of paces
@@ -50,10 +52,23 @@ func (t *track) add(s *player.Stats, now time.Time) {
 	if t.begun && !jumped && !held && !t.wasHeld {
 		t.runBagTime += further
 		t.runWallTime += now.Sub(t.lastAt)
+		t.ran += now.Sub(t.lastAt)
+		t.spark(s.Topics)
 	}
 	t.paces.next(t.runWallTime)
 	t.paces.set("", amount{messages: uint64(t.runBagTime)})
 	t.last, t.lastAt, t.begun, t.wasHeld, t.wasSeek = s.Status, now, true, held, jumps && t.begun
+}
+
+// spark adds the rates of a second of play to the last minute.
+func (t *track) spark(topics []player.TopicStats) {
+	if !t.sparks.begin(t.ran) {
+		return
+	}
+	for i := range topics {
+		hz, _ := t.rates.over(topics[i].Name, int(time.Second/refresh))
+		t.sparks.set(topics[i].Name, hz)
+	}
 }
 
 // pace returns the bag time per wall time of the last seconds; zero while it is not

@@ -52,7 +52,8 @@ func (v *PlayView) Frame(width, height int, help bool) []string {
 	}
 	lines = append(lines, v.bar(&s, w, most(min(2, 1+room/12)))...)
 	lines = append(lines, v.pen().flow(v.times(&s, w), w, most(min(1, room/7)))...)
-	lines = append(lines, v.pen().flow(v.status(&s, w), w, most(1+min(2, room/8)))...)
+	parts, extra := v.status(&s, w)
+	lines = append(lines, v.pen().flow(parts, w, most(1+min(2, room/8)), extra...)...)
 	lines = append(lines, v.table(&s, w, most(room))...)
 	return append(lines, foot...)
 }
@@ -75,14 +76,16 @@ func (v *PlayView) Help(w, lines int) []string {
 
 // playHelp explains the table.
 var playHelp = []part{
-	{"Hz, MB/s: in the time of the bags", plain},
+	{"Hz, data: in the time of the bags", plain},
+	{"last minute: Hz, without pauses", plain},
 	{"subs: subscribers now", plain},
 	{"dropped: subscribers were too slow", plain},
+	{mark + ": a problem", plain},
 	{"Ctrl-Z: stops play, too, until fg", plain},
 	{"--no-screen: log lines only", plain},
 }
 
-func (v *PlayView) pen() pen { return pen(v.Color) }
+func (v *PlayView) pen() pen { return pen{v.Color, v.ASCII} }
 
 // rule returns the first line: state, position and bags.
 func (v *PlayView) rule(s *player.Stats, w int) string {
@@ -147,22 +150,24 @@ func (v *PlayView) times(s *player.Stats, w int) []part {
 	return append(parts, part{fmt.Sprintf("%d.%09d", s.BagTime.Sec, s.BagTime.Nsec), plain})
 }
 
-// status returns the state of play, the most important first.
-func (v *PlayView) status(s *player.Stats, w int) []part {
+// status returns the state of play, the most important first, and what is told where there is
+// room.
+func (v *PlayView) status(s *player.Stats, w int) (parts, extra []part) {
 	var hz, bytes float64
 	for i := range s.Topics {
 		h, b := v.track.rates.of(s.Topics[i].Name)
 		hz, bytes = hz+h, bytes+b
 	}
-	parts := []part{v.rate(s), waiting(s, w), starving(s), drops(s, w)}
+	parts = []part{v.rate(s), waiting(s, w), starving(s), drops(s, w)}
 	if s.PausedBy != "" {
 		const before = "paused before "
-		parts = append(parts, part{before + clip(Plain(s.PausedBy), w-len(before)), yellow})
+		parts = append(parts, part{before + v.pen().clip(Plain(s.PausedBy), w-len(before)), yellow})
 	}
 	if s.Delayed > 0 {
-		parts = append(parts, part{fmt.Sprintf("a subscriber is %.1f s behind", s.Delayed.Seconds()), yellow})
+		parts = append(parts, warning(fmt.Sprintf("a subscriber is %.1f s behind", s.Delayed.Seconds())))
 	}
-	parts = append(parts, loop(&s.Status), part{short(bytes/1e6) + " MB/s", plain}, part{short(hz) + " msg/s", plain})
+	parts = append(parts, loop(&s.Status), part{perSecond(bytes), plain})
+	extra = append(extra, part{short(hz) + " msg/s", plain})
 	if s.Phase == player.PhasePlay && !s.Paused && !v.Immediate {
 		parts = append(parts, late(s.Late))
 	}
@@ -174,13 +179,13 @@ func (v *PlayView) status(s *player.Stats, w int) []part {
 	}
 	if m := v.passed(&s.Status); m != "" {
 		const at = "mark: "
-		parts = append(parts, part{at + clip(Plain(m), max(w/2-len(at), 8)), yellow})
+		parts = append(parts, part{at + v.pen().clip(Plain(m), max(w/2-len(at), 8)), yellow})
 	}
-	parts = append(parts, part{count(s.Messages) + " messages", plain})
+	extra = append(extra, part{count(s.Messages) + " messages", plain})
 	if s.Starved > 0 {
-		parts = append(parts, part{fmt.Sprintf("waited %d times for the disk", s.Starved), plain})
+		extra = append(extra, part{fmt.Sprintf("waited %d times for the disk", s.Starved), plain})
 	}
-	return parts
+	return parts, extra
 }
 
 // passed returns the text of the last recorded mark before where play is.
@@ -204,7 +209,7 @@ func (v *PlayView) rate(s *player.Stats) part {
 	case v.Immediate:
 		return part{"at once", plain}
 	case pace > 0 && pace < nearly*s.Rate:
-		return part{"rate " + factor(pace) + " of " + factor(s.Rate), yellow}
+		return warning("rate " + factor(pace) + " of " + factor(s.Rate))
 	}
 	return part{"rate " + factor(s.Rate), plain}
 }
@@ -243,7 +248,7 @@ func starving(s *player.Stats) part {
 	if s.Starving == 0 {
 		return part{}
 	}
-	return part{fmt.Sprintf("waiting for the disk, %d s", s.Starving/time.Second), yellow}
+	return warning(fmt.Sprintf("waiting for the disk, %d s", s.Starving/time.Second))
 }
 
 // named returns a text with as many names as fit into w columns.
@@ -295,12 +300,12 @@ func drops(s *player.Stats, w int) part {
 		names[i] = Plain(name) + " " + count(by[name])
 	}
 	text := count(sum) + " dropped"
-	return part{named(w, 2, func(n int) string {
+	return problem(named(w-len(mark+" "), 2, func(n int) string {
 		if n == 0 || len(names) == 0 {
 			return text
 		}
 		return text + ": " + some(names, n)
-	}), red}
+	}))
 }
 
 // loop shows the state of the loop and its marks.
@@ -335,7 +340,7 @@ func late(d time.Duration) part {
 	case d < alarming:
 		return part{fmt.Sprintf("late %d ms", d.Milliseconds()), plain}
 	case d < time.Minute:
-		return part{fmt.Sprintf("late %.2f s", d.Seconds()), yellow}
+		return warning(fmt.Sprintf("late %.2f s", d.Seconds()))
 	}
-	return part{"late " + about(d), yellow}
+	return warning("late " + about(d))
 }

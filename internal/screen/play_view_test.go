@@ -114,7 +114,7 @@ func playing(t *testing.T, width, height int, setup func(*fakePlay, *screen.Play
 
 func TestPlaySizes(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}} {
+	for _, size := range [][2]int{{80, 24}, {120, 30}, {40, 10}, {200, 50}, {20, 12}, {60, 5}, {80, 2}, {7, 4}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			t.Parallel()
 			playing(t, size[0], size[1], nil, func(term *fakeTerminal, _ *screen.Live) {
@@ -348,10 +348,10 @@ func TestPlayNames(t *testing.T) {
 		{wait, 40, "waiting for subscribers\n"},
 		{full, 60, "waiting for /robot1/some/namespace/state and 3 more"},
 		{full, 30, "waiting for a subscriber\n"},
-		{drop, 120, "12 dropped: /robot1/some/namespace/state 5, /robot2/some/namespace/state 4 and 2 more"},
-		{drop, 60, "12 dropped: /robot1/some/namespace/state 5 and 3 more"},
-		{drop, 40, "12 dropped\n"},
-		{pause, 40, "paused before /one/mo../long/name/state\n"},
+		{drop, 120, "! 12 dropped: /robot1/some/namespace/state 5, /robot2/some/namespace/state 4 and 2 more"},
+		{drop, 60, "! 12 dropped: /robot1/some/namespace/state 5 and 3 more"},
+		{drop, 40, "! 12 dropped\n"},
+		{pause, 40, "paused before …/with/a/long/name/state\n"},
 	} {
 		f := &fakePlay{at: func() time.Duration { return time.Minute }, change: tc.change}
 		frame := strings.Join((&screen.PlayView{Control: f}).Frame(tc.width, 40, false), "\n")

@@ -60,7 +60,7 @@ func chunks(s *recorder.Summary) string {
 	return "chunks: " + strings.Join(parts, ", ") + "\n"
 }
 
-// files tells of the other files than the last one.
+// files tells of the other files than the last one. The deleted ones may be of earlier recordings.
 func files(s *recorder.Summary) string {
 	all, deleted, repeated := s.Earlier.Files-s.Earlier.Snapshots, s.Earlier.Deleted, uint64(0)
 	for _, f := range s.Files {
@@ -77,7 +77,7 @@ func files(s *recorder.Summary) string {
 	for i := range s.Topics {
 		repeated += s.Topics[i].Repeated
 	}
-	return fmt.Sprintf("%d files, of which %d deleted; %d latched messages repeated\n", all, deleted, repeated)
+	return fmt.Sprintf("%d files, %d deleted; %d latched messages repeated\n", all, deleted, repeated)
 }
 
 // pickups reports how fast topics that appeared during the recording were linked.

@@ -19,6 +19,7 @@ import (
 type RecordView struct {
 	Stats func() (recorder.Stats, error) // with an error nothing is shown
 	Color bool                           // the terminal has colors, and they are wanted
+	ASCII bool                           // the terminal has no other characters
 	Keys  []Key[recorder.Stats]          // named in the last line
 	Text  Prompt                         // a text that is typed
 
@@ -27,6 +28,7 @@ type RecordView struct {
 	FileTime  time.Duration // or after this time; zero means never
 
 	rates     rates
+	sparks    sparks
 	shown     string // the file at the last frame
 	fileSince time.Time
 }
@@ -61,7 +63,8 @@ func (v *RecordView) Frame(width, height int, help bool) []string {
 		footer = append(v.pen().flow(recordHelp, w, most(8)), footer...)
 		room -= len(footer) - 1
 	}
-	lines = append(lines, v.pen().flow(v.status(&s), w, most(1+min(2, room/8)))...)
+	parts, extra := v.status(&s)
+	lines = append(lines, v.pen().flow(parts, w, most(1+min(2, room/8)), extra...)...)
 	lines = append(lines, v.table(&s, w, most(room))...)
 	return append(lines, footer...)
 }
@@ -76,6 +79,12 @@ func (v *RecordView) look(s *recorder.Stats) {
 		t := &s.Topics[i]
 		v.rates.set(t.Topic, amount{t.Messages + t.Dropped + t.Passed, t.Bytes})
 	}
+	if v.sparks.begin(s.Elapsed) {
+		for i := range s.Topics {
+			hz, _ := v.rates.over(s.Topics[i].Topic, int(time.Second/refresh))
+			v.sparks.set(s.Topics[i].Topic, hz)
+		}
+	}
 	switch {
 	case v.fileSince.IsZero():
 		v.fileSince = s.Taken.Add(-s.Elapsed)
@@ -85,9 +94,9 @@ func (v *RecordView) look(s *recorder.Stats) {
 	v.shown = s.File
 }
 
-func (v *RecordView) pen() pen { return pen(v.Color) }
+func (v *RecordView) pen() pen { return pen{v.Color, v.ASCII} }
 
-// rule tells the state, the time and the file.
+// rule tells the state, the time, the file and its size.
 func (v *RecordView) rule(s *recorder.Stats, w int) string {
 	state, as := strings.ToUpper(s.State.String()), bold
 	switch {
@@ -98,33 +107,54 @@ func (v *RecordView) rule(s *recorder.Stats, w int) string {
 	case s.State != recorder.StateRecording:
 		as = yellow
 	}
-	return v.pen().rule(w, state, as, Plain(filepath.Base(s.File)), clock(s.Elapsed))
+	name, at := Plain(filepath.Base(s.File)), clock(s.Elapsed)
+	times := []string{at}
+	switch {
+	case s.Snapshots.Mode == recorder.SnapshotOnly:
+		name = fmt.Sprintf("%d taken", s.Snapshots.Taken)
+	case s.File == "":
+	default:
+		if long := at + ", " + v.fileSize(s); width(state+"  "+long+"-  "+name+"-") <= w {
+			times = []string{long}
+		}
+	}
+	return v.pen().rule(w, state, as, name, times...)
 }
 
-// status tells of the whole recording, the most important first.
-func (v *RecordView) status(s *recorder.Stats) []part {
+// fileSize tells how large the file is, and when it is full.
+func (v *RecordView) fileSize(s *recorder.Stats) string {
+	if v.FileBytes > 0 {
+		return size(s.FileBytes) + " of " + size(v.FileBytes)
+	}
+	return size(s.FileBytes)
+}
+
+// status tells of the whole recording, the most important first, and what is told where there is
+// room.
+func (v *RecordView) status(s *recorder.Stats) (parts, extra []part) {
 	var hz, bytes float64
 	for i := range s.Topics {
 		h, b := v.rates.of(s.Topics[i].Topic)
 		hz, bytes = hz+h, bytes+b
 	}
-	parts := []part{
-		{short(bytes/1e6) + " MB/s", plain},
+	parts = []part{
 		v.losses(s),
-		v.file(s),
-		v.buffer(s),
+		{perSecond(bytes), plain},
 		v.disk(s),
+		v.buffer(s),
 		v.snapshot(s),
-		{v.next(s), plain},
-		{short(hz) + " msg/s", plain},
 	}
+	extra = []part{{v.next(s), plain}, {short(hz) + " msg/s", plain}}
 	if s.Part > 0 {
-		parts = append(parts, part{"all " + size(s.Bytes), plain})
+		extra = append(extra, part{"all " + size(s.Bytes), plain})
+	}
+	if s.File == "" && s.Snapshots.Mode != recorder.SnapshotOnly {
+		parts = append(parts, part{"no file", yellow})
 	}
 	if s.Ending {
 		parts = slices.Insert(parts, 0, part{"writing what is in memory, then the index", bold})
 	}
-	return parts
+	return parts, extra
 }
 
 // losses tells of messages that arrived and are lost, and of those that never arrived.
@@ -138,39 +168,31 @@ func (v *RecordView) losses(s *recorder.Stats) part {
 	case dropped+missed == 0:
 		return part{"nothing lost", plain}
 	case missed == 0:
-		return part{count(dropped) + " lost", red}
+		return problem(count(dropped) + " lost")
+	case dropped == 0:
+		return problem(count(missed) + " missed")
 	}
-	return part{count(dropped) + " lost, " + count(missed) + " missed", red}
+	return problem(count(dropped) + " lost, " + count(missed) + " missed")
 }
 
 // nearlyFull is the share of the buffer from which on drops are near.
 const nearlyFull = 0.8
 
+// buffer tells how full the buffer is of what waits for the disk. What it keeps for a snapshot
+// makes room when there is need, but for a snapshot that is being written.
 func (v *RecordView) buffer(s *recorder.Stats) part {
-	if s.BufferMost < 0 {
-		return part{"buffer " + size(s.Buffered), plain}
+	waiting := s.Buffered - s.Snapshots.Bytes
+	if s.BufferMost <= 0 {
+		return part{"buffer " + size(waiting), plain}
 	}
-	p := part{fmt.Sprintf("buffer %s of %s", size(s.Buffered), size(s.BufferMost)), plain}
-	if float64(s.Buffered) > nearlyFull*float64(s.BufferMost) {
-		p.as = red
+	most := s.BufferMost
+	if s.Snapshots.File != "" {
+		most = max(1, most-s.Snapshots.Bytes)
 	}
-	return p
-}
-
-func (v *RecordView) file(s *recorder.Stats) part {
-	if s.Snapshots.Mode == recorder.SnapshotOnly {
-		return part{fmt.Sprintf("snapshots: %d", s.Snapshots.Taken), plain}
-	}
-	if s.File == "" {
-		return part{"no file", yellow}
-	}
-	text := "file "
-	if s.Part > 0 {
-		text += strconv.Itoa(s.Part+1) + ": "
-	}
-	text += size(s.FileBytes)
-	if v.FileBytes > 0 {
-		text += " of " + size(v.FileBytes)
+	full := float64(max(0, waiting)) / float64(most)
+	text := fmt.Sprintf("buffer %.0f%%", 100*full)
+	if full > nearlyFull {
+		return problem(text)
 	}
 	return part{text, plain}
 }
@@ -186,7 +208,7 @@ func (v *RecordView) snapshot(s *recorder.Stats) part {
 	return part{"snapshot of " + about(s.Snapshots.Held), plain}
 }
 
-// lowTimeThreshold is when a disk that fills up is worth a color.
+// lowTimeThreshold is when a disk that fills up is a problem.
 const lowTimeThreshold = 10 * time.Minute
 
 func (v *RecordView) disk(s *recorder.Stats) part {
@@ -196,11 +218,11 @@ func (v *RecordView) disk(s *recorder.Stats) part {
 	case s.TimeLeft < 0:
 		return part{fmt.Sprintf("disk %s free", size(s.DiskFree)), plain}
 	}
-	p := part{fmt.Sprintf("disk %s free, %s left", size(s.DiskFree), about(s.TimeLeft)), plain}
+	text := fmt.Sprintf("disk %s, %s left", size(s.DiskFree), about(s.TimeLeft))
 	if s.TimeLeft < lowTimeThreshold {
-		p.as = red
+		return problem(text)
 	}
-	return p
+	return part{text, plain}
 }
 
 // next tells when the file, or the recording, is over by itself.
@@ -220,14 +242,15 @@ func size(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 var recordGrid = grid[row]{
 	columns: []column[row]{
 		{"Hz", 6, 0, func(r *row) string { return rate(r.hz) }, nil},
-		{"MB/s", 7, 54, func(r *row) string { return rate(r.bytes / 1e6) }, nil},
-		{"messages", 11, 66, func(r *row) string { return strconv.FormatUint(r.Messages, 10) }, nil},
-		{"pubs", 6, 74, func(r *row) string { return strconv.Itoa(r.Publishers) }, nil},
-		{"missed", 8, 90, func(r *row) string { return count(r.Missed) }, func(r *row) bool { return r.Missed > 0 }},
-		{"lost", 8, 34, func(r *row) string { return count(r.Dropped) }, func(r *row) bool { return r.Dropped > 0 }},
+		{"data", 10, 54, func(r *row) string { return dataRate(r.bytes) }, nil},
+		{"last minute", sparkWidth + 2, 76, func(r *row) string { return r.spark }, nil},
+		{"messages", 11, 110, func(r *row) string { return strconv.FormatUint(r.Messages, 10) }, nil},
+		{"pubs", 6, 98, func(r *row) string { return strconv.Itoa(r.Publishers) }, nil},
+		{"missed", 9, 90, func(r *row) string { return count(r.Missed) }, func(r *row) bool { return r.Missed > 0 }},
+		{"lost", 9, 34, func(r *row) string { return count(r.Dropped) }, func(r *row) bool { return r.Dropped > 0 }},
 		{"last", 9, 46, (*row).age, nil},
 	},
-	name: func(r *row, left int) string { return topicName(r.Topic, r.Type, left) },
+	name: func(p pen, r *row, left int) string { return p.topicName(r.Topic, r.Type, left) },
 	idle: func(r *row) bool { return r.hz == 0 },
 	more: moreTopics,
 }
@@ -236,6 +259,7 @@ var recordGrid = grid[row]{
 type row struct {
 	*recorder.TopicStats
 	hz, bytes float64
+	spark     string
 	taken     time.Time
 }
 
@@ -251,6 +275,7 @@ func (v *RecordView) table(s *recorder.Stats, w, most int) []string {
 	for i := range s.Topics {
 		rows[i] = row{TopicStats: &s.Topics[i], taken: s.Taken}
 		rows[i].hz, rows[i].bytes = v.rates.of(s.Topics[i].Topic)
+		rows[i].spark = v.pen().spark(&v.sparks, s.Topics[i].Topic)
 	}
 	slices.SortFunc(rows, func(a, b row) int { return a.before(&b) })
 	return recordGrid.lines(v.pen(), rows, w, most)
@@ -287,14 +312,17 @@ func (v *RecordView) footer(s *recorder.Stats, w, lines int) []string {
 	return footer(v.pen(), v.Keys, s, w, lines)
 }
 
-// recordHelp explains the table.
+// recordHelp explains the table, what is hardest to guess first.
 var recordHelp = []part{
-	{"Hz: all that comes in", plain},
-	{"pubs: publishers linked now", plain},
-	{"lost: came in, but not in the bag", plain},
-	{"missed: published, but never came in", plain},
+	{"lost: arrived, but not in the bag", plain},
+	{"missed: published, but never arrived", plain},
+	{"causes: slow disk (lost); slow network, small publisher queue (missed)", plain},
+	{mark + ": a problem", plain},
 	{"last: time since the last message", plain},
-	{"MB: 10^6 bytes, MiB: 2^20", plain},
+	{"last minute: Hz, each topic by its own maximum", plain},
+	{"Hz: all that arrives", plain},
+	{"pubs: publishers linked now", plain},
+	{"kB: 1000 bytes, KiB: 1024", plain},
 	{"Ctrl-C: quit, once more: skip what is in memory", plain},
 	{"Ctrl-Z: stops the recording, too, until fg", plain},
 	{"--no-screen: log lines only", plain},

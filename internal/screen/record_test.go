@@ -24,7 +24,7 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 		"beside": {recorder.Summary{
 			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
 			Files: []recorder.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
-		}, "2 files, of which 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
+		}, "2 files, 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
 	}
 	for name, tc := range tests {
 		got := screen.RecordSummary(&tc.s)

@@ -50,7 +50,7 @@ func (f *fakePlayer) said() []string {
 	return append([]string(nil), f.calls...)
 }
 
-var errFake = errors.New("player: there is no such thing")
+var errFake = errors.New("there is no such thing")
 
 func (f *fakePlayer) paused(call string, on bool) bool {
 	f.did(call, func(s *player.Stats) { s.Paused = on })

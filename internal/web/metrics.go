@@ -1,6 +1,8 @@
 package web
 
 import (
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -18,18 +20,36 @@ const (
 
 // exportMetrics serves the metrics for Prometheus.
 func (s *Server) exportMetrics() {
+	name := s.backend.program()
 	s.metrics.MustRegister(
 		s.backend,
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: s.backend.program() + "_master_up", Help: "1 while the ROS master answers."},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_healthy", Help: "1 while /healthz has no problem."},
+			func() float64 { return boolean(s.health(s.poller.cached(minPollInterval)).Status == healthy) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_build_info", Help: "Always 1.", ConstLabels: buildLabels()}, func() float64 { return 1 }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name + "_master_up", Help: "1 while the ROS master answers."},
 			func() float64 { return boolean(s.MasterUp()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: s.backend.program() + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.Version, "node": s.Node},
+			Name: name + "_info", Help: "Always 1.", ConstLabels: prometheus.Labels{"version": s.Version, "node": s.Node},
 		}, func() float64 { return 1 }),
 	)
-	h := promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{MaxRequestsInFlight: 4, DisableCompression: true, ErrorHandling: promhttp.ContinueOnError})
+	h := promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 4, DisableCompression: true, ErrorHandling: promhttp.ContinueOnError})
 	s.handle("GET /metrics", h.ServeHTTP)
+}
+
+// buildLabels say what the program was built from.
+func buildLabels() prometheus.Labels {
+	labels := prometheus.Labels{"version": "", "revision": "", "goversion": runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["version"] = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				labels["revision"] = s.Value
+			}
+		}
+	}
+	return labels
 }
 
 func boolean(b bool) float64 {

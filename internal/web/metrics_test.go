@@ -64,7 +64,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 	}
 	var served []string
 	for program, backend := range map[string]web.Backend{"gorecord": idle(), "goplay": web.NewPlayer()} {
-		served = append(served, program+"_info", program+"_master_up")
+		served = append(served, program+"_info", program+"_build_info", program+"_healthy", program+"_master_up")
 		descs := make(chan *prometheus.Desc, 100)
 		backend.Describe(descs)
 		close(descs)
@@ -76,6 +76,26 @@ func TestMetricsAreDescribed(t *testing.T) {
 	slices.Sort(served)
 	if !slices.Equal(described, served) {
 		t.Errorf("described\n%q\nserved\n%q", described, served)
+	}
+}
+
+// TestOpenMetrics: who asks for OpenMetrics gets that, and the health is among the metrics.
+func TestOpenMetrics(t *testing.T) {
+	t.Parallel()
+	backend, _ := playing("/t")
+	c := serve(t, backend)
+	plain := c.get("/metrics")
+	if !strings.HasPrefix(plain.header.Get("Content-Type"), "text/plain") || strings.Contains(plain.body, "# EOF") {
+		t.Errorf("%v", plain.header)
+	}
+	a := c.get("/metrics", "Accept: application/openmetrics-text; version=1.0.0")
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/openmetrics-text") || !strings.HasSuffix(a.body, "\n# EOF\n") {
+		t.Errorf("%v\n%s", a.header, a.body)
+	}
+	for _, want := range []string{"\ngoplay_healthy 1\n", "\ngoplay_build_info{goversion=\"go1."} {
+		if !strings.Contains(plain.body, want) {
+			t.Errorf("no %q", want)
+		}
 	}
 }
 

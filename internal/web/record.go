@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/gorosbag/gorosbag/internal/lastminute"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -21,6 +23,9 @@ type Recorder struct {
 	rates []rate         // by topic, over about the second before base
 	lost  lastMinute     // messages
 	links lastMinute     // to publishers that were lost
+
+	mu      sync.Mutex // guards minutes
+	minutes map[string]*lastminute.Rates
 }
 
 // rate is the rate of a topic per second.
@@ -28,7 +33,7 @@ type rate struct{ messages, bytes float64 }
 
 // NewRecorder returns the backend for a recording. pin is how far back a pin reaches by default.
 func NewRecorder(control *recorder.Control, pin time.Duration) *Recorder {
-	return &Recorder{control: control, pin: pin}
+	return &Recorder{control: control, pin: pin, minutes: map[string]*lastminute.Rates{}}
 }
 
 func (*Recorder) program() string { return "gorecord" }
@@ -63,6 +68,7 @@ type recordState struct {
 type snapshots struct {
 	Only  bool    `json:"only"` // there is no other bag
 	Held  float64 `json:"held"`
+	Bytes int64   `json:"bytes"` // of the buffers, which a snapshot would use
 	Taken int     `json:"taken"`
 	File  string  `json:"file"` // that is being written
 }
@@ -77,6 +83,14 @@ type uploads struct {
 	Refused      int    `json:"refused"` // the store has other objects of these names
 	Lost         int    `json:"lost"`    // deleted before
 	Error        string `json:"error"`   // of the last attempt; empty if it succeeded
+	Store        store  `json:"store"`
+}
+
+// store is the state of where the uploads go.
+type store struct {
+	State string  `json:"state"` // unchecked, ok, unreachable or failing
+	For   float64 `json:"for"`   // how long it has been so
+	Error string  `json:"error"` // why it is unreachable or failing, and what to do
 }
 
 type triggerJSON struct {
@@ -122,10 +136,13 @@ func (f *Recorder) collect(now time.Time) view {
 		s.TimeLeft = &left
 	}
 	if sn := stats.Snapshots; sn.Mode != recorder.SnapshotOff {
-		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: seconds(sn.Held), Taken: sn.Taken, File: base(sn.File)}
+		s.Snapshots = &snapshots{Only: sn.Mode == recorder.SnapshotOnly, Held: seconds(sn.Held), Bytes: sn.Bytes, Taken: sn.Taken, File: base(sn.File)}
 	}
 	if h := stats.Handover; h != nil {
-		s.Uploads = &uploads{h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err}
+		s.Uploads = &uploads{
+			h.Waiting, h.WaitingBytes, h.Done, h.DoneBytes, h.Sent, h.Failures, h.Refused, h.Lost, h.Err,
+			store{h.State.String(), seconds(max(stats.Taken.Sub(h.StateSince), 0)), h.StateErr},
+		}
 	}
 	for i := range stats.Triggers {
 		t := &stats.Triggers[i]
@@ -142,12 +159,14 @@ func (f *Recorder) collect(now time.Time) view {
 	return view{state: s, health: f.health(now, &stats, &s), notReady: notReadyReason(&stats)}
 }
 
-// rate updates the rates about once a second. Topics are added, but never removed.
+// rate updates the rates and the last minute about once a second. Topics are added, but never removed.
 func (f *Recorder) rate(stats *recorder.Stats) {
 	passed := stats.Taken.Sub(f.base.Taken)
 	if passed < time.Second*9/10 {
 		return
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.rates = f.rates[:0]
 	for i := range f.base.Topics {
 		now, before := &stats.Topics[i], &f.base.Topics[i]
@@ -155,6 +174,12 @@ func (f *Recorder) rate(stats *recorder.Stats) {
 			messages: (float64(arrived(now)) - float64(arrived(before))) / passed.Seconds(),
 			bytes:    (float64(now.Bytes) - float64(before.Bytes)) / passed.Seconds(),
 		})
+		minute := f.minutes[now.Topic]
+		if minute == nil {
+			minute = new(lastminute.Rates)
+			f.minutes[now.Topic] = minute
+		}
+		minute.Add(int64(stats.Elapsed/time.Second), round(f.rates[i].messages))
 	}
 	f.base = *stats
 }
@@ -163,6 +188,9 @@ func (f *Recorder) rate(stats *recorder.Stats) {
 // recorded.
 func arrived(t *recorder.TopicStats) uint64 { return t.Messages + t.Dropped + t.Passed }
 
+// round rounds a rate of messages to what is shown.
+func round(hz float64) float64 { return math.Round(hz*10) / 10 }
+
 func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
 	t := &stats.Topics[i]
 	r := recordTopic{
@@ -170,7 +198,7 @@ func (f *Recorder) topic(stats *recorder.Stats, i int) recordTopic {
 		Dropped: t.Dropped, Causes: t.Causes, Missed: t.Missed, Passed: t.Passed,
 	}
 	if i < len(f.rates) {
-		r.Hz, r.BytesPerSecond = math.Round(f.rates[i].messages*10)/10, math.Round(f.rates[i].bytes)
+		r.Hz, r.BytesPerSecond = round(f.rates[i].messages), math.Round(f.rates[i].bytes)
 	}
 	if !t.Last.IsZero() {
 		age := seconds(max(stats.Taken.Sub(t.Last), 0))
@@ -212,6 +240,8 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.require(!stats.Ending, "the recording is ending")
 	if u := s.Uploads; u != nil { // an unreachable store is not a problem: robots leave their network
+		h.require(stats.Handover.State != recorder.HandoverFailing, fmt.Sprintf("the store has refused uploads since %s: %s",
+			stats.Handover.StateSince.UTC().Format(time.RFC3339), u.Store.Error))
 		h.require(u.Refused == 0, fmt.Sprintf("bags are not uploaded because the store has other objects of their names (%d)", u.Refused))
 		h.require(u.Lost == 0, fmt.Sprintf("bags were deleted before they were uploaded (%d)", u.Lost))
 	}

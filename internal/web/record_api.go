@@ -48,8 +48,21 @@ func (f *Recorder) routes(s *Server) {
 		return marked{"marked", m.Text, float64(m.Time.UnixMilli()) / 1e3}, err
 	}))
 	s.handle("GET /api/v1/bags", f.listBags)
+	s.handle("GET /api/v1/last_minute", f.sendMinutes)
 	f.withBag(s, "GET /api/v1/bags/{id}", describeBag)
 	f.withBag(s, "GET /api/v1/bags/{id}/file", sendBag)
+}
+
+// sendMinutes sends the messages per second of each topic, a number for each second, the oldest
+// first.
+func (f *Recorder) sendMinutes(w http.ResponseWriter, _ *http.Request) {
+	f.mu.Lock()
+	hz := make(map[string][]float64, len(f.minutes))
+	for topic, minute := range f.minutes {
+		hz[topic] = minute.Values()
+	}
+	f.mu.Unlock()
+	writeJSON(w, http.StatusOK, hz)
 }
 
 // marked is the response to mark.

@@ -16,17 +16,19 @@ func describeRecording() *descs {
 	d := new(descs)
 	d.metric("gorecord_messages_total", "Messages taken in, by topic.", "topic")
 	d.metric("gorecord_bytes_total", "Bytes of their payload.", "topic")
-	d.metric("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause.", "topic", "cause")
+	d.metric("gorecord_messages_dropped_total", "Messages that were received and are not in the bag, by cause; absent until there are some.", "topic", "cause")
+	d.metric("gorecord_lost_total", "Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
 	d.metric("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
 	d.metric("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
 	d.metric("gorecord_links_lost_total", "Links to publishers that ended without a goodbye.", "topic")
 	d.metric("gorecord_publishers", "Publishers that are linked.", "topic")
-	d.metric("gorecord_last_message_age_seconds", "Time since the last message.", "topic")
+	d.metric("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
 	d.metric("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
 	d.metric("gorecord_elapsed_seconds", "Time since the beginning.")
 	d.metric("gorecord_file_bytes", "Bytes written to the present bag.")
 	d.metric("gorecord_written_bytes_total", "Bytes written to all bags.")
 	d.metric("gorecord_bags_finished_total", "Bags that were closed.")
+	d.metric("gorecord_bags_deleted_total", "Bags that were deleted: to keep within limits, or after their upload.", "reason")
 	d.metric("gorecord_snapshots_total", "Snapshots that were taken.")
 	d.metric("gorecord_buffer_bytes", "Memory of the buffers in use.")
 	d.metric("gorecord_buffer_limit_bytes", "Its bound; absent without one.")
@@ -35,10 +37,13 @@ func describeRecording() *descs {
 	d.metric("gorecord_uploads_waiting", "Finished bags that are not uploaded yet; absent without --upload, as are the following.")
 	d.metric("gorecord_uploads_waiting_bytes", "Bytes of those.")
 	d.metric("gorecord_uploads_total", "Bags that were uploaded.")
+	d.metric("gorecord_uploads_last_timestamp_seconds", "When the last bag was uploaded, since 1970; 0 before the first.")
 	d.metric("gorecord_uploads_sent_bytes_total", "Bytes sent to the store, repetitions included.")
 	d.metric("gorecord_uploads_failures_total", "Tries that failed.")
 	d.metric("gorecord_uploads_refused_total", "Bags that stay here because the store has other objects of their names.")
 	d.metric("gorecord_uploads_lost_total", "Bags that were deleted before they were uploaded.")
+	d.metric("gorecord_store_state", "1 for the state of the store, 0 for the others.", "state")
+	d.metric("gorecord_store_state_seconds", "Time since the store got into this state.")
 	for _, m := range triggerMetrics {
 		d.metric(m.name, m.help, "option", "trigger")
 	}
@@ -65,10 +70,10 @@ var triggerMetrics = []struct { //nolint:gochecknoglobals // a constant, but for
 type recordSums struct {
 	messages, bytes, missed, passed, links, publishers float64
 	causes                                             map[string]float64
-	last                                               time.Time
+	age                                                time.Duration // since the last message
 }
 
-func (s *recordSums) add(t *recorder.TopicStats) {
+func (s *recordSums) add(t *recorder.TopicStats, all *recorder.Stats) {
 	s.messages += float64(t.Messages)
 	s.bytes += float64(t.Bytes)
 	s.missed += float64(t.Missed)
@@ -81,9 +86,11 @@ func (s *recordSums) add(t *recorder.TopicStats) {
 		}
 		s.causes[cause] += float64(n)
 	}
-	if t.Last.After(s.last) {
-		s.last = t.Last
+	age := all.Elapsed
+	if !t.Last.IsZero() {
+		age = max(all.Taken.Sub(t.Last), 0)
 	}
+	s.age = min(s.age, age)
 }
 
 // Collect implements prometheus.Collector. Without a recording there is nothing to tell.
@@ -98,6 +105,12 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 	d.gauge(ch, "gorecord_file_bytes", float64(stats.FileBytes))
 	d.counter(ch, "gorecord_written_bytes_total", float64(stats.Bytes))
 	d.counter(ch, "gorecord_bags_finished_total", float64(stats.Finished))
+	uploaded := 0
+	if stats.Handover != nil {
+		uploaded = stats.Handover.Deleted
+	}
+	d.counter(ch, "gorecord_bags_deleted_total", float64(stats.Deleted), "limits")
+	d.counter(ch, "gorecord_bags_deleted_total", float64(uploaded), "uploaded")
 	d.counter(ch, "gorecord_snapshots_total", float64(stats.Snapshots.Taken))
 	d.gauge(ch, "gorecord_buffer_bytes", float64(stats.Buffered))
 	if stats.BufferMost >= 0 {
@@ -109,7 +122,7 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 	if stats.TimeLeft >= 0 {
 		d.gauge(ch, "gorecord_disk_seconds_until_full", stats.TimeLeft.Seconds())
 	}
-	collectUploads(ch, stats.Handover)
+	collectUploads(ch, &stats)
 	for i := range stats.Triggers {
 		for _, m := range triggerMetrics {
 			d.counter(ch, m.name, float64(m.value(&stats.Triggers[i])), stats.Triggers[i].Option, strconv.Itoa(i))
@@ -124,7 +137,13 @@ func (f *Recorder) Collect(ch chan<- prometheus.Metric) {
 	collectTopics(ch, &stats)
 }
 
-func collectUploads(ch chan<- prometheus.Metric, h *recorder.HandoverStats) {
+// storeStates are those that gorecord_store_state tells apart.
+var storeStates = []recorder.HandoverState{ //nolint:gochecknoglobals // a constant, but for the language
+	recorder.HandoverUnchecked, recorder.HandoverOK, recorder.HandoverUnreachable, recorder.HandoverFailing,
+}
+
+func collectUploads(ch chan<- prometheus.Metric, stats *recorder.Stats) {
+	h := stats.Handover
 	if h == nil {
 		return
 	}
@@ -132,22 +151,45 @@ func collectUploads(ch chan<- prometheus.Metric, h *recorder.HandoverStats) {
 	d.gauge(ch, "gorecord_uploads_waiting", float64(h.Waiting))
 	d.gauge(ch, "gorecord_uploads_waiting_bytes", float64(h.WaitingBytes))
 	d.counter(ch, "gorecord_uploads_total", float64(h.Done))
+	last := 0.0
+	if !h.LastDone.IsZero() {
+		last = float64(h.LastDone.UnixMilli()) / 1e3
+	}
+	d.gauge(ch, "gorecord_uploads_last_timestamp_seconds", last)
 	d.counter(ch, "gorecord_uploads_sent_bytes_total", float64(h.Sent))
 	d.counter(ch, "gorecord_uploads_failures_total", float64(h.Failures))
 	d.counter(ch, "gorecord_uploads_refused_total", float64(h.Refused))
 	d.counter(ch, "gorecord_uploads_lost_total", float64(h.Lost))
+	for _, state := range storeStates {
+		d.gauge(ch, "gorecord_store_state", boolean(h.State == state), state.String())
+	}
+	d.gauge(ch, "gorecord_store_state_seconds", max(stats.Taken.Sub(h.StateSince), 0).Seconds())
 }
+
+// missedCause stands beside the causes of drops: published, and never arrived.
+const missedCause = "missed"
 
 func collectTopics(ch chan<- prometheus.Metric, stats *recorder.Stats) {
 	d := recordMetrics
 	var labels labeler
 	sums := map[string]*recordSums{}
+	lost := map[string]float64{missedCause: 0}
+	for _, cause := range recorder.DropCauses() {
+		lost[cause] = 0
+	}
 	for i := range stats.Topics {
 		label := labels.label(stats.Topics[i].Topic)
 		if sums[label] == nil {
-			sums[label] = new(recordSums)
+			sums[label] = &recordSums{age: stats.Elapsed}
 		}
-		sums[label].add(&stats.Topics[i])
+		sums[label].add(&stats.Topics[i], stats)
+		lost[missedCause] += float64(stats.Topics[i].Missed)
+		for cause, n := range stats.Topics[i].Causes {
+			lost[cause] += float64(n)
+		}
+	}
+	for cause, n := range lost {
+		d.counter(ch, "gorecord_lost_total", n, cause)
 	}
 	for topic, s := range sums {
 		d.counter(ch, "gorecord_messages_total", s.messages, topic)
@@ -156,9 +198,7 @@ func collectTopics(ch chan<- prometheus.Metric, stats *recorder.Stats) {
 		d.counter(ch, "gorecord_messages_passed_total", s.passed, topic)
 		d.counter(ch, "gorecord_links_lost_total", s.links, topic)
 		d.gauge(ch, "gorecord_publishers", s.publishers, topic)
-		if !s.last.IsZero() {
-			d.gauge(ch, "gorecord_last_message_age_seconds", max(stats.Taken.Sub(s.last), 0).Seconds(), topic)
-		}
+		d.gauge(ch, "gorecord_last_message_age_seconds", s.age.Seconds(), topic)
 		for cause, n := range s.causes {
 			d.counter(ch, "gorecord_messages_dropped_total", n, topic, cause)
 		}

@@ -94,7 +94,7 @@ func Serve(ctx context.Context, o Options, f Backend) (*Server, error) {
 	var lc net.ListenConfig
 	ln, err := lc.Listen(ctx, "tcp", o.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("web: --http %s: %w", o.Listen, err)
+		return nil, fmt.Errorf("--http %s: %w", o.Listen, err)
 	}
 	return serve(ctx, ln, o, f), nil
 }
@@ -149,24 +149,38 @@ func (s *Server) Close() {
 
 // check refuses options that would expose the server without a token.
 func (o *Options) check(ctx context.Context) error {
-	host, _, err := net.SplitHostPort(o.Listen)
+	if err := CheckToken(o.Token); err != nil {
+		return fmt.Errorf("--http-token: %w", err)
+	}
+	if err := CheckListen(ctx, o.Listen, o.Token != ""); err != nil {
+		return fmt.Errorf("--http %q: %w", o.Listen, err)
+	}
+	return nil
+}
+
+// CheckToken returns why a token cannot be used, without the token itself. Empty means no token.
+func CheckToken(token string) error {
+	if token != "" && len(token) < minTokenBytes {
+		return fmt.Errorf("the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(token), minTokenBytes)
+	}
+	return nil
+}
+
+// CheckListen returns why a server may not listen on host:port, without the address itself. A host
+// name is looked up if there is no token.
+func CheckListen(ctx context.Context, listen string, hasToken bool) error {
+	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("web: --http %s: want HOST:PORT, such as 127.0.0.1:8765", o.Listen)
+		return errors.New("want HOST:PORT, such as 127.0.0.1:8765")
 	}
-	if o.Token != "" && len(o.Token) < minTokenBytes {
-		return fmt.Errorf("web: the token has %d characters: give it at least %d, such as from openssl rand -hex 16", len(o.Token), minTokenBytes)
-	}
-	if o.Token != "" {
+	if hasToken {
 		return nil
 	}
 	local, err := onLoopback(ctx, host)
-	if err != nil {
-		return fmt.Errorf("web: --http %s: %w", o.Listen, err)
+	if err == nil && !local {
+		err = errors.New("it could be reached by others: set --http-token, --http-token-file or the variable for it, or listen on 127.0.0.1")
 	}
-	if !local {
-		return fmt.Errorf("web: --http %s could be reached by others: set --http-token, --http-token-file or the variable for it, or listen on 127.0.0.1", o.Listen)
-	}
-	return nil
+	return err
 }
 
 // onLoopback reports whether all addresses of a host are on loopback. No host stands for

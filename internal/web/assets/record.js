@@ -6,6 +6,7 @@ const points = 60; // of a sparkline: a minute
 let last = null;
 let finished = -1;
 let pinned = 0;
+let seen = 0; // the time of the last event
 
 const states = { none: "Waiting", recording: "Recording", paused: "Paused", stopped: "Stopped" };
 
@@ -24,6 +25,7 @@ follow((s, e) => {
   figures(s);
   topics(s, e.time);
   set($("uploads"), uploads(s.uploads));
+  $("uploads").classList.toggle("bad", s.uploads !== null && s.uploads.store.state === "failing");
   if (finished !== s.finished || pinned > 0) bags(s.finished);
 });
 
@@ -33,6 +35,9 @@ function uploads(u) {
   const parts = [count(u.done) + " uploaded"];
   if (u.waiting) parts.push(count(u.waiting) + " waiting (" + bytes(u.waiting_bytes) + ")");
   if (u.refused) parts.push(count(u.refused) + " refused");
+  if (u.store.state === "failing") return parts.join(", ") + "; the store refuses uploads (" + span(u.store.for) + "): " + plain(u.store.error);
+  if (u.store.state === "unreachable") return parts.join(", ") + "; the store is not reachable (" + span(u.store.for) + "): " + plain(u.store.error);
+  if (u.store.state === "unchecked") parts.push("store not checked yet");
   return parts.join(", ") + (u.error ? "; last try: " + plain(u.error) : "");
 }
 
@@ -73,11 +78,17 @@ function figures(s) {
   const soon = s.time_left !== null && s.time_left < 600;
   $("free").classList.toggle("bad", soon);
   set($("free"), s.disk_free === null ? "" : s.time_left === null ? "free" : span(s.time_left) + " left");
-  set($("buffer"), bytes(s.buffered));
-  const share = s.buffer_most ? Math.min(100, 100 * s.buffered / s.buffer_most) : 0;
+  // What is held for a snapshot makes room when messages need it, until the snapshot is written.
+  const held = s.snapshots ? Math.min(s.snapshots.bytes, s.buffered) : 0;
+  set($("buffer"), bytes(s.buffered - held));
+  set($("held"), held ? bytes(held) + " held for a snapshot" : "");
+  const percent = (n) => s.buffer_most ? Math.min(100, 100 * n / s.buffer_most) : 0;
+  const share = percent(s.buffered - held);
+  const room = s.buffer_most - (held && s.snapshots.file ? held : 0);
   $("meter").firstElementChild.style.width = share.toFixed(1) + "%";
+  $("meter").lastElementChild.style.width = Math.min(100 - share, percent(held)).toFixed(1) + "%";
   $("meter").setAttribute("aria-valuenow", share.toFixed(0));
-  $("meter").classList.toggle("full", share > 90);
+  $("meter").classList.toggle("full", s.buffer_most > 0 && s.buffered - held > 0.9 * room);
 }
 
 // reasons tells why messages are not in the bag.
@@ -101,6 +112,8 @@ function topics(s, time) {
     }
     update(row, t, time);
   }
+  if (time - seen > 1.9) minute(); // the page has just been opened, or has missed something
+  seen = time;
   $("topics-none").hidden = s.topics.length > 0;
   $("topics").hidden = s.topics.length === 0;
   const box = $("topics").parentElement;
@@ -139,6 +152,27 @@ function update(row, t, time) {
   if (row.young-- > 0) return; // there is no rate yet
   row.values.push(t.hz);
   if (row.values.length > points) row.values.shift();
+  draw(row);
+}
+
+// minute asks for what came before this page.
+async function minute() {
+  try {
+    const r = await fetch("/api/v1/last_minute");
+    if (!r.ok) return;
+    for (const [topic, hz] of Object.entries(await r.json())) {
+      const row = rows.get(topic);
+      if (!row || hz.length === 0) continue;
+      row.values = hz;
+      row.young = 0;
+      draw(row);
+    }
+  } catch {
+    seen = 0; // the next event asks again
+  }
+}
+
+function draw(row) {
   const most = Math.max(1e-9, ...row.values) * 1.15;
   const start = points - row.values.length;
   row.line.setAttribute("points", row.values.map((v, i) => (start + i) + "," + (19 - 18 * v / most).toFixed(1)).join(" "));
