@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
 // Expand normalizes a command line in rosbag's syntax to a form that kong always parses the
@@ -125,7 +128,7 @@ func (e *expander) cluster(arg string) error {
 	for i, c := range arg[1:] {
 		f, ok := e.short[c]
 		if !ok {
-			return fmt.Errorf("unrecognised option '-%c' in '%s'", c, arg)
+			return fmt.Errorf("unrecognised option '-%c' in '%s': see --help", c, arg)
 		}
 		if f.IsBool() {
 			e.options = append(e.options, "--"+f.Name)
@@ -169,11 +172,20 @@ func (e *expander) find(name string) (*kong.Flag, error) {
 	sort.Strings(names)
 	switch len(names) {
 	case 0:
-		return nil, fmt.Errorf("unrecognised option '--%s'", name)
+		return nil, unrecognized(name, slices.Collect(maps.Keys(e.long)))
 	case 1:
 		return e.long[names[0][2:]], nil
 	}
 	return nil, fmt.Errorf("option '--%s' is ambiguous: it could be %s", name, strings.Join(names, ", "))
+}
+
+// unrecognized returns stock's error for an unknown option, with the one that may be meant.
+func unrecognized(name string, known []string) error {
+	slices.Sort(known)
+	if like := nearest.Name(name, known); like != "" {
+		return fmt.Errorf("unrecognised option '--%s': did you mean --%s?", name, like)
+	}
+	return fmt.Errorf("unrecognised option '--%s': see --help", name)
 }
 
 func missing(arg string) error {

@@ -2,28 +2,57 @@ package config
 
 // Common holds the options of configuration itself, for programs with a configuration file.
 type Common struct {
+	Log
 	Config      string  `group:"Configuration:" placeholder:"FILE" help:"Read options from this YAML file: its keys are the long options, with _ for -. What is set in the environment, and above all on the command line, counts more: each option for itself, a list as a whole."`
 	PrintConfig bool    `group:"Configuration:" help:"Print all options and where each value comes from, as YAML that --config reads, and how ROS names resolve, and exit."`
+	CheckConfig bool    `group:"Configuration:" help:"Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. Nothing is recorded or played, and nobody on the ROS graph or in a store is asked."`
 	Man         ManFlag `group:"Configuration:" help:"Print the manual page and exit; to read it: --man | man -l -."`
 
-	settings []Setting
-	unknown  []string
+	options []*option
+	unknown []string
 }
 
+// Log holds the options of a program's log.
+type Log struct {
+	LogFormat
+	LogLevel string `group:"Log:" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least level to log: debug, info, warn or error (default ${default})."`
+}
+
+// LogFormat is the option for the form of log lines and errors.
+type LogFormat struct {
+	Format string `name:"log-format" group:"Log:" default:"text" enum:"text,json" placeholder:"FORMAT" help:"Form of the log and of errors: text, or json, one object a line. Text has the time of day and key=value in a terminal; elsewhere the date, and values as JSON (default ${default})."`
+}
+
+// JSON reports whether lines are JSON objects.
+func (l *LogFormat) JSON() bool { return l.Format == "json" }
+
 // Settings returns all options with their effective values, in the order of the help.
-func (c *Common) Settings() []Setting { return c.settings }
+func (c *Common) Settings() []Setting { return settingsOf(c.options) }
 
 // Unknown returns warnings about environment variables that have the program's prefix but are
 // no options.
 func (c *Common) Unknown() []string { return c.unknown }
 
-func (c *Common) keep(settings []Setting, unknown []string) {
-	c.settings, c.unknown = settings, unknown
+// Join returns the error of Parse together with what a program has found to be wrong with the
+// values, in the same form: with the place where each was set. nil means that nothing is wrong.
+func (c *Common) Join(err error, found ValueErrors) error {
+	var errs Errors
+	if err != nil {
+		errs = single(err)
+	}
+	for _, f := range found {
+		errs = append(errs, place(f, c.options))
+	}
+	return errs.err()
+}
+
+func (c *Common) keep(options []*option, unknown []string) {
+	c.options, c.unknown = options, unknown
 }
 
 // keeper is a model with Common in it.
 type keeper interface {
-	keep(settings []Setting, unknown []string)
+	keep(options []*option, unknown []string)
 }
 
 // ROS holds the variables of ROS that say where a node is. They are options, too, so

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -48,6 +49,35 @@ func (w *Web) Secret() (string, error) {
 	return token, nil
 }
 
+// Check adds what is wrong with the options. checkToken and checkListen are those of the server.
+func (w *Web) Check(v *ValueErrors, checkToken func(token string) error, checkListen func(address string, hasToken bool) error) {
+	option := "http-token"
+	if w.TokenFile != "" {
+		option = "http-token-file"
+	}
+	token, err := w.Secret()
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &file):
+		err = fmt.Errorf("%w: want a file with the token, which this user may read", file.Err)
+	case err == nil:
+		err = checkToken(token)
+	}
+	v.Add(option, w.TokenFile, err)
+	if w.Listen != "" {
+		v.Add("http", string(w.Listen), checkListen(string(w.Listen), token != "" || err != nil))
+	}
+	v.Check("http-host", checkHostName, w.Hosts...)
+}
+
+// checkHostName refuses what is no name of a machine.
+func checkHostName(name string) error {
+	if strings.ContainsAny(name, "/:@?# \t") {
+		return errors.New("want a name alone, such as robot7.local, without http:// and without a port")
+	}
+	return nil
+}
+
 // HTTPAddress is a host:port to serve on. The bare option means the default; empty means
 // not to serve.
 type HTTPAddress string
@@ -78,12 +108,7 @@ func (a *HTTPAddress) Decode(ctx *kong.DecodeContext) error {
 		}
 		return nil
 	}
-	if v == "" {
-		return errors.New("want HOST:PORT")
-	}
-	if !strings.Contains(v, ":") {
-		v += ":" + defaultHTTPPort
-	}
+	v, err := hostAndPort(v, DefaultHTTPAddress, defaultHTTPPort)
 	*a = HTTPAddress(v)
-	return nil
+	return err
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
 // maxFileBytes is the limit of the size of a configuration file: ten times a file with all options.
@@ -54,7 +56,10 @@ func readYAML(path string, text []byte, all []*option) error {
 	case !errors.Is(err, io.EOF):
 		return r.syntaxError(text, err)
 	}
-	return r.root(document.Content[0])
+	if err := r.root(document.Content[0]); err != nil {
+		return err
+	}
+	return r.errs.err()
 }
 
 // syntaxError converts an error of the YAML package to our text and position.
@@ -71,8 +76,11 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 	if at < 1 || at > len(lines) {
 		return fmt.Errorf("%s: not valid YAML: %s", r.path, where.Message)
 	}
+	if strings.Contains(where.Message, "a tab character") { // the mark is that of the element before
+		at = tabIndented(lines, at)
+	}
 	hint := "want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes'"
-	if strings.HasPrefix(strings.TrimLeft(lines[at-1], " "), "\t") {
+	if indentedByTab(lines[at-1]) {
 		hint = "indent with blanks, not with tabs"
 	}
 	if r.secret {
@@ -80,6 +88,16 @@ func (r *fileReader) syntaxError(text []byte, err error) error {
 	}
 	return fmt.Errorf("%s:%d: not valid YAML: %s in %q (%s)", r.path, at, where.Message, abbreviate(lines[at-1]), hint)
 }
+
+// tabIndented returns the first line, from line at on, that is indented by a tab, or at.
+func tabIndented(lines []string, at int) int {
+	if i := slices.IndexFunc(lines[at-1:], indentedByTab); i > 0 {
+		return at + i
+	}
+	return at
+}
+
+func indentedByTab(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }
 
 // abbreviate returns the start of a text.
 func abbreviate(s string) string {
@@ -96,6 +114,7 @@ type fileReader struct {
 	options []*option
 	seen    map[*option]int // line
 	secret  bool            // the file has a secret, which errors must not quote
+	errs    Errors          // of all entries so far
 }
 
 func (r *fileReader) holdsSecret(text string) bool {
@@ -106,7 +125,7 @@ func (r *fileReader) holdsSecret(text string) bool {
 
 // errorAt returns an error about a key.
 func (r *fileReader) errorAt(n *yaml.Node, key, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %s: %w", r.path, n.Line, key, fmt.Errorf(format, args...))
+	return &placedError{n.Line, fmt.Sprintf("%s:%d: %s: %s", r.path, n.Line, key, fmt.Sprintf(format, args...))}
 }
 
 func (r *fileReader) root(n *yaml.Node) error {
@@ -119,7 +138,7 @@ func (r *fileReader) root(n *yaml.Node) error {
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if err := r.entry(n.Content[i], n.Content[i+1]); err != nil {
-			return err
+			r.errs = append(r.errs, err)
 		}
 	}
 	return nil
@@ -138,7 +157,7 @@ func describe(n *yaml.Node) string {
 // entry reads one key with its value.
 func (r *fileReader) entry(key, value *yaml.Node) error {
 	if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
-		return fmt.Errorf("%s:%d: want the name of an option before the colon", r.path, key.Line)
+		return &placedError{key.Line, fmt.Sprintf("%s:%d: want the name of an option before the colon", r.path, key.Line)}
 	}
 	name := abbreviate(key.Value)
 	o := r.find(key.Value)
@@ -151,16 +170,12 @@ func (r *fileReader) entry(key, value *yaml.Node) error {
 		return r.errorAt(key, name, "set twice, first in line %d; remove one", r.seen[o])
 	}
 	r.seen[o] = key.Line
-	values, err := r.values(o, name, value)
-	if err != nil {
+	o.origin = origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), path: r.path}
+	if err := r.values(o, name, value); err != nil {
+		o.bad = true
 		return err
 	}
-	for _, v := range values {
-		if err := o.validate(v); err != nil {
-			return r.errorAt(value, name, "%w", err)
-		}
-	}
-	o.values, o.origin = values, origin{place: fmt.Sprintf("%s:%d", r.path, key.Line), file: true}
+	r.errs = append(r.errs, o.validate()...)
 	return nil
 }
 
@@ -192,68 +207,67 @@ func (r *fileReader) suggest(key string) string {
 		}
 		keys = append(keys, o.key)
 	}
-	if like := closestName(key, keys); like != "" {
+	if like := nearest.Name(key, keys); like != "" {
 		return "; did you mean " + like + "?"
 	}
 	return "; the keys are the long options of --help, with _ for -"
 }
 
-// values returns the values of an option as they would stand on the command line.
-func (r *fileReader) values(o *option, name string, n *yaml.Node) ([]string, error) {
+// values sets the values of an option as they would stand on the command line.
+func (r *fileReader) values(o *option, name string, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.SequenceNode && o.list():
-		return r.items(name, n)
+		return r.items(o, name, n)
 	case n.Kind == yaml.SequenceNode:
-		return nil, r.errorAt(n, name, "a list, but the option has one value (%s)", o.expected())
+		return r.errorAt(n, name, "a list, but the option has one value (%s)", o.expected())
 	case n.Kind == yaml.MappingNode && o.pairs():
-		return r.pairs(name, n)
+		return r.pairs(o, name, n)
 	case n.Kind == yaml.MappingNode:
-		return nil, r.errorAt(n, name, "keys and values, but the option has none (%s)", o.expected())
+		return r.errorAt(n, name, "keys and values, but the option has none (%s)", o.expected())
 	}
 	v, err := r.scalar(name, n)
-	if err != nil {
-		return nil, err
-	}
-	return []string{v}, nil
+	o.values, o.lines = []string{v}, []int{n.Line}
+	return err
 }
 
-func (r *fileReader) items(name string, n *yaml.Node) ([]string, error) {
+func (r *fileReader) items(o *option, name string, n *yaml.Node) error {
 	if err := r.refuseSpecialYAML(name, n); err != nil {
-		return nil, err
+		return err
 	}
-	values := []string{} // an empty list is one, too
+	o.values = []string{} // an empty list is one, too
 	for _, item := range n.Content {
 		v, err := r.scalar(name, item)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		values = append(values, v)
+		o.values, o.lines = append(o.values, v), append(o.lines, item.Line)
 	}
-	return values, nil
+	return nil
 }
 
 // pairs reads a mapping as KEY=VALUE.
-func (r *fileReader) pairs(name string, n *yaml.Node) ([]string, error) {
+func (r *fileReader) pairs(o *option, name string, n *yaml.Node) error {
 	if err := r.refuseSpecialYAML(name, n); err != nil {
-		return nil, err
+		return err
 	}
-	values, lines := []string{}, map[string]int{}
+	o.values = []string{}
+	lines := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, err := r.scalar(name, n.Content[i])
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if lines[k] > 0 {
-			return nil, r.errorAt(n.Content[i], name, "%s is set twice, first in line %d; remove one", abbreviate(k), lines[k])
+			return r.errorAt(n.Content[i], name, "%s is set twice, first in line %d; remove one", abbreviate(k), lines[k])
 		}
 		lines[k] = n.Content[i].Line
 		v, err := r.scalar(name+": "+abbreviate(k), n.Content[i+1])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		values = append(values, k+"="+v)
+		o.values, o.lines = append(o.values, k+"="+v), append(o.lines, lines[k])
 	}
-	return values, nil
+	return nil
 }
 
 func (r *fileReader) scalar(name string, n *yaml.Node) (string, error) {

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,7 +132,7 @@ func TestPlayFile(t *testing.T) {
 		t.Error(d)
 	}
 	for line, want := range map[string]string{
-		"rate: 2x": `rate: expected a float but got "2x" (string) (want a number)`, "duration: 0": "duration: Invalid duration, must be > 0.0",
+		"rate: 2x": `rate: "2x": want a number`, "duration: 0": "duration: --duration 0: Invalid duration, must be > 0.0",
 		"deny: ['']": "deny: a topic must not be empty",
 	} {
 		err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")}, &config.Play{})
@@ -146,60 +147,64 @@ func TestPlayFile(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ in, want string }{
-		"typo":                   {"all: true\nmax_rat: {/a: 1}\n", "robot.yaml:2: max_rat: there is no such option; did you mean max_rate?"},
-		"swapped letters":        {"al: true\n", "robot.yaml:1: al: there is no such option; did you mean all?"},
-		"short option":           {"a: true\n", "robot.yaml:1: a: there is no such option; did you mean all?"},
-		"with dashes":            {"--all: true\n", "robot.yaml:1: --all: there is no such option; did you mean all?"},
-		"variable":               {"GORECORD_MAX_BYTES: 5G\n", "did you mean max_bytes?"},
-		"without underscore":     {"maxbytes: 5G\n", "did you mean max_bytes?"},
-		"singular":               {"topic: /a\n", ""},
-		"nothing like it":        {"gorecord:\n  all: true\n", "robot.yaml:1: gorecord: there is no such option; the keys are the long options of --help, with _ for -"},
-		"strange key":            {"\"a\\tb\\e[2J\": 1\n", `robot.yaml:1: "a\tb\x1b[2J": there is no such option`},
-		"twice":                  {"all: true\n\nall: false\n", "robot.yaml:3: all: set twice, first in line 1; remove one"},
-		"twice in other words":   {"max-bytes: 5G\nmax_bytes: 6G\n", "robot.yaml:2: max_bytes: set twice, first in line 1; remove one"},
-		"twice in a mapping":     {"all: true\nmax_rate:\n  /a: 1\n  /a: 2\n", "robot.yaml:4: max_rate: /a is set twice, first in line 3; remove one"},
-		"no blank":               {"all:true\n", `robot.yaml:1: want KEY: VALUE on each line, with a blank after the colon, not "all:true"`},
-		"no blank further down":  {"lz4: true\nall:true\n", `robot.yaml:2: not valid YAML: could not find expected ':' in "all:true" (want KEY: VALUE, with a blank after the colon and`},
-		"a list":                 {"- /imu\n", "robot.yaml:1: want KEY: VALUE on each line"},
-		"tab":                    {"all: true\nmax_rate:\n\t/a: 1\n", `robot.yaml:3: not valid YAML: found character that cannot start any token in "/a: 1" (indent with blanks, not with tabs)`},
-		"open quote":             {"all: true\noutput_name: \"x\nlz4: true\n", `robot.yaml:2: not valid YAML:`},
-		"bad indentation":        {"all: true\nlz4: true\n  params: true\n", `robot.yaml:3: not valid YAML: `},
-		"indentation further on": {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: not valid YAML: `},
-		"open bracket":           {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: not valid YAML:`},
-		"unquoted star":          {"exclude: *image\n", "robot.yaml:1: not valid YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
-		"home":                   {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: only a shell knows what ~ is"},
-		"no number":              {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number (want MB)`},
-		"no truth":               {"all: maybe\n", `robot.yaml:1: all: bool value must be true, 1, yes, false, 0 or no but got "maybe" (want true or false)`},
-		"not one of":             {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait" is not allowed (want one of drop, block)`},
-		"bad unit":               {"all: true\nmax_age: 5x\n", `robot.yaml:2: max_age: "5x": Duration unit must be s, m, or h`},
-		"time without a unit":    {"all: true\nflush_interval: 5\n", `robot.yaml:2: flush_interval: expected duration but got "5": time: missing unit in duration "5" (want a time with its unit, such as 500ms or 5s)`},
-		"bad size":               {"all: true\nmin_space: lots\n", `robot.yaml:2: min_space: "lots": want a number of bytes`},
-		"bad pair":               {"all: true\nmax_rate:\n  /a: fast\n", "robot.yaml:3: max_rate: "},
-		"list instead of pairs":  {"all: true\nmax_rate: [/a]\n", "want TOPIC=HZ, in a file written as TOPIC: HZ"},
-		"list of one":            {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
-		"mapping of one":         {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
-		"no blank in a pair":     {"all: true\nmax_rate: {/imu:10}\n", "robot.yaml:2: max_rate: /imu:10: there is no value"},
-		"too deep":               {"topics: [[/a]]\n", "robot.yaml:1: topics: want one value here, not a list"},
-		"no value":               {"all: true\nexclude:\n#  - /a\n", "robot.yaml:2: exclude: there is no value; give one, or remove the line"},
-		"of the command line":    {"version: true\n", "robot.yaml:1: version: this is for the command line only"},
-		"of it, with _":          {"print_config: true\n", "robot.yaml:1: print_config: this is for the command line only"},
-		"a file in a file":       {"config: x.yaml\n", "robot.yaml:1: config: this is for the command line only"},
-		"two documents":          {"all: true\n---\nlz4: true\n", "robot.yaml:"},
-		"anchor":                 {"topics: &t [/a]\nexclude: *t\n", "robot.yaml:1: topics: &names and *references are not supported"},
-		"merge":                  {"<<: {all: true}\n", "robot.yaml:1: want the name of an option before the colon"},
-		"tag":                    {"output_name: !x y\n", "robot.yaml:1: output_name: tags are not supported; put text that begins with ! in 'quotes'"},
-		"bomb":                   {"topics: &a [x,x]\nexclude: &b [*a,*a]\ntype: [*b,*b]\n", "are not supported"},
-		"deep":                   {strings.Repeat("[", 100_000), "exceeded max depth"},
-		"huge":                   {strings.Repeat("# much\n", 100_000), "longer than 256 KiB"},
-		"contradiction":          {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: Can only use one type of compression (lz4: "},
-		"contradiction by name":  {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on"},
-		"out of range":           {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: Buffer size must be 0 or positive"},
-		"nothing to record":      {"lz4: true\n", "robot.yaml: No topics specified. Name topics, or use -a for all"},
-		"empty":                  {"", "robot.yaml: No topics specified"},
-		"comments only":          {"# all: true\n", "robot.yaml: No topics specified"},
-		"latin 1":                {"output_name: \xe9\n", "robot.yaml:"},
-		"no positive number":     {"topics: [/a]\nmax_rate: {/a: 0}\n", "robot.yaml:2: max_rate: --max-rate, --every and --count need positive numbers"},
-		"snapshots and no split": {"all: true\nsnapshot: true\nsplit: true\n", "robot.yaml:3: split: --snapshot writes no bag that --split"},
+		"typo":                     {"all: true\nmax_rat: {/a: 1}\n", "robot.yaml:2: max_rat: there is no such option; did you mean max_rate?"},
+		"swapped letters":          {"al: true\n", "robot.yaml:1: al: there is no such option; did you mean all?"},
+		"short option":             {"a: true\n", "robot.yaml:1: a: there is no such option; did you mean all?"},
+		"with dashes":              {"--all: true\n", "robot.yaml:1: --all: there is no such option; did you mean all?"},
+		"variable":                 {"GORECORD_MAX_BYTES: 5G\n", "did you mean max_bytes?"},
+		"without underscore":       {"maxbytes: 5G\n", "did you mean max_bytes?"},
+		"singular":                 {"topic: /a\n", ""},
+		"nothing like it":          {"gorecord:\n  all: true\n", "robot.yaml:1: gorecord: there is no such option; the keys are the long options of --help, with _ for -"},
+		"strange key":              {"\"a\\tb\\e[2J\": 1\n", `robot.yaml:1: "a\tb\x1b[2J": there is no such option`},
+		"twice":                    {"all: true\n\nall: false\n", "robot.yaml:3: all: set twice, first in line 1; remove one"},
+		"twice in other words":     {"max-bytes: 5G\nmax_bytes: 6G\n", "robot.yaml:2: max_bytes: set twice, first in line 1; remove one"},
+		"twice in a mapping":       {"all: true\nmax_rate:\n  /a: 1\n  /a: 2\n", "robot.yaml:4: max_rate: /a is set twice, first in line 3; remove one"},
+		"no blank":                 {"all:true\n", `robot.yaml:1: want KEY: VALUE on each line, with a blank after the colon, not "all:true"`},
+		"no blank further down":    {"lz4: true\nall:true\n", `robot.yaml:2: not valid YAML: could not find expected ':' in "all:true" (want KEY: VALUE, with a blank after the colon and`},
+		"a list":                   {"- /imu\n", "robot.yaml:1: want KEY: VALUE on each line"},
+		"tab in a line further on": {"lz4: true\n\tall: true\n", `robot.yaml:2: not valid YAML: found a tab character that violates indentation in "all: true" (indent with blanks, not with tabs)`},
+		"tab after a list":         {"topics:\n  - /a\n\t- /b\n", `robot.yaml:3: not valid YAML: `},
+		"tab in a text":            {"all: true\noutput_name: a\n\n\tb\n", `robot.yaml:4: not valid YAML: `},
+		"error after a tab":        {"all: true\n\t\nlz4:\tmaybe\n", `robot.yaml:3: lz4: "maybe": want true or false`},
+		"tab":                      {"all: true\nmax_rate:\n\t/a: 1\n", `robot.yaml:3: not valid YAML: found character that cannot start any token in "/a: 1" (indent with blanks, not with tabs)`},
+		"open quote":               {"all: true\noutput_name: \"x\nlz4: true\n", `robot.yaml:2: not valid YAML:`},
+		"bad indentation":          {"all: true\nlz4: true\n  params: true\n", `robot.yaml:3: not valid YAML: `},
+		"indentation further on":   {"all: true\nlz4: true\n /a: 1\n", `robot.yaml:3: not valid YAML: `},
+		"open bracket":             {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: not valid YAML:`},
+		"unquoted star":            {"exclude: *image\n", "robot.yaml:1: not valid YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
+		"home":                     {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: --output-prefix ~/bags/x: only a shell knows what ~ is"},
+		"no number":                {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number of MB`},
+		"no truth":                 {"all: maybe\n", `robot.yaml:1: all: "maybe": want true or false`},
+		"not one of":               {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait": want one of drop, block`},
+		"bad unit":                 {"all: true\nmax_age: 5x\n", `robot.yaml:2: max_age: "5x": Duration unit must be s, m, or h`},
+		"time without a unit":      {"all: true\nflush_interval: 5\n", `robot.yaml:2: flush_interval: "5": want a time with its unit, such as 500ms or 5s`},
+		"bad size":                 {"all: true\nmin_space: lots\n", `robot.yaml:2: min_space: "lots": want a number of bytes`},
+		"bad pair":                 {"all: true\nmax_rate:\n  /a: fast\n", "robot.yaml:3: max_rate: "},
+		"list instead of pairs":    {"all: true\nmax_rate: [/a]\n", "want TOPIC=HZ, in a file written as TOPIC: HZ"},
+		"list of one":              {"output_name: [x]\n", "robot.yaml:1: output_name: a list, but the option has one value (want NAME)"},
+		"mapping of one":           {"output_name: {x: y}\n", "robot.yaml:1: output_name: keys and values, but the option has none (want NAME)"},
+		"no blank in a pair":       {"all: true\nmax_rate: {/imu:10}\n", "robot.yaml:2: max_rate: /imu:10: there is no value"},
+		"too deep":                 {"topics: [[/a]]\n", "robot.yaml:1: topics: want one value here, not a list"},
+		"no value":                 {"all: true\nexclude:\n#  - /a\n", "robot.yaml:2: exclude: there is no value; give one, or remove the line"},
+		"of the command line":      {"version: true\n", "robot.yaml:1: version: this is for the command line only"},
+		"of it, with _":            {"print_config: true\n", "robot.yaml:1: print_config: this is for the command line only"},
+		"a file in a file":         {"config: x.yaml\n", "robot.yaml:1: config: this is for the command line only"},
+		"two documents":            {"all: true\n---\nlz4: true\n", "robot.yaml:"},
+		"anchor":                   {"topics: &t [/a]\nexclude: *t\n", "robot.yaml:1: topics: &names and *references are not supported"},
+		"merge":                    {"<<: {all: true}\n", "robot.yaml:1: want the name of an option before the colon"},
+		"tag":                      {"output_name: !x y\n", "robot.yaml:1: output_name: tags are not supported; put text that begins with ! in 'quotes'"},
+		"bomb":                     {"topics: &a [x,x]\nexclude: &b [*a,*a]\ntype: [*b,*b]\n", "are not supported"},
+		"deep":                     {strings.Repeat("[", 100_000), "exceeded max depth"},
+		"huge":                     {strings.Repeat("# much\n", 100_000), "longer than 256 KiB"},
+		"contradiction":            {"all: true\nlz4: true\nbz2: true\n", "robot.yaml:3: bz2: --bz2 and --lz4: Can only use one type of compression: leave one out (lz4: "},
+		"contradiction by name":    {"all: true\nmax_age: 1h\n", "robot.yaml:2: max_age: --max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on"},
+		"out of range":             {"all: true\nbuffsize: -1\n", "robot.yaml:2: buffsize: --buffsize -1: Buffer size must be 0 or positive"},
+		"nothing to record":        {"lz4: true\n", "robot.yaml: No topics specified. Name topics, or use -a for all"},
+		"empty":                    {"", "robot.yaml: No topics specified"},
+		"comments only":            {"# all: true\n", "robot.yaml: No topics specified"},
+		"latin 1":                  {"output_name: \xe9\n", "robot.yaml:"},
+		"no positive number":       {"topics: [/a]\nmax_rate: {/a: 0}\n", "robot.yaml:2: max_rate: \"/a=0\": want TOPIC=N with a positive N, of at most 1e9"},
+		"snapshots and no split":   {"all: true\nsnapshot: true\nsplit: true\n", "robot.yaml:3: split: --snapshot writes no bag that --split"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -219,6 +224,37 @@ func TestFileErrors(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAllErrors: all that is wrong is said at once, in the order of the lines, but not what only
+// seems to be wrong because another value cannot be read.
+func TestAllErrors(t *testing.T) {
+	path := writeConfig(t, "topcs: [/a]\nbuffsize: -1\nmax_rate:\n  /a: 1\n  /b: x\nmax_age: 1h\nsplt: true\nlz4: true\nbz2: true\nexclude:\n- /a\n- /b\n")
+	t.Setenv("GORECORD_CHUNKSIZE", "x")
+	r, err := parseRecord("--config", path, "--limit=many")
+	var found config.ValueErrors
+	found.Add("exclude", "/b", errors.New("is bad"))
+	found.Add("exclude", "/a", nil)
+	var got []string
+	for _, err := range r.Join(err, found).(interface{ Unwrap() []error }).Unwrap() {
+		got = append(got, strings.TrimPrefix(err.Error(), path+":"))
+	}
+	want := []string{
+		`--limit "many": want a whole number`,
+		`environment GORECORD_CHUNKSIZE: "x": want a whole number of KB`,
+		"1: topcs: there is no such option; did you mean topics?",
+		"2: buffsize: --buffsize -1: Buffer size must be 0 or positive: a number of MB, 256 by default; 0 is no limit",
+		`5: max_rate: "/b=x": want TOPIC=HZ, in a file written as TOPIC: HZ, where HZ is a number`,
+		"7: splt: there is no such option; did you mean split?",
+		"9: bz2: --bz2 and --lz4: Can only use one type of compression: leave one out (lz4: " + path + ":8)",
+		`12: exclude: "/b": is bad`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if err := r.Join(nil, nil); err != nil {
+		t.Errorf("nothing is wrong, but: %v", err)
 	}
 }
 
@@ -278,7 +314,7 @@ func TestErrorsElsewhere(t *testing.T) {
 	}
 	t.Setenv("GORECORD_BUFFSIZE", "")
 	_, err = parseRecord("--config", path, "-j")
-	if want := path + ":2: lz4: Can only use one type of compression (bz2: flag)"; err == nil || err.Error() != want {
+	if want := path + ":2: lz4: --bz2 and --lz4: Can only use one type of compression: leave one out (bz2: flag)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = parseRecord("--config", path, "--buffsize=x")

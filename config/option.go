@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
 // option is one option of a program under all its names.
@@ -19,13 +21,15 @@ type option struct {
 	args bool   // positionals are values of it, too
 
 	values []string // effective values, as given; nil means the default
+	lines  []int    // of the values in the file; none elsewhere
 	origin origin
+	bad    bool // a value cannot be read
 }
 
 // origin says where a value comes from.
 type origin struct {
 	place string // empty means the default
-	file  bool   // place is file:line
+	path  string // of the file, whose line is in place; empty elsewhere
 }
 
 const onCommandLine = "flag"
@@ -38,7 +42,7 @@ func (o origin) String() string {
 }
 
 // flagOnlyOptions names the options that make no sense in a file or as a variable.
-var flagOnlyOptions = []string{"help", "version", "man", "print-config"} //nolint:gochecknoglobals // a constant, but for the language
+var flagOnlyOptions = []string{"help", "version", "man", "print-config", "check-config"} //nolint:gochecknoglobals // a constant, but for the language
 
 // optionsOf lists the options of k, and removes their environment variables from kong, which
 // could not tell the origin of a value. We read them ourselves.
@@ -77,20 +81,48 @@ func (o *option) pairs() bool {
 	return o.flag.Target.Kind() == reflect.Map || o.list() && strings.Contains(o.flag.PlaceHolder, "=")
 }
 
-// validate decodes a value without storing it, to report an error with its origin.
-func (o *option) validate(value string) error {
+// validate decodes the values without storing them, and returns what is wrong with each.
+func (o *option) validate() (errs Errors) {
+	for i, value := range o.values {
+		reason := o.refuses(value)
+		if reason == "" {
+			continue
+		}
+		o.bad = true
+		one := *o
+		if one.values = []string{value}; i < len(o.lines) {
+			one.lines = o.lines[i : i+1]
+		}
+		errs = append(errs, one.errorOf(&ValueError{o.flag.Name, value, reason}))
+	}
+	return errs
+}
+
+// refuses returns why a value cannot be read; empty if it can.
+func (o *option) refuses(value string) string {
 	target := reflect.New(o.flag.Target.Type()).Elem()
 	ctx := &kong.DecodeContext{Value: o.flag.Value, Scan: kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 	}
-	if err := o.flag.Mapper.Decode(ctx, target); err != nil {
-		return fmt.Errorf("%w (%s)", err, o.expected())
+	err := o.flag.Mapper.Decode(ctx, target)
+	switch {
+	case err == nil && (o.flag.Enum == "" || slices.Contains(o.flag.EnumSlice(), value)):
+		return ""
+	case err == nil || o.plain():
+		return o.expected()
 	}
-	if o.flag.Enum != "" && !slices.Contains(o.flag.EnumSlice(), value) {
-		return fmt.Errorf("%q is not allowed (%s)", value, o.expected())
+	return err.Error()
+}
+
+// plain reports whether kong decodes the values, whose errors do not say what is allowed. Types
+// of this package say so.
+func (o *option) plain() bool {
+	t := o.flag.Target.Type()
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	return nil
+	return t.PkgPath() == "" || t == reflect.TypeFor[time.Duration]()
 }
 
 // expected says what a value may be.
@@ -102,19 +134,38 @@ func (o *option) expected() string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	name := o.flag.PlaceHolder
 	switch {
 	case o.pairs():
-		return "want " + o.flag.PlaceHolder + ", in a file written as " + strings.Replace(o.flag.PlaceHolder, "=", ": ", 1)
+		text := "want " + name + ", in a file written as " + strings.Replace(name, "=", ": ", 1)
+		_, value, _ := strings.Cut(name, "=")
+		if t.Kind() == reflect.Map {
+			text += ", where " + value + " is " + numberKind(t.Elem().Kind())
+		}
+		return text
 	case t == reflect.TypeFor[time.Duration]():
 		return "want a time with its unit, such as 500ms or 5s"
 	case t.Kind() == reflect.Bool:
 		return "want true or false"
-	case t.Kind() == reflect.Float64:
-		return "want a number"
-	case o.flag.PlaceHolder != "":
-		return "want " + o.flag.PlaceHolder
+	case t.PkgPath() == "" && numberKind(t.Kind()) != "" && (name == "MB" || name == "KB"):
+		return "want " + numberKind(t.Kind()) + " of " + name
+	case t.PkgPath() == "" && numberKind(t.Kind()) != "":
+		return "want " + numberKind(t.Kind())
+	case name != "":
+		return "want " + name
 	}
 	return "want a value"
+}
+
+// numberKind says what a number of a kind may be; empty if it is no number.
+func numberKind(k reflect.Kind) string {
+	switch k { //nolint:exhaustive // those that options have
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	}
+	return ""
 }
 
 // arguments returns the command line arguments that pass the values to kong.
@@ -128,7 +179,7 @@ func (o *option) arguments() []string {
 
 // fromEnvironment takes the option's value from its variable, if that is set. A list
 // may have several lines.
-func (o *option) fromEnvironment() error {
+func (o *option) fromEnvironment() Errors {
 	text := os.Getenv(o.env)
 	if o.env == "" || text == "" { // compose files pass unset variables as empty
 		return nil
@@ -137,12 +188,7 @@ func (o *option) fromEnvironment() error {
 	if o.list() {
 		o.values = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	}
-	for _, v := range o.values {
-		if err := o.validate(v); err != nil {
-			return fmt.Errorf("environment %s: %w", o.env, err)
-		}
-	}
-	return nil
+	return o.validate()
 }
 
 // unknownVariables lists variables with our prefix that are no options. They are no error:
@@ -157,46 +203,9 @@ func unknownVariables(prefix string, all []*option) []string {
 		if !strings.HasPrefix(name, prefix) || slices.Contains(names, name) {
 			continue
 		}
-		if like := closestName(name, names); like != "" {
+		if like := nearest.Name(name, names); like != "" {
 			warnings = append(warnings, fmt.Sprintf("the variable %s is not known; did you mean %s?", name, like))
 		}
 	}
 	return warnings
-}
-
-// closestName returns the most similar one of names, or "" if none is similar.
-func closestName(name string, names []string) string {
-	best, least := "", 1+max(2, len(name)/4)
-	for _, n := range names {
-		if n == "" {
-			continue
-		}
-		if d := editDistance(name, n); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// editDistance counts the bytes to insert, delete, change or swap with the next between a and b.
-func editDistance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before, last, row = last, row, before
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
 }

@@ -15,7 +15,8 @@ import (
 // Parse fills model from a command line (without the program's name), the environment
 // and the file that --config names, in this order of precedence. An error is a usage
 // error: one line that names the option and, unless it was on the command line, where it
-// was set.
+// was set; several are Errors. Then model has the values without errors. --version prints the
+// program's name and version.
 func Parse(program, help, version string, args []string, model any, multitoken ...string) error {
 	k, err := newKong(program, help, version, model)
 	if err != nil {
@@ -30,24 +31,52 @@ func Parse(program, help, version string, args []string, model any, multitoken .
 		return err
 	}
 	infoOnly := commandLine(expanded, all)
+	var errs Errors
 	if !infoOnly {
-		if err := fromEnvironmentAndFile(all); err != nil {
-			return err
-		}
+		errs = append(checkCommandLine(all), fromEnvironmentAndFile(all)...)
 	}
-	var merged []string
-	for _, o := range all {
-		if o.origin.place != onCommandLine {
-			merged = append(merged, o.arguments()...)
+	if _, err := k.Parse(readable(expanded, all)); err != nil {
+		unsure := len(errs) > 0
+		for _, err := range single(err) {
+			if !unsure || certain(err, all) {
+				errs = append(errs, place(err, all))
+			}
 		}
-	}
-	if _, err = k.Parse(append(merged, expanded...)); err != nil {
-		return withOrigins(err, all)
 	}
 	if m, ok := model.(keeper); ok {
-		m.keep(settingsOf(all), unknownVariables(strings.ToUpper(program)+"_", all))
+		m.keep(all, unknownVariables(strings.ToUpper(program)+"_", all))
 	}
-	return nil
+	return errs.err()
+}
+
+// checkCommandLine reads what the command line sets, to find all that is wrong.
+func checkCommandLine(all []*option) (errs Errors) {
+	for _, o := range all {
+		if o.origin.place == onCommandLine {
+			errs = append(errs, o.validate()...)
+		}
+	}
+	return errs
+}
+
+// readable returns a command line with the values of all options that can be read. expanded is
+// the given one.
+func readable(expanded []string, all []*option) []string {
+	bad := map[string]bool{}
+	var args []string
+	for _, o := range all {
+		bad[o.flag.Name] = o.bad
+		if o.origin.place != onCommandLine && !o.bad {
+			args = append(args, o.arguments()...)
+		}
+	}
+	end := slices.Index(expanded, "--")
+	for _, arg := range expanded[:end] {
+		if name, _, _ := strings.Cut(arg[2:], "="); !bad[name] {
+			args = append(args, arg)
+		}
+	}
+	return append(args, expanded[end:]...)
 }
 
 func newKong(program, help, version string, model any) (*kong.Kong, error) {
@@ -55,7 +84,7 @@ func newKong(program, help, version string, model any) (*kong.Kong, error) {
 	help += "\n\nOptions may also be set in the environment: --an-option as " + prefix + "AN_OPTION, a list with one value in each line; " +
 		"and in the file of --config as an_option: VALUE."
 	return kong.New(model, kong.Name(program), kong.Description(help), kong.UsageOnError(),
-		kong.Vars{"version": version, "master": DefaultMasterAddress, "http": DefaultHTTPAddress},
+		kong.Vars{"version": program + " " + version, "master": DefaultMasterAddress, "http": DefaultHTTPAddress},
 		kong.KindMapper(reflect.Int, kong.MapperFunc(decimal)), kong.KindMapper(reflect.Int64, kong.MapperFunc(decimal)))
 }
 
@@ -94,15 +123,12 @@ func (o *option) set(value string) {
 }
 
 // fromEnvironmentAndFile sets options that are not on the command line from the environment and the file.
-func fromEnvironmentAndFile(all []*option) error {
+func fromEnvironmentAndFile(all []*option) (errs Errors) {
 	var file *option
 	var fromFile []*option
 	for _, o := range all {
-		set := o.origin.place != ""
-		if !set {
-			if err := o.fromEnvironment(); err != nil {
-				return err
-			}
+		if o.origin.place == "" {
+			errs = append(errs, o.fromEnvironment()...)
 		}
 		if o.key == "config" && len(o.values) > 0 {
 			file = o
@@ -110,77 +136,25 @@ func fromEnvironmentAndFile(all []*option) error {
 		fromFile = append(fromFile, &option{flag: o.flag, key: o.key, env: o.env, args: o.args})
 	}
 	if file == nil {
-		return nil
+		return errs
 	}
 	path := file.values[0]
 	if path == "" {
-		return errors.New("--config: want the name of a file, not an empty one")
+		return append(errs, errors.New("--config: want the name of a file, not an empty one"))
 	}
 	var bad *fs.PathError
 	switch err := readFile(path, fromFile); {
 	case errors.As(err, &bad):
-		return fmt.Errorf("--config (%s): %w", file.origin, err)
+		return append(errs, fmt.Errorf("--config (%s): %w", file.origin, err))
 	case err != nil:
-		return err
+		errs = append(errs, single(err)...)
 	}
 	for i, o := range all {
 		if o.origin.place == "" && o.key != "" {
-			o.values, o.origin = fromFile[i].values, fromFile[i].origin
+			o.values, o.lines, o.origin, o.bad = fromFile[i].values, fromFile[i].lines, fromFile[i].origin, fromFile[i].bad
 		}
 	}
-	return nil
-}
-
-// optionError is an error of Validate about the values of one or more options.
-type optionError struct {
-	text    string
-	options []string // long names
-}
-
-func (c *optionError) Error() string { return c.text }
-
-// errorAbout returns an error about options whose names are not in its text.
-func errorAbout(text string, options ...string) error { return &optionError{text, options} }
-
-// withOrigins adds the origins of the options to an error of Validate, unless they were set on the
-// command line.
-func withOrigins(err error, all []*option) error {
-	var c *optionError
-	names := []string(nil)
-	if errors.As(err, &c) {
-		names = c.options
-	}
-	for _, word := range strings.FieldsFunc(err.Error(), func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-		if name, ok := strings.CutPrefix(word, "--"); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	var first *option
-	var others []string
-	file := ""
-	for _, o := range all {
-		if o.key == "config" && len(o.values) > 0 {
-			file = o.values[0]
-		}
-		switch {
-		case !slices.Contains(names, o.flag.Name) || o.origin.place == "":
-		case first == nil && o.origin.place != onCommandLine:
-			first = o
-		default:
-			others = append(others, fmt.Sprintf("%s: %s", o.key, o.origin))
-		}
-	}
-	switch {
-	case first == nil && (file == "" || len(others) > 0):
-		return err // everything is on the command line
-	case first == nil:
-		return fmt.Errorf("%s: %w", file, err)
-	}
-	err = fmt.Errorf("%s: %s: %w", first.origin, first.key, err)
-	if len(others) > 0 {
-		err = fmt.Errorf("%w (%s)", err, strings.Join(others, "; "))
-	}
-	return err
+	return errs
 }
 
 // decimal reads integers as stock does: 010 is ten, and 0x10 is none.

@@ -2,8 +2,8 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -28,7 +28,7 @@ type Play struct {
 	Clock bool    `group:"Clock:" stock:"" help:"Publish the time of the bags on the topic clock. Without this option, unlike rosbag play, the topic is not advertised."`
 	Hz    float64 `group:"Clock:" default:"100" placeholder:"HZ" stock:"" help:"With --clock: how often, in real time (default ${default})."`
 
-	Quiet bool `group:"Control and screen:" short:"q" stock:"" help:"No screen, no progress and no summary. The keys work."`
+	Quiet bool `group:"Control and screen:" short:"q" stock:"" help:"Print warnings and errors, and the lines of stock rosbag play, only: no screen, no progress and no summary. The keys work."`
 
 	PlayScreen `embed:""`
 
@@ -63,29 +63,21 @@ func (p *Play) AllBags() []string { return slices.Concat(p.Files, p.Bags) }
 // stock's where stock has one; a rate of 0 or less and a negative delay hang stock
 // or play all at once.
 func (p *Play) Validate() error {
-	if err := p.checkSteer(len(p.AllBags()) > 0); err != nil {
-		return err
+	var errs refusals
+	if len(p.AllBags()) == 0 {
+		errs.refuse(len(p.Topics) > 0, "When using --topics, --bags should be specified to list bags. --topics takes every word up to the next option")
+		errs.refuse(len(p.PauseTopics) > 0, "When using --pause-topics, --bags should be specified to list bags. --pause-topics takes every word up to the next option")
+		errs.refuse(len(p.Topics)+len(p.PauseTopics) == 0, "You must specify at least one bag to play back. Name its file, such as goplay x.bag")
 	}
-	if err := p.checkSelect(p.Files); err != nil {
-		return err
-	}
-	switch {
-	case p.Stamps == "clock" && p.Clock:
-		return errors.New("--clock publishes the clock that --stamps=clock follows: give one of them")
-	case p.Stamps == "clock" && p.Immediate:
-		return errors.New("--immediate waits for no clock: --stamps=clock does not go with it")
-	case !(p.Rate >= minRate && p.Rate <= maxRate): // also NaN
-		return fmt.Errorf("--rate must be between %g and %g", minRate, maxRate)
-	case p.RateControlMaxDelay < 0:
-		return errors.New("--rate-control-max-delay must be 0 or positive")
-	case p.Delay < 0:
-		return errors.New("--delay must be 0 or positive")
-	case p.Queue < 0:
-		return errors.New("--queue must be 0 or positive")
-	case p.Clock && (!(p.Hz >= minHz) || p.Hz > maxHz): // also NaN
-		return fmt.Errorf("--hz must be between %g and %d", minHz, maxHz)
-	}
-	return nil
+	errs.refuse(p.Stamps == "clock" && p.Clock, "--clock publishes the clock that --stamps=clock follows: give one of them")
+	errs.refuse(p.Stamps == "clock" && p.Immediate, "--immediate waits for no clock: --stamps=clock does not go with it")
+	errs.refuse(!(p.Rate >= minRate && p.Rate <= maxRate), // also NaN
+		"--rate %g: want a factor from %g to %g, such as 0.5 or 2", p.Rate, minRate, maxRate)
+	errs.refuse(p.RateControlMaxDelay < 0, "--rate-control-max-delay %v must be 0 or positive", time.Duration(p.RateControlMaxDelay))
+	errs.refuse(p.Delay < 0, "--delay %v must be 0 or positive", time.Duration(p.Delay))
+	errs.refuse(p.Queue < 0, "--queue %d must be 0 or positive: a number of messages for each subscriber; 0 is no limit", p.Queue)
+	errs.refuse(p.Clock && (!(p.Hz >= minHz) || p.Hz > maxHz), "--hz %g: want a frequency from %g to %d", p.Hz, minHz, maxHz) // also NaN
+	return errors.Join(errors.Join(errs...), p.checkSteer(), p.checkSelect())
 }
 
 // Limits of the rate, the same as those of player.

@@ -38,26 +38,19 @@ type PlaySelect struct {
 }
 
 // checkSelect checks what the tags cannot say.
-func (p *PlaySelect) checkSelect(files []string) error {
-	switch {
-	case slices.Contains(slices.Concat(p.Topics, p.Exclude, p.Deny, p.WaitFor), ""):
-		return errorAbout("a topic must not be empty", "topics", "exclude", "deny", "wait-for")
-	case len(files)+len(p.Bags) == 0 && len(p.Topics) > 0:
-		return errors.New("When using --topics, --bags should be specified to list bags.") //nolint:staticcheck,revive // stock's text
-	case len(files)+len(p.Bags) == 0:
-		return errors.New("You must specify at least one bag to play back.") //nolint:staticcheck,revive // stock's text
-	case p.Duration != nil && *p.Duration <= 0:
-		return errorAbout("Invalid duration, must be > 0.0", "duration") // stock's text
-	case p.OrderReach <= 0:
-		return errors.New("--order-reach must be positive")
-	case p.LinkTimeout < 0:
-		return errors.New("--link-timeout must be 0 or positive")
-	case p.WaitTimeout < 0:
-		return errors.New("--wait-timeout must be positive")
-	case p.WaitTimeout > 0 && !p.WaitForSubscribers && len(p.WaitFor) == 0:
-		return errors.New("--wait-timeout needs --wait-for or --wait-for-subscribers")
+func (p *PlaySelect) checkSelect() error {
+	var errs refusals
+	if slices.Contains(slices.Concat(p.Topics, p.Exclude, p.Deny, p.WaitFor), "") {
+		errs = append(errs, errorAbout("a topic must not be empty", "topics", "exclude", "deny", "wait-for"))
 	}
-	return nil
+	if p.Duration != nil {
+		errs.refuse(*p.Duration <= 0, "--duration %g: Invalid duration, must be > 0.0", time.Duration(*p.Duration).Seconds())
+	}
+	errs.refuse(p.OrderReach <= 0, "--order-reach %v must be positive", time.Duration(p.OrderReach))
+	errs.refuse(p.LinkTimeout < 0, "--link-timeout %v must be 0 or positive", time.Duration(p.LinkTimeout))
+	errs.refuse(p.WaitTimeout < 0, "--wait-timeout %v must be positive", time.Duration(p.WaitTimeout))
+	errs.refuse(p.WaitTimeout > 0 && !p.WaitForSubscribers && len(p.WaitFor) == 0, "--wait-timeout needs --wait-for or --wait-for-subscribers")
+	return errors.Join(errs...)
 }
 
 // minAbsoluteStamp is the limit from which on plain numbers are times since 1970: no bag is three

@@ -22,10 +22,8 @@ type PlaySteer struct {
 }
 
 // checkSteer checks what the tags cannot say.
-func (p *PlaySteer) checkSteer(bags bool) error {
+func (p *PlaySteer) checkSteer() error {
 	switch {
-	case !bags && len(p.PauseTopics) > 0:
-		return errors.New("When using --pause-topics, --bags should be specified to list bags.") //nolint:staticcheck,revive // nearly stock's text
 	case p.SkipEmpty < 0:
 		return errors.New("--skip-empty must be 0 or positive")
 	case (len(p.ClockTopics) > 0) && p.ClockTopics[0] == "":

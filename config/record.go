@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +40,7 @@ type Record struct {
 	OutputPrefix    string   `group:"Names and splits:" short:"o" placeholder:"PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
 	OutputName      string   `group:"Names and splits:" short:"O" placeholder:"NAME" stock:"" help:"Name the bag NAME.bag."`
 	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. A name that is taken gets a number behind."`
+	FileMode        FileMode `group:"Names and splits:" placeholder:"MODE" help:"Mode of the bags, in octal digits: 0644 lets every user read them, 0660 lets the group write (default: 0640, and less if the umask says so)."`
 	Split           Split    `group:"Names and splits:" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
 	Size            *int64   `group:"Names and splits:" placeholder:"MB" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
 	Duration        Duration `group:"Names and splits:" placeholder:"TIME" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
@@ -106,54 +109,69 @@ func (r *Record) Validate() error {
 	r.Topics, r.TopicOption = append(r.Topics, r.TopicOption...), nil
 	r.oldSplit()
 	r.Split.On = r.Split.On || r.SplitAt > 0
-	if err := errors.Join(r.checkSnapshot(), r.checkTriggers(), r.Upload.check()); err != nil {
-		return err
+	return errors.Join(r.checkFiles(), r.checkBuffers(), r.checkSelection(), r.checkSnapshot(), r.checkTriggers(), r.Upload.check(),
+		checkPositive("max-rate", r.MaxRate), checkPositive("every", r.Every), checkPositive("count", r.Count))
+}
+
+// checkFiles checks the options about names, splits and old files.
+func (r *Record) checkFiles() error {
+	var errs refusals
+	size := int64(1)
+	if r.Size != nil {
+		size = *r.Size
 	}
-	switch {
-	case r.Split.MB < 0 || r.Size != nil && *r.Size <= 0:
-		return errorAbout("Split size must be 0 or positive", "split", "size") // stock's text, although 0 is refused by it, too
-	case r.Size != nil && *r.Size > 1<<40:
-		return errorAbout("Split size must be at most 1099511627776 MB", "size")
-	case r.MaxSplits < 0:
-		return errorAbout("Number of splits must be 0 or positive", "max-splits") // in line with stock's texts
-	case r.RepeatLatched && r.NoRepeatLatched:
-		return errors.New("--repeat-latched and --no-repeat-latched exclude each other")
-	case !r.Split.On && !r.Stopped && len(r.StartOn) == 0 && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0):
-		return errors.New("--max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on")
-	case r.Paused && r.Stopped:
-		return errors.New("--paused and --stopped exclude each other")
-	case r.Buffsize < 0:
-		return errorAbout("Buffer size must be 0 or positive", "buffsize") // stock's text
-	case r.Buffsize > 1<<30:
-		return errorAbout("Buffer size must be at most 1073741824 MB", "buffsize") // in line with stock's texts
-	case r.Chunksize < 0:
-		return errorAbout("Chunk size must be 0 or positive", "chunksize") // stock's text
-	case r.Chunksize > 1<<20:
-		return errorAbout("Chunk size must be at most 1048576 KB (1 GiB)", "chunksize") // in line with the two above
-	case r.BZ2 && r.LZ4:
-		return errorAbout("Can only use one type of compression", "bz2", "lz4") // stock's text
-	case r.Adaptive && !r.BZ2 && !r.LZ4:
-		return errors.New("--adaptive steps down from --bz2 or --lz4: give one of them")
-	case len(r.Topics) == 0 && !r.All && len(r.Type)+len(r.Node)+len(r.NodePublications)+len(r.Exclude) == 0:
-		return errors.New("No topics specified. Name topics, or use -a for all") //nolint:staticcheck // stock's text
-	case r.Limit != 0 && len(r.Topics) == 0:
-		return errorAbout("Specifying a count is not valid with automatic topic subscription.", "limit") // stock's text
-	case r.Limit < 0:
-		return errorAbout("Limit must be 0 or positive", "limit") // in line with stock's texts
-	case r.OutputName != "" && r.OutputPrefix != "":
-		return errorAbout("Can't set both prefix and name.", "output-prefix", "output-name") // stock's text
-	case r.NameTemplate != "" && r.OutputName+r.OutputPrefix != "":
-		return errorAbout("--name-template stands in place of -o and -O", "name-template", "output-prefix", "output-name")
-	case !positive(r.MaxRate) || !positive(r.Every) || !positive(r.Count):
-		return errors.New("--max-rate, --every and --count need positive numbers")
-	case strings.HasPrefix(r.OutputName, "~/"), strings.HasPrefix(r.OutputPrefix, "~/"), strings.HasPrefix(r.NameTemplate, "~/"):
-		return errorAbout("only a shell knows what ~ is, and only at the start of a word: write the directory in full", "output-name", "output-prefix", "name-template")
-	case r.SplitAt != 0 && time.Duration(r.SplitAt) < time.Second:
-		return errors.New("--split-at must be at least 1s")
-	case r.FlushInterval < time.Millisecond:
-		return errors.New("--flush-interval must be at least 1ms")
+	errs.refuse(size <= 0, "--size %d: Split size must be positive: give a number of MB, such as 1024", size)
+	errs.refuse(size > 1<<40, "--size %d: Split size must be at most 1099511627776 MB", size)
+	errs.refuse(r.Split.MB < 0, "--split %d: Split size must be positive: give a number of MB, such as 1024", r.Split.MB)
+	errs.refuse(r.MaxSplits < 0, "--max-splits %d: Number of splits must be 0 or positive: 0 keeps all files", r.MaxSplits)
+	errs.refuse(r.RepeatLatched && r.NoRepeatLatched, "--repeat-latched and --no-repeat-latched exclude each other: leave one out")
+	errs.refuse(!r.Split.On && !r.Stopped && len(r.StartOn) == 0 && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0),
+		"--max-bytes, --max-age and --keep-free delete closed files: they need --split, --stopped or --start-on")
+	errs.refuse(r.OutputName != "" && r.OutputPrefix != "",
+		"--output-prefix %s and --output-name %s: Can't set both prefix and name. Leave one out", r.OutputPrefix, r.OutputName)
+	errs.refuse(r.NameTemplate != "" && r.OutputName+r.OutputPrefix != "",
+		"--name-template stands in place of --output-prefix and --output-name: leave those out")
+	errs.refuse(r.SplitAt != 0 && time.Duration(r.SplitAt) < time.Second, "--split-at %v must be at least 1s", time.Duration(r.SplitAt))
+	for _, o := range []struct{ name, value string }{{"output-name", r.OutputName}, {"output-prefix", r.OutputPrefix}, {"name-template", r.NameTemplate}} {
+		errs.refuse(strings.HasPrefix(o.value, "~/"),
+			"--%s %s: only a shell knows what ~ is, and only at the start of a word: write the directory in full", o.name, o.value)
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// checkBuffers checks the options about memory, compression and the disk.
+func (r *Record) checkBuffers() error {
+	var errs refusals
+	errs.refuse(r.Buffsize < 0, "--buffsize %d: Buffer size must be 0 or positive: a number of MB, 256 by default; 0 is no limit", r.Buffsize)
+	errs.refuse(r.Buffsize > 1<<30, "--buffsize %d: Buffer size must be at most 1073741824 MB", r.Buffsize)
+	errs.refuse(r.Chunksize < 0, "--chunksize %d: Chunk size must be 0 or positive: a number of KB, 768 by default", r.Chunksize)
+	errs.refuse(r.Chunksize > 1<<20, "--chunksize %d: Chunk size must be at most 1048576 KB (1 GiB)", r.Chunksize)
+	errs.refuse(r.BZ2 && r.LZ4, "--bz2 and --lz4: Can only use one type of compression: leave one out")
+	errs.refuse(r.Adaptive && !r.BZ2 && !r.LZ4, "--adaptive steps down from --bz2 or --lz4: give one of them")
+	errs.refuse(r.FlushInterval < time.Millisecond, "--flush-interval %v must be at least 1ms", r.FlushInterval)
+	return errors.Join(errs...)
+}
+
+// checkSelection checks the options about what is recorded, and when.
+func (r *Record) checkSelection() error {
+	var errs refusals
+	errs.refuse(r.Paused && r.Stopped, "--paused and --stopped exclude each other: leave one out")
+	errs.refuse(len(r.Topics) == 0 && !r.All && len(r.Type)+len(r.Node)+len(r.NodePublications)+len(r.Exclude) == 0,
+		"No topics specified. Name topics, or use -a for all")
+	errs.refuse(r.Limit != 0 && len(r.Topics) == 0,
+		"--limit %d: Specifying a count is not valid with automatic topic subscription. Name the topics, or leave --limit out", r.Limit)
+	errs.refuse(r.Limit < 0, "--limit %d: Limit must be 0 or positive: a number of messages for each topic; 0 is no limit", r.Limit)
+	return errors.Join(errs...)
+}
+
+// refusals are errors of Validate.
+type refusals []error
+
+// refuse adds an error if bad is true.
+func (r *refusals) refuse(bad bool, format string, args ...any) {
+	if bad {
+		*r = append(*r, fmt.Errorf(format, args...))
+	}
 }
 
 // oldSplit reads "--split 1024 /topic", as rosbag's wrapper does: a word of digits
@@ -182,12 +200,17 @@ func (r *Record) SizeBytes() int64 {
 // RecordFor returns --duration; zero means until the end.
 func (r *Record) RecordFor() time.Duration { return time.Duration(r.Duration) }
 
-// positive reports whether all values are.
-func positive[N int | float64](m map[string]N) bool {
-	for topic, n := range m {
-		if good := topic != "" && n > 0; !good { // NaN is not good either
-			return false
+// maxNumber is the limit of numbers in pairs.
+const maxNumber = 1e9
+
+// checkPositive returns an error about the pairs of an option without a topic or without a
+// positive number.
+func checkPositive[N int | float64](option string, pairs map[string]N) error {
+	var errs []error
+	for _, topic := range slices.Sorted(maps.Keys(pairs)) {
+		if good := topic != "" && pairs[topic] > 0 && pairs[topic] <= maxNumber; !good { // NaN is not good either
+			errs = append(errs, &ValueError{option, topic, "want TOPIC=N with a positive N, of at most 1e9"})
 		}
 	}
-	return true
+	return errors.Join(errs...)
 }

@@ -22,7 +22,8 @@ the environment, then the file: each option for itself, and a list as a whole. S
 command line take the place of those in the file, but do not take back its ` + "`all: true`" + `, as
 ` + "`--all=false`" + ` does. A list has one value in each line of its variable, and is a list in the
 file; pairs such as ` + "`--max-rate /imu=10`" + ` are keys and values there. Topics are ` + "`topics`" + ` and bags
-are ` + "`bags`" + ` in a file. ` + "`--print-config`" + ` shows what is in force and where it comes from.
+are ` + "`bags`" + ` in a file. ` + "`--print-config`" + ` shows what is in force and where it comes from,
+and ` + "`--check-config`" + ` only whether all of it is right, with one line for each error.
 
 This page is made from the programs: ` + "`go test ./config -run Reference -update`" + `.
 
@@ -79,7 +80,7 @@ func TestVariablesAndGroups(t *testing.T) {
 			name = strings.Trim(name, "[` ")
 			key, variable := strings.Trim(cells[2], "` "), strings.Trim(cells[3], "` ")
 			switch name {
-			case "help", "version", "man", "print-config":
+			case "help", "version", "man", "print-config", "check-config":
 				if key != "" || variable != "" {
 					t.Errorf("--%s is %q in a file and %q as a variable", name, key, variable)
 				}

@@ -12,7 +12,7 @@ func (r *Record) checkSnapshot() error {
 	case !r.Snapshot && !r.SnapshotBeside && (r.PreRoll != 0 || r.PostRoll != 0 || r.SnapshotBytes != 0):
 		return errors.New("--pre-roll, --post-roll and --snapshot-bytes need --snapshot or --snapshot-beside")
 	case (r.Snapshot || r.SnapshotBeside) && r.Buffsize == 0 && r.SnapshotBytes == 0:
-		return errors.New("-b 0 sets no limit: --snapshot-bytes has to say how much memory a snapshot may take")
+		return errors.New("--buffsize 0 sets no limit: --snapshot-bytes has to say how much memory a snapshot may take")
 	}
 	return nil
 }

@@ -4,9 +4,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -71,21 +71,28 @@ func (a *Address) Decode(ctx *kong.DecodeContext) error {
 	if ctx.Scan.Peek().Type != kong.FlagValueToken {
 		return nil
 	}
-	v, ok := ctx.Scan.Pop().Value.(string)
-	if !ok || v == "" {
-		return errors.New("want HOST:PORT")
-	}
+	v := fmt.Sprint(ctx.Scan.Pop().Value)
 	if on, ok := parseSwitch(v); ok {
 		if !on {
 			*a = ""
 		}
 		return nil
 	}
-	if !strings.Contains(v, ":") {
-		v += ":11311"
-	}
+	v, err := hostAndPort(v, DefaultMasterAddress, "11311")
 	*a = Address(v)
-	return nil
+	return err
+}
+
+// hostAndPort returns a host:port, with a port where there is none. example is a correct one.
+func hostAndPort(v, example, port string) (string, error) {
+	if v != "" && !strings.Contains(v, ":") {
+		v += ":" + port
+	}
+	host, number, err := net.SplitHostPort(v)
+	if _, bad := strconv.ParseUint(number, 10, 16); err != nil || bad != nil || strings.ContainsAny(host, "/@ ") {
+		return "", fmt.Errorf("want HOST:PORT, such as %s, or true or false", example)
+	}
+	return v, nil
 }
 
 // Size is a number of bytes as in --min-space of rosbag record: an integer with
@@ -172,4 +179,17 @@ func parseSwitch(s string) (on, ok bool) {
 		return false, true
 	}
 	return false, false
+}
+
+// FileMode is the mode of files in octal digits. Zero means not set.
+type FileMode uint32
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (m *FileMode) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(strings.TrimPrefix(string(text), "0o"), 8, 32)
+	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
+		return fmt.Errorf("%q: want three or four octal digits of a file that its owner may read and write, such as 0640 or 0644", text)
+	}
+	*m = FileMode(n)
+	return nil
 }

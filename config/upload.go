@@ -2,13 +2,12 @@ package config
 
 import (
 	"errors"
-	"strings"
 	"time"
 )
 
 // Upload holds the options of uploads.
 type Upload struct {
-	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage, beside the recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. Credentials come from where the store's own tools have them. What is not uploaded when the recording ends waits for the next start."`
+	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage, beside the recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag. Credentials come from where the store's own tools have them. What is not uploaded when the recording ends waits for the next start."`
 	Rate   Size          `group:"Uploads:" name:"upload-rate" placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M (default: as fast as it goes)."`
 	Delete bool          `group:"Uploads:" name:"upload-delete" help:"Delete a bag here when the store has it and tells the same size and checksum."`
 	Wait   time.Duration `group:"Uploads:" name:"upload-wait" default:"5s" placeholder:"TIME" help:"At the end go on with uploads for this time at most (default ${default})."`
@@ -19,8 +18,6 @@ func (u *Upload) check() error {
 	switch {
 	case u.To == "" && (u.Rate != 0 || u.Delete):
 		return errors.New("--upload-rate and --upload-delete need --upload")
-	case u.To != "" && !strings.Contains(u.To, "://"):
-		return errors.New("--upload wants a URL such as s3://BUCKET/PREFIX or file:///DIR")
 	case u.Wait < 0:
 		return errors.New("--upload-wait must not be negative")
 	}

@@ -24,7 +24,6 @@ func TestUpload(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"need --upload":          {"--upload-rate=1M"},
-		"--upload wants a URL":   {"--upload=bucket"},
 		"must not be negative":   {"--upload=s3://b", "--upload-wait=-1s"},
 		"--upload-delete need":   {"--upload-delete"},
 		"a number of bytes, or ": {"--upload=s3://b", "--upload-rate=fast"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/internal/program"
 )
 
 // TestHealthcheck is not parallel: running ends by a signal to this process.
@@ -21,14 +23,14 @@ func TestHealthcheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := func(port string, more ...string) error {
-		return run(append([]string{"healthcheck", "-p", port}, more...), env(), io.Discard, io.Discard)
+		return run(append([]string{"healthcheck", "-p", port}, more...), env(), io.Discard, &program.Errors{W: io.Discard})
 	}
 	for _, listen := range [][]string{nil, {"--listen", "0.0.0.0"}, {"--listen", "127.0.0.1"}} {
 		if err := check(u.Port(), listen...); err != nil {
 			t.Errorf("a master that serves, %v: %v", listen, err)
 		}
 	}
-	if err := run([]string{"healthcheck"}, env("ROS_MASTER_URI", uri), io.Discard, io.Discard); err != nil {
+	if err := run([]string{"healthcheck"}, env("ROS_MASTER_URI", uri), io.Discard, &program.Errors{W: io.Discard}); err != nil {
 		t.Errorf("by ROS_MASTER_URI: %v", err)
 	}
 	if err := syscall.Kill(syscall.Getpid(), syscall.SIGTERM); err != nil {

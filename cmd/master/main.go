@@ -11,22 +11,16 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/tcpros/master"
-)
-
-// Exit codes, the same in all programs of this module.
-const (
-	exitUsage    = 1 // usage or start-up
-	exitInternal = 2
 )
 
 type flags struct {
@@ -35,7 +29,8 @@ type flags struct {
 	Port           int    `short:"p" default:"-1" placeholder:"N" help:"TCP port; 0 takes any free one. Default: the port in ROS_MASTER_URI, or 11311."`
 	Listen         string `placeholder:"ADDR" help:"Address to listen on, 0.0.0.0 for all. Default: the address that is advertised (ROS_HOSTNAME, ROS_IP or the host name) and 127.0.0.1."`
 	RemoteShutdown bool   `help:"Stop when a node calls shutdown, as rosmaster does. Otherwise such calls are refused."`
-	LogLevel       string `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least level to log: debug (each registration), info, warn or error."`
+
+	config.Log
 
 	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gomaster --man | man -l -."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
@@ -51,15 +46,15 @@ const description = `Run a ROS 1 master and parameter server.
 ROS_HOSTNAME, ROS_IP, __hostname:= and __ip:= set the address that is advertised. Other name:=value arguments are ignored.`
 
 func main() {
-	err := run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
-	if err == nil {
-		return
+	errs := &program.Errors{W: os.Stderr, Name: "gomaster"}
+	err := run(os.Args[1:], os.Getenv, os.Stdout, errs)
+	switch {
+	case err == nil:
+	case errors.Is(err, errStopped):
+		os.Exit(errs.Fail(program.ExitInternal, err))
+	default:
+		os.Exit(errs.Fail(program.ExitUsage, err))
 	}
-	fmt.Fprintf(os.Stderr, "gomaster: %s\n", strings.TrimPrefix(err.Error(), "master: "))
-	if errors.Is(err, errStopped) {
-		os.Exit(exitInternal)
-	}
-	os.Exit(exitUsage)
 }
 
 var (
@@ -67,10 +62,11 @@ var (
 	errHelpShown = errors.New("help was shown")
 )
 
-// run serves until a signal. An error that is not errStopped is one of usage or start-up.
-func run(args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+// run serves until a signal. errs is told how errors are to be printed. An error that is not errStopped is one of usage or start-up.
+func run(args []string, getenv func(string) string, stdout io.Writer, errs *program.Errors) error {
 	args, remaps := splitRemaps(args)
-	f, err := parse(args, stdout, stderr)
+	f, err := parse(args, stdout, errs.W)
+	errs.JSON = f.JSON()
 	if errors.Is(err, errHelpShown) {
 		return nil
 	} else if err != nil {
@@ -86,7 +82,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) er
 	signal.Ignore(syscall.SIGPIPE) // a closed stdout or stderr is no reason not to serve
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	defer stop()
-	log := newLog(f.LogLevel, stderr)
+	log := program.NewLog(zapcore.Lock(zapcore.AddSync(errs.W)), program.LogTo(os.Stderr, f.Log, false))
 	at, err := chooseAddress(ctx, f.Listen, hostOverride(remaps, getenv), getenv("ROS_IPV6") == "on")
 	if err != nil {
 		return err
@@ -129,7 +125,7 @@ func parse(args []string, stdout, stderr io.Writer) (flags, error) {
 	var f flags
 	helped := false
 	k, err := kong.New(&f, kong.Name("gomaster"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Vars{"version": program.Version()}, kong.Exit(func(int) { helped = true }))
+		kong.Vars{"version": "gomaster " + program.Version()}, kong.Exit(func(int) { helped = true }))
 	if err != nil {
 		panic("master: " + err.Error()) // the struct above is wrong
 	}

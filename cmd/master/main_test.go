@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
@@ -145,14 +146,14 @@ func TestStartErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := run(tc.args, env(tc.env...), io.Discard, io.Discard)
-			if err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "master: "), tc.want) || strings.Contains(err.Error(), "\n") {
+			err := run(tc.args, env(tc.env...), io.Discard, &program.Errors{W: io.Discard})
+			if err == nil || !strings.HasPrefix(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want %s", err, tc.want)
 			}
 		})
 	}
 	var out strings.Builder
-	if err := run([]string{"--help"}, env(), &out, io.Discard); err != nil || !strings.Contains(out.String(), "--listen") {
+	if err := run([]string{"--help"}, env(), &out, &program.Errors{W: io.Discard}); err != nil || !strings.Contains(out.String(), "--listen") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
 }
@@ -164,7 +165,7 @@ func running(t *testing.T, args ...string) (uri string, ended <-chan error) {
 	done := make(chan error, 1)
 	// owner: the test; ends with the program.
 	go func() {
-		done <- run(append(args, "-p", "0", "__log:=x"), env("ROS_IP", "127.0.0.1"), w, io.Discard)
+		done <- run(append(args, "-p", "0", "__log:=x"), env("ROS_IP", "127.0.0.1"), w, &program.Errors{W: io.Discard})
 		w.Close()
 	}()
 	line, err := bufio.NewReader(r).ReadString('\n')

@@ -25,28 +25,34 @@ func run(args []string) int {
 	if len(args) > 0 && args[0] == healthcheckCommand {
 		return healthcheck(args)
 	}
-	out, errs, end := consoles()
+	out, errOut, end := consoles()
 	defer end()
+	errs := &program.Errors{W: errOut, Name: name}
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
-		return program.Fail(errs, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	var c config.Play
-	if err := config.Parse(name, config.PlayHelp, program.Version(), args, &c, config.PlayMultitoken...); err != nil {
-		return program.Fail(errs, name, program.ExitUsage, err)
+	err = parse(args, &c)
+	errs.JSON = c.JSON()
+	if err != nil {
+		return errs.Fail(program.ExitUsage, err)
 	}
 	node := tcpros.NodeOptions{BaseName: "play", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
+	if c.CheckConfig {
+		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+	}
 	if c.PrintConfig {
-		return program.PrintConfig(errs, name, &c.Common, node, string(c.EmbeddedMaster))
+		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	log := program.NewLogTo(errs, program.Colors(os.Stderr), false)
+	log := program.NewLog(errOut, program.LogTo(os.Stderr, c.Log, c.Quiet))
 	program.LogConfig(log, &c.Common)
 
 	bags, err := open(ctx, out, log, c.AllBags())
 	if err != nil {
-		return program.Fail(errs, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	node.Log = log
 	if c.DryRun {
@@ -57,7 +63,7 @@ func run(args []string) int {
 	}
 	graph, err := program.Join(ctx, node, string(c.EmbeddedMaster))
 	if err != nil {
-		return program.Fail(errs, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	r := reporter{out: out, errs: errs, quiet: c.Quiet}
 	if c.DryRun {

@@ -13,7 +13,7 @@ import (
 func TestQuietReportSaysWhatWasLost(t *testing.T) {
 	t.Parallel()
 	var out, errs strings.Builder
-	r := reporter{out: &out, errs: &errs, quiet: true}
+	r := reporter{out: &out, errs: &program.Errors{W: &errs, Name: name}, quiet: true}
 	code := r.report(&player.Summary{Dropped: 7, Undelivered: errors.New("/x did not take all")}, nil)
 	if code != program.ExitLoss {
 		t.Errorf("exit code %d, want %d", code, program.ExitLoss)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/program"
@@ -13,27 +15,44 @@ import (
 
 // reporter prints the results.
 type reporter struct {
-	out, errs io.Writer
-	quiet     bool
+	out   io.Writer
+	errs  *program.Errors
+	quiet bool
 }
 
 // report prints the summary and returns the exit code.
 func (r *reporter) report(sum *player.Summary, err error) int {
+	missing := (*player.NotInBagsError)(nil)
 	switch {
 	case errors.Is(err, player.ErrNoMessages):
-		fmt.Fprintln(r.errs, "No messages to play on specified topics.  Exiting.") //nolint:errcheck // stock's text
+		fmt.Fprintln(r.errs.W, "No messages to play on specified topics.  Exiting.") //nolint:errcheck // stock's text
+		if errors.As(err, &missing) {
+			return r.errs.Fail(program.ExitUsage, missing)
+		}
 		return program.ExitOK
 	case err != nil:
-		return program.Fail(r.errs, name, program.ExitUsage, err)
+		return r.errs.Fail(program.ExitUsage, withFlag(err))
 	}
 	if !r.quiet {
 		r.print(screen.PlaySummary(sum))
 	}
 	if sum.Lossy() { // with what was lost: --quiet has no summary
-		return program.Fail(r.errs, name, program.ExitLoss, errors.New("not all was played: "+screen.PlayLosses(sum)))
+		return r.errs.Fail(program.ExitLoss, errors.New("not all was played: "+screen.PlayLosses(sum)))
 	}
 	return program.ExitOK
 }
+
+// withFlag names the flag in an error about an option of the player.
+func withFlag(err error) error {
+	var bad *player.OptionError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	flag := upper.ReplaceAllStringFunc(bad.Option, func(letter string) string { return "-" + strings.ToLower(letter) })
+	return fmt.Errorf("-%s %s", flag, bad.Reason)
+}
+
+var upper = regexp.MustCompile("[A-Z]")
 
 // bookmarks lists the bookmarks of play in a form that --start takes.
 func (r *reporter) bookmarks(s player.Status, bags []*player.Bag) {

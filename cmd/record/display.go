@@ -23,16 +23,21 @@ type display struct {
 	pending sync.WaitGroup // what runs until hide
 }
 
+// hasScreen reports whether there is a live screen.
+func hasScreen(c *config.Record) bool {
+	return !c.Quiet && !c.NoScreen && program.Terminal(os.Stderr)
+}
+
 // show shows a recording and takes keys until hide gives the terminal back. Where
 // there is no terminal, or only the log is wanted, it does nothing.
 func show(ctx context.Context, c *config.Record, o *recorder.Options, console *screen.Console, signals *program.Signals) (hide func()) {
-	if c.Quiet || c.NoScreen || !program.Terminal(os.Stderr) {
+	if !hasScreen(c) {
 		return func() {}
 	}
 	end, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the end of the recording is shown, too
 	d := &display{control: o.Control, log: o.Log}
 	view := &screen.RecordView{
-		Stats: o.Control.Stats, Color: program.Colors(os.Stderr),
+		Stats: o.Control.Stats, Color: program.Colors(os.Stderr), ASCII: !screen.Unicode(),
 		Split: o.Split, FileBytes: o.MaxBytes, FileTime: o.Duration,
 	}
 	t := &screen.Terminal{

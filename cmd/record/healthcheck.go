@@ -22,7 +22,7 @@ func healthcheck(args []string) int {
 		err = probe(&c)
 	}
 	if err != nil {
-		return program.Fail(os.Stderr, name, program.ExitUsage, err)
+		return (&program.Errors{W: os.Stderr, Name: name, JSON: c.JSON()}).Fail(program.ExitUsage, err)
 	}
 	return program.ExitOK
 }

@@ -26,22 +26,27 @@ func run(args []string) int {
 	}
 	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // an error can no longer be reported
+	errs := &program.Errors{W: console, Name: name}
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	var c config.Record
 	notes, err := parse(args, &c)
+	errs.JSON = c.JSON()
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	node := tcpros.NodeOptions{BaseName: "record", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
+	if c.CheckConfig {
+		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+	}
 	if c.PrintConfig {
-		return program.PrintConfig(console, name, &c.Common, node, string(c.EmbeddedMaster))
+		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	log := program.NewLogTo(console, program.Colors(os.Stderr), c.Quiet)
+	log := program.NewLog(console, program.LogTo(os.Stderr, c.Log, c.Quiet))
 	program.LogConfig(log, &c.Common)
 	node.Log = log
 	if c.AllowRemoteShutdown {
@@ -52,19 +57,19 @@ func run(args []string) int {
 	}
 	graph, err := program.Join(ctx, node, string(c.EmbeddedMaster))
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	}
 	o := options(&c, graph.Node, log, signals.Abort)
 	o.Notes = notes
 	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &c, &o)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Close()))
+		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	defer up.end()
 	endTriggers, memory, err := startTriggers(ctx, &c, &o, signals.End)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Close()))
+		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	defer endTriggers()
 	memory += up.memory()
@@ -73,7 +78,7 @@ func run(args []string) int {
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o)
 	if err != nil {
-		return program.Fail(console, name, program.ExitUsage, errors.Join(err, graph.Close()))
+		return errs.Fail(program.ExitUsage, errors.Join(err, graph.Close()))
 	}
 	hide := show(ctx, &c, &o, console, signals)
 	defer hide() // also when Run panics
@@ -86,5 +91,5 @@ func run(args []string) int {
 	}
 	sent := up.end()
 	loglimit.Flush(log)
-	return report(console, &c, &sum, &sent, runErr)
+	return report(console, errs, &c, &sum, &sent, runErr)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -28,10 +29,10 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 			Topics: c.Topics, All: all, Regex: c.Regex, Exclude: c.Exclude, Types: c.Type, Nodes: c.Node, NodePublications: c.NodePublications,
 		},
 		Publish:       c.Publish,
-		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate},
+		Output:        recorder.Output{Prefix: c.OutputPrefix, Name: c.OutputName, Template: c.NameTemplate, Mode: os.FileMode(c.FileMode)},
 		Adaptive:      c.Adaptive,
-		ChunkBytes:    max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
-		BufferBytes:   int64(c.Buffsize) << 20,
+		ChunkBytes:    memory(c).ChunkBytes,
+		BufferBytes:   memory(c).BufferBytes,
 		FlushInterval: c.FlushInterval,
 		Limit:         c.Limit,
 		Limits:        limits(c),
@@ -51,6 +52,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 		Snapshot:        snapshots(c),
 		Params:          c.Params,
 		Report:          reports[c.Summary],
+		CountTopics:     hasScreen(c), // which lists them; without one these are stock's lines
 	}
 	if c.Split.MB > 0 {
 		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
@@ -65,12 +67,21 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 	case c.LZ4:
 		o.Compression = bagfmt.CompressionLZ4
 	}
-	if c.Buffsize == 0 {
-		o.BufferBytes = recorder.Unlimited
-	}
 	if c.Overflow == "block" {
 		o.Overflow = recorder.OverflowBlock
 	}
 	o.Sync = map[string]recorder.Sync{"none": recorder.SyncNone, "chunk": recorder.SyncChunk}[c.Sync]
+	return o
+}
+
+// memory translates the options that MemoryBytes depends on.
+func memory(c *config.Record) recorder.Options {
+	o := recorder.Options{
+		ChunkBytes:  max(c.Chunksize<<10, 1), // --chunksize 0: one message in a chunk, as in stock
+		BufferBytes: int64(c.Buffsize) << 20,
+	}
+	if c.Buffsize == 0 {
+		o.BufferBytes = recorder.Unlimited
+	}
 	return o
 }

@@ -8,9 +8,11 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 )
 
-// parse reads the command line into c, and the notes that it asks for.
+// parse reads the command line, the environment and the file into c, and the notes that they ask for.
+// Its error has all that is wrong.
 func parse(args []string, c *config.Record) ([]bagnote.Note, error) {
-	if err := config.Parse(name, config.RecordHelp, program.Version(), args, c); err != nil {
+	err := config.Parse(name, config.RecordHelp, program.Version(), args, c)
+	if err := c.Join(err, check(c)); err != nil {
 		return nil, err
 	}
 	notes, err := bagnote.ParseNotes(c.Note)

@@ -19,25 +19,25 @@ var reports = map[string]recorder.Report{
 }
 
 // report prints the summary and returns the exit code.
-func report(console *screen.Console, c *config.Record, sum *recorder.Summary, sent *upload.Stats, err error) int {
+func report(console *screen.Console, errs *program.Errors, c *config.Record, sum *recorder.Summary, sent *upload.Stats, err error) int {
 	if !c.Quiet && sum.Duration > 0 {
 		screen.PrintTable(console, screen.RecordSummary(sum)+uploadSummary(c, sent))
 	}
 	switch {
 	case errors.Is(err, recorder.ErrDiskHangs):
-		return program.Fail(console, name, program.ExitInternal, err)
+		return errs.Fail(program.ExitInternal, err)
 	case errors.Is(err, recorder.ErrMinSpace):
-		return program.Fail(console, name, program.ExitLoss, err)
+		return errs.Fail(program.ExitLoss, err)
 	case err != nil && sum.Duration == 0:
-		return program.Fail(console, name, program.ExitUsage, err)
+		return errs.Fail(program.ExitUsage, err)
 	case err != nil:
-		return program.Fail(console, name, program.ExitLoss, err)
+		return errs.Fail(program.ExitLoss, err)
 	case sum.Losses() != "":
-		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
+		return errs.Fail(program.ExitLoss, fmt.Errorf("%s; see the summary", sum.Losses()))
 	case sent.Lost > 0:
-		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
+		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
 	case c.Require && len(sum.Missing) > 0:
-		return program.Fail(console, name, program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
+		return errs.Fail(program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
 	}
 	return program.ExitOK
 }

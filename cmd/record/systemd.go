@@ -68,5 +68,14 @@ func statusLine(before, now *recorder.Stats) string {
 	if now.File != "" {
 		line += fmt.Sprintf(", %s in %s", humanize.Bytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
 	}
+	if h := now.Handover; h != nil {
+		switch h.State {
+		case recorder.HandoverOK:
+		case recorder.HandoverUnchecked:
+			line += ", store unchecked"
+		case recorder.HandoverUnreachable, recorder.HandoverFailing:
+			line += fmt.Sprintf(", store %v: %s", h.State, h.StateErr)
+		}
+	}
 	return line
 }

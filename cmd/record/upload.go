@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
-	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
@@ -65,9 +63,15 @@ func (leftUploads) Handed() *recorder.HandoverStats { return nil }
 func (h handover) Handed() *recorder.HandoverStats {
 	s := h.Stats()
 	return &recorder.HandoverStats{
-		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes,
+		Waiting: s.Waiting, WaitingBytes: s.WaitingBytes, Done: s.Uploaded, DoneBytes: s.UploadedBytes, LastDone: s.LastUpload, Deleted: s.Deleted,
 		Sent: s.Sent, Failures: s.Failures, Refused: s.Refused, Lost: s.Lost, Err: s.Err,
+		State: storeStates[s.Store.State], StateSince: s.Store.Since, StateErr: s.Store.Err,
 	}
+}
+
+// storeStates translates the states of a store.
+var storeStates = map[upload.StoreState]recorder.HandoverState{
+	upload.OK: recorder.HandoverOK, upload.Unreachable: recorder.HandoverUnreachable, upload.Failing: recorder.HandoverFailing,
 }
 
 // memory is what uploads take at most, about: parts on their way, and the SDK.
@@ -94,12 +98,21 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 		return nil, nil //nolint:nilnil // the methods of nil do nothing
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	bucket, err := store.OpenBucket(ctx, c.Upload.To, int64(c.Upload.Rate))
+	to, err := upload.ParseDestination(c.Upload.To)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("--upload: %w", err)
 	}
-	queue, err := upload.New(upload.Options{Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete, Metadata: metadata})
+	bucket, err := store.OpenBucket(ctx, to.URL, int64(c.Upload.Rate))
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("--upload: %w", err)
+	}
+	summaries := catalog.NewWriter(bucket, o.Log)
+	queue, err := upload.New(upload.Options{
+		Bucket: bucket, Dir: o.Output.Dir(), Log: o.Log, Delete: c.Upload.Delete,
+		Metadata: catalog.Metadata, Object: to.Object, Uploaded: summaries.Add,
+	})
 	if err != nil {
 		cancel()
 		return nil, errors.Join(err, bucket.Close())
@@ -122,16 +135,6 @@ func startUploads(ctx context.Context, c *config.Record, o *recorder.Options) (*
 		queue.Run(ctx)
 	}()
 	return u, nil
-}
-
-// metadata returns the notes of a bag, which may have got more since it was recorded.
-func metadata(file io.ReaderAt, size int64) (map[string]string, error) {
-	r, err := bagfmt.NewReader(file, size, bagfmt.ReaderOptions{IndexOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	notes, err := bagnote.ReadNotes(r, func(err error) error { return err })
-	return bagnote.Metadata(notes), err
 }
 
 // end, once, gives what is under way a little time, and leaves the rest to the next start. It

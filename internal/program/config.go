@@ -2,7 +2,8 @@ package program
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -14,24 +15,43 @@ import (
 
 // PrintConfig prints all options with their origins, and how ROS names resolve for the node
 // that would be started. It returns the exit code. embedded is that of Join.
-func PrintConfig(errs io.Writer, name string, c *config.Common, o tcpros.NodeOptions, embedded string) int {
+func PrintConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string) int {
+	notes, err := describe(o, embedded)
+	notes = append(notes, c.Unknown()...)
+	if err := errors.Join(config.PrintSettings(os.Stdout, c.Settings(), notes), err); err != nil {
+		return errs.Fail(ExitUsage, err)
+	}
+	return ExitOK
+}
+
+// CheckConfig checks the ROS arguments of the node that would be started, prints ok if they are
+// right, and returns the exit code: all else has been checked. Variables that are no options are
+// named, and are no error. embedded is that of Join.
+func CheckConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string) int {
+	if _, err := describe(o, embedded); err != nil {
+		return errs.Fail(ExitUsage, err)
+	}
+	for _, text := range c.Unknown() {
+		errs.Print(text)
+	}
+	if _, err := fmt.Println("ok"); err != nil { //nolint:forbidigo // the answer
+		return errs.Fail(ExitUsage, err)
+	}
+	return ExitOK
+}
+
+// describe says what a node would be. embedded is that of Join.
+func describe(o tcpros.NodeOptions, embedded string) ([]string, error) {
 	if embedded != "" {
 		o.MasterURI = "http://" + embedded
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	notes, err := tcpros.Describe(ctx, o)
-	if err != nil {
-		notes = []string{"ROS: " + err.Error()}
-	}
-	notes = append(notes, c.Unknown()...)
-	if err := config.PrintSettings(os.Stdout, c.Settings(), notes); err != nil {
-		return Fail(errs, name, ExitUsage, err)
-	}
-	return ExitOK
+	return tcpros.Describe(ctx, o)
 }
 
-// LogConfig logs the options that are not defaults, with their origins.
+// LogConfig logs the options that are not defaults, with their origins: at debug level,
+// because --print-config has them, too.
 func LogConfig(log *zap.Logger, c *config.Common) {
 	for _, text := range c.Unknown() {
 		log.Warn(text)
@@ -43,6 +63,6 @@ func LogConfig(log *zap.Logger, c *config.Common) {
 		}
 	}
 	if len(fields) > 0 {
-		log.Info("options", fields...)
+		log.Debug("options", fields...)
 	}
 }

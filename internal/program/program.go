@@ -6,20 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path"
-	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
-	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -35,24 +31,6 @@ const (
 // shutdownTimeout bounds the cleanup of the terminal, and the wait for a disk that hangs.
 const shutdownTimeout = time.Second
 
-// NewLogTo returns a log that writes one line per event to w, which must be safe for
-// concurrent use. quiet suppresses everything below warnings. Lines are limited: see the
-// package loglimit.
-func NewLogTo(w io.Writer, colors, quiet bool) *zap.Logger {
-	enc := zap.NewDevelopmentEncoderConfig()
-	enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
-	enc.EncodeLevel = zapcore.CapitalLevelEncoder
-	if colors {
-		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
-	}
-	enc.ConsoleSeparator = " "
-	level := zap.InfoLevel
-	if quiet {
-		level = zap.WarnLevel
-	}
-	return zap.New(loglimit.Core(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.AddSync(w), level)))
-}
-
 // Terminal reports whether f is a terminal that supports control sequences.
 func Terminal(f *os.File) bool {
 	kind := os.Getenv("TERM")
@@ -62,24 +40,6 @@ func Terminal(f *os.File) bool {
 // Colors reports whether f is a terminal with colors, and they are wanted (see
 // https://no-color.org).
 func Colors(f *os.File) bool { return Terminal(f) && os.Getenv("NO_COLOR") == "" }
-
-// Version returns what --version prints: the module's version and its commit.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" || version == "(devel)" {
-		version = "development build"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += " " + s.Value
-		}
-	}
-	return version + " " + info.GoVersion
-}
 
 // Signals handles the signals that end a program.
 type Signals struct {
@@ -255,10 +215,4 @@ func (g *Graph) closeMaster() error {
 		return nil
 	}
 	return g.master.Close()
-}
-
-// Fail writes one line about err and returns the exit code for it.
-func Fail(w io.Writer, name string, code int, err error) int {
-	fmt.Fprintf(w, "%s: %s\n", name, loglimit.Cut(err.Error(), loglimit.MaxLine-256)) //nolint:errcheck // the error cannot be reported elsewhere
-	return code
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/web"
+)
+
+// parse reads the command line, the environment and the file into c. Its error has all that is
+// wrong.
+func parse(args []string, c *config.Play) error {
+	err := config.Parse(name, config.PlayHelp, program.Version(), args, c, config.PlayMultitoken...)
+	return c.Join(err, check(c))
+}
+
+// check returns what is wrong with the meaning of values, of which config knows nothing.
+func check(c *config.Play) config.ValueErrors {
+	var v config.ValueErrors
+	checkTopic := checkTopicOrGlob
+	if c.Regex {
+		checkTopic = topicmatch.CheckRegex
+	}
+	v.Check("bags", checkBag, c.AllBags()...)
+	v.Check("topics", checkTopic, c.Topics...)
+	v.Check("type", topicmatch.CheckGlob, c.Type...)
+	v.Check("exclude", checkTopic, c.Exclude...)
+	v.Check("deny", checkTopic, c.Deny...)
+	v.Check("wait-for", checkTopic, c.WaitFor...)
+	v.Check("rename", func(rule string) error {
+		_, err := topicmatch.ParseRename(rule, c.Regex)
+		return err
+	}, c.Rename...)
+	v.Check("rate-control-topic", program.CheckName, c.RateControlTopic)
+	c.Web.Check(&v, web.CheckToken, func(address string, hasToken bool) error {
+		return web.CheckListen(context.Background(), address, hasToken)
+	})
+	program.CheckROS(&v, &c.ROS)
+	return v
+}
+
+// checkTopicOrGlob accepts any name: topics of bags need not have the names of ROS.
+func checkTopicOrGlob(text string) error {
+	if topicmatch.IsGlob(text) {
+		return topicmatch.CheckGlob(text)
+	}
+	return nil
+}
+
+func checkBag(bag string) error {
+	if strings.Contains(bag, "://") && !store.IsURL(bag) {
+		return errors.New("want a file, or a URL with s3://, gs://, azblob://, file://, http:// or https://")
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+// Errors is where a program tells its user what went wrong: each error is one line that
+// begins with the name of the program. Texts are printed as they are, so errors have no
+// prefix of a package (ADR 0066).
+type Errors struct {
+	W    io.Writer
+	Name string // of the program
+	JSON bool   // --log-format json
+}
+
+// Fail prints err and returns code, which is the exit code for it. The errors of a configuration are
+// lines of their own.
+func (e *Errors) Fail(code int, err error) int {
+	all := config.Errors{err}
+	errors.As(err, &all)
+	for i, err := range all {
+		if i == maxErrors {
+			e.Print(fmt.Sprintf("and %d more errors", len(all)-i))
+			break
+		}
+		e.Print(err.Error())
+	}
+	return code
+}
+
+// maxErrors is how many errors of a configuration are printed: a file may be none at all.
+const maxErrors = 50
+
+// Print prints a text as one line. What could control a terminal is escaped.
+func (e *Errors) Print(text string) {
+	text = loglimit.Cut(escape.Line(text), loglimit.MaxLine-256)
+	if e.JSON {
+		zap.New(zapcore.NewCore(encoder(true), zapcore.AddSync(e.W), zap.ErrorLevel)).Error(text, zap.String("program", e.Name))
+		return
+	}
+	fmt.Fprintf(e.W, "%s: %s\n", e.Name, text) //nolint:errcheck // the error cannot be reported elsewhere
+}
