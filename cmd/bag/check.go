@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -14,7 +15,7 @@ type checkFlags struct {
 	Deep  bool     `help:"Decode every message by its definition."`
 	JSON  bool     `name:"json" help:"One line of JSON for each bag."`
 	Quiet bool     `short:"q" help:"Show no progress bar, no warnings and no line for sound bags."`
-	Bags  []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
+	Bags  []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories, and URLs that end with a slash, stand for the bags in them."`
 }
 
 // Help is the long help.
@@ -34,7 +35,7 @@ Exit code 3 says that there is damage.`
 // checked.
 func (f *checkFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
-	paths, err := expand(f.Bags)
+	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -71,6 +72,11 @@ func (f *checkFlags) one(j *job, path string) error {
 	if !report.Sound {
 		j.lossy = true
 	}
+	if store.IsURL(path) {
+		for i := range report.Damage {
+			report.Damage[i].Advice = remoteAdvice.Replace(report.Damage[i].Advice)
+		}
+	}
 	if f.JSON {
 		line, err := json.Marshal(struct {
 			Path string `json:"path"`
@@ -83,6 +89,9 @@ func (f *checkFlags) one(j *job, path string) error {
 	}
 	return f.print(j, path, report)
 }
+
+// remoteAdvice replaces the commands that take local files only.
+var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a local file", "gobag decrypt", "gobag convert to a local file")
 
 // print writes what was found, one line each.
 func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {

@@ -56,7 +56,7 @@ type repackOptions struct {
 // repack rewrites bags. A bag that cannot be done does not keep the others from being done.
 func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(f.Bags)
+	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,7 @@ func TestDiffRoundTrips(t *testing.T) {
 		"reindexed":      {"reindex -q --output-dir DIR IN"},
 		"split by time":  {"split -q --no-latched --duration 0.1 IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 		"split by size":  {"split -q --no-latched --size 1M IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
+		"split, latched": {"split -q --duration 0.1 IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 		"split by topic": {"split -q --topic IN DIR/part", "merge -q -o DIR/out.bag DIR/part_*"},
 	}
 	const rounds = 100

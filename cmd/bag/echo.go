@@ -104,7 +104,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 			bags = append(bags, arg)
 		}
 	}
-	if bags, err = expand(bags); err != nil {
+	if bags, err = expand(e.ctx, bags); err != nil {
 		return nil, err
 	}
 	if len(bags) == 0 {
@@ -311,7 +311,7 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 	}
 	if !s.told {
 		s.told = true
-		e.reportUnshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, explainField(err)))
+		e.reportUnshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, err))
 	}
 	return errors.Is(err, rosmsg.ErrTrailing)
 }
@@ -382,7 +382,7 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	}
 	path, err := typ.Path(s.field)
 	if err != nil {
-		s.topic.noField = fmt.Errorf("%s: %w", printable(e.path), explainField(err))
+		s.topic.noField = fmt.Errorf("%s: %w", printable(e.path), err)
 		return
 	}
 	s.path = path
@@ -399,11 +399,7 @@ func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
 	}
 	t, err := rosmsg.Parse(name, definition)
 	if err != nil {
-		return nil, fmt.Errorf("%s; its messages cannot be shown", strings.TrimPrefix(err.Error(), "rosmsg: "))
+		return nil, fmt.Errorf("%w; its messages cannot be shown", err)
 	}
 	return t, nil
-}
-
-func explainField(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "rosmsg: "))
 }

@@ -295,7 +295,7 @@ func TestEchoClosedPipe(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int{0, 100_000} {
 		var stderr bytes.Buffer
-		code := run(t.Context(), []string{"echo", demoBag}, output{strings.NewReader(""), &closedPipe{left}, &stderr})
+		code := run(t.Context(), []string{"echo", demoBag}, newOutput(strings.NewReader(""), &closedPipe{left}, &stderr))
 		if code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
@@ -308,7 +308,7 @@ func TestEchoInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var stdout, stderr bytes.Buffer
-		if code := run(ctx, []string{"echo", demoBag}, output{strings.NewReader(""), &stdout, &stderr}); code != 0 || stderr.Len() > 0 {
+		if code := run(ctx, []string{"echo", demoBag}, newOutput(strings.NewReader(""), &stdout, &stderr)); code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
 		if stdout.Len() > 0 {
@@ -325,7 +325,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestEchoFullDisk(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"echo", demoBag}, output{strings.NewReader(""), fullDisk{}, &stderr})
+	code := run(t.Context(), []string{"echo", demoBag}, newOutput(strings.NewReader(""), fullDisk{}, &stderr))
 	if code != 1 || !strings.Contains(stderr.String(), errors.Unwrap(&os.PathError{Err: syscall.ENOSPC}).Error()) {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}

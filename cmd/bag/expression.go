@@ -64,7 +64,7 @@ func oneLine(err error) error {
 		if cause := errors.Unwrap(err); cause != nil { // without the topic
 			err = cause
 		}
-		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "bagexpr: "), "rosmsg: "))
+		return err
 	case bad.Line > 0:
 		return fmt.Errorf("expression: %s, at column %d", bad.Reason, bad.Column)
 	}

@@ -5,24 +5,32 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
+
+// sampledChunks is how many chunks of a bag in a store are looked at, with two requests each.
+const sampledChunks = 7
 
 type infoFlags struct {
 	YAML    bool     `short:"y" name:"yaml" xor:"form" help:"Print YAML."`
 	Key     string   `short:"k" placeholder:"KEY" help:"With --yaml, only what is under this key: duration, topics, topics[0].type."`
 	JSON    bool     `name:"json" xor:"form" help:"One line of JSON for each bag; includes frequencies."`
 	Freq    bool     `help:"Show how often messages come: 1/median period of each topic. Reads the index of every chunk."`
+	Exact   bool     `help:"Read every chunk of a bag in a store too, rather than estimate compression, rates and bytes from some of them."`
 	Verbose bool     `short:"v" help:"Show also who published, which publishers are latching, bytes of each topic and where topics fell silent. Reads all messages."`
-	Bags    []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories stand for the bags in them."`
+	Bags    []string `arg:"" name:"bag" completion-predictor:"bag" help:"Bags of any version; directories, and URLs that end with a slash, stand for the bags in them."`
 }
 
 // Help is the long help.
 func (infoFlags) Help() string {
 	return `A bag without an index, of an old version or from a killed recording, is read from
-front to back first. What is damaged is told, and the exit code is 3.`
+front to back first. What is damaged is told, and the exit code is 3.
+
+Of a large bag in a store only the index and a few chunks are read: compression,
+rates and bytes are then estimates, which --exact replaces by reading all chunks.`
 }
 
 // Run prints the summary of each bag. A bag that cannot be read does not keep the
@@ -35,15 +43,23 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 		return errors.New("--yaml has no room for --verbose; take --json")
 	}
 	j := newJob(ctx, out, jobFlags{})
-	paths, err := expand(f.Bags)
+	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
 	var failed error
 	w := bufio.NewWriter(out.stdout)
+	bar := newTally(out.stderr, false)
+	if len(paths) > 1 {
+		j.meter = &meter{} // the bar is about all bags
+	}
 	for n, path := range paths {
+		if len(paths) > 1 {
+			bar.set("Reading bags", n, len(paths))
+		}
 		info, err := f.summarize(j, path)
 		j.meter.clear()
+		bar.hide()
 		if err == nil {
 			err = f.print(w, info)
 		}
@@ -61,7 +77,11 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 		}
 	}
 	if j.lossy {
-		j.complain("gobag check tells more about damage, gobag reindex makes a sound bag of what is there")
+		fix := "gobag reindex"
+		if slices.ContainsFunc(paths, store.IsURL) {
+			fix = "gobag convert"
+		}
+		j.complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)
 	}
 	return errors.Join(w.Flush(), failed, j.done())
 }
@@ -74,11 +94,15 @@ func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err erro
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
 	j.meter.begin("Reading "+filepath.Base(shown), b.Size())
+	sample := 0
+	if store.Remote(path) && !f.Exact {
+		sample = sampledChunks
+	}
 	return baginfo.New(shown, b.Reader, baginfo.Options{
 		Frequencies: f.JSON || f.Freq,
 		Details:     f.Verbose,
 		Silent:      f.JSON || f.Verbose,
-		Glance:      store.Remote(path) && !f.JSON && !f.YAML && !f.Verbose && !f.Freq,
+		Sample:      sample,
 		Workers:     workers(),
 		Damaged:     func(err error) error { return j.damaged(path, err) },
 	})

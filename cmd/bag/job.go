@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -46,7 +47,7 @@ func newJob(ctx context.Context, out output, f jobFlags) *job {
 func (j *job) say(format string, args ...any) {
 	if !j.Quiet {
 		j.meter.clear()
-		_, _ = fmt.Fprintln(j.stderr, oneHarmlessLine(fmt.Sprintf(format, args...))) // there is nowhere else to report errors
+		_, _ = fmt.Fprintln(j.stderr, escape.Line(fmt.Sprintf(format, args...))) // there is nowhere else to report errors
 	}
 }
 
@@ -122,6 +123,13 @@ func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := m.f.ReadAt(p, off)
 	m.j.meter.add(int64(n), m.title, m.size)
 	return n, err
+}
+
+// Prefetch implements bagfmt.Prefetcher.
+func (m *meteredFile) Prefetch(off, n int64) {
+	if p, ok := m.f.(bagfmt.Prefetcher); ok {
+		p.Prefetch(off, n)
+	}
 }
 
 // isTerminal reports whether a stream is a terminal.

@@ -4,8 +4,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -33,22 +31,17 @@ type flags struct {
 	Merge      mergeFlags      `cmd:"" help:"Make one bag of several."`
 	Split      splitFlags      `cmd:"" help:"Make several bags of one: by size, time or topic."`
 	Note       noteFlags       `cmd:"" help:"Add notes to a finished bag, in place."`
+	Find       findFlags       `cmd:"" help:"Find bags by topic, type, time, notes, robot and size."`
+	Index      indexFlags      `cmd:"" help:"Make the catalog that find searches."`
+	Upload     uploadFlags     `cmd:"" help:"Upload bags to object storage without recording."`
+	Audit      auditFlags      `cmd:"" help:"Verify the bags of a store against their checksums."`
+
+	config.LogFormat
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
 
 	Man     config.ManFlag   `help:"Print the manual page and exit; to read it: gobag --man | man -l -."`
 	Version kong.VersionFlag `help:"Print the version and exit."`
-}
-
-// output is what a command is connected to.
-type output struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-}
-
-// complain writes one line about a failure.
-func (o output) complain(format string, args ...any) {
-	_, _ = fmt.Fprintln(o.stderr, "gobag: "+oneHarmlessLine(fmt.Sprintf(format, args...))) // nowhere is left to report to
 }
 
 var (
@@ -63,7 +56,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], output{os.Stdin, os.Stdout, os.Stderr}) })
+	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], newOutput(os.Stdin, os.Stdout, os.Stderr)) })
 	stop()
 	os.Exit(code)
 }
@@ -90,6 +83,7 @@ func run(ctx context.Context, args []string, out output) int {
 		return program.ExitOK
 	}
 	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))
+	out.errs.JSON = f.JSON()
 	if exit >= 0 {
 		return exit
 	}
@@ -107,7 +101,7 @@ var errStuck = errors.New("interrupted, without waiting for the disk")
 // hangs. One that writes waits: it has to remove what is not complete.
 func perform(ctx context.Context, command *kong.Context) error {
 	switch command.Selected().Name {
-	case "info", "check", "diff", "echo":
+	case "info", "check", "diff", "echo", "find", "audit":
 	default:
 		return command.Run()
 	}

@@ -21,7 +21,7 @@ const goodBag = "../../bagfmt/testdata/cpp_lz4.bag"
 // gobag runs the program.
 func gobag(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, output{strings.NewReader(""), &o, &e})
+	code = run(context.Background(), args, newOutput(strings.NewReader(""), &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -47,8 +47,8 @@ func TestUnusable(t *testing.T) {
 		"pattern":   {filepath.Join(t.TempDir(), "*.bag"), "no such files"},
 		"device":    {os.DevNull, "is not a regular file; copy the bag to one"},
 		"empty":     {write(t, "a.bag", nil), "not a bag: empty file"},
-		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP0\r\n\x01")), "is an MCAP file; gobag reads bags only"},
-		"text":      {write(t, "a.bag", []byte("hello\n")), "not a bag: no version line"},
+		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP0\r\n\x01")), "not a bag: it is an MCAP file"},
+		"text":      {write(t, "a.bag", []byte("hello\n")), `not a bag: it is text that starts with "hello"`},
 		"version":   {write(t, "a.bag", []byte("#ROSBAG V1.3\n")), "is a bag version 1.3, which was never released; "},
 		"future":    {write(t, "a.bag", []byte("#ROSBAG V3.0\n")), "is a bag version 3.0; "},
 	}

@@ -15,13 +15,17 @@ type mergeFlags struct {
 func (mergeFlags) Help() string {
 	return `The messages of all bags go into one, by time; of equal times those of the bag that
 was named first come first. Publishers with the same topic and the same connection
-header become one connection; others stay apart.`
+header become one connection; others stay apart.
+
+Later files of a recording, and parts of a bag, begin with what was latched before,
+repeated. Such a message is left out if another bag has it. Bags tell these messages from
+others if they were closed well, and by this version or a later one.`
 }
 
 // Run merges bags.
 func (f *mergeFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, f.jobFlags)
-	paths, err := expand(f.Bags)
+	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
 	}

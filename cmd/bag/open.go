@@ -8,7 +8,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -50,9 +49,6 @@ func openBagThrough(
 	if err == nil {
 		return &bag{r, path, f}, nil
 	}
-	if errors.Is(err, bagfmt.ErrNotBag) && isMCAP(f) {
-		err = errors.New("is an MCAP file; gobag reads bags only")
-	}
 	return nil, errors.Join(explain(err), f.Close())
 }
 
@@ -93,20 +89,12 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	return f, st, nil
 }
 
-// isMCAP reports whether a file begins as MCAP does.
-func isMCAP(f io.ReaderAt) bool {
-	const magic = "\x89MCAP"
-	b := make([]byte, len(magic))
-	_, err := f.ReadAt(b, 0)
-	return err == nil && string(b) == magic
-}
-
 // explain turns an error into one line for people: what is wrong, where, what to do.
 func explain(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	var remote *store.Error
-	text := strings.TrimPrefix(err.Error(), "bagfmt: ")
+	text := err.Error()
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errExists):
 		return err
@@ -138,22 +126,4 @@ func printable(s string) string {
 		return q
 	}
 	return s
-}
-
-// oneHarmlessLine makes a line of a text that may hold names from a bag: what could
-// control a terminal is escaped.
-func oneHarmlessLine(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case r == '\n': // between joined errors
-			b.WriteString("; ")
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		default:
-			q := strconv.QuoteRune(r)
-			b.WriteString(q[1 : len(q)-1])
-		}
-	}
-	return b.String()
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,12 +13,17 @@ import (
 )
 
 // expand names the bags that arguments mean: a pattern that the shell has not
-// expanded becomes the files that match it, a directory the bags in it, by name.
-func expand(args []string) ([]string, error) {
+// expanded becomes the files that match it, a directory the bags in it, by name. URLs are
+// treated alike; that of a folder in a store ends with a slash.
+func expand(ctx context.Context, args []string) ([]string, error) {
 	var paths []string
 	for _, arg := range args {
 		if store.IsURL(arg) {
-			paths = append(paths, arg)
+			found, err := bagsAt(ctx, arg)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, found...)
 			continue
 		}
 		st, err := os.Stat(arg)
@@ -44,6 +51,29 @@ func expand(args []string) ([]string, error) {
 	return paths, nil
 }
 
+// bagsAt names the bags that a URL means.
+func bagsAt(ctx context.Context, rawURL string) ([]string, error) {
+	found, err := store.Expand(ctx, rawURL, isBag)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", printable(rawURL), explain(err))
+	case len(found) == 0 && strings.Contains(rawURL, "*"):
+		return nil, fmt.Errorf("%s: no such objects", printable(rawURL))
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s: no bags there", printable(rawURL))
+	}
+	return found, nil
+}
+
+// isBag reports whether the name of a file is that of a bag.
+func isBag(name string) bool {
+	base := path.Base(filepath.ToSlash(name))
+	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".bag") || strings.HasSuffix(base, activeSuffix))
+}
+
+// activeSuffix ends the name of a bag that is being recorded.
+const activeSuffix = ".bag.active"
+
 // bagsIn lists the bags directly in a directory, those that are being recorded or
 // were torn included. The backup NAME.orig.bag of a bag beside it is the same again,
 // and not listed.
@@ -62,7 +92,7 @@ func bagsIn(dir string) ([]string, error) {
 		if first, ok := strings.CutSuffix(name, ".orig.bag"); ok && present[first+".bag"] {
 			continue
 		}
-		if !e.IsDir() && !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".bag.active")) {
+		if !e.IsDir() && isBag(name) {
 			paths = append(paths, filepath.Join(dir, name))
 		}
 	}

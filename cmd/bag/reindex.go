@@ -36,7 +36,7 @@ Exit code 3 says that messages were lost, or may have been; each place is told.`
 // done.
 func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(f.Bags)
+	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
 	}

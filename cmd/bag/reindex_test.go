@@ -151,7 +151,7 @@ func TestReindexInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var o, e bytes.Buffer
-	code := run(ctx, []string{"reindex", path}, output{strings.NewReader(""), &o, &e})
+	code := run(ctx, []string{"reindex", path}, newOutput(strings.NewReader(""), &o, &e))
 	if code != 1 || !strings.Contains(e.String(), "interrupted") {
 		t.Errorf("code %d, stderr %q", code, e.String())
 	}

@@ -250,7 +250,7 @@ func (j *job) rewrite(p plan) error {
 	if types := typesWithoutDefinition(p.inputs); p.mcap && len(types) > 0 {
 		j.say("%s: no reader can decode %s: the bag has no definition", printable(out), strings.Join(types, ", "))
 	}
-	j.say("%s: %s%s", printable(out), counted(sum.Messages), repeated(sum))
+	j.say("%s: %s%s%s", printable(out), counted(sum.Messages), repeated(sum), leftOut(sum))
 	return j.done()
 }
 
@@ -296,6 +296,14 @@ func repeated(sum rebag.Summary) string {
 		return ""
 	}
 	return fmt.Sprintf(" and %s repeated", several(sum.Repeated, "latched one"))
+}
+
+// leftOut says how many repeated messages are left out, if any.
+func leftOut(sum rebag.Summary) string {
+	if sum.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s left out, as others of the bags have them", several(sum.LeftOut, "repeated latched message"))
 }
 
 // several counts things.

@@ -22,7 +22,7 @@ const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
 // piped runs the program with standard input.
 func piped(in io.Reader, args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, output{in, &o, &e})
+	code = run(context.Background(), args, newOutput(in, &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -162,6 +162,8 @@ func TestRefused(t *testing.T) {
 		"split size":         {[]string{"split", "--size=big", "DIR/in.bag", "DIR/q"}, "--size big"},
 		"split duration":     {[]string{"split", "--duration=0", "DIR/in.bag", "DIR/q"}, "--duration 0"},
 		"split without name": {[]string{"split", "--duration=1", "-"}, "give a prefix"},
+		"split a URL":        {[]string{"split", "--topic", "file://DIR/in.bag"}, "gobag split writes local files only: give a directory"},
+		"split into a URL":   {[]string{"split", "--topic", "DIR/in.bag", "s3://bags/parts/"}, "s3://bags/parts/: gobag split writes local files only"},
 		"no bag in pipe":     {[]string{"convert", "-", "DIR/o.bag"}, "not a bag: empty file"},
 	}
 	good, err := os.ReadFile(goodBag)
@@ -453,7 +455,7 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 	}()
 	var stderr bytes.Buffer
-	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, output{r, io.Discard, &stderr})
+	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, newOutput(r, io.Discard, &stderr))
 	if code != 1 || stderr.String() != "gobag: interrupted; what was not complete is removed\n" {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}

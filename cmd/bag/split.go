@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type splitFlags struct {
@@ -119,11 +120,21 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 
 // prefix returns what all names of parts begin with.
 func (f *splitFlags) prefix() (string, error) {
+	if store.IsURL(f.Prefix) {
+		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", printable(f.Prefix))
+	}
 	if f.Prefix != "" && !namesDir(f.Prefix) {
 		return f.Prefix, nil
 	}
 	if f.In == "-" {
 		return "", errors.New("standard input has no name; give a prefix for the parts")
+	}
+	if store.IsURL(f.In) {
+		if f.Prefix == "" {
+			return "", errors.New("gobag split writes local files only: give a directory or prefix for the parts, as in: gobag split --size 1G s3://bucket/run.bag ./parts/")
+		}
+		name := filepath.Base(store.Redact(f.In))
+		return filepath.Join(f.Prefix, strings.TrimSuffix(strings.TrimSuffix(name, ".active"), ".bag")), nil
 	}
 	own := strings.TrimSuffix(strings.TrimSuffix(f.In, ".active"), ".bag")
 	if f.Prefix == "" {

@@ -79,7 +79,16 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		return nil, err
 	}
 	opened := err
-	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(r, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true, UnwrapKey: unwrap})
+	var head bagfmt.BagHeader
+	var headErr error
+	input := r
+	if opened == nil {
+		head, headErr = bagfmt.ReadBagHeader(r, size)
+		if input, err = keepTail(r, reader.IndexPos(), size); err != nil {
+			return nil, err
+		}
+	}
+	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(input, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true, UnwrapKey: unwrap})
 	clear(key)
 	switch {
 	case err == nil:
@@ -93,7 +102,13 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	}
 	c.report.Version = scanner.Version()
 	c.report.Encrypted = scanner.Encryption() != nil
-	if err := c.scan(scanner); err != nil {
+	v := newVerification(reader, o.Workers)
+	defer v.stop()
+	if err := c.scan(scanner, v); err != nil {
+		return nil, err
+	}
+	v.finish(ctx)
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -109,10 +124,8 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
 			c.add(Damage{Offset: end, What: fmt.Sprintf("%d bytes at %d are behind the end of the bag", size-end, end), Advice: adviceBehind})
 		}
-		c.header(r, size, reader)
-		if err := c.index(reader); err != nil {
-			return nil, err
-		}
+		c.header(&head, headErr, reader)
+		c.index(reader, v.found)
 	}
 	conns := scanner.Connections()
 	if c.report.Indexed && reader != nil {
@@ -233,7 +246,7 @@ func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
 
 // text returns the text of an error without the package name and the redundant cause.
 func text(err error) string {
-	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "bagfmt: "), ": "+io.ErrUnexpectedEOF.Error())
+	return strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error())
 }
 
 func (c *checker) warn(topic, format string, args ...any) {
@@ -248,13 +261,14 @@ func (c *checker) finish() {
 }
 
 // scan reads all records from front to back, which checks their structure and the
-// checksums of chunks.
-func (c *checker) scan(s *bagfmt.Scanner) error {
+// checksums of chunks. It tells v how far it is.
+func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 	c.counts = make(map[*bagfmt.Connection]*connState)
 	deep := newDeep(c)
 	defer deep.stop()
 	for {
 		m, err := s.Next()
+		v.reached(c.ctx, s.Offset())
 		switch {
 		case errors.Is(err, io.EOF):
 			c.report.Connections = len(s.Connections())
@@ -298,9 +312,8 @@ func isUnknownConnection(err error) bool {
 }
 
 // header compares the bag header with the index section.
-func (c *checker) header(r io.ReaderAt, size int64, reader *bagfmt.Reader) {
+func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) {
 	const at = 13 // the bag header follows the version line
-	h, err := bagfmt.ReadBagHeader(r, size)
 	if err != nil {
 		c.damage(err)
 		return
@@ -312,66 +325,43 @@ func (c *checker) header(r io.ReaderAt, size int64, reader *bagfmt.Reader) {
 	}
 }
 
-// index compares the index section and index data with the chunks.
-func (c *checker) index(r *bagfmt.Reader) error {
+// index reports what the comparison of the chunks with the index found.
+func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 	c.report.Chunks = len(r.Chunks())
 	c.report.Connections = len(r.Connections())
-	if err := c.readThrough(r); err != nil {
-		return err
+	var read uint64
+	for i := range found {
+		read += found[i].Messages
+		if err := found[i].Err; err != nil {
+			c.indexDamage(err)
+		}
 	}
+	if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
+		c.add(Damage{Offset: r.IndexPos(), Advice: adviceIndex, What: fmt.Sprintf(
+			"index section at %d: leads to %d messages, the chunks hold %d", r.IndexPos(), read, c.report.Messages)})
+	}
+	c.report.Messages = max(c.report.Messages, read)
 	used := make(map[*bagfmt.Connection]uint64)
 	for i, chunk := range r.Chunks() {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
 		for _, n := range chunk.Counts {
 			used[n.Conn] += uint64(n.Count)
 		}
 		if _, told := c.seen[location{chunk.Pos, bagfmt.OpChunk}]; told {
 			continue
 		}
-		entries, err := r.ChunkIndex(i, nil)
-		if err != nil {
-			c.indexDamage(err)
-			continue
-		}
-		if len(entries) == 0 {
-			continue
-		}
-		if first, last := entries[0].Time, entries[len(entries)-1].Time; first != chunk.Start || last != chunk.End {
+		f := &found[i]
+		switch {
+		case f.IndexErr != nil:
+			c.indexDamage(f.IndexErr)
+		case f.Last.IsZero() && f.First.IsZero(): // no messages
+		case f.First != chunk.Start || f.Last != chunk.End:
 			c.add(Damage{Offset: chunk.Pos, Advice: adviceIndex, What: fmt.Sprintf(
-				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, first, last)})
+				"chunk info of the chunk at %d: from %s to %s, its index data from %s to %s", chunk.Pos, chunk.Start, chunk.End, f.First, f.Last)})
 		}
 	}
 	for _, conn := range r.Connections() {
 		if used[conn] == 0 {
 			c.warn(conn.Topic, "connection %d has no messages", conn.ID)
-		}
-	}
-	return nil
-}
-
-// readThrough reads all messages through the index.
-func (c *checker) readThrough(r *bagfmt.Reader) error {
-	var read uint64
-	cursor := r.Cursor(bagfmt.Query{Workers: c.o.Workers, Reuse: true})
-	defer cursor.Close()
-	for {
-		_, err := cursor.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
-				c.add(Damage{Offset: r.IndexPos(), Advice: adviceIndex, What: fmt.Sprintf(
-					"index section at %d: leads to %d messages, the chunks hold %d", r.IndexPos(), read, c.report.Messages)})
-			}
-			c.report.Messages = max(c.report.Messages, read)
-			return nil
-		case c.ctx.Err() != nil:
-			return c.ctx.Err()
-		case err != nil:
-			c.indexDamage(err)
-		default:
-			read++
 		}
 	}
 }

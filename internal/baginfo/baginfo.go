@@ -1,7 +1,8 @@
 // Package baginfo summarizes bags of any version: as text and YAML identical to those of
 // rosbag info, and as JSON.
 //
-// It reads only the index, rebuilt by a scan if there is none, and messages only for details.
+// It reads only the index, rebuilt by a scan if there is none, and messages only for details. Of
+// a bag in a store it looks at a sample of the chunks (ADR 0064).
 // Memory is proportional to the connections, plus 8 bytes per message for frequencies or
 // details.
 package baginfo
@@ -31,7 +32,8 @@ type Info struct {
 	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []Packed           // the most used first
 	Encryption  *bagfmt.Encryption // nil: it is not encrypted
-	glance      bool               // Compression is not known
+	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
+	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
 	Topics      []Topic // by name
 	bagnote.Found
@@ -73,9 +75,9 @@ type Options struct {
 	// Silent keeps connections without messages, which rosbag info drops once it has
 	// read the index.
 	Silent bool
-	// Glance leaves out the compression, which is read from each chunk: in object storage
-	// that is a request per chunk.
-	Glance bool
+	// Sample, if not zero, is how many chunks of a bag with more of them are looked at. What
+	// only the chunks tell is then estimated. In object storage each chunk is a request or two.
+	Sample int
 	// Workers unpack chunks for the details.
 	Workers int
 	// Damaged is called for each error of reading; an error that it returns ends New. If it
@@ -95,28 +97,32 @@ func (o *Options) damaged(err error) error {
 func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	i := &Info{
 		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(),
+		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Repeated(),
 	}
+	var sample []int
 	if i.hasChunks() {
 		chunks := r.Chunks()
 		i.Chunks = len(chunks)
 		if i.Indexed && i.Chunks > 0 {
 			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
 		}
-		i.glance = o.Glance
-		if err := i.addCompression(r, &o); err != nil {
-			return nil, err
+		sample = o.sampled(r)
+		if i.Sampled = len(sample); i.Sampled == 0 {
+			if err := i.addCompression(r, &o); err != nil {
+				return nil, err
+			}
 		}
 	}
 	i.addConnections(r)
 	if i.Version == "1.2" && i.Indexed {
 		o.Frequencies = true // rosbag info reads this index always
 	}
+	i.Detailed = o.Details
 	var err error
 	stamps := make(map[string][]bagfmt.Time)
 	switch {
+	case i.Sampled > 0:
 	case o.Details:
-		i.Detailed = true
 		err = i.readMessages(r, &o, stamps)
 	case o.Frequencies:
 		err = readIndexes(r, &o, stamps)
@@ -128,6 +134,11 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
 	i.addTopics(stamps)
+	if i.Sampled > 0 {
+		if err := i.estimate(r, sample, &o); err != nil {
+			return nil, err
+		}
+	}
 	i.Found, err = bagnote.Read(r, o.damaged)
 	if err != nil {
 		return nil, err
@@ -140,9 +151,6 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
-	if o.Glance {
-		return nil
-	}
 	sums := make(map[bagfmt.Compression]*Packed)
 	for h, err := range r.ChunkHeaders() {
 		if err != nil {
@@ -151,22 +159,34 @@ func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 			}
 			continue
 		}
-		p := sums[h.Compression]
-		if p == nil {
-			p = &Packed{Name: h.Compression}
-			sums[h.Compression] = p
-		}
-		p.Chunks++
-		p.StoredBytes += h.StoredBytes
-		p.UncompressedBytes += h.UncompressedBytes
+		addPacked(sums, h)
 	}
+	i.Compression = sortedPacked(sums)
+	return nil
+}
+
+// addPacked adds a chunk to the sums by compression.
+func addPacked(sums map[bagfmt.Compression]*Packed, h bagfmt.ChunkHeader) {
+	p := sums[h.Compression]
+	if p == nil {
+		p = &Packed{Name: h.Compression}
+		sums[h.Compression] = p
+	}
+	p.Chunks++
+	p.StoredBytes += h.StoredBytes
+	p.UncompressedBytes += h.UncompressedBytes
+}
+
+// sortedPacked returns the sums, the most used compression first.
+func sortedPacked(sums map[bagfmt.Compression]*Packed) []Packed {
+	var list []Packed
 	for _, p := range sums {
-		i.Compression = append(i.Compression, *p)
+		list = append(list, *p)
 	}
-	slices.SortFunc(i.Compression, func(a, b Packed) int {
+	slices.SortFunc(list, func(a, b Packed) int {
 		return cmp.Or(cmp.Compare(b.Chunks, a.Chunks), cmp.Compare(b.Name, a.Name))
 	})
-	return nil
+	return list
 }
 
 func (i *Info) addConnections(r *bagfmt.Reader) {
@@ -207,9 +227,15 @@ func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
 	slices.SortFunc(i.Topics, func(a, b Topic) int { return cmp.Compare(a.Name, b.Name) })
 }
 
+// indexesAhead is how many chunks ahead of the one whose index is read a store is asked.
+const indexesAhead = 8
+
 // readIndexes collects the times of each topic.
 func readIndexes(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
 	for i := range r.Chunks() {
+		if ahead := i + indexesAhead; ahead < len(r.Chunks()) {
+			r.PrefetchIndex(ahead)
+		}
 		entries, err := r.ChunkIndex(i, nil)
 		if err != nil {
 			if err := o.damaged(err); err != nil {
@@ -237,6 +263,11 @@ func frequency(stamps []bagfmt.Time) (float64, bool) {
 	for i := range periods {
 		periods[i] = seconds(stamps[i+1]) - seconds(stamps[i])
 	}
+	return medianFrequency(periods)
+}
+
+// medianFrequency returns 1/median of periods, at least one, which it sorts.
+func medianFrequency(periods []float64) (float64, bool) {
 	slices.Sort(periods)
 	median := periods[len(periods)/2]
 	if len(periods)%2 == 0 {

@@ -80,10 +80,14 @@ func (i *Info) WriteDetails(w io.Writer) error {
 	}
 	table(&text, "publishers:", rows)
 	rows = nil
+	atLeast := ""
+	if i.Sampled > 0 {
+		atLeast = "at least "
+	}
 	for _, t := range i.Topics {
 		row := []string{escape.Text(t.Name), byteSize(float64(t.Bytes)), "", ""}
 		if t.LongestGap > 0 {
-			row[2] = fmt.Sprintf("longest gap %.3fs at +%.2fs", t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
+			row[2] = fmt.Sprintf("longest gap %s%.3fs at +%.2fs", atLeast, t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
 		}
 		if t.Gaps > 0 {
 			row[3] = fmt.Sprintf("%d gaps > %.3fs", t.Gaps, gapPeriods/t.Frequency)

@@ -20,11 +20,14 @@ type jsonInfo struct {
 	End         *string               `json:"end"`
 	Size        int64                 `json:"size"`
 	Messages    uint64                `json:"messages"`
+	Repeated    uint32                `json:"repeated_count,omitempty"` // latched messages at the beginning
+	RepeatedAt  string                `json:"repeated_time,omitempty"`
 	Indexed     bool                  `json:"indexed"`
 	Elapsed     bool                  `json:"elapsed,omitempty"` // times count from the start of the recording
 	Compression map[string]jsonPacked `json:"compression"`
 	Encryption  *jsonEncryption       `json:"encryption,omitempty"`
 	Chunks      int                   `json:"chunks"`
+	Sampled     int                   `json:"sampled_chunks,omitempty"` // compression, frequency, bytes and gaps are estimates from so many
 	Connections []jsonConnection      `json:"connections"`
 	Topics      []jsonTopic           `json:"topics"`
 	Notes       []bagnote.Note        `json:"notes"`
@@ -78,7 +81,7 @@ type jsonTopic struct {
 func (i *Info) WriteJSON(w io.Writer) error {
 	out := jsonInfo{
 		Path: i.Path, Version: i.Version, Size: i.Size, Messages: i.Messages, Indexed: i.Indexed, Elapsed: i.Elapsed,
-		Compression: make(map[string]jsonPacked), Chunks: i.Chunks,
+		Compression: make(map[string]jsonPacked), Chunks: i.Chunks, Sampled: i.Sampled,
 		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]bagnote.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
 	}
 	for _, m := range i.Marks {
@@ -87,6 +90,9 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	if i.Messages > 0 {
 		start, end, duration := i.Start.String(), i.End.String(), decimal(i.End.Sub(i.Start))
 		out.Start, out.End, out.Duration = &start, &end, &duration
+	}
+	if r := i.Repeated; r.Count > 0 {
+		out.Repeated, out.RepeatedAt = r.Count, r.Time.String()
 	}
 	if e := i.Encryption; e != nil {
 		out.Encryption = &jsonEncryption{e.Encryptor, e.User}
@@ -112,7 +118,10 @@ func (i *Info) WriteJSON(w io.Writer) error {
 			jt.Frequency = &t.Frequency
 		}
 		if i.Detailed {
-			jt.Bytes, jt.Gaps = &t.Bytes, &t.Gaps
+			jt.Bytes = &t.Bytes
+			if i.Sampled == 0 {
+				jt.Gaps = &t.Gaps
+			}
 			if t.LongestGap > 0 {
 				jt.LongestGap, jt.GapStart = decimal(t.LongestGap), t.GapAt.String()
 			}

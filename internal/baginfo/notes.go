@@ -10,10 +10,17 @@ import (
 // maxShown bounds how many notes, and how many marks, the text shows.
 const maxShown = 100
 
-// noteText is what the text has of notes and marks: nothing, if there are none.
+// noteText is what the text has of repeated messages, notes and marks: nothing, if there are none.
 func (i *Info) noteText() string {
 	var text strings.Builder
 	var rows [][]string
+	if n := i.Repeated.Count; n > 0 {
+		plural := "s"
+		if n == 1 {
+			plural = ""
+		}
+		table(&text, "repeated:", [][]string{{fmt.Sprintf("%d repeated latched message%s at the beginning", n, plural)}})
+	}
 	for n, note := range i.Notes {
 		if n == maxShown {
 			rows = append(rows, []string{more(uint64(len(i.Notes) - n))})
@@ -36,9 +43,14 @@ func (i *Info) noteText() string {
 
 func more(n uint64) string { return fmt.Sprintf("and %d more; --json tells them", n) }
 
-// notePairs is what the YAML has of notes and marks: nothing, if there are none.
+// notePairs is what the YAML has of repeated messages, notes and marks: nothing, if there are none.
 func (i *Info) notePairs() []pair {
 	var list []pair
+	if i.Repeated.Count > 0 {
+		list = append(list,
+			pair{key: "repeated_count", value: fmt.Sprint(i.Repeated.Count)},
+			pair{key: "repeated_time", value: fmt.Sprintf("%.6f", seconds(i.Repeated.Time))})
+	}
 	if len(i.Notes) > 0 {
 		p := pair{key: "notes"}
 		for _, n := range i.Notes {

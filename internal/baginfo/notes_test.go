@@ -13,6 +13,60 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 )
 
+// TestRepeated: only a bag with repeated messages tells of them.
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[uint32][3]string{
+		0: {"", "", ""},
+		1: {"repeated:     1 repeated latched message at the beginning\n", "repeated_count: 1\nrepeated_time: 7.500000\n", `"repeated_count":1,"repeated_time":"7.500000000",`},
+		9: {"repeated:     2 repeated latched messages at the beginning\n", "repeated_count: 2\n", `"repeated_count":2,`}, // there are not more
+	} {
+		var b bytes.Buffer
+		w, err := bagfmt.NewWriter(&atEnd{&b}, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.AddConnection("/map", bagfmt.ConnectionHeader{{Key: "type", Value: "a/Map"}, {Key: "latching", Value: "1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bagfmt.Time{Sec: 7, Nsec: 5e8}
+		for range 2 {
+			if err := w.WriteMessage(c, at, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.SetRepeated(bagfmt.Repeated{Count: count, Time: at})
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{IndexOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := baginfo.New("x.bag", r, baginfo.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text, yamlText, json bytes.Buffer
+		for _, err := range []error{i.WriteText(&text), i.WriteYAML(&yamlText), i.WriteJSON(&json)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n, got := range []string{text.String(), yamlText.String(), json.String()} {
+			if !strings.Contains(got, want[n]) || count == 0 && strings.Contains(got, "repeated") {
+				t.Errorf("%d repeated: want %q in\n%s", count, want[n], got)
+			}
+		}
+	}
+}
+
+// atEnd is a file in memory.
+type atEnd struct{ *bytes.Buffer }
+
+func (f *atEnd) WriteAt(p []byte, off int64) (int, error) { return copy(f.Bytes()[off:], p), nil }
+
 // TestNotes: notes and marks stand behind all that scripts look for, and none of them controls
 // a terminal.
 func TestNotes(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 type row struct{ key, value string }
 
 // WriteText writes the summary as rosbag info prints it, byte for byte, with start
-// and end in local time, and behind that the notes and marks of a bag that has some.
+// and end in local time, and behind that what a bag has of repeated messages, notes and marks.
 // Control characters in names, which stock would send to the terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
 	rows := []row{{"path", escape.Text(i.Path)}, {"version", i.version()}}
@@ -29,6 +29,9 @@ func (i *Info) WriteText(w io.Writer) error {
 		rows = append(rows, i.timeRows()...)
 		rows = append(rows, row{"size", byteSize(float64(i.Size))}, row{"messages", fmt.Sprint(i.Messages)})
 		rows = append(rows, i.compressionRows()...)
+		if i.Sampled > 0 {
+			rows = append(rows, row{"estimated", fmt.Sprintf("compression, rates and bytes, from %d of %d chunks; --exact reads all", i.Sampled, i.Chunks)})
+		}
 		if e := i.Encryption; e != nil {
 			rows = append(rows, row{"encryption", escape.Text(e.Encryptor)}, row{"GPG key user", escape.Text(e.User)})
 		}
@@ -99,9 +102,6 @@ func stamp(t bagfmt.Time) string {
 func (i *Info) compressionRows() []row {
 	if i.Chunks == 0 {
 		return []row{{"compression", "none"}}
-	}
-	if i.glance {
-		return []row{{"compression", fmt.Sprintf("not looked at in %d chunks; --json does", i.Chunks)}}
 	}
 	var list []string
 	var stored, unpacked int64

@@ -29,7 +29,7 @@ func (p *pair) yaml() string {
 
 // WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, except
 // that messages of bags before version 2.0 are counted by topic, where stock says 0, and
-// that a bag with notes or marks has these, too.
+// that a bag with repeated messages, notes or marks tells of these, too.
 func (i *Info) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range i.pairs() {
@@ -69,6 +69,9 @@ func (i *Info) pairs() []pair {
 		pair{key: "messages", value: fmt.Sprint(i.Messages)},
 		pair{key: "indexed", value: map[bool]string{true: "True", false: "False"}[i.Indexed]})
 	list = append(list, i.compressionPairs()...)
+	if i.Sampled > 0 {
+		list = append(list, pair{key: "sampled_chunks", value: fmt.Sprint(i.Sampled)})
+	}
 	if e := i.Encryption; e != nil {
 		list = append(list, pair{key: "encryption", value: escape.Text(e.Encryptor)}, pair{key: "GPG key user", value: escape.Text(e.User)})
 	}

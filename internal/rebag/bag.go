@@ -11,7 +11,8 @@ type BagSink struct {
 	w                 *bagfmt.Writer
 	conns             []*bagfmt.Connection // of w, indexed by the ID of the output connection
 	uncompressed      bool                 // no compression
-	uncompressedBytes int64                // bytes so far, before compression and without connection records
+	repeated          repeatedOut
+	uncompressedBytes int64 // bytes so far, before compression and without connection records
 }
 
 // NewBag starts a bag on w.
@@ -41,7 +42,13 @@ func (s *BagSink) Write(m *Message) error {
 		s.conns[m.Conn.ID] = c
 	}
 	s.uncompressedBytes += int64(len(m.Data)) + messageOverhead
-	return s.w.WriteMessage(c, m.Time, m.Data)
+	if err := s.w.WriteMessage(c, m.Time, m.Data); err != nil {
+		return err
+	}
+	if s.repeated.add(m) {
+		s.w.SetRepeated(s.repeated.Repeated)
+	}
+	return nil
 }
 
 // Close implements Sink.

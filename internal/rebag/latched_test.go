@@ -165,6 +165,17 @@ func TestLatchedDamaged(t *testing.T) {
 // parts splits a bag.
 func parts(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]said, *rebag.SplitSink) {
 	t.Helper()
+	files, split := partFiles(t, in, cut, o)
+	var all [][]said
+	for _, b := range files {
+		all = append(all, heard(t, b))
+	}
+	return all, split
+}
+
+// partFiles splits a bag into bags.
+func partFiles(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]byte, *rebag.SplitSink) {
+	t.Helper()
 	var files []*file
 	split := rebag.NewSplit(cut, func(int, string) (*rebag.Part, error) {
 		f := &file{}
@@ -178,9 +189,9 @@ func parts(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]
 	if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, split); err != nil {
 		t.Fatal(err)
 	}
-	var all [][]said
+	var all [][]byte
 	for _, f := range files {
-		all = append(all, heard(t, f.b))
+		all = append(all, f.b)
 	}
 	return all, split
 }

@@ -40,22 +40,22 @@ type mcapType struct{ name, definition string }
 func NewMCAP(w io.Writer, compression string, chunkBytes int) (*MCAPSink, error) {
 	format, ok := mcapCompressions[compression]
 	if !ok {
-		return nil, fmt.Errorf("rebag: MCAP knows the compressions zstd, lz4 and none, not %q", compression)
+		return nil, fmt.Errorf("MCAP knows the compressions zstd, lz4 and none, not %q", compression)
 	}
 	mw, err := mcap.NewWriter(w, &mcap.WriterOptions{
 		IncludeCRC: true, Chunked: true, ChunkSize: int64(chunkBytes), Compression: format,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("rebag: %w", err)
+		return nil, err
 	}
 	if err := mw.WriteHeader(&mcap.Header{Profile: "ros1", Library: "gorosbag"}); err != nil {
-		return nil, fmt.Errorf("rebag: %w", err)
+		return nil, err
 	}
 	return &MCAPSink{w: mw, schemas: make(map[mcapType]uint16)}, nil
 }
 
 // errMCAPIDs is a limit of the format.
-var errMCAPIDs = errors.New("rebag: MCAP has room for 65535 types and as many connections")
+var errMCAPIDs = errors.New("MCAP has room for 65535 types and as many connections")
 
 // Write implements Sink.
 func (s *MCAPSink) Write(m *Message) error {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
@@ -24,10 +25,12 @@ type merge struct {
 // feed is one input and its next message.
 type feed struct {
 	name  string
-	read  func() (*bagfmt.Message, error)
+	read  func() (m *bagfmt.Message, repeated bool, err error)
 	close func()
 	head  *bagfmt.Message // nil before it is read
 	time  bagfmt.Time     // of head, before that a lower bound
+
+	repeated bool // head repeats what was latched where the input begins
 }
 
 func newMerge(inputs []Input, o *Options) *merge {
@@ -37,7 +40,7 @@ func newMerge(inputs []Input, o *Options) *merge {
 		if in.Reader != nil {
 			// A Cursor does nothing before its first Next.
 			c := in.Reader.Cursor(bagfmt.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true})
-			f.read, f.close = c.Next, c.Close
+			f.read, f.close = walk(in.Reader, c), c.Close
 			if f.time = in.Reader.Start(); f.time.Before(o.Start) {
 				f.time = o.Start
 			}
@@ -50,16 +53,28 @@ func newMerge(inputs []Input, o *Options) *merge {
 	return m
 }
 
+// walk reads from c, a Cursor of r. It does nothing before its first call.
+func walk(r *bagfmt.Reader, c *bagfmt.Cursor) func() (*bagfmt.Message, bool, error) {
+	find := sync.OnceValue(r.Repeats)
+	return func() (*bagfmt.Message, bool, error) {
+		repeats := find()
+		m, err := c.Next()
+		return m, err == nil && repeats.Is(m), err
+	}
+}
+
 // scan reads what the options select from s.
-func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
+func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, bool, error) {
 	o := m.o
 	kept := make(map[*bagfmt.Connection]bool)
-	return func() (*bagfmt.Message, error) {
+	repeats := s.Repeats()
+	return func() (*bagfmt.Message, bool, error) {
 		for {
 			next, err := s.Next()
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
+			repeated := repeats.Is(next)
 			m.start.saw(next.Time)
 			keep, known := kept[next.Conn]
 			if !known {
@@ -71,7 +86,7 @@ func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, error) {
 			case next.Time.Before(o.Start):
 				m.start.passed(next)
 			case o.End.IsZero() || !o.End.Before(next.Time):
-				return next, nil
+				return next, repeated, nil
 			}
 		}
 	}
@@ -129,7 +144,7 @@ func (m *merge) first() *feed {
 func (m *merge) advance(f *feed) error {
 	for {
 		var err error
-		f.head, err = f.read()
+		f.head, f.repeated, err = f.read()
 		switch {
 		case err == nil:
 			f.time = f.head.Time

@@ -18,6 +18,8 @@ type Message struct {
 	Conn *bagfmt.Connection // of the output: one for each topic and header
 	Time bagfmt.Time
 	Data []byte
+	// Repeated: it repeats what was latched where a cut begins, in this output or in an input.
+	Repeated bool
 }
 
 // Sink takes messages in the order of the output.
@@ -63,9 +65,13 @@ type Summary struct {
 	Messages uint64
 	Bytes    uint64 // payload
 	Repeated uint64 // latched messages from before Options.Start, beside Messages
+	LeftOut  uint64 // repeated messages of inputs that other inputs have
 }
 
-// Copy reads inputs, merged by time, into sink, and closes it.
+// Copy reads inputs, merged by time, into sink, and closes it. Where an input begins with
+// repeated messages, it leaves out those that another input has: what a recording has in many
+// files it has once in one. Those whose originals are in none of the inputs stay, and are marked
+// in the output, too.
 func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 	done := false
 	defer func() {
@@ -73,7 +79,7 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 			sink.Abort()
 		}
 	}()
-	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename)}
+	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename), sent: newSentLatched(inputs)}
 	defer c.src.close()
 	m, err := c.src.next()
 	if err == nil || errors.Is(err, io.EOF) {
@@ -82,7 +88,12 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 		}
 	}
 	for ; err == nil; m, err = c.src.next() {
-		if err := c.write(m); err != nil {
+		f := c.src.last
+		if c.sent != nil && f.repeated && c.sent.has(m, f) {
+			c.sum.LeftOut++
+			continue
+		}
+		if err := c.write(m, f.repeated); err != nil {
 			return c.sum, err
 		}
 	}
@@ -99,6 +110,7 @@ type copier struct {
 	sink  Sink
 	src   *merge
 	conns *conns
+	sent  *sentLatched // nil: not needed
 	out   Message
 	sum   Summary
 }
@@ -111,7 +123,7 @@ func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
 		return err
 	}
 	for _, l := range all {
-		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}); err != nil {
+		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, true); err != nil {
 			return err
 		}
 	}
@@ -120,16 +132,19 @@ func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
 }
 
 // write writes a message if Match admits it.
-func (c *copier) write(m *bagfmt.Message) error {
+func (c *copier) write(m *bagfmt.Message, repeated bool) error {
 	if c.o.Match != nil {
 		ok, err := c.o.Match(m.Conn, m)
 		if err != nil || !ok {
 			return err
 		}
 	}
-	c.out = Message{Conn: c.conns.of(m.Conn), Time: m.Time, Data: m.Data()}
+	c.out = Message{Conn: c.conns.of(m.Conn), Time: m.Time, Data: m.Data(), Repeated: repeated}
 	if err := c.sink.Write(&c.out); err != nil {
 		return err
+	}
+	if c.sent != nil {
+		c.sent.note(m, c.src.last)
 	}
 	c.sum.Messages++
 	c.sum.Bytes += uint64(len(c.out.Data))

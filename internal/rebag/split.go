@@ -108,7 +108,7 @@ func (s *SplitSink) writeLatched(next *Message) error {
 		}
 	}
 	for _, l := range all {
-		if err := s.current.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data}); err != nil {
+		if err := s.current.Write(&Message{Conn: l.conn, Time: next.Time, Data: l.data, Repeated: true}); err != nil {
 			return err
 		}
 		s.repeated++

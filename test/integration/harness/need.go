@@ -49,6 +49,23 @@ func Need(t *testing.T, tool string, args ...string) {
 	}
 }
 
+// NeedChromium returns the path of a browser. It skips the test where none is installed, or fails
+// it with GOROSBAG_REQUIRE_CHROMIUM=1.
+func NeedChromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const install = "no browser to look with: Chromium is not installed (Debian 12: apt-get install --no-install-recommends chromium)"
+	if os.Getenv("GOROSBAG_REQUIRE_CHROMIUM") != "" {
+		t.Fatal("GOROSBAG_REQUIRE_CHROMIUM is set, but " + install)
+	}
+	t.Skip(install)
+	return ""
+}
+
 // ROSMissing reports whether real ROS is not installed, or is to be taken for that.
 func ROSMissing() bool {
 	if os.Getenv("GOROSBAG_WITHOUT_ROS") != "" {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
@@ -32,7 +33,8 @@ type S3Server struct {
 	program string
 	Dir     string // of the bucket: each object is a file in it
 	port    string
-	url     string // of the proxy
+	url     string   // of the proxy
+	args    []string // of the server, for TLS
 
 	Mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -43,6 +45,7 @@ type S3Server struct {
 	OnPart func(n int)                 // called for each before it reaches the server
 	got    int64                       // bytes of objects sent to readers
 	frozen bool
+	delay  time.Duration
 	broken bool // every response is truncated
 	asking int  // requests without a complete response
 	refuse int  // one of so many requests is refused; 0: none
@@ -51,6 +54,31 @@ type S3Server struct {
 
 // NewS3 starts a server, or skips the test if it is not installed.
 func NewS3(t *testing.T) *S3Server {
+	t.Helper()
+	s := newS3(t)
+	s.Start()
+	t.Cleanup(s.Kill)
+	s.listen(s.withRefusals(s.proxy()))
+	return s
+}
+
+// NewS3TLS starts a server that speaks TLS, without the proxy, and returns the file with the
+// certificate of its CA.
+func NewS3TLS(t *testing.T) (s *S3Server, ca string) {
+	t.Helper()
+	s = newS3(t)
+	dir := t.TempDir()
+	ca = filepath.Join(dir, "ca.pem")
+	cert, key := filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key")
+	MakeCertificates(t, ca, cert, key)
+	s.args = []string{"--cert", cert, "--key", key}
+	s.url = "https://127.0.0.1:" + s.port
+	s.Start()
+	t.Cleanup(s.Kill)
+	return s, ca
+}
+
+func newS3(t *testing.T) *S3Server {
 	t.Helper()
 	program, err := filepath.Abs(versitygw)
 	if err != nil {
@@ -61,9 +89,13 @@ func NewS3(t *testing.T) *S3Server {
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s.Start()
-	t.Cleanup(s.Kill)
-	proxy := s.withRefusals(s.proxy())
+	return s
+}
+
+// listen starts the proxy.
+func (s *S3Server) listen(proxy http.Handler) {
+	t := s.t
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,13 +111,13 @@ func NewS3(t *testing.T) *S3Server {
 		<-done
 	})
 	s.url = "http://" + l.Addr().String()
-	return s
 }
 
 // Start starts the server and waits until it answers.
 func (s *S3Server) Start() {
 	s.t.Helper()
-	cmd := exec.Command(s.program, "--port", "127.0.0.1:"+s.port, "--access", S3User, "--secret", S3Password, "--quiet", "posix", filepath.Dir(s.Dir))
+	args := append([]string{"--port", "127.0.0.1:" + s.port, "--access", S3User, "--secret", S3Password, "--quiet"}, s.args...)
+	cmd := exec.Command(s.program, append(args, "posix", filepath.Dir(s.Dir))...)
 	if err := testproc.Start(cmd); err != nil {
 		s.t.Fatal(err)
 	}
@@ -166,13 +198,19 @@ func (s *S3Server) proxy() http.Handler {
 
 func (s *S3Server) beforeRequest(r *http.Request) {
 	s.Mu.Lock()
-	frozen := s.frozen
+	frozen, delay := s.frozen, s.delay
 	if frozen {
 		s.asking++
 	}
 	s.Mu.Unlock()
 	if frozen {
 		<-r.Context().Done()
+	}
+	if delay > 0 {
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+		}
 	}
 	if r.Method != http.MethodPut || !r.URL.Query().Has("partNumber") {
 		return
@@ -195,6 +233,7 @@ func (s *S3Server) afterResponse(r *http.Response) {
 		s.asking++
 	case r.Request.Method == http.MethodGet && r.StatusCode < 300:
 		r.Body = &countedBody{r.Body, s}
+	case strings.HasSuffix(r.Request.URL.Path, "/.gorosbag-check"): // no upload
 	case r.Request.Method == http.MethodPut && r.StatusCode < 300:
 		key, part := strings.TrimPrefix(r.Request.URL.Path, "/bags/"), r.Request.URL.Query().Get("partNumber")
 		if s.Stored[key] == nil {
@@ -229,6 +268,13 @@ func (s *S3Server) Freeze() {
 	s.Mu.Unlock()
 }
 
+// Delay makes the server wait before each response.
+func (s *S3Server) Delay(d time.Duration) {
+	s.Mu.Lock()
+	s.delay = d
+	s.Mu.Unlock()
+}
+
 // Drop makes the server truncate all responses, or stop doing so.
 func (s *S3Server) Drop(broken bool) {
 	s.Mu.Lock()
@@ -241,6 +287,13 @@ func (s *S3Server) Waiting() bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	return s.asking > 0
+}
+
+// Requests returns the number of requests so far.
+func (s *S3Server) Requests() int {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.asked
 }
 
 // Sent returns the number of bytes of objects sent to readers so far.

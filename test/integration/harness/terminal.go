@@ -186,12 +186,12 @@ func (tm *Terminal) Framed(state string, width, height int) {
 		above, frame, ok := strings.Cut(tm.Screen(), state)
 		lines := strings.Split(strings.TrimRight(frame, " \n"), "\n")
 		for line := range strings.Lines(above) {
-			if frameLine.MatchString(line) && !strings.Contains(line, `"`) { // a log quotes names
+			if frameLine.MatchString(line) && !strings.Contains(line, "=") { // a log has key=value
 				return false
 			}
 		}
 		keys := slices.IndexFunc(lines, func(line string) bool {
-			return strings.HasPrefix(line, "sp") && strings.HasSuffix(line[:min(len(line), 12)], "pause")
+			return strings.HasPrefix(line, "space: p")
 		})
 		return ok && strings.Count(frame, state) == 0 && len(lines) < height && len(state)+len(lines[0]) >= width-1 && keys >= max(1, len(lines)-4)
 	})

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// auditedStore is a directory in the role of a store, with uploaded bags.
+func auditedStore(t *testing.T, bags int) (to string) {
+	t.Helper()
+	dir, to := t.TempDir(), t.TempDir()
+	for i := range bags {
+		makeBag(t, filepath.Join(dir, fmt.Sprintf("%02d.bag", i)), time.Unix(1_700_000_000, 0), []string{"/t"})
+	}
+	if code, _, stderr := gobag("upload", "-q", "--all", dir, "file://"+to); code != 0 {
+		t.Fatal(stderr)
+	}
+	return to
+}
+
+// TestAudit finds a changed byte, a bag that is gone and one that nobody can vouch for.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	to := auditedStore(t, 4)
+	journal := filepath.Join(t.TempDir(), "journal")
+	audit := func(want int, args ...string) string {
+		t.Helper()
+		code, stdout, stderr := gobag(append([]string{"audit", "--journal", journal}, args...)...)
+		if code != want {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		return stdout + stderr
+	}
+	if out := audit(0, to); out != "4 bags verified, 0 defects\n" {
+		t.Error(out)
+	}
+	bad := filepath.Join(to, "01.bag")
+	b, err := os.ReadFile(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	makeBag(t, filepath.Join(to, "new.bag"), time.Unix(1_700_000_000, 0), []string{"/t"})
+	if err := os.WriteFile(bad, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(to, "03.bag")); err != nil {
+		t.Fatal(err)
+	}
+	out := audit(3, "file://"+to)
+	for _, want := range []string{"/01.bag: is damaged: its SHA-256 is ", "/03.bag: is in the catalog, but not in the store", "/new.bag: has no checksum", "4 bags verified, 3 defects\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if out := audit(3, "--json", "-q", to); strings.Count(out, `"defect":`) != 3 || strings.Count(out, "\n") != 3 {
+		t.Error(out)
+	}
+	if out := audit(1, filepath.Join(to, "nothing")); !strings.Contains(out, "no such file") {
+		t.Error(out)
+	}
+	if out := audit(1, t.TempDir()); !strings.Contains(out, "no bags there") {
+		t.Error(out)
+	}
+}
+
+// TestAuditResumed: an audit that was interrupted verifies the rest.
+func TestAuditResumed(t *testing.T) {
+	t.Parallel()
+	to := auditedStore(t, 30)
+	journal := filepath.Join(t.TempDir(), "journal")
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	done := make(chan int)
+	go func() { // of 30 bags of 5 kB, the burst of the limit lets some through
+		done <- run(ctx, []string{"audit", "--rate", "1", "--journal", journal, to}, newOutput(strings.NewReader(""), &stdout, &stderr))
+	}()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if b, _ := os.ReadFile(journal); bytes.Count(b, []byte("\n")) > 3 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is verified")
+		}
+		select {
+		case code := <-done:
+			t.Fatalf("exit code %d\n%s", code, &stderr)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	cancel()
+	if code := <-done; code != 1 || stdout.Len() > 0 || !strings.Contains(stderr.String(), "verified so far; the same command continues there") {
+		t.Errorf("exit code %d\n%s", code, &stderr)
+	}
+	code, _, text := gobag("audit", "--journal", journal, to)
+	if code != 0 || !strings.HasPrefix(text, "30 bags verified, ") || !strings.HasSuffix(text, " of them before, 0 defects\n") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if _, err := os.Stat(journal); err == nil {
+		t.Error("the journal of a complete audit is kept")
+	}
+}

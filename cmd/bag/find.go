@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+type findFlags struct {
+	JSON   bool     `name:"json" help:"One line of JSON for each bag: its summary."`
+	Quiet  bool     `short:"q" help:"Show no progress bar, and do not tell what was found besides."`
+	Expr   string   `arg:"" name:"expr" help:"What the bags have to be like."`
+	Places []string `arg:"" name:"place" completion-predictor:"dir" help:"Directories, or URLs of stores such as s3://BUCKET/PREFIX: with all that is below."`
+}
+
+// Help is the long help.
+func (findFlags) Help() string {
+	return `Prints the names of the bags for which an expression is true, as gobag filter takes them:
+
+  gobag find 'topic == "/imu/data" and size > 1e9' s3://fleet-bags/
+  gobag find 'robot == "r7" and start > date("2026-11-20 08:00")' s3://fleet-bags/
+  gobag find '"/scan" in topics and notes.site == "hall 3"' ~/bags
+
+  topic, type       of one of its topics: the expression has to hold for at least one
+  topics, types     lists of all
+  start, end        of its messages, in seconds as a number: compare them with date("…"),
+                    a time as goplay --start takes it, and with now()
+  duration          in seconds
+  size, messages    in bytes; in number
+  robot             the note "robot", otherwise the machine that uploaded the bag
+  notes             notes.site or notes["hall no"]; "" where there is no such note
+  bag               the name below the place
+
+What bags are like is told by a catalog, which gorecord --upload writes and gobag index
+makes. A bag that is not in it is read.
+
+The exit code is 0 also if no bag is found. Bags that cannot be read are told, and the exit
+code is 3.`
+}
+
+// Run prints the bags that match.
+func (f *findFlags) Run(ctx context.Context, out output) error {
+	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+	program, err := bagexpr.CompileBags(f.Expr, parseDate)
+	if err == nil {
+		_, err = program.Matches(&bagexpr.Bag{}) // dates that are none
+	}
+	if err != nil {
+		return oneLine(err)
+	}
+	w := bufio.NewWriter(out.stdout)
+	bags, found, read := 0, 0, 0
+	for _, arg := range f.Places {
+		c, p, err := loadCatalog(j, arg, false)
+		if err != nil {
+			return errors.Join(w.Flush(), j.failed(arg, err))
+		}
+		if p.remote {
+			read += c.Read
+		}
+		for _, s := range c.Bags {
+			bags++
+			if s.Error != "" {
+				j.lost(p.path(s.Bag), errors.New(s.Error))
+				continue
+			}
+			switch ok, err := s.Matches(program); {
+			case err != nil:
+				return errors.Join(w.Flush(), oneLine(err))
+			case ok:
+				found++
+				s.Bag = p.path(s.Bag)
+				f.print(w, s)
+			}
+		}
+		if err := errors.Join(p.Close(), w.Flush()); err != nil {
+			return err
+		}
+	}
+	if found == 0 {
+		j.say("none of %s matches", several(uint64(bags), "bag"))
+	}
+	if read > 0 {
+		j.say("%s had to be read; gobag index %s makes the next search faster", several(uint64(read), "bag"), printable(f.Places[0]))
+	}
+	return j.done()
+}
+
+// print prints a bag that matches. A bufio.Writer keeps its error for Flush.
+func (f *findFlags) print(w *bufio.Writer, s *catalog.Summary) {
+	if !f.JSON {
+		_, _ = fmt.Fprintln(w, escape.Line(s.Bag))
+		return
+	}
+	line, _ := json.Marshal(s) // of strings and numbers
+	_, _ = w.Write(append(escape.JSON(string(line)), '\n'))
+}
+
+// parseDate returns a time of an expression in seconds since 1970.
+func parseDate(text string) (float64, error) {
+	var m config.Moment
+	if err := m.UnmarshalText([]byte(text)); err != nil || m.Base != config.Since1970 {
+		return 0, fmt.Errorf("date(%q): want a time such as 2006-01-02 15:04, 2006-01-02T15:04:05Z or @1396293889", text)
+	}
+	return m.At.Seconds(), nil
+}
+
+// loadCatalog reads the catalog of a place, and the bags that it lacks, or all. It reports those
+// that cannot be read. The caller closes the place.
+func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error) {
+	p, err := openPlace(j.ctx, arg, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	bar := newTally(j.stderr, j.Quiet)
+	c, err := catalog.Load(j.ctx, p.Bucket, catalog.Options{
+		All:  all,
+		Scan: !store.Remote(arg),
+		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
+			return openInput(ctx, p.path(bag))
+		},
+		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), n, 0) },
+		Read:   func(n, of int) { bar.set("Reading bags", n, of) },
+		Problem: func(name string, err error) {
+			bar.hide()
+			j.lost(p.path(name), err)
+		},
+	})
+	bar.hide()
+	if err == nil && len(c.Bags)+c.Failed == 0 {
+		err = errors.New("no bags there")
+	}
+	if err != nil {
+		_ = p.Close() // the error is that of reading
+		return nil, nil, explain(err)
+	}
+	return c, p, nil
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gorosbag/gorosbag/internal/program"
+)
+
+// output is what a command is connected to.
+type output struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	errs           *program.Errors // to stderr
+}
+
+func newOutput(stdin io.Reader, stdout, stderr io.Writer) output {
+	return output{stdin, stdout, stderr, &program.Errors{W: stderr, Name: "gobag"}}
+}
+
+// complain writes one line about a failure.
+func (o output) complain(format string, args ...any) {
+	o.errs.Print(fmt.Sprintf(format, args...))
+}

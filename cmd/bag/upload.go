@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/internal/upload"
+)
+
+type uploadFlags struct {
+	All    bool        `help:"Upload all finished bags of the directory, not only those that wait for this upload."`
+	Rate   config.Size `placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M."`
+	Delete bool        `help:"Delete a bag here when the store has it and tells the same size and checksum."`
+	Quiet  bool        `short:"q" help:"Show no progress bar, and tell only what went wrong."`
+	Dir    string      `arg:"" name:"dir" completion-predictor:"dir" help:"Directory of the bags."`
+	URL    string      `arg:"" name:"url" help:"Where to: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag."`
+}
+
+// Help is the long help.
+func (uploadFlags) Help() string {
+	return `Uploads bags as gorecord --upload does, without recording: verified, resumed where they
+were interrupted, and with their summaries for gobag find. Without --all those are uploaded
+that a gorecord with --upload URL has left. What the store has already is not sent again.
+A gorecord may record into the directory meanwhile.
+
+A store that does not answer is asked again until it does; Ctrl-C ends that, and what is
+left waits for the next start of gobag upload or gorecord. Bags that were not taken, because
+the store has another object of their name, are told, and the exit code is 3.`
+}
+
+// Run uploads what waits in a directory.
+func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
+	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+	to, err := upload.ParseDestination(f.URL)
+	if err != nil {
+		return err
+	}
+	bucket, err := store.OpenBucket(ctx, to.URL, int64(f.Rate))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bucket.Close()) }()
+	bar := newTally(j.stderr, f.Quiet)
+	bar.bytes = true
+	o := program.LogOptions{Log: config.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: isTerminal(j.stderr)}
+	if out.errs.JSON {
+		o.Format = "json"
+	}
+	log := program.NewLog(&besideBar{bar: bar, w: j.stderr}, o)
+	queue, err := upload.New(upload.Options{
+		Bucket: bucket, Dir: f.Dir, Log: log, Delete: f.Delete,
+		Metadata: catalog.Metadata, Object: to.Object, Uploaded: catalog.NewWriter(bucket, log).Add,
+	})
+	if err != nil {
+		return j.failed(f.Dir, explain(err))
+	}
+	defer func() { err = errors.Join(err, queue.Close()) }()
+	others, err := f.enqueue(queue)
+	if err != nil {
+		return j.failed(f.Dir, explain(err))
+	}
+	if queue.Stats().Waiting == 0 {
+		j.say("%s: no bag waits for %s", printable(f.Dir), bucket)
+		if others > 0 && !f.All {
+			j.say("gobag upload --all uploads the other %s, too", several(uint64(others), "bag"))
+		}
+		return nil
+	}
+	return f.wait(ctx, queue, bar)
+}
+
+// enqueue adds bags that wait for no upload, with --all, and returns how many there are.
+func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
+	entries, err := os.ReadDir(f.Dir)
+	if err != nil {
+		return 0, err
+	}
+	waiting := upload.Pending(f.Dir)
+	for _, e := range entries {
+		if !isBag(e.Name()) || strings.HasSuffix(e.Name(), activeSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+			continue
+		}
+		st, err := e.Info()
+		if err != nil {
+			continue // deleted meanwhile
+		}
+		others++
+		if f.All {
+			queue.Add(filepath.Join(f.Dir, e.Name()), st.ModTime(), st.Size())
+		}
+	}
+	return others, nil
+}
+
+// progressInterval is the time between two looks at the progress.
+const progressInterval = 200 * time.Millisecond
+
+// wait waits until all is uploaded, ctx is done or the store refuses to take anything.
+func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tally) error {
+	queue.Finish()
+	total := queue.Stats().WaitingBytes
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	// owner: wait; ends with running or when all is uploaded.
+	go func() {
+		defer close(done)
+		queue.Run(running)
+	}()
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		case <-ticker.C:
+			s := queue.Stats()
+			bar.set("Uploading", int(s.Sent), int(total))
+			if s.Store.State == upload.Failing {
+				cancel()
+			}
+		}
+	}
+	bar.hide()
+	s := queue.Stats()
+	left := ""
+	if s.Waiting > 0 {
+		left = fmt.Sprintf("; %s of %s wait for the next start", several(uint64(s.Waiting), "bag"), printable(f.Dir))
+	}
+	switch {
+	case s.Store.State == upload.Failing:
+		return fmt.Errorf("%s: %s%s", queue.Bucket, s.Store.Err, left)
+	case ctx.Err() != nil:
+		return fmt.Errorf("interrupted%s", left)
+	case s.Refused+s.Lost > 0:
+		return errLossy // it is in the log
+	}
+	return nil
+}
+
+// besideBar hides the bar while a line is written.
+type besideBar struct {
+	bar *tally
+	mu  sync.Mutex
+	w   io.Writer
+}
+
+// Write implements io.Writer.
+func (b *besideBar) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bar.hide()
+	return b.w.Write(p)
+}

@@ -1,0 +1,125 @@
+package bagcheck
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+const (
+	// maxBehind bounds the bytes of chunks that the scan has passed and that are not verified:
+	// what a store has sent of them is to be still in memory.
+	maxBehind = 16 << 20
+	// maxTail bounds what is kept in memory of the index section, which opening and the scan read.
+	maxTail = 8 << 20
+)
+
+// verification compares chunks with the index on other goroutines, close behind the scan, so that
+// a bag in a store is sent once.
+type verification struct {
+	reader *bagfmt.Reader
+	found  []bagfmt.VerifiedChunk // by chunk
+	next   int                    // the first chunk that is not started
+	behind *semaphore.Weighted    // of maxBehind
+	work   chan int
+	wg     sync.WaitGroup
+}
+
+// newVerification starts the goroutines. A nil reader means that there is nothing to verify.
+func newVerification(r *bagfmt.Reader, workers int) *verification {
+	v := &verification{reader: r, behind: semaphore.NewWeighted(maxBehind), work: make(chan int)}
+	if r == nil {
+		return v
+	}
+	v.found = make([]bagfmt.VerifiedChunk, len(r.Chunks()))
+	work := v.work
+	for range workers {
+		// owner: Check; ends when stop closes work.
+		v.wg.Go(func() {
+			verifier := r.Verifier()
+			for i := range work {
+				v.found[i] = verifier.Verify(i)
+				v.behind.Release(v.cost(i))
+			}
+		})
+	}
+	return v
+}
+
+// cost returns the share of chunk i in maxBehind.
+func (v *verification) cost(i int) int64 {
+	return min(v.reader.ExtentEnd(i)-v.reader.Chunks()[i].Pos, maxBehind)
+}
+
+// reached starts to verify the chunks before an offset. It ends early with ctx.
+func (v *verification) reached(ctx context.Context, offset int64) {
+	for v.next < len(v.found) && v.reader.ExtentEnd(v.next) <= offset {
+		if v.behind.Acquire(ctx, v.cost(v.next)) != nil {
+			return
+		}
+		v.work <- v.next
+		v.next++
+	}
+}
+
+// finish verifies the remaining chunks and waits for the goroutines.
+func (v *verification) finish(ctx context.Context) {
+	if v.reader != nil {
+		v.reached(ctx, v.reader.Size())
+	}
+	v.stop()
+}
+
+// stop waits for the goroutines. It is harmless twice.
+func (v *verification) stop() {
+	if v.work != nil {
+		close(v.work)
+		v.work = nil
+	}
+	v.wg.Wait()
+}
+
+// tailReader reads the end of a file from memory.
+type tailReader struct {
+	io.ReaderAt
+	at   int64
+	tail []byte
+}
+
+// keepTail reads what follows offset at of a file of size bytes, if it is not too much.
+func keepTail(r io.ReaderAt, at, size int64) (io.ReaderAt, error) {
+	if size-at > maxTail {
+		return r, nil
+	}
+	t := &tailReader{ReaderAt: r, at: at, tail: make([]byte, size-at)}
+	if n, err := r.ReadAt(t.tail, at); n < len(t.tail) {
+		return nil, fmt.Errorf("read at %d: %w", at+int64(n), err)
+	}
+	return t, nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (t *tailReader) ReadAt(p []byte, off int64) (n int, err error) {
+	if off >= t.at {
+		if off-t.at >= int64(len(t.tail)) {
+			return 0, io.EOF
+		}
+		if n = copy(p, t.tail[off-t.at:]); n < len(p) {
+			err = io.EOF
+		}
+		return n, err
+	}
+	if end := t.at - off; int64(len(p)) > end {
+		if n, err = t.ReaderAt.ReadAt(p[:end], off); int64(n) < end {
+			return n, err
+		}
+		m, err := t.ReadAt(p[end:], t.at)
+		return n + m, err
+	}
+	return t.ReaderAt.ReadAt(p, off)
+}

@@ -1,0 +1,209 @@
+package baginfo
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+const (
+	// messageOverhead is what a message record has beside the message, as every known writer
+	// writes it.
+	messageOverhead = 46
+	// minPeriods of a topic in a sample give a median; with fewer the average counts.
+	minPeriods = 5
+)
+
+// sampled returns the numbers of the chunks to look at, evenly spread, nil for all.
+func (o *Options) sampled(r *bagfmt.Reader) []int {
+	n := len(r.Chunks())
+	if o.Sample == 0 || n <= o.Sample || !r.Indexed() {
+		return nil
+	}
+	list := make([]int, o.Sample)
+	for k := range list {
+		list[k] = k * (n - 1) / max(o.Sample-1, 1)
+	}
+	for _, i := range list {
+		r.PrefetchIndex(i)
+	}
+	return list
+}
+
+// estimate is what a sample of the chunks tells about all.
+type estimate struct {
+	info    *Info
+	sizes   map[*bagfmt.Connection]*messageSizes
+	periods map[string][]float64 // seconds, by topic
+}
+
+// messageSizes are those of a connection in the sample.
+type messageSizes struct {
+	sum, count uint64
+	most       uint64 // of a message that a connection record may follow; zero if there was none
+}
+
+// estimate fills in what only the chunks say, from a sample of them: compression, frequencies,
+// bytes and gaps.
+func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
+	e := estimate{info: i, sizes: map[*bagfmt.Connection]*messageSizes{}, periods: map[string][]float64{}}
+	sums := make(map[bagfmt.Compression]*Packed)
+	var looked int64 // bytes of the file
+	for _, n := range chunks {
+		h, err := r.ChunkHeader(n)
+		if err != nil {
+			if err := o.damaged(err); err != nil {
+				return err
+			}
+			continue
+		}
+		addPacked(sums, h)
+		looked += r.ExtentEnd(n) - r.Chunks()[n].Pos
+		if !o.Frequencies && !o.Details {
+			continue
+		}
+		entries, err := r.ChunkIndex(n, nil)
+		if err != nil {
+			if err := o.damaged(err); err != nil {
+				return err
+			}
+			continue
+		}
+		e.addPeriods(entries)
+		e.addSizes(entries, uint64(h.UncompressedBytes))
+	}
+	all := r.Chunks()
+	if looked > 0 {
+		e.scale(sums, float64(r.ExtentEnd(len(all)-1)-all[0].Pos)/float64(looked), len(chunks))
+	}
+	if o.Frequencies || o.Details {
+		e.finish(all, o.Details)
+	}
+	return nil
+}
+
+// scale extends the sums of a sample to all chunks.
+func (e *estimate) scale(sums map[bagfmt.Compression]*Packed, factor float64, looked int) {
+	for _, p := range sums {
+		p.Chunks = int(math.Round(float64(p.Chunks*e.info.Chunks) / float64(looked)))
+		p.StoredBytes = int64(float64(p.StoredBytes) * factor)
+		p.UncompressedBytes = int64(float64(p.UncompressedBytes) * factor)
+	}
+	e.info.Compression = sortedPacked(sums)
+}
+
+// addPeriods adds the periods within one chunk, whose entries are in the order of time.
+func (e *estimate) addPeriods(entries []bagfmt.IndexEntry) {
+	last := make(map[string]bagfmt.Time)
+	for _, x := range entries {
+		topic := x.Conn.Topic
+		if before, ok := last[topic]; ok {
+			e.periods[topic] = append(e.periods[topic], seconds(x.Time)-seconds(before))
+		}
+		last[topic] = x.Time
+	}
+}
+
+// addSizes adds the sizes of the messages of one chunk, which are the distances between their
+// records. Before the first message of a connection there may be its connection record.
+func (e *estimate) addSizes(entries []bagfmt.IndexEntry, end uint64) {
+	slices.SortFunc(entries, func(a, b bagfmt.IndexEntry) int { return cmp.Compare(a.Offset, b.Offset) })
+	seen := make(map[*bagfmt.Connection]bool)
+	for n, x := range entries {
+		seen[x.Conn] = true
+		next, exact := end, true
+		if n+1 < len(entries) {
+			next, exact = uint64(entries[n+1].Offset), seen[entries[n+1].Conn]
+		}
+		if next < uint64(x.Offset)+messageOverhead {
+			continue // the index is damaged
+		}
+		s := e.sizes[x.Conn]
+		if s == nil {
+			s = &messageSizes{}
+			e.sizes[x.Conn] = s
+		}
+		size := next - uint64(x.Offset) - messageOverhead
+		switch {
+		case exact:
+			s.sum += size
+			s.count++
+		case s.most == 0 || size < s.most:
+			s.most = size
+		}
+	}
+}
+
+// finish makes estimates of connections and topics.
+func (e *estimate) finish(chunks []bagfmt.ChunkInfo, details bool) {
+	i := e.info
+	spans := spansOf(chunks)
+	for n := range i.Topics {
+		t := &i.Topics[n]
+		s := spans[t.Name]
+		if p := e.periods[t.Name]; len(p) >= minPeriods {
+			t.Frequency, _ = medianFrequency(p)
+		} else if d := seconds(s.last) - seconds(s.first); t.Messages > 1 && d > 0 {
+			t.Frequency = float64(t.Messages-1) / d
+		}
+		if details {
+			t.LongestGap, t.GapAt = s.gap, s.gapAt
+		}
+	}
+	if !details {
+		return
+	}
+	bytes := make(map[string]uint64)
+	for n := range i.Connections {
+		c := &i.Connections[n]
+		s := e.sizes[c.Connection]
+		switch {
+		case s == nil:
+		case s.count > 0:
+			c.Bytes = uint64(float64(c.Messages) * float64(s.sum) / float64(s.count))
+		default:
+			c.Bytes = c.Messages * s.most
+		}
+		bytes[c.Topic] += c.Bytes
+	}
+	for n := range i.Topics {
+		i.Topics[n].Bytes = bytes[i.Topics[n].Name]
+	}
+}
+
+// span is what the chunk infos say about the times of a topic.
+type span struct {
+	first, last bagfmt.Time   // of the chunks with messages of it
+	gap         time.Duration // between two of them: the topic was silent for at least as long
+	gapAt       bagfmt.Time
+}
+
+// spansOf returns the span of each topic.
+func spansOf(chunks []bagfmt.ChunkInfo) map[string]*span {
+	chunks = slices.Clone(chunks)
+	slices.SortStableFunc(chunks, func(a, b bagfmt.ChunkInfo) int { return a.Start.Compare(b.Start) })
+	spans := make(map[string]*span)
+	for i := range chunks {
+		c := &chunks[i]
+		for _, n := range c.Counts {
+			s := spans[n.Conn.Topic]
+			switch {
+			case n.Count == 0:
+				continue
+			case s == nil:
+				spans[n.Conn.Topic] = &span{first: c.Start, last: c.End}
+				continue
+			}
+			if gap := c.Start.Sub(s.last); gap > s.gap {
+				s.gap, s.gapAt = gap, s.last
+			}
+			if s.last.Before(c.End) {
+				s.last = c.End
+			}
+		}
+	}
+	return spans
+}

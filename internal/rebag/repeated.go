@@ -1,0 +1,102 @@
+package rebag
+
+import (
+	"crypto/sha256"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// sentLatched is what the output of several inputs has of latching publishers, to tell which
+// repeated messages of an input are in another one. It keeps a checksum of each latest message.
+type sentLatched struct {
+	of map[publisher]*sent
+}
+
+// sent is the latest message of a publisher.
+type sent struct {
+	sum   messageSum
+	from  *feed
+	other messageSum // the latest one of another feed than from
+}
+
+// messageSum identifies a message among those of a publisher.
+type messageSum [sha256.Size]byte
+
+func sumOf(m *bagfmt.Message) (sum messageSum) {
+	h := sha256.New()
+	_, _ = h.Write(m.Frame) // begins with its length; and a hash never fails
+	_, _ = h.Write([]byte(m.Conn.Header.MD5Sum()))
+	h.Sum(sum[:0])
+	return sum
+}
+
+// has reports whether the output has m, a repeated message of f: as the latest message of its
+// publisher, or, since a new one may have come while f began, as the latest one of other feeds.
+func (s *sentLatched) has(m *bagfmt.Message, f *feed) bool {
+	l := s.of[publisherOf(m.Conn)]
+	if l == nil {
+		return false
+	}
+	sum := sumOf(m)
+	return l.sum == sum || l.from == f && l.other == sum
+}
+
+// note notes a message of f that goes into the output.
+func (s *sentLatched) note(m *bagfmt.Message, f *feed) {
+	if !m.Conn.Header.Latching() {
+		return
+	}
+	key := publisherOf(m.Conn)
+	l := s.of[key]
+	if l == nil {
+		l = &sent{from: f}
+		s.of[key] = l
+	}
+	if l.from != f {
+		l.other = l.sum
+	}
+	l.sum, l.from = sumOf(m), f
+}
+
+// newSentLatched returns nil if no repeated message of an input can be in another one.
+func newSentLatched(inputs []Input) *sentLatched {
+	if len(inputs) < 2 {
+		return nil
+	}
+	for _, in := range inputs {
+		if in.repeated().Count > 0 {
+			return &sentLatched{of: make(map[publisher]*sent)}
+		}
+	}
+	return nil
+}
+
+// repeated returns what a bag says about its repeated messages.
+func (in *Input) repeated() bagfmt.Repeated {
+	if in.Reader != nil {
+		return in.Reader.Repeated()
+	}
+	return in.Scanner.Repeated()
+}
+
+// repeatedOut finds out what an output says about its repeated messages. They have one time and
+// come before all others of that time; those for which this does not hold are ordinary ones there.
+type repeatedOut struct {
+	bagfmt.Repeated
+	begun  bool        // there are others
+	newest bagfmt.Time // of them
+}
+
+// add notes a message. It reports whether there is more to tell.
+func (r *repeatedOut) add(m *Message) bool {
+	if !m.Repeated || r.begun && !r.newest.Before(m.Time) || r.Count > 0 && r.Time != m.Time {
+		if !r.begun || r.newest.Before(m.Time) {
+			r.newest = m.Time
+		}
+		r.begun = true
+		return false
+	}
+	r.Count++
+	r.Time = m.Time
+	return true
+}

@@ -1,0 +1,67 @@
+package bag_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// inStore runs gobag with the credentials of s and returns what it prints, after an exit code.
+func inStore(g *harness.Graph, s *harness.S3Server, code int, args ...string) string {
+	g.T.Helper()
+	cmd := g.Command("gobag", args...)
+	cmd.Env = append(cmd.Env, s.Environment()...)
+	p := g.Launch("gobag", cmd)
+	if got := p.Wait(); got != code {
+		g.T.Errorf("gobag %q: exit code %d, want %d\n%s", args, got, code, p.Out.String())
+	}
+	return p.Out.String()
+}
+
+// TestPlaces: a prefix, a pattern and a directory stand for the same bags.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	s, g := harness.NewS3(t), harness.NewGraph(t, "gomaster")
+	demo, err := os.ReadFile(harness.DemoBag(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"r7/a.bag", "r7/b.bag", "r7/log.txt", "r8/c.bag"} {
+		path := filepath.Join(s.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, demo, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for place, want := range map[string]string{
+		s.At("r7/"):                     "s3://bags/r7/a.bag s3://bags/r7/b.bag",
+		s.At("r7/*.bag"):                "s3://bags/r7/a.bag s3://bags/r7/b.bag",
+		s.At("*/[ac].bag"):              "s3://bags/r7/a.bag s3://bags/r8/c.bag",
+		"file://" + s.Dir + "/r7":       "file://" + s.Dir + "/r7/a.bag file://" + s.Dir + "/r7/b.bag",
+		filepath.Join(s.Dir, "r7"):      s.Dir + "/r7/a.bag " + s.Dir + "/r7/b.bag",
+		filepath.Join(s.Dir, "*/c.bag"): s.Dir + "/r8/c.bag",
+	} {
+		var got []string
+		for line := range strings.Lines(inStore(g, s, 0, "info", place)) {
+			if path, ok := strings.CutPrefix(line, "path:"); ok {
+				got = append(got, strings.TrimSpace(path))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", place, got)
+		}
+	}
+	for place, want := range map[string]string{
+		s.At("r9/"):   "gobag: s3://bags/r9/: no bags there\n",
+		s.At("r9/*"):  "gobag: s3://bags/r9/*: no such objects\n",
+		s.At("r7/c["): "a [ without its ]",
+		strings.Replace(s.At("r7/"), "//bags", "//nothing", 1): "make the bucket first",
+	} {
+		harness.Contains(t, inStore(g, s, 1, "info", place), want)
+	}
+}
