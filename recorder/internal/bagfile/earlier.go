@@ -81,6 +81,10 @@ func (r *Retainer) Recovered(s *Series, bag, original string) {
 func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	r.deleting.Lock() // the list does not change meanwhile
 	defer r.deleting.Unlock()
+	kept := bag + origSuffix
+	if r.moved(s, kept, original) { // the bag itself may be deleted by now
+		return true
+	}
 	r.mu.Lock()
 	var old *Retained
 	if i := slices.IndexFunc(r.files, func(f *Retained) bool { return f.bag == bag && !f.closed.IsZero() }); i >= 0 {
@@ -91,11 +95,7 @@ func (r *Retainer) adopt(s *Series, bag, original string) bool {
 	if old == nil || err != nil {
 		return false
 	}
-	kept := bag + ".orig" // another bag in the ledger from now on
 	at := s.place(bag, st)
-	if r.moved(s, kept, original) {
-		return false
-	}
 	originalID := r.begun(at, kept, original)
 	r.note(at.watchdog, entry{Bag: kept, ID: originalID, Name: original})
 	whole := &Retained{Place: at, bag: bag, known: r.begun(at, bag, bag), bytes: st.Size(), closed: time.Now()}
@@ -116,7 +116,7 @@ func (r *Retainer) moved(s *Series, kept, original string) bool {
 		return false
 	}
 	f := r.files[i]
-	f.target = filepath.Join(s.DirName, original)
+	f.busy, f.target = false, filepath.Join(s.DirName, original)
 	r.mu.Unlock()
 	r.note(f.watchdog, entry{Bag: kept, ID: id, Name: original})
 	return true
@@ -129,7 +129,7 @@ func (f *Retained) inRepair(base string, err error) bool {
 	case !strings.HasSuffix(base, ActiveSuffix):
 		return false
 	case errors.Is(err, fs.ErrNotExist):
-		original := f.bag + OriginalSuffix
+		original := strings.TrimSuffix(f.bag, origSuffix) + OriginalSuffix // the repair may have told of it by its first name
 		st, err := f.dir.Lstat(original)
 		return err == nil && f.isStill(original, st)
 	}

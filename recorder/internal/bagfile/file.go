@@ -17,7 +17,10 @@ import (
 const ActiveSuffix = ".active"
 
 // OriginalSuffix marks, behind the name of a bag, what a repair has made that bag from.
-const OriginalSuffix = ".orig" + ActiveSuffix
+const OriginalSuffix = origSuffix + ActiveSuffix
+
+// origSuffix makes an original another bag in the ledger than the one that was made from it.
+const origSuffix = ".orig"
 
 // syncBytes and syncEvery bound what a power cut can take with SyncInterval.
 const (

@@ -473,6 +473,43 @@ func TestOrphansInRepair(t *testing.T) {
 	r.end()
 }
 
+// TestOrphanToldThenRenamed: between the new name of an original that a repair has told of and
+// its next word, that is not forgotten.
+func TestOrphanToldThenRenamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := died(t, dir, Retention{Age: time.Nanosecond}, keepNone)
+	repaired, err := os.Open(filepath.Join(dir, "robot.bag.active"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Claim(repaired) {
+		t.Fatal("the file is in use")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "robot.bag"), []byte("recovered"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.r.Recovered(r.s, "robot.bag", "robot.bag.active")
+	if err := os.Rename(filepath.Join(dir, "robot.bag.active"), filepath.Join(dir, "robot.bag.orig.active")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r.r.Enforce(time.Now().Add(time.Hour))
+	}
+	if got, want := listed(t, dir), []string{"robot.bag.orig.active"}; !slices.Equal(got, want) {
+		t.Fatalf("before the repair has told: %v, want %v", got, want)
+	}
+	if err := repaired.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.r.Recovered(r.s, "robot.bag", "robot.bag.orig.active")
+	r.r.Enforce(time.Now().Add(time.Hour))
+	if got := listed(t, dir); len(got) != 0 || r.r.Deletions() != 2 {
+		t.Errorf("afterwards: %v, and %d were deleted", got, r.r.Deletions())
+	}
+	r.end()
+}
+
 // TestOrphanJustRenamed: a repair renames the original, waits for the disk, and only then tells
 // what has become of it. Until then neither is forgotten.
 func TestOrphanJustRenamed(t *testing.T) {
