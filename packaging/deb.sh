@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 nfpm=${1:-nfpm}
 go=${GO:-go}
 stage=bin/deb/stage
-host() { env -u GOARCH -u GOARM -u GOOS "$@"; }
+host=bin/deb/host # programs of this machine, which write the man pages and the licenses
+host_build() { env -u GOARCH -u GOARM -u GOOS CGO_ENABLED=0 "$go" build -trimpath -ldflags="-s -w" -o "$host/" "$@"; }
 
 goarch=$($go env GOARCH)
 case $goarch in
@@ -24,18 +25,15 @@ GOROSBAG_VERSION=${GOROSBAG_VERSION#v}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export GOROSBAG_ARCH GOROSBAG_VERSION SOURCE_DATE_EPOCH
 
+umask 022
 rm -rf "$stage"
-mkdir -p "$stage/usr/bin" "$stage/usr/lib/systemd/system" "$stage/usr/share/man/man1" \
+mkdir -p "$host" "$stage/usr/bin" "$stage/usr/lib/systemd/system" "$stage/usr/share/man/man1" \
 	"$stage/usr/share/bash-completion/completions" "$stage/usr/share/zsh/vendor-completions" \
 	"$stage/usr/share/fish/vendor_completions.d" "$stage/usr/share/doc/gorosbag"
-umask 022
+host_build ./packaging/inventory ./cmd/record ./cmd/play ./cmd/bag ./cmd/master
 for p in record play bag master; do
 	CGO_ENABLED=0 $go build -trimpath -ldflags="-s -w" -o "$stage/usr/bin/go$p" "./cmd/$p"
-	if [ "$goarch" = "$($go env GOHOSTARCH)" ]; then
-		"$stage/usr/bin/go$p" --man
-	else
-		CGO_ENABLED=0 host $go run -trimpath "./cmd/$p" --man
-	fi | gzip -9n >"$stage/usr/share/man/man1/go$p.1.gz"
+	"$host/$p" --man | gzip -9n >"$stage/usr/share/man/man1/go$p.1.gz"
 done
 for p in gorecord goplay gobag; do
 	echo "complete -o default -o bashdefault -C $p $p" >"$stage/usr/share/bash-completion/completions/$p"
@@ -44,6 +42,7 @@ done
 cp packaging/completions/zsh "$stage/usr/share/zsh/vendor-completions/_gorosbag"
 cp packaging/systemd/*.service "$stage/usr/lib/systemd/system/"
 cp LICENSE "$stage/usr/share/doc/gorosbag/copyright"
+CGO_ENABLED=0 "$host/inventory" -licenses "$stage/usr/share/doc/gorosbag/third-party-licenses.txt"
 gzip -9nc CHANGELOG.md >"$stage/usr/share/doc/gorosbag/changelog.gz"
 chmod -R u=rwX,go=rX "$stage"
 

@@ -35,10 +35,16 @@ for p in record play bag master; do
 	GOOS=linux CGO_ENABLED=0 $go build -trimpath -tags "$tags" -ldflags '-s -w' -o "$dir/go$p" "./cmd/$p"
 done
 cp testdata/demo.bag "$dir/"
+revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
+created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}" +%Y-%m-%dT%H:%M:%SZ)
 images=
 for t in gomaster gorecord goplay gobag demo; do
 	# shellcheck disable=SC2086 # $foreign is no word, or two
-	docker build -q $foreign -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" "$dir"
+	docker build -q $foreign -f packaging/Dockerfile --target $t -t gorosbag/$t:"$tag" \
+		--label org.opencontainers.image.title="$t" --label org.opencontainers.image.version="$tag" \
+		--label org.opencontainers.image.revision="$revision" --label org.opencontainers.image.created="$created" \
+		--label org.opencontainers.image.source=https://github.com/gorosbag/gorosbag \
+		--label org.opencontainers.image.licenses=Apache-2.0 "$dir"
 	images="$images gorosbag/$t:$tag"
 done
 if [ -n "$archive" ]; then # not through a pipe, which would hide that docker failed
