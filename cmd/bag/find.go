@@ -31,7 +31,7 @@ func (findFlags) Help() string {
 
   topic, type       of one of its topics: the expression has to hold for at least one
   topics, types     lists of all
-  start, end        of its messages, in seconds as a number: compare them with date("…"),
+  start, end        of its messages, in seconds as a number: compare them with date("TEXT"),
                     a time as goplay --start takes it, and with now()
   duration          in seconds
   size, messages    in bytes; in number

@@ -100,20 +100,7 @@ func TestEachLimitOverRestarts(t *testing.T) {
 		t.Run(limit[0], func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			pub, err := load.Advertise(t.Context(), "127.0.0.1:"+g.Port, "/talker", killTopic)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { pub.Close() })
-			ctx, cancel := context.WithCancel(t.Context())
-			served := make(chan struct{})
-			go func() {
-				defer close(served)
-				for ctx.Err() == nil { // a link breaks with its recorder
-					pub.Pace(ctx, 20_000, 1<<30, 5*time.Millisecond, func(int) {})
-				}
-			}()
-			defer func() { cancel(); <-served }()
+			publishToEach(g)
 			record := func(more ...string) *harness.Process {
 				return g.Start("gorecord", append([]string{killTopic, "-o", "robot", "--split", "--size", "1", "--recover", "--sync", "none"}, more...)...)
 			}
@@ -141,6 +128,77 @@ func TestEachLimitOverRestarts(t *testing.T) {
 				t.Errorf("bags of the last run: %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// publishToEach publishes 4 MB/s for one recorder after the other: a link breaks with its
+// recorder.
+func publishToEach(g *harness.Graph) {
+	g.T.Helper()
+	pub, err := load.Advertise(g.T.Context(), "127.0.0.1:"+g.Port, "/talker", killTopic)
+	if err != nil {
+		g.T.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(g.T.Context())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for ctx.Err() == nil {
+			pub.Pace(ctx, 20_000, 1<<30, 5*time.Millisecond, func(int) {})
+		}
+	}()
+	g.T.Cleanup(func() { cancel(); <-served; pub.Close() })
+}
+
+// fullDisk runs its arguments three times on a tmpfs of 6 MB: until its own bags fill the disk;
+// then with a limit below that, while a foreign file takes what is free; then with nothing
+// there but the foreign file. It ends with the exit code of the last one.
+const fullDisk = `mkdir small kept && mount -t tmpfs -o size=6m tmpfs small && cd small || exit 99
+"$@" --max-bytes 1G
+[ $? = 3 ] || exit 98
+cat /dev/zero >foreign 2>/dev/null
+echo 'the second one'
+"$@" --max-bytes 2M --limit 60 || exit 97
+cp *.bag ../kept || exit 96
+rm *.bag; cat /dev/zero >>foreign 2>/dev/null
+echo 'the third one'
+"$@" --max-bytes 2M
+code=$?
+ls >../left
+exit $code`
+
+// TestRetentionOnFullDisk: a recorder that starts on a full disk first deletes bags of earlier
+// runs, as far as its limit says, and then records. If that makes no room, it prints one line,
+// ends with exit code 3 and leaves no file.
+func TestRetentionOnFullDisk(t *testing.T) {
+	t.Parallel()
+	harness.Need(t, "unshare", ownMounts("true")[1:]...)
+	g := harness.NewGraph(t, "gomaster")
+	publishToEach(g)
+	rec := g.Command("gorecord", killTopic, "-o", "robot", "--split", "--size", "1", "--sync", "none", "--min-space=0")
+	p := g.Launch("gorecord", g.Command(ownMounts(fullDisk)[0], append(ownMounts(fullDisk)[1:], rec.Args...)...))
+	ends(p, 3)
+	_, second, _ := strings.Cut(p.Out.String(), "the second one\n")
+	second, third, _ := strings.Cut(second, "the third one\n")
+	if !strings.Contains(second, "lost: none") {
+		t.Errorf("a run with room after retention printed:\n%s", second)
+	}
+	bags, err := filepath.Glob(filepath.Join(g.Dir, "kept", "*.bag"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := 0
+	for _, bag := range bags {
+		messages += len(harness.Read(t, bag)[killTopic].Messages)
+	}
+	if messages < 60 {
+		t.Errorf("%d messages in %v, want at least the 60 of the second run", messages, bags)
+	}
+	if n := strings.Count(third, "no space left on device"); n != 1 || strings.Contains(third, "Recording to") {
+		t.Errorf("a run without room printed:\n%s", third)
+	}
+	if left, err := os.ReadFile(filepath.Join(g.Dir, "left")); err != nil || string(left) != "foreign\n" {
+		t.Errorf("a run without room left %q, %v", left, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
@@ -102,4 +103,23 @@ func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	if all["/player/status"] != nil || all["/chatter"] == nil || len(all) != 3 {
 		t.Errorf("with -a: %v", all)
 	}
+}
+
+// TestMarksSideBySide: a loop between two marks that are as good as equal does not spin.
+func TestMarksSideBySide(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	p := startPlayer(g, harness.DemoBag(t), "--loop")
+	p.begun()
+	for _, length := range []string{"0.000000001", "0.001"} {
+		p.post("marks", `{"from": 1, "to": 1`+length[1:]+`}`)
+		begun := time.Now() // before the state: a machine that stands still makes the passes seem slower
+		first := p.state().Pass
+		const passes = 50
+		harness.Eventually(t, "fifty passes", func() bool { return p.state().Pass >= first+passes })
+		if took := time.Since(begun); took < passes*9*time.Millisecond {
+			t.Errorf("length %s: %d passes took %v, want 10 ms each", length, passes, took)
+		}
+	}
+	p.Stop()
 }

@@ -22,7 +22,7 @@ func TestPlayEncrypted(t *testing.T) {
 
 	g.Env = harness.NewKeyring(t).Env()
 	p := g.Start("goplay", "in.bag")
-	if code := p.Wait(); code != 1 || !strings.Contains(p.Out.String(), `in.bag: bagfmt: encrypted bag: its messages and topics need the GPG key of "Ann Example"`) {
+	if code := p.Wait(); code != 1 || !strings.Contains(p.Out.String(), `in.bag: encrypted bag: its messages and topics need the GPG key of "Ann Example"`) {
 		t.Errorf("without the key: code %d, %s", code, p.Out.String())
 	}
 

@@ -40,7 +40,7 @@ func last(e *harness.Ear, want string) {
 
 // smeared returns the lines that are neither of stock nor of the log nor of the summary.
 func smeared(all string) (odd []string) {
-	whole := regexp.MustCompile(`^(20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} (INFO|WARN) .*|Opening .*|Waiting .* done\.|Hit space to .*|Done\.|` +
+	whole := regexp.MustCompile(`^(\d\d:\d\d:\d\d .*|Opening .*|Waiting .* done\.|Hit space to .*|Done\.|` +
 		`bookmarks:|  \d+\.\d{9}  --start \d+\.\d{9}|  messages  .* topic| +\d+ .* : std_msgs/String|\d+ messages, .*|late: .*|lost: .*|` +
 		`code \d+|\[1\]\+ .*|goplay .*|` + regexp.QuoteMeta(harness.ShellPrompt) + `.*|)$`)
 	for line := range strings.Lines(all) {
@@ -187,7 +187,7 @@ func TestPlayScreenSizes(t *testing.T) {
 	tm.Shows(" of 1:40.0 - 相机.bag -")
 	tm.Shows("/camera/image : std_msgs/String")
 	tm.Shows("and 19") // of 200 and more
-	if s := tm.All(); !strings.Contains(s, `{"topic": "/图像"`) {
+	if s := tm.All(); !strings.Contains(s, `topic=/图像`) {
 		t.Errorf("nothing is said of the topic that cannot be played:\n%s", s)
 	}
 	for _, size := range [][2]int{{60, 24}, {80, 30}, {40, 10}, {200, 50}, {20, 12}, {120, 50}, {60, 12}, {120, 8}, {50, 40}, {80, 24}, {60, 5}, {80, 24}, {10, 3}, {80, 24}} {
@@ -198,7 +198,7 @@ func TestPlayScreenSizes(t *testing.T) {
 	tm.Framed("RUNNING", 80, 24)
 	tm.Resize([][2]int{{70, 24}, {60, 24}, {50, 20}, {40, 16}, {60, 20}, {30, 12}, {70, 24}, {90, 30}}...)
 	tm.Framed("RUNNING", 90, 30)
-	for _, line := range []string{"goplay --loop --rate 4", "INFO options {", "Opening 相机.bag", "Hit space to toggle paused"} {
+	for _, line := range []string{"goplay --loop --rate 4", "Opening 相机.bag", "Hit space to toggle paused"} {
 		if s := tm.All(); !strings.Contains(s, line) {
 			t.Errorf("%q is lost:\n%s", line, s)
 		}
@@ -391,7 +391,7 @@ func TestPlayNoScreen(t *testing.T) {
 			last(e, "100")
 			tm.Prompt()
 			s := tm.All()
-			for _, line := range []string{`moved {"position": "1m3`, `rate changed {"rate": `, "going on {"} {
+			for _, line := range []string{"moved position=1m3", "rate changed rate=", "going on "} {
 				if strings.Contains(s, line) != tc.lines {
 					t.Errorf("%q should be there: %v\n%s", line, tc.lines, s)
 				}

@@ -85,13 +85,13 @@ func TestPlayRefuses(t *testing.T) {
 		"until before bag":    {"--until @1499999999", 1, "goplay: --until is 1s before the earliest message of the bags"},
 		"start after the end": {"-s 5", 0, "No messages to play on specified topics.  Exiting."},
 		"says by how much":    {"-s 5", 0, `the window begins behind the last message of the bags {"by": "3.8s"}`},
-		"nothing selected":    {"--topics /typo --bags walk.bag", 0, `"values": ["/typo"]`},
-		"bad expression":      {"-e -x (", 1, `goplay: player: option Exclude expression "("`},
-		"denied":              {"--deny /ch*", 1, "goplay: player: not to be played: /chatter."},
-		"denied new name":     {"--rename /other=/cmd_vel --deny /cmd_vel", 1, "goplay: player: not to be played: /cmd_vel (recorded as /other)."},
-		"nobody can come":     {"--wait-for /typo", 1, "goplay: player: option WaitFor names what is not played: /typo"},
-		"nobody comes":        {"--wait-for /chatter --wait-for o* --wait-timeout 0.2", 1, "goplay: player: no subscriber within 200ms: /chatter, /other"},
-		"nobody comes to all": {"--wait-for-subscribers --wait-timeout 100ms -x /state", 1, "goplay: player: no subscriber within 100ms: /chatter, /other"},
+		"nothing selected":    {"--topics /typo --bags walk.bag", 1, `"values": ["/typo"]`},
+		"bad expression":      {"-e -x (", 1, `goplay: --exclude "(": missing closing ) at "("`},
+		"denied":              {"--deny /ch*", 1, "goplay: not to be played: /chatter."},
+		"denied new name":     {"--rename /other=/cmd_vel --deny /cmd_vel", 1, "goplay: not to be played: /cmd_vel (recorded as /other)."},
+		"nobody can come":     {"--wait-for /typo", 1, "goplay: --wait-for names what is not played: /typo"},
+		"nobody comes":        {"--wait-for /chatter --wait-for o* --wait-timeout 0.2", 1, "goplay: no subscriber within 200ms: /chatter, /other"},
+		"nobody comes to all": {"--wait-for-subscribers --wait-timeout 100ms -x /state", 1, "goplay: no subscriber within 100ms: /chatter, /other"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

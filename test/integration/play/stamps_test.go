@@ -211,7 +211,7 @@ type player struct {
 
 func startPlayer(g *harness.Graph, args ...string) *player {
 	host := "127.0.0.1:" + harness.FreePort(g.T)
-	p := &player{g.Start("goplay", append(args, "-q", "--link-timeout=60", "--http="+host)...), g.T, "http://" + host + "/api/v1/"}
+	p := &player{g.Start("goplay", append(args, "--link-timeout=60", "--http="+host)...), g.T, "http://" + host + "/api/v1/"}
 	p.Printed("web page")
 	return p
 }
@@ -229,22 +229,46 @@ func (p *player) post(order, body string) {
 	}
 }
 
-// waitsForClock waits until the state says that the clock stands still.
-func (p *player) waitsForClock() {
+// begun waits until orders are taken.
+func (p *player) begun() {
 	p.t.Helper()
-	harness.Eventually(p.t, "play waits for the clock", func() bool {
-		r, err := http.Get(p.url + "state")
+	harness.Eventually(p.t, "orders are taken", func() bool {
+		r, err := http.Get(strings.TrimSuffix(p.url, "api/v1/") + "readyz")
 		if err != nil {
 			return false
 		}
 		defer r.Body.Close()
-		var e struct {
-			State struct {
-				WaitingFor []string `json:"waiting_for"`
-			} `json:"state"`
-		}
-		return json.NewDecoder(r.Body).Decode(&e) == nil && slices.Contains(e.State.WaitingFor, "/clock")
+		return r.StatusCode == http.StatusOK
 	})
+}
+
+// playState is what the tests need of the state.
+type playState struct {
+	Pass       int      `json:"pass"`
+	WaitingFor []string `json:"waiting_for"`
+}
+
+// state returns the state of play.
+func (p *player) state() playState {
+	p.t.Helper()
+	r, err := http.Get(p.url + "state")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer r.Body.Close()
+	var e struct {
+		State playState `json:"state"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&e); err != nil {
+		p.t.Fatal(err)
+	}
+	return e.State
+}
+
+// waitsForClock waits until the state says that the clock stands still.
+func (p *player) waitsForClock() {
+	p.t.Helper()
+	harness.Eventually(p.t, "play waits for the clock", func() bool { return slices.Contains(p.state().WaitingFor, "/clock") })
 }
 
 // simulator publishes a clock.

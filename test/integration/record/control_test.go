@@ -36,7 +36,7 @@ func TestServicesSteerARecording(t *testing.T) {
 		{"/rec/resume", nil, "already recording to out_1.bag", true, ""},
 		{"/rec/pin", nil, "of the last 5m0s, will not be deleted: out.bag out_1.bag", true, ""},
 		{"/rec/stop", nil, "closed out_1.bag", true, "stopped"},
-		{"/rec/split", nil, "recorder: stopped: there is no bag before the next start", false, ""},
+		{"/rec/split", nil, "stopped: there is no bag before the next start", false, ""},
 		{"/rec/start", nil, "recording to out_2.bag", true, "recording: out_2.bag"},
 	}
 	for _, s := range steps {

@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,91 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
-
-// TestBadInput checks that everything wrong on a command line gets one clear line
-// and the exit code that scripts rely on.
-func TestBadInput(t *testing.T) {
-	t.Parallel()
-	g := &harness.Graph{T: t, Port: harness.FreePort(t), Dir: t.TempDir()} // nothing gets as far as a master
-	demo, err := os.ReadFile(harness.DemoBag(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string][]byte{
-		"good.bag": demo, "text.bag": []byte("this is not a bag\n"), "empty.bag": nil,
-		"v13.bag": []byte("#ROSBAG V1.3\n"), "exists.bag": []byte("precious"),
-	} {
-		if err := os.WriteFile(filepath.Join(g.Dir, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(g.Dir, "dir.bag"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	tests := []struct {
-		command string
-		code    int
-		want    string
-	}{
-		{"goplay text.bag", 1, "text.bag: bagfmt: not a bag"},
-		{"goplay empty.bag", 1, "empty.bag: bagfmt: not a bag: empty file"},
-		{"goplay v13.bag", 1, "v13.bag: bagfmt: bag version 1.3, which was never released"},
-		{"goplay missing.bag", 1, "missing.bag: no such file"},
-		{"goplay dir.bag", 1, "dir.bag: not a regular file"},
-		{"goplay", 1, "You must specify at least one bag to play back."},
-		{"goplay good.bag --rate 0", 1, "--rate must be between 1e-06 and 1e+09"},
-		{"goplay good.bag --rate x", 1, "--rate"},
-		{"goplay good.bag --bogus", 1, "unrecognised option '--bogus'"},
-		{"goplay --topics /nope good.bag", 1, "When using --topics, --bags should be specified to list bags."},
-		{"gobag info text.bag", 1, "text.bag: not a bag"},
-		{"gobag info empty.bag", 1, "empty.bag: not a bag: empty file"},
-		{"gobag info v13.bag", 1, "v13.bag: is a bag version 1.3, which was never released"},
-		{"gobag info missing.bag", 1, "missing.bag: no such file"},
-		{"gobag info dir.bag", 1, "dir.bag: no bags in this directory"},
-		{"gorecord", 1, "No topics specified."},
-		{"gorecord -a -O exists", 1, "exists.bag exists: a recording never overwrites"},
-		{"gorecord -a -O none/x", 1, "directory none/ does not exist: create it first"},
-		{"gorecord -a -e (", 1, `topic regex "(": error parsing regexp: missing closing )`},
-		{"gorecord -a -x (", 1, `exclude regex "("`},
-		{"gorecord -a --chunksize x", 1, "--chunksize"},
-		{"gorecord -a -b -1", 1, "Buffer size must be 0 or positive"},
-		{"gorecord -a --duration 5x", 1, "Duration unit must be s, m, or h"},
-		{"gorecord -a -l 3", 1, "Specifying a count is not valid with automatic topic subscription."},
-		{"gorecord -a -j --lz4", 1, "Can only use one type of compression"},
-		{"gorecord 9lives", 1, `name "9lives"`},
-		{"gorecord -a --node 9lives", 1, `name "9lives"`},
-		{"gorecord -a __master:=foo", 1, `master URI "foo"`},
-		{"gomaster -p 99999", 1, "port 99999 is out of range"},
-	}
-	for _, tc := range tests {
-		t.Run(tc.command, func(t *testing.T) {
-			t.Parallel()
-			g := &harness.Graph{T: t, Port: g.Port, Dir: g.Dir}
-			words := strings.Fields(tc.command)
-			p := g.Start(words[0], words[1:]...)
-			if code := p.Wait(); code != tc.code {
-				t.Errorf("exit code %d, want %d", code, tc.code)
-			}
-			out := p.Out.String()
-			if !strings.Contains(out, tc.want) {
-				t.Errorf("no %q in:\n%s", tc.want, out)
-			}
-			out = optionsLine.ReplaceAllString(out, "") // what was asked for is logged whatever comes of it
-			if strings.Contains(out, "panic") || strings.Contains(out, "goroutine") || strings.Count(out, "\n") > 2 {
-				t.Errorf("not one clear line:\n%s", out)
-			}
-		})
-	}
-	t.Cleanup(func() {
-		if b, err := os.ReadFile(filepath.Join(g.Dir, "exists.bag")); err != nil || string(b) != "precious" {
-			t.Error("exists.bag was changed")
-		}
-		left, err := filepath.Glob(filepath.Join(g.Dir, "*.active"))
-		if err != nil || len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
-	})
-}
 
 // TestControlCharactersInFileNames: a name that a terminal or a script would misread is refused,
 // and no file has it.
@@ -115,8 +29,6 @@ func TestControlCharactersInFileNames(t *testing.T) {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
-
-var optionsLine = regexp.MustCompile(`(?m)^.* INFO options \{.*\}\n`)
 
 // TestNoMaster: recording without a master says so, keeps trying, and SIGINT ends
 // it at once with a valid, empty bag.

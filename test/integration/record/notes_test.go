@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -105,8 +106,8 @@ func TestNotesAndMarks(t *testing.T) {
 func TestWrongNote(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	for note, want := range map[string]string{"robot": `note "robot": write key=value`, "a:b=c": "must not contain a colon", "a=": "the value is missing"} {
-		g.Start("gorecord", "-a", "-O", "out", "--note", note).Ended(1, "--note: ", want)
+	for note, want := range map[string]string{"robot": "write key=value", "a:b=c": "must not contain a colon", "a=": "the value is missing"} {
+		g.Start("gorecord", "-a", "-O", "out", "--note", note).Ended(1, fmt.Sprintf("--note %q: ", note), want)
 	}
 	if names := g.Bags("out"); len(names) > 0 {
 		t.Errorf("files: %v", names)

@@ -29,7 +29,7 @@ func TestSnapshotByService(t *testing.T) {
 	beside.WaitSent(20)
 	steps := []struct{ service, success, answer string }{
 		{"/only/snapshot", "True", "wrote only.bag"},
-		{"/only/split", "False", "recorder: only snapshots are written: there is no bag to split"},
+		{"/only/split", "False", "only snapshots are written: there is no bag to split"},
 		{"/only/pause", "True", "paused recording"},
 		{"/only/resume", "True", "recording"},
 		{"/only/stop", "True", "stopped"},
@@ -37,7 +37,7 @@ func TestSnapshotByService(t *testing.T) {
 		{"/only/start", "True", "recording"},
 		{"/only/snapshot", "True", "wrote only_1.bag"},
 		{"/beside/snapshot", "True", "wrote run_snapshot_"},
-		{"/plain/snapshot", "False", "recorder: no snapshots are kept ready: the recording was not started for them"},
+		{"/plain/snapshot", "False", "no snapshots are kept ready: the recording was not started for them"},
 	}
 	for _, s := range steps {
 		answer := g.Call(s.service)

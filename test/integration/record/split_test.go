@@ -40,8 +40,43 @@ func TestSplitLosesNothing(t *testing.T) {
 	if n != messages {
 		t.Errorf("%d of %d messages", n, messages)
 	}
-	if !strings.Contains(rec.Out.String(), "lost: none") || !strings.Contains(rec.Out.String(), " files, of which 0 deleted") {
+	if !strings.Contains(rec.Out.String(), "lost: none") || !strings.Contains(rec.Out.String(), " files, 0 deleted") {
 		t.Errorf("summary:\n%s", rec.Out.String())
+	}
+}
+
+// TestSplitMerged: the files together are the recording, without what each repeats.
+func TestSplitMerged(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	const messages = 300
+	for _, name := range []string{"server", "arm"} {
+		g.Advertise(g.Node(name), "/latched", true).Source(true).Publish(harness.StringFrame(name))
+	}
+	f := g.Flood("/t", messages)
+	rec := g.Record("/t", "/latched", "-O", "out", "--split", "--duration", "0.5", "--overflow=block", "--note", "robot=r1")
+	f.WaitDone()
+	rec.Stop()
+	names := g.Bags("out")
+	if len(names) < 3 {
+		t.Fatalf("files: %v", names)
+	}
+	merge := []string{"merge", "-o", "merged.bag"}
+	for i := range names {
+		merge = append(merge, "out_"+strconv.Itoa(i)+".bag")
+	}
+	last := merge[len(merge)-1]
+	if out := g.Run("gobag", "info", last); !strings.Contains(out, "3 repeated latched messages at the beginning") {
+		t.Errorf("%s:\n%s", last, out)
+	}
+	if out := g.Run("gobag", merge...); !strings.Contains(out, " repeated latched messages left out") {
+		t.Errorf("gobag %v:\n%s", merge, out)
+	}
+	got := harness.Read(t, filepath.Join(g.Dir, "merged.bag"))
+	for topic, want := range map[string]int{"/t": messages, "/latched": 2, "/metadata": 1} {
+		if got[topic] == nil || len(got[topic].Messages) != want {
+			t.Errorf("%s: want %d messages of %+v", topic, want, got[topic])
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,20 +44,7 @@ const windowWidth, windowHeight = 1280, 2000
 // openBrowser opens a page at host.
 func openBrowser(t *testing.T, host string) *browser {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil && path == "" {
-			path = p
-		}
-	}
-	if path == "" {
-		const install = "no browser to look with: Chromium is not installed (Debian 12: apt-get install --no-install-recommends chromium)"
-		if os.Getenv("GOROSBAG_REQUIRE_CHROMIUM") != "" {
-			t.Fatal("GOROSBAG_REQUIRE_CHROMIUM is set, but " + install)
-		}
-		t.Skip(install)
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(windowWidth, windowHeight))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(harness.NeedChromium(t)), chromedp.NoSandbox, chromedp.WindowSize(windowWidth, windowHeight))
 	ctx, cancel := context.WithTimeout(context.Background(), 3*harness.Patience)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)

@@ -239,7 +239,7 @@ func TestPackage(t *testing.T) {
 	d.run("dpkg", "--install", "/gorosbag.deb")
 	defer d.run("dpkg", "--purge", "gorosbag")
 	for _, program := range []string{"gorecord", "goplay", "gobag", "gomaster"} {
-		if out := d.run(program, "--version"); !strings.Contains(out, "go1.") {
+		if out := d.run(program, "--version"); !strings.HasPrefix(out, program+" ") || !strings.Contains(out, "go1.") {
 			t.Errorf("%s --version prints %q", program, out)
 		}
 		if out := d.run("man", program); !strings.Contains(out, "OPTIONS") {

@@ -1,6 +1,8 @@
 package service_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -103,6 +105,50 @@ func TestRecorderPage(t *testing.T) {
 			t.Errorf("out%s holds %v", name, topics)
 		}
 	}
+}
+
+// TestRecorderPageOpensLate: a page that is opened late shows what came before, and a buffer that
+// is full of what a snapshot would hold does not look like trouble.
+func TestRecorderPageOpensLate(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.Flood("/t", 100_000)
+	host := "127.0.0.1:" + harness.FreePort(t)
+	g.Start("gorecord", "/t", "-O", "out", "--snapshot", "-b", "2", "--http="+host).Printed("Subscribing to")
+	const before = 8
+	harness.Eventually(t, "the server has a curve and a full ring", func() bool {
+		s := webState[struct {
+			Most      int64 `json:"buffer_most"`
+			Snapshots struct {
+				Bytes int64 `json:"bytes"`
+			} `json:"snapshots"`
+		}](t, host)
+		return len(lastMinute(t, host)["/t"]) >= before && 2*s.Snapshots.Bytes > s.Most
+	})
+	b := openBrowser(t, host)
+	// A page that knew only what it has seen would have fewer points than seconds.
+	harness.Eventually(t, "the curve begins before the page", func() bool {
+		return b.eval(fmt.Sprintf(`(document.querySelector(".spark polyline")?.points.length ?? 0) >= performance.now() / 1000 + %d`, before-5)) == "true"
+	})
+	b.shows("#held", "held for a snapshot")
+	if b.eval(`document.querySelector("#meter").classList.contains("full")`) != "false" || b.eval(`Number(document.querySelector("#meter").getAttribute("aria-valuenow")) < 50`) != "true" {
+		t.Errorf("the buffer looks full: %s", b.eval(`document.querySelector("#meter").outerHTML`))
+	}
+}
+
+// lastMinute returns the messages per second of each topic that the server keeps.
+func lastMinute(t *testing.T, host string) map[string][]float64 {
+	t.Helper()
+	resp, err := http.Get("http://" + host + "/api/v1/last_minute")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var minute map[string][]float64
+	if err := json.NewDecoder(resp.Body).Decode(&minute); err != nil {
+		t.Fatal(err)
+	}
+	return minute
 }
 
 // download compares what the links lead to with the files.

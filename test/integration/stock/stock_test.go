@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -178,5 +179,45 @@ func TestStockReadsOurs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRepeatedForStock: stock's readers pass over the fields of the bag header that mark repeated
+// messages. What they rewrite does not have them.
+func TestRepeatedForStock(t *testing.T) {
+	t.Parallel()
+	harness.NeedROS(t)
+	g := harness.NewGraph(t, "gomaster")
+	g.MakeBag("whole.bag",
+		harness.Spoken{Topic: "/map", Node: "/server", Latching: true, Text: "map"},
+		harness.Spoken{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
+		harness.Spoken{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
+		harness.Spoken{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
+		harness.Spoken{Topic: "/odom", Node: "/base", At: 3100 * time.Millisecond, Text: "3"})
+	g.Run("gobag", "split", "-q", "--duration", "2", "whole.bag", "part")
+	if out := g.Run("gobag", "info", "part_001.bag"); !strings.Contains(out, "2 repeated latched messages at the beginning") {
+		t.Fatalf("gobag info:\n%s", out)
+	}
+	before := g.Dump("part_001.bag")
+	if len(before) != 3 {
+		t.Fatalf("%d connections: %v", len(before), keys(before))
+	}
+	for _, args := range [][]string{{"info", "part_001.bag"}, {"info", "--yaml", "part_001.bag"}} {
+		if out := g.Run("rosbag", args...); !strings.Contains(out, "/tf_static") || strings.Contains(out, "rror") {
+			t.Errorf("rosbag %v:\n%s", args, out)
+		}
+	}
+	if out := g.Run("/usr/lib/rosbag/play", "part_001.bag"); !strings.Contains(out, "Done.") { // the reader in C++
+		t.Errorf("rosbag play:\n%s", out)
+	}
+	g.Run("rosbag", "filter", "part_001.bag", "filtered.bag", "True")
+	g.Run("rosbag", "reindex", "-q", "part_001.bag")
+	for _, name := range []string{"filtered.bag", "part_001.bag"} {
+		after := g.Dump(name)
+		for key, want := range before {
+			if d := cmp.Diff(want.Hashes(), after[key].Hashes()); d != "" {
+				t.Errorf("%s: %s differs", name, key)
+			}
+		}
 	}
 }

@@ -1,0 +1,129 @@
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// prose returns the lines of a page, with those of its blocks of commands empty.
+func prose(t *testing.T, path string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	block := false
+	for line := range strings.Lines(string(b)) {
+		fence := strings.HasPrefix(line, "```")
+		if fence {
+			block = !block
+		}
+		if block || fence {
+			line = ""
+		}
+		lines = append(lines, strings.TrimRight(line, "\n"))
+	}
+	return lines
+}
+
+// hasTitle reports whether a page has a title with that anchor, as GitHub makes it.
+func hasTitle(t *testing.T, path, anchor string) bool {
+	t.Helper()
+	for _, line := range prose(t, path) {
+		title := strings.TrimLeft(line, "#")
+		if title == line {
+			continue
+		}
+		if anchor == strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, strings.TrimSpace(title)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Links between pages lead to files and titles that exist.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(pages) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, pages, err)
+		}
+		for _, page := range pages {
+			for i, line := range prose(t, page) {
+				for _, found := range link.FindAllStringSubmatch(line, -1) {
+					if strings.Contains(found[1], "://") {
+						continue
+					}
+					file, title, _ := strings.Cut(found[1], "#")
+					target := page
+					if file != "" {
+						target = filepath.Join(filepath.Dir(page), file)
+					}
+					if _, err := os.Stat(target); err != nil {
+						t.Errorf("%s:%d: %v", page, i+1, err)
+					} else if title != "" && !hasTitle(t, target, title) {
+						t.Errorf("%s:%d: %s has no title #%s", page, i+1, target, title)
+					}
+				}
+			}
+		}
+	}
+}
+
+// README is short, its prose is wrapped, and a first screen shows the two commands.
+func TestREADMEIsShort(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(root, "README.md")
+	lines := prose(t, path)
+	if len(lines) > 120 {
+		t.Errorf("%d lines, more than 120", len(lines))
+	}
+	for i, line := range lines {
+		if len(line) > 100 && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "![") {
+			t.Errorf("line %d: %d columns, more than 100", i+1, len(line))
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := strings.Join(strings.SplitN(string(b), "\n", 25)[:24], "\n")
+	for _, command := range []string{"make demo", "make test"} {
+		if !strings.Contains(top, command) {
+			t.Errorf("%s is not in the first 24 lines", command)
+		}
+	}
+}
+
+// The index has every page.
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	index, err := os.ReadFile(filepath.Join(root, "docs", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%q, %v", pages, err)
+	}
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(string(index), "("+name+")") {
+			t.Errorf("docs/README.md does not name %s", name)
+		}
+	}
+}
