@@ -342,7 +342,12 @@ func TestHangingDisk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			numbered(g, 1<<20, time.Millisecond)
+			const messages = 2000 // eight times what the buffer holds
+			count := messages
+			if signals < 0 {
+				count = 1 << 20 // more than there is time for
+			}
+			f := numbered(g, count, time.Millisecond)
 			cmd := g.Command("gorecord", killTopic, "-O", "out", "--chunksize", "20", "--buffsize", "1")
 			p := &harness.Process{T: t, Name: "gorecord", Cmd: cmd}
 			cmd.Stdout, cmd.Stderr = &p.Out, &p.Out
@@ -352,6 +357,11 @@ func TestHangingDisk(t *testing.T) {
 			pid := <-tr.started
 			p.Printed("has not answered")
 			p.Printed("queue_full")
+			if signals > 0 {
+				if err := <-f.Done; err != nil { // all are read
+					t.Fatal(err)
+				}
+			}
 			stalls := g.Stalls(p)
 			start := time.Now()
 			again := time.NewTicker(100 * time.Millisecond)
@@ -373,8 +383,8 @@ func TestHangingDisk(t *testing.T) {
 			took, most := time.Since(start)-stalls(), 10*time.Second
 			if signals < 0 {
 				most = 6 * time.Second // it did not give up by itself
-			} else if n, lost := account(p); !strings.Contains(p.Out.String(), "the disk does not answer") || n+lost < 1000 {
-				t.Errorf("it printed:\n%s", p.Out.String())
+			} else if n, lost := account(p); !strings.Contains(p.Out.String(), "the disk does not answer") || n+lost != messages {
+				t.Errorf("%d messages and %d lost, want %d; it printed:\n%s", n, lost, messages, p.Out.String())
 			}
 			if took > most || tr.exited != 2 {
 				t.Errorf("exit code %d after %v", tr.exited, took)
