@@ -169,7 +169,7 @@ func TestManyBadPublishers(t *testing.T) {
 	start := time.Now()
 	subscribe(t, newNode(t, o), "/t", &inbox{})
 	waitFor(t, "five attempts of each, on average", func() bool { return refused.Load() >= 5*publishers })
-	said := map[string]int{} // by text: on a busy machine some do not answer in time, which is another trouble with its own lines
+	said := map[string]int{}       // by text: on a busy machine some do not answer in time, which is another trouble with its own lines
 	for _, e := range logs.All() { // before the time is taken: more may come
 		if strings.HasPrefix(e.Message, "publisher is listed but") {
 			said[e.Message]++
