@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -18,8 +18,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// The plain copy is this program once more: bench copy <address> <file> <sync>. It
-// subscribes at the address and copies what the socket gives into the file.
+// The plain copy is this program once more: bench copy <file> <sync> <address>... It
+// subscribes at the addresses and copies what the sockets give into one file.
 const (
 	copyCommand   = "copy"
 	copySynced    = "interval"
@@ -28,27 +28,31 @@ const (
 	copySyncBytes = 32 << 20 // as gorecord --sync interval
 )
 
-// copyStream is the least that any recorder has to do: a read and a write for each
-// MiB. With sync it also makes the file durable as gorecord does, on another thread
-// each 32 MiB, and lets the kernel forget the pages.
-func copyStream(address, path string, sync bool) error {
-	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
+// copyStreams is the least that any recorder has to do: wait for the sockets, read what is
+// there, and write each MiB. With sync it also makes the file durable as gorecord does, on
+// another thread each 32 MiB, and lets the kernel forget the pages.
+func copyStreams(path string, sync bool, addresses []string) (err error) {
+	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is written
-	if _, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{{Key: "callerid", Value: "/copy"}})); err != nil {
-		return err
-	}
-	if _, err := tcpros.ReadHeader(conn); err != nil {
-		return err
+	for _, address := range addresses {
+		link, err := subscribeRaw(address)
+		if err != nil {
+			return err
+		}
+		defer link.Close() //nolint:errcheck // only read from
+		fd := int(link.Fd())
+		if err := unix.EpollCtl(poll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}); err != nil {
+			return err
+		}
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	due, synced := make(chan struct{}, 1), make(chan error, 1)
-	// owner: copyStream; ends when due is closed.
+	// owner: copyStreams; ends when due is closed.
 	go func() {
 		var err error
 		for range due {
@@ -56,7 +60,7 @@ func copyStream(address, path string, sync bool) error {
 		}
 		synced <- err
 	}()
-	err = copyBytes(f, conn, func() {
+	err = copyBytes(f, poll, len(addresses), func() {
 		if !sync {
 			return
 		}
@@ -73,26 +77,60 @@ func copyStream(address, path string, sync bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// copyBytes copies to the end and tells of each copySyncBytes. It fills its buffer
-// before it writes: a recorder writes chunks, not what a socket happens to hold.
-func copyBytes(f *os.File, conn net.Conn, due func()) error {
-	buf := make([]byte, copyBuffer)
-	for written := 0; ; {
-		n, err := io.ReadFull(conn, buf)
-		if _, err := f.Write(buf[:n]); err != nil {
-			return err
-		}
-		if written += n; written >= copySyncBytes {
+// subscribeRaw connects to a publisher and returns the socket, which blocks.
+func subscribeRaw(address string) (*os.File, error) {
+	conn, err := net.Dial("tcp", address) //nolint:noctx // ends with the process
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // the file is another descriptor
+	if _, err := conn.Write(tcpros.AppendHeader(nil, tcpros.Header{{Key: "callerid", Value: "/copy"}})); err != nil {
+		return nil, err
+	}
+	if _, err := tcpros.ReadHeader(conn); err != nil {
+		return nil, err
+	}
+	return conn.(*net.TCPConn).File() //nolint:forcetypeassert // a TCP connection was dialed
+}
+
+// copyBytes copies to the end of all links and tells of each copySyncBytes. It fills its
+// buffer before it writes: a recorder writes chunks, not what a socket happens to hold.
+func copyBytes(f *os.File, poll, open int, due func()) error {
+	buf, events := make([]byte, 0, copyBuffer), make([]unix.EpollEvent, 128)
+	written := 0
+	flush := func() error {
+		_, err := f.Write(buf)
+		if written += len(buf); written >= copySyncBytes {
 			written = 0
 			due()
 		}
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return nil
-		case err != nil:
+		buf = buf[:0]
+		return err
+	}
+	for open > 0 {
+		n, err := unix.EpollWait(poll, events, -1)
+		if err != nil && !errors.Is(err, unix.EINTR) {
 			return err
 		}
+		for _, e := range events[:max(n, 0)] {
+			n, err := unix.Read(int(e.Fd), buf[len(buf):cap(buf)])
+			switch {
+			case err != nil:
+				return err
+			case n == 0:
+				open--
+				err = unix.EpollCtl(poll, unix.EPOLL_CTL_DEL, int(e.Fd), nil)
+			default:
+				if buf = buf[:len(buf)+n]; len(buf) == cap(buf) {
+					err = flush()
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
+	return flush()
 }
 
 func durable(f *os.File) error {
@@ -102,7 +140,8 @@ func durable(f *os.File) error {
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
 
-// plainCopy measures the copy of one stream.
+// plainCopy measures the copy, and what the compressor of the scenario needs for the same
+// bytes, if it has one.
 func (b *bench) plainCopy(ctx context.Context, s scenario) (_ result, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -118,7 +157,11 @@ func (b *bench) plainCopy(ctx context.Context, s scenario) (_ result, err error)
 		mode = copyUnsynced
 	}
 	file := filepath.Join(r.dir, "stream")
-	if err := r.start(ctx, self, copyCommand, r.flow.pubs[0].Address(), file, mode); err != nil {
+	args := []string{copyCommand, file, mode}
+	for _, p := range r.flow.pubs {
+		args = append(args, p.Address())
+	}
+	if err := r.start(ctx, s.command(self, args...)...); err != nil {
 		return result{}, err
 	}
 	if err := r.flow.send(ctx); err != nil {
@@ -133,10 +176,38 @@ func (b *bench) plainCopy(ctx context.Context, s scenario) (_ result, err error)
 	if err != nil {
 		return result{}, err
 	}
-	if want := int64(s.count) * int64(4+s.size); st.Size() != want {
+	messages := s.topics * s.count
+	if want := int64(messages) * int64(4+s.size); st.Size() != want {
 		return result{}, fmt.Errorf("the plain copy has %d of %d bytes", st.Size(), want)
 	}
-	return result{usage: use, sent: s.count, recorded: s.count, bytes: int64(s.count) * int64(s.size), took: took}, nil
+	res := result{usage: use, sent: messages, recorded: messages, bytes: int64(messages) * int64(s.size), took: took}
+	res.packing, err = s.pack(ctx, file)
+	return res, err
+}
+
+// compressors are the programs of the libraries that stock links, with the settings of our
+// chunks, by the option of the recorders.
+var compressors = map[string][]string{"--lz4": {"lz4", "-1", "-B4", "-BI", "-c"}, "--bz2": {"bzip2", "-9", "-c"}}
+
+// pack returns the processor time that the compressor of the scenario needs for a file; zero
+// if there is none, or if it is not installed.
+func (s scenario) pack(ctx context.Context, file string) (time.Duration, error) {
+	for _, arg := range s.args {
+		program := compressors[arg]
+		if program == nil {
+			continue
+		}
+		path, err := exec.LookPath(program[0])
+		if err != nil {
+			return 0, nil //nolint:nilerr // the line is left out
+		}
+		cmd := exec.CommandContext(ctx, path, append(program[1:len(program):len(program)], file)...)
+		if err := cmd.Run(); err != nil {
+			return 0, fmt.Errorf("%s: %w", path, err)
+		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+	}
+	return 0, nil
 }
 
 // besideUnsynced is beside without waiting for the disk, and says how fast that is.

@@ -90,7 +90,7 @@ func (b *bench) play(ctx context.Context, program string, args []string, subscri
 		return usage{}, err
 	}
 	defer func() { err = errors.Join(err, s.remove()) }()
-	if err := s.start(ctx, program, args...); err != nil {
+	if err := s.start(ctx, append([]string{program}, args...)...); err != nil {
 		return usage{}, err
 	}
 	if err := subscriber(ctx, s); err != nil {

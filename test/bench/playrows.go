@@ -10,6 +10,7 @@ import (
 
 // playRows are the loads of playing in the order of the table.
 var playRows = []row{
+	{"this machine", machine},
 	{"1 topic, 1 kHz", pace{tape: tape{topics: 1, size: 100, count: 10_000, period: time.Millisecond}, p50: 0.5, p99: 0.5}.beside},
 	{"1 topic, 1 kHz, a minute", pace{tape: tape{topics: 1, size: 100, count: 60_000, period: time.Millisecond}, drift: time.Millisecond, alone: true}.beside},
 	{"20 topics, 100 Hz", pace{tape: tape{topics: 20, size: 1000, count: 1000, period: 10 * time.Millisecond}, p99: 0.5}.beside},

@@ -92,7 +92,7 @@ func (p pace) beside(ctx context.Context, b *bench, t *table) error {
 		if p.alone {
 			rounds, stock = 1, ""
 		}
-		var ours, theirs []keeping
+		var ours, theirs, plain []keeping
 		for range rounds {
 			k, err := p.keep(ctx, b, b.goplay, bag, nil)
 			if err != nil {
@@ -105,15 +105,23 @@ func (p pace) beside(ctx context.Context, b *bench, t *table) error {
 				}
 				theirs = append(theirs, k)
 			}
+			if k, err = p.tick(ctx); err != nil {
+				return err
+			}
+			plain = append(plain, k)
 		}
-		p.judge(t, ours, theirs)
+		p.judge(t, ours, theirs, plain)
 		return nil
 	})
 }
 
-func (p pace) judge(t *table, ours, stock []keeping) {
+func (p pace) judge(t *table, ours, stock, plain []keeping) {
 	wrong := most(ours, func(k keeping) int { return k.Missed + k.Disordered })
 	t.target(wrong == 0, "complete and in order", "%d of %d missing or late", wrong, p.topics*p.count)
+	if len(plain) > 0 {
+		t.note("a thread that sleeps and writes: p50 %v, p99 %v%s; we are %.2f, %.2f times as late", micro(median(plain, quantile(p50))), micro(median(plain, quantile(p99))),
+			ofProcessor(plain), ratio(ours, plain, quantile(p50)), ratio(ours, plain, quantile(p99)))
+	}
 	p.judgeQuantile(t, "p50", p.p50, p50, ours, stock)
 	p.judgeQuantile(t, "p99", p.p99, p99, ours, stock)
 	worst := median(ours, quantile(func(t probe.Timing) time.Duration { return t.P999 }))
@@ -162,6 +170,9 @@ func (p pace) judgeCPU(t *table, ours, stock []keeping) {
 		t.target(r <= p.cpu, target, "%s", measured)
 	}
 }
+
+// ofProcessor says what processor time was used.
+func ofProcessor(all []keeping) string { return fmt.Sprintf(", %.2f s", median(all, keeping.cpuTime)) }
 
 // beside says what stock has, if it is there.
 func beside(stock []keeping, of func(keeping) float64) string {

@@ -63,9 +63,9 @@ func (b *bench) prepare(ctx context.Context, streams []stream) (_ *recording, er
 	return r, nil
 }
 
-// start starts a program in the graph.
-func (s *station) start(ctx context.Context, program string, args ...string) error {
-	s.cmd = exec.CommandContext(ctx, program, args...)
+// start starts a program, with its arguments, in the graph.
+func (s *station) start(ctx context.Context, command ...string) error {
+	s.cmd = exec.CommandContext(ctx, command[0], command[1:]...)
 	s.cmd.Dir = s.dir
 	s.cmd.Env = append(os.Environ(), "ROS_MASTER_URI="+s.master.URI(), "ROS_IP=127.0.0.1", "ROS_LOG_DIR="+s.dir,
 		"AWS_ACCESS_KEY_ID="+storeUser, "AWS_SECRET_ACCESS_KEY="+storePassword)

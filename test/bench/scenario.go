@@ -26,9 +26,10 @@ type scenario struct {
 	period       time.Duration // between those of a topic; zero sends as fast as they are taken
 	args         []string      // of both recorders
 	unsynced     bool          // gorecord --sync none; stock never syncs
+	oneCore      bool          // each program has one core
 
 	rate     float64 // at least this many times the messages a second of stock; zero asks nothing
-	ofCopy   float64 // at least this share of the plain copy's bytes a second; zero does not copy
+	ofCopy   float64 // at least this share of the plain copy's bytes a second; zero asks nothing
 	cpu      float64 // at most this share of stock's processor time for each byte recorded; zero asks nothing
 	reported bool    // rate and ofCopy are shown, not asked for
 }
@@ -41,9 +42,19 @@ func (s scenario) streams() []stream {
 	return all
 }
 
+// command returns how a program is started.
+func (s scenario) command(program string, args ...string) []string {
+	command := append([]string{program}, args...)
+	if s.oneCore {
+		return append([]string{"taskset", "--cpu-list", "0"}, command...)
+	}
+	return command
+}
+
 // result is what one recorder made of one load.
 type result struct {
 	usage
+	packing        time.Duration // processor time of the compressor alone, for what was recorded
 	sent, recorded int
 	bytes          int64 // of what was recorded, payload
 	took           time.Duration
@@ -70,7 +81,7 @@ func (b *bench) record(ctx context.Context, s scenario, program string, args ...
 	}
 	defer func() { err = errors.Join(err, r.remove()) }()
 	args = slices.Concat(args, s.args, []string{"-O", "load.bag"}, r.flow.topics())
-	if err := r.start(ctx, program, args...); err != nil {
+	if err := r.start(ctx, s.command(program, args...)...); err != nil {
 		return result{}, err
 	}
 	if err := r.flow.send(ctx); err != nil {
@@ -94,8 +105,12 @@ func (b *bench) record(ctx context.Context, s scenario, program string, args ...
 	return res, nil
 }
 
-// beside records with ours, with stock and, if asked for, with the plain copy, in
-// turn, and judges the medians.
+// parts returns the processor seconds, for each byte, of all that a recorder cannot do without:
+// the copy and the compressor.
+func (r result) parts() float64 { return (r.cpu + r.packing).Seconds() / float64(r.bytes) }
+
+// beside records with ours, with stock and with the plain copy, in turn, and judges the
+// medians.
 func (s scenario) beside(ctx context.Context, b *bench, t *table) error {
 	var ours, stock, plain []result
 	mode := []string{"--overflow=block"}
@@ -114,12 +129,10 @@ func (s scenario) beside(ctx context.Context, b *bench, t *table) error {
 			}
 			stock = append(stock, r)
 		}
-		if s.ofCopy > 0 || s.reported {
-			if r, err = b.plainCopy(ctx, s); err != nil {
-				return err
-			}
-			plain = append(plain, r)
+		if r, err = b.plainCopy(ctx, s); err != nil {
+			return err
 		}
+		plain = append(plain, r)
 	}
 	s.judge(t, ours, stock, plain)
 	return nil
@@ -133,19 +146,29 @@ func (s scenario) judge(t *table, ours, stock, plain []result) {
 		memory = fmt.Sprintf(" (stock %d)", most(stock, result.peak)>>20)
 	}
 	t.target(most(ours, result.lost) == 0, "0 lost", "%d of %d%s", most(ours, result.lost), ours[0].sent, lost)
+	s.judgeLimits(t, ours, plain)
 	s.judgeRate(t, ours, stock)
-	if len(plain) > 0 {
-		r := ratio(ours, plain, result.rate)
-		measured := fmt.Sprintf("%.0f %% (%s beside %s)", 100*r, s.speed(ours), s.speed(plain))
-		if s.reported {
-			t.note("%s of a plain copy", measured)
-		} else {
-			t.target(r >= s.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*s.ofCopy), "%s", measured)
-		}
-	}
 	s.judgeCPU(t, ours, stock)
 	peak := most(ours, result.peak)
 	t.target(peak <= memoryBound, fmt.Sprintf("memory <= %d + %d MiB", bufferMiB, restMiB), "%d MiB%s", peak>>20, memory)
+}
+
+// judgeLimits compares with the least that any recorder has to do.
+func (s scenario) judgeLimits(t *table, ours, plain []result) {
+	r := ratio(ours, plain, result.rate)
+	measured := fmt.Sprintf("%.0f %% (%s beside %s)", 100*r, s.speed(ours), s.speed(plain))
+	switch {
+	case s.ofCopy > 0:
+		t.target(r >= s.ofCopy, fmt.Sprintf(">= %.0f %% of a plain copy", 100*s.ofCopy), "%s", measured)
+	case s.period == 0: // else all take the time of the load
+		t.note("%s of a plain copy", measured)
+	}
+	what := "a plain copy"
+	if most(plain, func(r result) time.Duration { return r.packing }) > 0 {
+		what += " and the compressor alone"
+	}
+	perGB := func(r result) float64 { return 1e9 * r.parts() }
+	t.note("processor time %.2f times %s (%.2f beside %.2f s/GB)", ratio(ours, plain, result.parts), what, median(ours, perGB), median(plain, perGB))
 }
 
 func (s scenario) judgeRate(t *table, ours, stock []result) {

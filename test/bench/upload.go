@@ -97,7 +97,7 @@ func (b *bench) recordSplits(ctx context.Context, upload bool) (res uploadResult
 		defer s3.end()
 		args = append(args, "--upload="+s3.url, "--upload-wait=0s")
 	}
-	if err := r.start(ctx, b.gorecord, args...); err != nil {
+	if err := r.start(ctx, append([]string{b.gorecord}, args...)...); err != nil {
 		return res, err
 	}
 	if err := r.flow.send(ctx); err != nil {
