@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type compressFlags struct {
@@ -53,12 +55,19 @@ type repackOptions struct {
 	decrypt     bool               // encrypted bags, and no others, are wanted
 }
 
-// repack rewrites bags. A bag that cannot be done does not keep the others from being done.
+// repack rewrites bags. A bag that cannot be done does not keep the others from being done, but a
+// name that is none, such as that of an option taken for one, keeps all from it: they are rewritten
+// in place.
 func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
 	paths, err := expand(ctx, f.Bags)
 	if err != nil {
 		return err
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil && !store.IsURL(path) {
+			return j.failed(path, explain(err))
+		}
 	}
 	places := newPlaces(j, paths, f.OutputDir)
 	var failed error

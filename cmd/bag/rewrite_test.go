@@ -141,6 +141,7 @@ func TestRefused(t *testing.T) {
 		"directory":          {[]string{"convert", "DIR/in.bag", "DIR"}, "is a directory"},
 		"no directory":       {[]string{"convert", "DIR/in.bag", "DIR/no/o.bag"}, "no such directory"},
 		"missing":            {[]string{"convert", "DIR/none.bag", "DIR/o.bag"}, "none.bag: no such file"},
+		"not a number":       {[]string{"compress", "-j", "DIR/5", "DIR/there.bag"}, "5: no such file"},
 		"two compressions":   {[]string{"compress", "-j", "--lz4", "DIR/there.bag"}, "only one of"},
 		"zstd in a bag":      {[]string{"convert", "--compression=zstd", "DIR/in.bag", "DIR/o.bag"}, "cannot be compressed with zstd"},
 		"bz2 in MCAP":        {[]string{"convert", "--compression=bz2", "DIR/in.bag", "DIR/o.mcap"}, "cannot be compressed with bz2"},
