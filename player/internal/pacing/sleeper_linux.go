@@ -20,10 +20,10 @@ const (
 	maxPoll      = time.Hour            // a timeout that fits a timespec on every platform
 )
 
-// Priorities of threads, on the scale of nice and as the system call returns them.
+// How the kernel schedules the pacer's thread.
 const (
-	pacerNice   = -10
-	rawNiceZero = 20
+	pacerNice  = -10
+	pacerSlice = 100 * time.Microsecond // the least that Linux takes
 )
 
 // threadSleeper sleeps in the kernel on a thread of its own.
@@ -61,14 +61,29 @@ func (s *threadSleeper) Attach() {
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
 		s.log.Debug("timer slack stays at its default", zap.Error(err))
 	}
-	// This thread runs for microseconds at a time, but on a busy machine the scheduler would
-	// delay it by milliseconds. A process that was started with nice keeps its priority.
+	s.prioritize()
+}
+
+// prioritize lets the kernel interrupt others for this thread, which runs for microseconds at a
+// time: on a busy machine it would wait until their slices of milliseconds are over. Since Linux
+// 6.12 a thread that asks for a short slice goes before those with longer ones; earlier versions
+// ignore it. A process that was started with nice or another policy keeps these.
+func (s *threadSleeper) prioritize() {
 	thread := unix.Gettid()
-	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, thread); err != nil || raw != rawNiceZero {
+	attr, err := unix.SchedGetAttr(thread, 0)
+	if err != nil || attr.Policy != unix.SCHED_NORMAL {
 		return
 	}
-	if err := unix.Setpriority(unix.PRIO_PROCESS, thread, pacerNice); err != nil {
-		s.log.Debug("the pacer keeps its priority", zap.Error(err)) // we lack the right
+	if attr.Nice == 0 {
+		if err := unix.Setpriority(unix.PRIO_PROCESS, thread, pacerNice); err != nil {
+			s.log.Debug("the pacer keeps its priority", zap.Error(err)) // we lack the right
+		} else {
+			attr.Nice = pacerNice
+		}
+	}
+	attr.Runtime = uint64(pacerSlice)
+	if err := unix.SchedSetAttr(thread, attr, 0); err != nil {
+		s.log.Debug("the pacer keeps its slice", zap.Error(err))
 	}
 }
 

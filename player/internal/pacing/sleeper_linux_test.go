@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The pacer's thread has the least timer slack, and a high priority unless the process was
-// started with another than the usual one.
+// The pacer's thread has the least timer slack, the shortest slice where the kernel knows of slices,
+// and a high priority unless the process was started with another than the usual one.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ nice, want int }{{5, 5}, {0, -10}} {
@@ -28,14 +28,27 @@ func TestAttach(t *testing.T) {
 			} else if err := unix.Setpriority(unix.PRIO_PROCESS, thread, tc.nice); err != nil {
 				t.Error(err)
 			}
+			const longer = 2 * pacerSlice
+			if err := unix.SchedSetAttr(thread, &unix.SchedAttr{Nice: int32(tc.nice), Runtime: uint64(longer)}, 0); err != nil {
+				t.Error(err)
+			}
+			before, err := unix.SchedGetAttr(thread, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
 			s := NewSleeper(zap.NewNop())
 			defer s.Close()
 			s.Attach()
 			if slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0); err != nil || slack != 1 {
 				t.Errorf("timer slack %d ns, %v", slack, err)
 			}
-			if raw, err := unix.Getpriority(unix.PRIO_PROCESS, thread); err != nil || rawNiceZero-raw != want {
-				t.Errorf("a thread with priority %d gets %d, %v; want %d", tc.nice, rawNiceZero-raw, err, want)
+			after, err := unix.SchedGetAttr(thread, 0)
+			if err != nil || after.Policy != before.Policy || int(after.Nice) != want {
+				t.Errorf("a thread with priority %d gets %+v, %v; want %d", tc.nice, after, err, want)
+			}
+			if slices := before.Runtime == uint64(longer); slices && after.Runtime != uint64(pacerSlice) {
+				t.Errorf("a thread with priority %d has a slice of %d ns", tc.nice, after.Runtime)
 			}
 		}()
 		<-done
