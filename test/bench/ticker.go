@@ -57,7 +57,11 @@ func tick(address string, args []string) error {
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), tickNice) // as goplay where it may
+	as := &unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: tickNice, Runtime: uint64(tickSlice)}
+	if unix.SchedSetAttr(unix.Gettid(), as, 0) != nil { // as goplay: without the right, only the slice
+		as.Nice = 0
+		_ = unix.SchedSetAttr(unix.Gettid(), as, 0)
+	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
 		return err
@@ -82,7 +86,10 @@ func tick(address string, args []string) error {
 	return nil
 }
 
-const tickNice = -10
+const (
+	tickNice  = -10
+	tickSlice = 100 * time.Microsecond
+)
 
 // tick measures the plain ticker at the schedule of the tape, on one link.
 func (p pace) tick(ctx context.Context) (k keeping, err error) {
