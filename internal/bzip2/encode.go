@@ -1,9 +1,6 @@
 package bzip2
 
-import (
-	"hash/crc32"
-	"math/bits"
-)
+import "math/bits"
 
 const (
 	level         = 9
@@ -19,17 +16,17 @@ const (
 //	src -> block (runs) -> rotations sorted -> last column -> codes (move to front, runs
 //	of zeros) -> up to six Huffman tables, one chosen for each 50 codes
 type Encoder struct {
-	block   []byte // and its first bytes again behind it
-	order   []int32
-	rank    []int32
-	keys    []uint64
-	dealt   []uint64
-	starts  [1 << 16]int32
-	column  []byte
-	codes   []uint16
-	used    [256]bool
-	tables  huffmanTables
-	reverse []byte
+	block  []byte // and its first bytes again behind it
+	order  []int32
+	rank   []int32
+	keys   []uint64
+	dealt  []uint64
+	starts [1 << 16]int32
+	column []byte
+	codes  []uint16
+	used   [256]bool
+	tables huffmanTables
+	sum    checksum
 }
 
 // Append adds src to dst as one stream of its own.
@@ -41,7 +38,9 @@ func (e *Encoder) appendBlocks(dst, src []byte, most int) []byte {
 	total := uint32(0)
 	for len(src) > 0 {
 		n := e.takeBlock(src, most)
-		sum := e.sum(src[:n])
+		e.sum.reset()
+		e.sum.add(src[:n])
+		sum := e.sum.value()
 		total = bits.RotateLeft32(total, 1) ^ sum
 		w.put48(blockMagic)
 		w.put(sum, 32)
@@ -72,24 +71,6 @@ func (e *Encoder) takeBlock(src []byte, most int) (taken int) {
 	}
 	e.block = b
 	return taken
-}
-
-// sum is the checksum of a block: that of zip files with the bits of every byte, and
-// of the result, in the other order.
-func (e *Encoder) sum(src []byte) uint32 {
-	if e.reverse == nil {
-		e.reverse = make([]byte, 4<<10)
-	}
-	sum := uint32(0)
-	for len(src) > 0 {
-		n := min(len(src), len(e.reverse))
-		for i, c := range src[:n] {
-			e.reverse[i] = bits.Reverse8(c)
-		}
-		sum = crc32.Update(sum, crc32.IEEETable, e.reverse[:n])
-		src = src[n:]
-	}
-	return bits.Reverse32(sum)
 }
 
 // writeBlock writes what follows the checksum of the block.
