@@ -91,7 +91,7 @@ type decompressor struct {
 	checked bool         // what comes next has had its crc32c compared
 	src     bytes.Reader // of lz4
 	lz4     lz4frame.Reader
-	bz2     bzip2.Reader
+	bz2     *bzip2.Reader // nil until it is needed
 }
 
 // unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
@@ -118,10 +118,11 @@ func (d *decompressor) stream(c Compression, stored []byte, size int64, memory [
 		d.lz4.Reset(&d.src)
 		r = &d.lz4
 	case CompressionBZ2:
-		if err := d.bz2.Reset(stored); err != nil {
-			return nil, fmt.Errorf("bz2 data: %w", err)
+		if d.bz2 == nil {
+			d.bz2 = new(bzip2.Reader)
 		}
-		r = &d.bz2
+		d.bz2.Reset(stored)
+		r = d.bz2
 	case CompressionNone:
 		fallthrough // it needs no unpacking
 	default:

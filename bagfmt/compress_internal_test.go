@@ -10,7 +10,7 @@ import (
 func TestBZ2WithHoles(t *testing.T) {
 	t.Parallel()
 	var d decompressor
-	// Three codes of 20 bits each: internal/bzip2 tests that this is such a tree.
+	// Three words of 20 bits each: a decoder that looks at every path in the tree takes long.
 	deep := []byte("BZh91AY&SY\x00\x00\x00\x00\x00\x00\x00@\x00@\x00 \x00h\x14P\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	if b, err := d.unpack(CompressionBZ2, deep, 1000, nil); err == nil {
 		t.Errorf("%d bytes", len(b))

@@ -14,8 +14,8 @@ import (
 
 const (
 	untrustedUnpackBytes = 64 << 20 // limit for unpacking a chunk whose header may be wrong
-	// After this many damaged compressed chunks only the slower bz2 decoder is used, because
-	// its worst case is not much slower.
+	// After this many damaged compressed chunks they are unpacked once only, by the decoder
+	// that reads damaged data.
 	maxFailures = 100
 )
 
@@ -171,7 +171,7 @@ func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64
 		d.lz4.Reset(r)
 		z = &d.lz4
 	} else {
-		// Not the faster decoder, which may need half a second for one hostile block.
+		// Not ours, which is faster: it needs all data in memory.
 		z = stdbzip2.NewReader(r)
 	}
 	buf := d.plain[:cap(d.plain)]

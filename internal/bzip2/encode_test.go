@@ -94,12 +94,12 @@ func unpacks(t *testing.T, s stream) error {
 	}
 	got, err := io.ReadAll(stdbzip2.NewReader(bytes.NewReader(s.packed)))
 	errs := []error{check("compress/bzip2", got, err)}
-	r, err := dsnet.NewReader(bytes.NewReader(s.packed), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err = io.ReadAll(r)
+	got, err = unpackDsnet(s.packed)
 	errs = append(errs, check("dsnet", got, err))
+	var r Reader
+	r.Reset(s.packed)
+	got, err = io.ReadAll(&r)
+	errs = append(errs, check("ours", got, err))
 	if bunzip2 != "" {
 		c := exec.CommandContext(t.Context(), bunzip2)
 		c.Stdin = bytes.NewReader(s.packed)
@@ -107,6 +107,14 @@ func unpacks(t *testing.T, s stream) error {
 		errs = append(errs, check("bunzip2", got, err))
 	}
 	return errors.Join(errs...)
+}
+
+func unpackDsnet(packed []byte) ([]byte, error) {
+	r, err := dsnet.NewReader(bytes.NewReader(packed), nil)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }
 
 // bunzip2 is that of libbz2, which stock reads bags with; empty where it is not installed.
@@ -122,9 +130,6 @@ func TestAppend(t *testing.T) {
 		packed, ok := bytes.CutPrefix(e.Append([]byte("before"), want), []byte("before"))
 		if !ok {
 			t.Fatalf("%s: not appended", name)
-		}
-		if deepHoles(packed) {
-			t.Errorf("%s: deep trees with holes", name)
 		}
 		list = append(list, stream{name, packed, want})
 	}
