@@ -34,15 +34,16 @@ func inputs() map[string][]byte {
 		scale = 10
 	}
 	in := map[string][]byte{
-		"nothing":        nil,
-		"every byte":     random(4<<10, 256),
-		"two blocks":     random(maxBlockBytes+5000, 16),
-		"one byte":       bytes.Repeat([]byte{7}, 30_000*scale),
-		"period of 3":    bytes.Repeat([]byte("abc"), 10_000*scale), // groups that are dealt out
-		"period of 5001": bytes.Repeat(random(5001, 256), 5*scale),
-		"long repeats":   bytes.Repeat(append(random(10_000, 4), 0), 2*scale),
-		"few values":     random(30_000*scale, 2),
-		"few of a kind":  append(bytes.Repeat([]byte{1, 2}, 7_000*scale), random(64, 256)...),
+		"nothing":           nil,
+		"every byte":        random(4<<10, 256),
+		"two blocks":        random(maxBlockBytes+5000, 16),
+		"one byte":          bytes.Repeat([]byte{7}, 30_000*scale),
+		"period of 3":       bytes.Repeat([]byte("abc"), 10_000*scale), // groups that are dealt out
+		"period of 5001":    bytes.Repeat(random(5001, 256), 5*scale),
+		"period but a byte": append(bytes.Repeat(random(1001, 4), 10*scale), 9),
+		"long repeats":      bytes.Repeat(append(random(10_000, 4), 0), 2*scale),
+		"few values":        random(30_000*scale, 2),
+		"few of a kind":     append(bytes.Repeat([]byte{1, 2}, 7_000*scale), random(64, 256)...),
 	}
 	for n := 1; n < 12; n++ {
 		in[fmt.Sprintf("%d of two bytes", n)] = random(n, 2)
@@ -158,6 +159,43 @@ func TestBlockEnd(t *testing.T) {
 		}
 	}
 	checkUnpacks(t, list...)
+}
+
+// TestRepeatedBlock: rotations that are wholly equal are left alone as soon as nothing tells
+// them apart, and those that differ in one byte far away are sorted.
+func TestRepeatedBlock(t *testing.T) {
+	t.Parallel()
+	period := []byte("some bytes that repeat themselves, the whole block long. ")
+	for name, test := range map[string]struct {
+		data   []byte
+		rounds int
+	}{
+		"wholly":       {bytes.Repeat(period, 1000), 5},
+		"but one byte": {append(bytes.Repeat(period, 1000), '!'), 16},
+		"one byte":     {bytes.Repeat([]byte{1}, 50_000), 1},
+	} {
+		var e Encoder
+		e.block = bytes.Clone(test.data)
+		n := len(e.block)
+		e.order, e.rank, e.column = make([]int32, n), make([]int32, n), make([]byte, n)
+		e.sortStarts()
+		e.group()
+		rounds := 1
+		for h := sortedPrefix; !e.round(h); h *= 2 {
+			rounds++
+		}
+		if rounds > test.rounds {
+			t.Errorf("%s: %d rounds, want at most %d", name, rounds, test.rounds)
+		}
+		first := e.transform()
+		var counts [256]uint32
+		for _, b := range e.column {
+			counts[b]++
+		}
+		if new(inverter).invert(e.column, &counts, first); !bytes.Equal(e.column, test.data) {
+			t.Errorf("%s: sorted wrongly", name)
+		}
+	}
 }
 
 // TestTree packs frequencies for which the best tree would be too deep.

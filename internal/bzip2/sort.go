@@ -92,10 +92,13 @@ func (e *Encoder) group() {
 	}
 }
 
-// round sorts every group by the ranks of the rotations that begin h bytes later. It
-// returns true when all rotations were final.
+// round sorts every group by the ranks of the rotations that begin h bytes later, h being
+// what has been compared. It returns true when that split no group: then rotations of one
+// group have the same h bytes, and so have those that begin h bytes later, and so on. They
+// are wholly equal.
 func (e *Encoder) round(h int) (done bool) {
 	n := len(e.order)
+	done = true
 	for at := 0; at < n; {
 		end := at
 		for end < n && e.order[end] < 0 {
@@ -107,24 +110,34 @@ func (e *Encoder) round(h int) (done bool) {
 			continue
 		}
 		end = int(e.rank[e.order[at]]) + 1
-		e.split(at, end, h)
+		if e.split(at, end, h) {
+			done = false
+		}
 		at = end
 	}
-	return int(e.order[0]) == -n
+	return done
 }
 
-// split sorts one group into smaller ones. Ranks that other groups have got in the same
-// round are only finer than they have to be.
-func (e *Encoder) split(at, end, h int) {
+// split sorts one group into smaller ones, and returns false if it stays as it is. Ranks that
+// other groups have got in the same round are only finer than they have to be.
+func (e *Encoder) split(at, end, h int) bool {
 	n := len(e.order)
 	keys := slices.Grow(e.keys[:0], end-at)[:end-at]
 	e.keys = keys
+	first, differs := uint64(0), uint64(0)
 	for i, rotation := range e.order[at:end] {
 		later := int(rotation) + h
 		if later >= n {
 			later -= n
 		}
 		keys[i] = uint64(e.rank[later])<<32 | uint64(rotation)
+		if i == 0 {
+			first = keys[0]
+		}
+		differs |= keys[i] ^ first
+	}
+	if differs>>32 == 0 {
+		return false
 	}
 	e.sortKeys()
 	keys = e.keys
@@ -140,6 +153,7 @@ func (e *Encoder) split(at, end, h int) {
 			e.order[at+last] = -1
 		}
 	}
+	return true
 }
 
 // sortKeys sorts keys by their ranks. Large groups come from data that repeats itself:
