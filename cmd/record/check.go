@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -81,9 +82,13 @@ func checkTemplate(template string) error {
 	return errors.Join(checkFileName(template), recorder.Output{Template: template}.Check())
 }
 
-// checkUpload checks the URL of a store.
+// checkUpload checks the URL of a store, whose path may hold {host} and letters of strftime.
 func checkUpload(url string) error {
-	if err := store.CheckUploadURL(url); err != nil {
+	to, err := upload.ParseDestination(url)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), store.Redact(url)+": "))
+	}
+	if err := store.CheckUploadURL(to.URL); err != nil {
 		return errors.New(store.Message(err))
 	}
 	return nil

@@ -49,6 +49,9 @@ var wrongValues = []struct{ file, want string }{
 	{"all: true\nname_template: run_{robot}", `2: name_template: "run_{robot}": unknown text in braces: want {time}, {split} or {host}`},
 	{"all: true\noutput_prefix: ~/bags/x", `2: output_prefix: --output-prefix ~/bags/x: only a shell knows what ~ is, and only at the start of a word: write the directory in full`},
 	{"all: true\nupload: ftp://store/bags", `2: upload: "ftp://store/bags": want s3://, gs://, azblob:// or file://`},
+	{"all: true\nupload: s3://bags/{robot}", `2: upload: "s3://bags/{robot}": unknown {robot}: only {host} and letters of strftime are known`},
+	{"all: true\nupload: s3://{host}/bags", `2: upload: "s3://{host}/bags": the bucket has to be the same for all bags; {host} can stand behind it`},
+	{"all: true\nupload: s3://bags/%Q", `2: upload: "s3://bags/%Q": unknown conversion "%Q"`},
 	{"all: true\nupload: s3:///bags", `2: upload: "s3:///bags": names no bucket: want s3://bucket/name`},
 	{"all: true\nupload: s3://key:hidden@bucket/bags", `2: upload: "s3://not-shown@bucket/bags": credentials do not belong in the URL: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ?anonymous=true for a public bucket`},
 	{"all: true\nhttp: :80x", `2: http: ":80x": want HOST:PORT, such as 127.0.0.1:8765, or true or false`},
@@ -88,5 +91,15 @@ func TestWrongValues(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestUploadTemplates accepts what --upload documents.
+func TestUploadTemplates(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"s3://bags/{host}", "s3://bags/%Y/%m-%d", "s3://bags/{host}/%F?region=x", "s3://bags/a%20b"} {
+		if err := checkUpload(url); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
 	}
 }
