@@ -58,10 +58,15 @@ func readFiles(ctx context.Context, b *store.Bucket, files []string, read func(f
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				return nil // merged into another one; its bags are read if that was not listed
+			case errors.Is(err, store.ErrTooLarge): // none of ours
+				mu.Lock()
+				defer mu.Unlock()
+				problem(file, err)
+				return nil
 			case err != nil:
 				return err
 			}
-			lines, err := decode(data)
+			lines, err := decode(data, maxFileBytes)
 			home := homeOf(file)
 			mu.Lock()
 			defer mu.Unlock()

@@ -148,16 +148,22 @@ func encode(lines []*Summary) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// maxLineBytes bounds a summary: a bag of thousands of topics has a long one.
-const maxLineBytes = 16 << 20
+const (
+	maxLineBytes = 16 << 20  // of a summary: a bag of thousands of topics has a long one
+	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: far more than we write
+)
 
-// decode reads a file of the catalog. What is before damage is returned with the error.
-func decode(data []byte) (lines []*Summary, err error) {
+var errFileTooLong = errors.New("far longer, when it is unpacked, than a file of a catalog is")
+
+// decode reads a file of the catalog that unpacks to at most most bytes. What is before damage is
+// returned with the error.
+func decode(data []byte, most int64) (lines []*Summary, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
-	scanner := bufio.NewScanner(z)
+	left := &io.LimitedReader{R: z, N: most}
+	scanner := bufio.NewScanner(left)
 	scanner.Buffer(nil, maxLineBytes)
 	for scanner.Scan() {
 		s := new(Summary)
@@ -165,6 +171,9 @@ func decode(data []byte) (lines []*Summary, err error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		lines = append(lines, s)
+	}
+	if left.N == 0 {
+		return lines, errFileTooLong
 	}
 	return lines, scanner.Err()
 }

@@ -32,9 +32,20 @@ func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error
 	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[metaSHA256], a.MD5, a.Metadata[metaHost]}, nil
 }
 
-// ReadAll returns the content of a small object.
+// maxSmallObject bounds what ReadAll returns.
+const maxSmallObject = 64 << 20
+
+// ReadAll returns the content of a small object; one of more than 64 MiB is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string) ([]byte, error) {
-	data, err := b.bucket.ReadAll(ctx, b.key(name))
+	body, err := b.bucket.NewReader(ctx, b.key(name), nil)
+	if err != nil {
+		return nil, b.location(name).explain(err)
+	}
+	defer body.Close() //nolint:errcheck // only read from
+	data, err := io.ReadAll(io.LimitReader(body, maxSmallObject+1))
+	if err == nil && len(data) > maxSmallObject {
+		return nil, b.location(name).fail(ErrTooLarge, "larger than %d MiB", maxSmallObject>>20)
+	}
 	return data, b.location(name).explain(err)
 }
 

@@ -20,6 +20,8 @@ var (
 	ErrDenied = errors.New("access denied")
 	// ErrUnreachable means that the store gave no answer, or that it is not available for now.
 	ErrUnreachable = errors.New("unreachable")
+	// ErrTooLarge means that an object is larger than what is read of it.
+	ErrTooLarge = errors.New("too large")
 	// ErrExists means that there is an object where File.Exclusive demands none.
 	ErrExists = errors.New("there is another object of this name")
 	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
