@@ -11,16 +11,21 @@ import (
 
 // Text escapes what could control a terminal.
 func Text(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return s
 	}
 	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1: // no UTF-8: 0x9b alone begins a control sequence
+			fmt.Fprintf(&b, "\\x%02x", s[0])
+		case unicode.IsPrint(r):
 			b.WriteRune(r)
-			continue
+		default:
+			fmt.Fprintf(&b, "\\x%02x", r)
 		}
-		fmt.Fprintf(&b, "\\x%02x", r)
+		s = s[n:]
 	}
 	return b.String()
 }

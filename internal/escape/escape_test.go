@@ -8,7 +8,7 @@ import (
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{"": "", "/imu Köln": "/imu Köln", "a\x1b[2J\n": `a\x1b[2J\x0a`, "\u202eb": `\x202eb`} {
+	for in, want := range map[string]string{"": "", "/imu Köln": "/imu Köln", "a\x1b[2J\n": `a\x1b[2J\x0a`, "\u202eb": `\x202eb`, "a\x9b2J": `a\x9b2J`, "\x1b\ufffd\xff": "\\x1b\ufffd\\xff"} {
 		if got := escape.Text(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/buffer"
@@ -177,7 +178,7 @@ func valueText(f zap.Field) string {
 
 // word quotes a text that is not one word.
 func word(s string) string {
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || r == '"' || r == '=' || !unicode.IsPrint(r) }) {
+	if s == "" || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || r == '"' || r == '=' || !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)
 	}
 	return s

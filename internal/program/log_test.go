@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -53,6 +54,19 @@ TIME WARN lost node=/a
 		if got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tc.want)
 		}
+	}
+}
+
+// TestTerminalLogBytes: a byte that is no UTF-8 may control a terminal, too: 0x9b is ESC [ for many.
+func TestTerminalLogBytes(t *testing.T) {
+	t.Parallel()
+	const bad = "a\x9b2Jb"
+	var out bytes.Buffer
+	log := program.NewLog(&out, program.LogOptions{Log: config.Log{LogFormat: config.LogFormat{Format: "text"}, LogLevel: "info"}, Terminal: true})
+	log.Info(bad, zap.String(bad, bad), zap.Strings("list", []string{bad}), zap.ByteString("bytes", []byte(bad)), zap.Error(errors.New(bad)), zap.Any("map", map[string]string{bad: bad}))
+	(&program.Errors{W: &out, Name: "gorecord"}).Print(bad)
+	if !utf8.Valid(out.Bytes()) || strings.Count(out.String(), `a\x9b2Jb`) != 9 {
+		t.Errorf("%q", &out)
 	}
 }
 

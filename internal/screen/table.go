@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // table draws columns of numbers, right aligned, before a last column of text.
@@ -33,13 +34,11 @@ func (t *table) lines() string {
 	return t.text.String()
 }
 
-// Plain returns s for a terminal: as it is, or quoted if it holds control
-// characters, which could otherwise drive the terminal.
+// Plain returns s for a terminal: as it is, or quoted if it holds control characters, or bytes
+// that are no UTF-8, which could otherwise drive the terminal.
 func Plain(s string) string {
-	for _, r := range s {
-		if !strconv.IsPrint(r) {
-			return strconv.Quote(s)
-		}
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(s)
 	}
 	return s
 }
