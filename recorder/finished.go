@@ -114,14 +114,6 @@ func (l *finishedBags) number() int {
 	return l.count
 }
 
-// deletions returns how many bags were deleted until now, also by others while they were recorded.
-func (l *finishedBags) deletions() int {
-	deleted := l.retain.Deletions()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return deleted + l.gone
-}
-
 // list returns the latest bags, the oldest first, with the names that they have now.
 func (l *finishedBags) list() []finishedBag {
 	l.mu.Lock()
@@ -179,7 +171,7 @@ func (l *finishedBags) summarize(s *Summary) {
 		}
 		s.Files = append(s.Files, FileSummary{b.Name, b.Bytes, deleted, b.Snapshot})
 	}
-	deleted := l.retain.Deletions()
+	deleted := l.retain.Gone()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.Bytes, s.Earlier = l.bytes, l.earlier

@@ -19,7 +19,7 @@ type Stats struct {
 	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late; negative if not known, or if old files are deleted
 	Disk       DiskTimes
 	Finished   int // bags until now: Control.Bags has them
-	Deleted    int // of those and of earlier runs, to keep within what Options.Retain sets, or by others while they were recorded
+	Deleted    int // of those and of earlier runs, by the recorder, to keep within what Options.Retain sets
 	Snapshots  SnapshotStats
 	Handover   *HandoverStats // nil without Options.Handover
 	Triggers   []TriggerStats // nil without Options.Watch
@@ -51,7 +51,7 @@ func (r *session) stats() Stats {
 		s.File = out.Target()
 	}
 	s.DiskFree, s.TimeLeft = p.disk.Forecast()
-	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.deletions()
+	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
 	p.addStats(&s)
 	s.Snapshots.Failed = p.snapshots.failures()
 	return s

@@ -38,9 +38,10 @@ type Retainer struct {
 	noteFailed atomic.Bool // and was logged
 	deleting   sync.Mutex  // one at a time deletes, however long that takes the disk
 
-	mu    sync.Mutex  // never held while the disk is asked
-	files []*Retained // that were not deleted, oldest first
-	gone  int         // that were deleted
+	mu      sync.Mutex  // never held while the disk is asked
+	files   []*Retained // that were not deleted, oldest first
+	deleted int         // by this
+	gone    int         // of those that this wanted to delete; others have deleted some before
 }
 
 // keptFiles bounds the list of files that no limit will delete.
@@ -256,6 +257,9 @@ func (r *Retainer) remove(b *Retained) {
 	r.mu.Lock()
 	b.deleted = true
 	r.gone++
+	if !gone {
+		r.deleted++
+	}
 	r.mu.Unlock()
 	if gone {
 		return
@@ -277,8 +281,16 @@ func (r *Retainer) Status(f *Retained) (pinned, deleted bool) {
 	return f.pinned, f.deleted
 }
 
-// Deletions returns how many files were deleted.
+// Deletions returns how many files this has deleted.
 func (r *Retainer) Deletions() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.deleted
+}
+
+// Gone returns for how many files Status says that they were deleted, by this or before by others;
+// files of earlier runs are counted, too.
+func (r *Retainer) Gone() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone

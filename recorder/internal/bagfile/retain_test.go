@@ -110,6 +110,9 @@ func TestRetentionOfGoneFiles(t *testing.T) {
 	if seen.Len() != 0 {
 		t.Errorf("log: %v", seen.All())
 	}
+	if r.Deletions() != 0 || r.Gone() != 1 {
+		t.Errorf("%d deletions, %d gone; it was deleted by another", r.Deletions(), r.Gone())
+	}
 }
 
 // TestRetentionKnowsItsFiles: another file under the name of one of ours stays.
