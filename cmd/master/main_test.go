@@ -142,6 +142,7 @@ func TestStartErrors(t *testing.T) {
 		"extra word":    {[]string{"core"}, nil, "unexpected argument core"},
 		"bad URI":       {nil, []string{"ROS_MASTER_URI", "x"}, `ROS_MASTER_URI "x" is not of the form http://host:port`},
 		"foreign host":  {[]string{"-p", "0"}, []string{"ROS_IP", "192.0.2.1"}, `host "192.0.2.1" has no address of this machine (correct ROS_HOSTNAME or ROS_IP, or use --listen)`},
+		"unknown bind":  {[]string{"-p", "0", "--listen", "no-such-host.invalid"}, nil, `cannot listen on no-such-host.invalid:0: host "no-such-host.invalid" is not `},
 		"foreign bind":  {[]string{"-p", "0", "--listen", "192.0.2.1"}, nil, "not an address of this machine: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -190,7 +190,7 @@ func TestListen(t *testing.T) {
 		"with a short token":    {"0.0.0.0:0", "secret", "the token has 6 characters: give it at least 16"},
 		"a short one, loopback": {"127.0.0.1:0", "secret", "the token has 6 characters"},
 		"no port":               {"127.0.0.1", "", "want HOST:PORT"},
-		"no such host":          {"no-such-host.invalid:0", "", `--http "no-such-host.invalid:0": `},
+		"no such host":          {"no-such-host.invalid:0", "", `--http "no-such-host.invalid:0": the address of "no-such-host.invalid" is not found (`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

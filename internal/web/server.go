@@ -195,7 +195,9 @@ func onLoopback(ctx context.Context, host string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, headerTimeout)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		return false, fmt.Errorf("the address of %q is not found (%s): want a name that this machine knows, or an address such as 127.0.0.1", host, dns.Err)
+	} else if err != nil {
 		return false, err
 	}
 	for _, ip := range ips {

@@ -188,7 +188,9 @@ func listenOnce(ctx context.Context, first string, also []string) (all []net.Lis
 			addr = net.JoinHostPort(also[i-1], strconv.Itoa(port(all[0])))
 		}
 		l, err := cfg.Listen(ctx, "tcp", addr)
-		if err != nil {
+		if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+			return all, fmt.Errorf("cannot listen on %s: %s", addr, xmlrpc.Reason(dns))
+		} else if err != nil {
 			return all, err
 		}
 		all = append(all, l)
