@@ -1,9 +1,12 @@
 package bagfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,6 +88,16 @@ func TestCreateBagNeverOverwrites(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestModeRefused: FAT takes few modes of files. Then the directory is not to blame.
+func TestModeRefused(t *testing.T) {
+	t.Parallel()
+	err := explainCreate("x.bag", errors.Join(&fs.PathError{Op: "chmod", Path: "x.bag.active", Err: syscall.EPERM}))
+	want := "cannot open x.bag.active: its file system does not take this mode of files (operation not permitted): record without --file-mode, or to another file system"
+	if err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 

@@ -211,7 +211,10 @@ func CreateFile(dir *Folder, name string, mode os.FileMode) (*os.File, error) {
 
 // explainCreate says what to do about a bag that cannot be created.
 func explainCreate(target string, err error) error {
+	var path *fs.PathError
 	switch {
+	case errors.As(err, &path) && path.Op == "chmod": // as FAT answers, although the directory may be written to
+		return fmt.Errorf("cannot open %s: its file system does not take this mode of files (%w): record without --file-mode, or to another file system", target+ActiveSuffix, path.Err)
 	case errors.Is(err, fs.ErrExist) && !fileExists(target+ActiveSuffix):
 		return fmt.Errorf("%s exists: a recording never overwrites; choose another name or move it away", target)
 	case errors.Is(err, fs.ErrExist):
