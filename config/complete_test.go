@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
 // roleVariable makes the test program one that a shell asks for completions.
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) {
 		_ = config.Parse("gorecord", config.RecordHelp, "test", nil, new(config.Record))
 		os.Exit(7) // Parse ends the program
 	}
+	testproc.ClearOptions()
 	os.Exit(m.Run())
 }
 
