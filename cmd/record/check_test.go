@@ -94,10 +94,10 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestUploadTemplates accepts what --upload documents.
+// TestUploadTemplates accepts what --upload documents, here in a directory, which every build can upload to.
 func TestUploadTemplates(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"s3://bags/{host}", "s3://bags/%Y/%m-%d", "s3://bags/{host}/%F?region=x", "s3://bags/a%20b"} {
+	for _, url := range []string{"file:///bags/{host}", "file:///bags/%Y/%m-%d", "file:///bags/{host}/%F?create_dir=true", "file:///bags/a%20b"} {
 		if err := checkUpload(url); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
