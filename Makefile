@@ -30,9 +30,11 @@ demo: build ## play the demo bag, record it, compare
 	$(GO) run ./test/demo
 
 # Most tests below test/integration wait for programs rather than for the processor, so
-# more of them run at a time than there are processors.
+# more of them run at a time than there are processors, and more packages: but in CI, where
+# the linters and the race detector run beside them.
+AT_A_TIME := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? 4 : n)))
 test: ## all tests but the long ones; those with real ROS run where it is installed
-	$(GOTEST) -parallel 8 ./...
+	$(GOTEST) $(if $(GOROSBAG_REQUIRE_ROS),,-p $(AT_A_TIME)) -parallel 8 ./...
 
 test-full: ## all tests, each fault and each comparison with stock; what make test has run and would not run longer is not run again
 	GOROSBAG_FULL=1 $(GOTEST) -parallel 8 -timeout 30m ./...
