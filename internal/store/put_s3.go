@@ -203,8 +203,8 @@ type multipartUpload struct {
 	key  string
 	done []types.CompletedPart // those with an ETag are in the store
 
-	// checksums is set if the store keeps the checksums that the SDK sends with parts, and
-	// needs them again at the end. Stores that do not keep them reject them there.
+	// checksums is set if the store keeps the CRC32 that the SDK sends with parts, and needs them
+	// again at the end. Stores that do not keep them reject them there.
 	checksums bool
 }
 
@@ -226,7 +226,7 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.f.Upload, p.checksums = *begun.UploadId, begun.ChecksumAlgorithm != ""
+	p.f.Upload, p.checksums = *begun.UploadId, begun.ChecksumAlgorithm == types.ChecksumAlgorithmCrc32
 	return p.f.OnUpload(p.f.Upload)
 }
 
@@ -238,10 +238,10 @@ func (p *multipartUpload) listParts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p.checksums = page.ChecksumAlgorithm != ""
+		p.checksums = page.ChecksumAlgorithm == types.ChecksumAlgorithmCrc32 // versitygw has "null" for none
 		for _, part := range page.Parts {
 			n := int(aws.ToInt32(part.PartNumber)) - 1
-			if n < 0 || n >= len(p.done) || aws.ToInt64(part.Size) != p.length(n) ||
+			if n < 0 || n >= len(p.done) || aws.ToInt64(part.Size) != p.length(n) || p.checksums && part.ChecksumCRC32 == nil ||
 				strings.Trim(aws.ToString(part.ETag), `"`) != hex.EncodeToString(p.f.parts[n].md5[:]) {
 				continue
 			}
