@@ -30,6 +30,7 @@ const (
 // cache reads an object in blocks and caches the most recently used ones. Sequential reads
 // are read ahead, in requests that double in size. Missing blocks that touch are one request.
 type cache struct {
+	at         location
 	ctx        context.Context //nolint:containedctx // ReadAt has none: that of Open
 	cancel     context.CancelFunc
 	source     rangeReader
@@ -55,8 +56,8 @@ type block struct {
 	element   *list.Element
 }
 
-func newCache(ctx context.Context, from rangeReader, size int64) *cache {
-	c := &cache{source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
+func newCache(ctx context.Context, at location, from rangeReader, size int64) *cache {
+	c := &cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
@@ -204,7 +205,7 @@ func (c *cache) fetchWithRetry(blocks []*block) {
 			continue
 		}
 		if permanent(err) || c.ctx.Err() != nil || time.Since(since) > retryTimeout {
-			c.fail(blocks, err)
+			c.fail(blocks, c.at.explain(err))
 			return
 		}
 		select {

@@ -46,6 +46,10 @@ func (h hanging) Read([]byte) (int, error) {
 // again.
 func TestNetworkAway(t *testing.T) {
 	t.Parallel()
+	at, err := parse("s3://bags/a.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		away, most time.Duration
 		hang       bool
@@ -62,12 +66,14 @@ func TestNetworkAway(t *testing.T) {
 				began := time.Now()
 				from := &flakyStore{content: bytes.Repeat([]byte("bag"), blockBytes), hang: test.hang}
 				from.down = func() bool { return time.Since(began) < test.away }
-				c := newCache(t.Context(), from, int64(len(from.content)))
+				c := newCache(t.Context(), at, from, int64(len(from.content)))
 				p := make([]byte, len(from.content))
 				_, err := c.ReadAt(p, 0)
 				switch {
 				case test.want == "" && (err != nil || !bytes.Equal(p, from.content)):
 					t.Errorf("after %v: %v", time.Since(began), err)
+				case test.want != "" && !errors.As(err, new(*Error)):
+					t.Errorf("%v is no error of the store", err)
 				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
 					t.Errorf("after %v: %v", time.Since(began), err)
 				}

@@ -67,7 +67,7 @@ func Open(ctx context.Context, rawURL string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newCache(ctx, r, size)
+	c := newCache(ctx, at, r, size)
 	return &Object{ReaderAt: c, size: size, cache: c, close: c.close}, nil
 }
 
