@@ -149,14 +149,16 @@ func encode(lines []*Summary) ([]byte, error) {
 }
 
 const (
-	maxLineBytes = 16 << 20  // of a summary: a bag of thousands of topics has a long one
+	maxLineBytes = 4 << 20   // of a summary: a bag of thousands of topics has a long one
 	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: far more than we write
+	summaryBytes = 1 << 10   // of memory, at most, beside the text
+	topicBytes   = 128
 )
 
 var errFileTooLong = errors.New("far longer, when it is unpacked, than a file of a catalog is")
 
-// decode reads a file of the catalog that unpacks to at most most bytes. What is before damage is
-// returned with the error.
+// decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
+// What is before damage is returned with the error.
 func decode(data []byte, most int64) (lines []*Summary, err error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -171,6 +173,10 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		lines = append(lines, s)
+		if left.N -= int64(summaryBytes + topicBytes*len(s.Topics)); left.N < 0 {
+			left.N = 0
+			break
+		}
 	}
 	if left.N == 0 {
 		return lines, errFileTooLong
