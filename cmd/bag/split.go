@@ -39,8 +39,8 @@ named. --no-latched leaves out all of them; parts by --topic have none.`
 }
 
 // cut translates the flags.
-func (f *splitFlags) cut() (rebag.Cut, error) {
-	c := rebag.Cut{Topic: f.Topic, Latched: !f.NoLatched && !f.Topic}
+func (f *splitFlags) cut() (rebag.SplitRule, error) {
+	c := rebag.SplitRule{Topic: f.Topic, Latched: !f.NoLatched && !f.Topic}
 	if others := f.Size != "" || f.Duration != ""; f.Topic == others {
 		return c, errors.New("say where to split: --size, --duration or both, or --topic")
 	}

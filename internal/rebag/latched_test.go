@@ -163,7 +163,7 @@ func TestLatchedDamaged(t *testing.T) {
 }
 
 // parts splits a bag.
-func parts(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]said, *rebag.SplitSink) {
+func parts(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]said, *rebag.SplitSink) {
 	t.Helper()
 	files, split := partFiles(t, in, cut, o)
 	var all [][]said
@@ -174,7 +174,7 @@ func parts(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]
 }
 
 // partFiles splits a bag into bags.
-func partFiles(t *testing.T, in []byte, cut rebag.Cut, o bagfmt.WriterOptions) ([][]byte, *rebag.SplitSink) {
+func partFiles(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOptions) ([][]byte, *rebag.SplitSink) {
 	t.Helper()
 	var files []*file
 	split := rebag.NewSplit(cut, func(int, string) (*rebag.Part, error) {
@@ -201,7 +201,7 @@ func TestSplitLatched(t *testing.T) {
 	t.Parallel()
 	in := bag(t, 1, said{"/map", "/map", 1, "old"}, said{"/x", "/x", 2, "2"}, said{"/map", "/map", 3, "new"}, said{"/x", "/x", 14, "14"},
 		said{"/map", "/map", 25, "newest"}, said{"/tf", "/map2", 26, "tf"}, said{"/x", "/x", 33, "33"})
-	got, split := parts(t, in, rebag.Cut{Latched: true, Duration: 10 * time.Second}, bagfmt.WriterOptions{})
+	got, split := parts(t, in, rebag.SplitRule{Latched: true, Duration: 10 * time.Second}, bagfmt.WriterOptions{})
 	want := [][]said{
 		{{"/map", "/map", 1, "old"}, {"/x", "/x", 2, "2"}, {"/map", "/map", 3, "new"}},
 		{{"/map", "/map", 14, "new"}, {"/x", "/x", 14, "14"}},
@@ -223,7 +223,7 @@ func TestSplitLargeLatched(t *testing.T) {
 	}
 	in := bag(t, 1, list...)
 	for _, o := range []bagfmt.WriterOptions{{}, {Compression: bagfmt.CompressionLZ4, Workers: 2, ChunkBytes: 1}} {
-		got, split := parts(t, in, rebag.Cut{Latched: true, Bytes: size}, o)
+		got, split := parts(t, in, rebag.SplitRule{Latched: true, Bytes: size}, o)
 		if len(got) < 2 || len(got) > 12 || !slices.Equal(split.NotRepeated(), []string{"/map"}) || split.Repeated() != uint64(len(got)-1) {
 			t.Errorf("%d parts, %d repeated, not %v", len(got), split.Repeated(), split.NotRepeated())
 		}
@@ -265,7 +265,7 @@ func TestLatchedRandom(t *testing.T) {
 			}
 		}
 		bytes := int64(rnd.IntN(2)) * (4117 + 1<<rnd.IntN(12))
-		split, _ := parts(t, in, rebag.Cut{Latched: true, Duration: 7 * time.Second, Bytes: bytes}, bagfmt.WriterOptions{})
+		split, _ := parts(t, in, rebag.SplitRule{Latched: true, Duration: 7 * time.Second, Bytes: bytes}, bagfmt.WriterOptions{})
 		for i, part := range split {
 			first, last := part[0].sec, part[len(part)-1].sec
 			for sec := first; sec <= last; sec++ {

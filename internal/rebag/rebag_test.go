@@ -303,14 +303,14 @@ func TestSplit(t *testing.T) {
 	list = append(list, said{"/t0", "/x", 200, "late"}, said{"/t1", "/x", 201, "late"})
 	in := bag(t, 1<<20, list...)
 	tests := map[string]struct {
-		cut  rebag.Cut
+		cut  rebag.SplitRule
 		want []int // messages of each part
 	}{
-		"duration":  {rebag.Cut{Duration: 4 * time.Second}, []int{4, 4, 2, 2}},
-		"all":       {rebag.Cut{Duration: time.Hour}, []int{12}},
-		"size":      {rebag.Cut{Bytes: 4117 + 300}, []int{5, 5, 2}},
-		"topic":     {rebag.Cut{Topic: true}, []int{6, 6}},
-		"both ways": {rebag.Cut{Bytes: 4117 + 300, Duration: 6 * time.Second}, []int{5, 1, 4, 2}},
+		"duration":  {rebag.SplitRule{Duration: 4 * time.Second}, []int{4, 4, 2, 2}},
+		"all":       {rebag.SplitRule{Duration: time.Hour}, []int{12}},
+		"size":      {rebag.SplitRule{Bytes: 4117 + 300}, []int{5, 5, 2}},
+		"topic":     {rebag.SplitRule{Topic: true}, []int{6, 6}},
+		"both ways": {rebag.SplitRule{Bytes: 4117 + 300, Duration: 6 * time.Second}, []int{5, 1, 4, 2}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestMergeOfParts(t *testing.T) {
 			}
 		}
 		whole := bag(t, 1+rng.IntN(300), in...)
-		cut := rebag.Cut{Latched: true, Duration: time.Duration(1+rng.IntN(20)) * time.Second}
+		cut := rebag.SplitRule{Latched: true, Duration: time.Duration(1+rng.IntN(20)) * time.Second}
 		files, split := partFiles(t, whole, cut, bagfmt.WriterOptions{ChunkBytes: 1 + rng.IntN(300)})
 		var marked uint64
 		for _, b := range files {
@@ -40,7 +40,7 @@ func TestMergeOfParts(t *testing.T) {
 			t.Errorf("round %d: %d repeated messages are marked, of %d", round, marked, split.Repeated())
 		}
 		last := len(files) - 1
-		smaller, _ := partFiles(t, files[last], rebag.Cut{Latched: true, Duration: 3 * time.Second}, bagfmt.WriterOptions{})
+		smaller, _ := partFiles(t, files[last], rebag.SplitRule{Latched: true, Duration: 3 * time.Second}, bagfmt.WriterOptions{})
 		files = append(files[:last:last], smaller...)
 		if got := merged(t, files, rng.IntN(2) == 0); !slices.Equal(got, in) {
 			t.Fatalf("round %d: merged differs (-want +got):\n%s", round, cmp.Diff(in, got, cmp.AllowUnexported(said{})))
@@ -231,7 +231,7 @@ func TestRepeatedStaysMarked(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
-	files, _ := partFiles(t, part, rebag.Cut{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
+	files, _ := partFiles(t, part, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
 	for i, want := range []bagfmt.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
 		if got := open(t, files[i]).Repeated(); got != want {
 			t.Errorf("part %d: %+v, want %+v", i, got, want)

@@ -15,8 +15,8 @@ type Part struct {
 	Done func() error // after Close
 }
 
-// Cut says where a part ends and the next one starts.
-type Cut struct {
+// SplitRule says where a part ends and the next one starts.
+type SplitRule struct {
 	Bytes    int64         // a part ends with the message that takes it beyond; 0: no limit
 	Duration time.Duration // parts begin at multiples of it from the first message; 0: no limit
 	Topic    bool          // each topic has a part of its own
@@ -29,13 +29,13 @@ type Cut struct {
 // SplitSink writes several bags. A part is created for its first message, so that none is
 // empty.
 type SplitSink struct {
-	cut           Cut
-	state         latchedState // if Cut.Latched
+	cut           SplitRule
+	state         latchedState // if SplitRule.Latched
 	open          func(number int, byTopic string) (*Part, error)
 	current       *Part // the current one
 	byTopic       map[string]*Part
 	count         int
-	intervalStart bagfmt.Time // start of the current interval of Cut.Duration
+	intervalStart bagfmt.Time // start of the current interval of SplitRule.Duration
 
 	repeated uint64   // latched messages
 	leftOut  []string // topics of latched messages that did not fit
@@ -43,7 +43,7 @@ type SplitSink struct {
 
 // NewSplit returns a sink that calls open for each part, numbered from 0. topic is empty
 // unless each topic has its own part.
-func NewSplit(cut Cut, open func(number int, topic string) (*Part, error)) *SplitSink {
+func NewSplit(cut SplitRule, open func(number int, topic string) (*Part, error)) *SplitSink {
 	return &SplitSink{cut: cut, open: open, byTopic: make(map[string]*Part)}
 }
 
