@@ -274,7 +274,7 @@ func TestNoFileName(t *testing.T) {
 		t.Errorf("got %v", err) // --config "$UNSET" must not record something else
 	}
 	t.Setenv("GORECORD_CONFIG", path)
-	if _, err := parseRecord("-a"); err == nil || !strings.Contains(err.Error(), "--config (environment GORECORD_CONFIG): open "+path) {
+	if _, err := parseRecord("-a"); err == nil || !strings.Contains(err.Error(), "--config "+path+" (environment GORECORD_CONFIG): no such file or directory") {
 		t.Errorf("got %v", err)
 	}
 }

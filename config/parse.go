@@ -145,7 +145,7 @@ func fromEnvironmentAndFile(all []*option) (errs Errors) {
 	var bad *fs.PathError
 	switch err := readFile(path, fromFile); {
 	case errors.As(err, &bad):
-		return append(errs, fmt.Errorf("--config (%s): %w", file.origin, err))
+		return append(errs, fmt.Errorf("--config %s (%s): %w: name a YAML file that can be read", path, file.origin, bad.Err))
 	case err != nil:
 		errs = append(errs, single(err)...)
 	}
