@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -65,7 +66,7 @@ type display struct {
 
 func newDisplay(c *config.Play, out *screen.Console, log *zap.Logger, signals *program.Signals) *display {
 	d := &display{c: c, out: out, log: log, signals: signals, screen: !c.Quiet && !c.NoScreen && program.Terminal(os.Stdout)}
-	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Delay: time.Duration(c.Delay)}
+	d.printer = screen.Play{W: out, Lines: d.screen || sameOutput(), Quiet: c.Quiet, Keys: term.IsTerminal(int(os.Stdin.Fd())), Delay: time.Duration(c.Delay)}
 	return d
 }
 

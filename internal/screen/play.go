@@ -16,6 +16,7 @@ type Play struct {
 	W     io.Writer
 	Lines bool          // only whole lines, because other lines come in between
 	Quiet bool          // no blank lines
+	Keys  bool          // there is a keyboard
 	Delay time.Duration // the time of PhaseDelay
 
 	phase player.Phase
@@ -42,8 +43,10 @@ func (p *Play) enter(phase player.Phase) {
 	case player.PhaseWait:
 		p.print("Waiting for subscribers.\n")
 	case player.PhasePlay:
-		p.blank()
-		p.print("Hit space to toggle paused, or 's' to step.\n")
+		if p.Keys {
+			p.blank()
+			p.print("Hit space to toggle paused, or 's' to step.\n")
+		}
 	case player.PhaseRegister, player.PhaseKeepAlive, player.PhaseDrain, player.PhaseDone:
 	}
 }

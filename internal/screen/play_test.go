@@ -35,19 +35,20 @@ func TestPlayConsole(t *testing.T) {
 		"Waiting for subscribers.\nFinished waiting for subscribers.\n"
 	hint := "Hit space to toggle paused, or 's' to step.\n"
 	tests := map[string]struct {
-		whole, quiet bool
-		want         string
+		whole, quiet, keys bool
+		want               string
 	}{
-		"file":  {false, false, lines + "\n" + hint + "\nDone.\n"},
-		"quiet": {false, true, lines + hint + "Done.\n"},
-		"frame": {true, false, lines + "\n" + hint + "\nDone.\n"},
+		"file":        {false, false, true, lines + "\n" + hint + "\nDone.\n"},
+		"quiet":       {false, true, true, lines + hint + "Done.\n"},
+		"frame":       {true, false, true, lines + "\n" + hint + "\nDone.\n"},
+		"no keyboard": {false, false, false, lines + "\nDone.\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder
 			w := writes{&b, t, tc.whole}
-			p := &screen.Play{W: w, Lines: tc.whole, Quiet: tc.quiet, Delay: 200 * time.Millisecond}
+			p := &screen.Play{W: w, Lines: tc.whole, Quiet: tc.quiet, Keys: tc.keys, Delay: 200 * time.Millisecond}
 			for _, phase := range phases {
 				p.Update(player.Status{Phase: phase})
 			}
