@@ -22,7 +22,7 @@ func parse(args []string, c *config.Play) error {
 // check returns what is wrong with the meaning of values, of which config knows nothing.
 func check(c *config.Play) config.ValueErrors {
 	var v config.ValueErrors
-	checkTopic := checkTopicOrGlob
+	checkTopic := checkPattern
 	if c.Regex {
 		checkTopic = topicmatch.CheckRegex
 	}
@@ -44,8 +44,8 @@ func check(c *config.Play) config.ValueErrors {
 	return v
 }
 
-// checkTopicOrGlob accepts any name: topics of bags need not have the names of ROS.
-func checkTopicOrGlob(text string) error {
+// checkPattern accepts any name: topics of bags need not have the names of ROS.
+func checkPattern(text string) error {
 	if topicmatch.IsGlob(text) {
 		return topicmatch.CheckGlob(text)
 	}
