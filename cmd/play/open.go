@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/gpg"
@@ -22,8 +25,16 @@ const slowOpenReport = 3 * time.Second
 // open opens the bags in order. They are closed by the end of the process: on a file system
 // that hangs, such as a network file system without its server, close might never return.
 func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) ([]*player.Bag, error) {
+	openers := make([]func() (*player.Bag, error), len(paths))
+	for n, path := range paths {
+		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path) })
+	}
+	if slices.ContainsFunc(paths, store.IsURL) {
+		// owner: the process; ends when all are open, or with ctx.
+		go openAhead(openers)
+	}
 	var bags []*player.Bag
-	for _, path := range paths {
+	for n, path := range paths {
 		shown := store.Redact(path)
 		fmt.Fprintf(out, "Opening %s\n", screen.Plain(shown)) //nolint:errcheck // a terminal that is gone must not end play
 		slow := time.AfterFunc(slowOpenReport, func() {
@@ -31,7 +42,7 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) (
 		})
 		var b *player.Bag
 		var err error
-		opened := program.RunUntil(ctx, func() { b, err = openBag(ctx, path) })
+		opened := program.RunUntil(ctx, func() { b, err = openers[n]() })
 		slow.Stop()
 		switch {
 		case !opened:
@@ -42,6 +53,22 @@ func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) (
 		bags = append(bags, b)
 	}
 	return bags, nil
+}
+
+// remoteInFlight is how many bags are opened at a time if one is in a store.
+const remoteInFlight = 4
+
+// openAhead calls all openers.
+func openAhead(openers []func() (*player.Bag, error)) {
+	var group errgroup.Group
+	group.SetLimit(remoteInFlight)
+	for _, open := range openers {
+		group.Go(func() error {
+			_, _ = open() // the next caller gets the same
+			return nil
+		})
+	}
+	_ = group.Wait()
 }
 
 // openBag opens a bag by path or URL.
