@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/md5" //nolint:gosec // see below
 	"crypto/sha256"
@@ -56,6 +57,7 @@ type verdict struct {
 	ModTime time.Time `json:"modified"`
 	Defect  string    `json:"defect,omitempty"` // empty: the bag is as it was uploaded
 	unread  bool      // it could not be read
+	gone    bool      // it was deleted meanwhile
 }
 
 // audit is a run of the command.
@@ -85,7 +87,7 @@ func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
 	a.bar.bytes = true
 	defer a.bar.hide()
 	if err := a.openJournal(); err != nil {
-		return fmt.Errorf("the journal: %w; --journal names another file", err)
+		return fmt.Errorf("the journal: %w; name another file with --journal", err)
 	}
 	err = a.verify(ctx)
 	a.bar.hide()
@@ -135,9 +137,9 @@ func (a *audit) verify(ctx context.Context) error {
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				done += int64(n)
-				a.bar.set("Verifying", int(done), int(total))
+				a.bar.set("Verifying", done, total)
 			})
-			if err != nil {
+			if err != nil || v.gone {
 				return err
 			}
 			a.mu.Lock()
@@ -177,13 +179,19 @@ func (a *audit) one(ctx context.Context, e store.Entry, progress func(int)) (v v
 				return v, context.Cause(ctx)
 			}
 		}
-		v.Defect, err = a.defect(ctx, e.Name, progress)
+		read := 0
+		v.Defect, err = a.defect(ctx, e.Name, func(n int) {
+			read += n
+			progress(n)
+		})
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return v, err
-		case errors.Is(err, store.ErrNotFound): // deleted meanwhile
+		case errors.Is(err, store.ErrNotFound):
+			v.gone = true
 			return v, nil
 		}
+		progress(-read) // it is read again
 		if errors.Is(err, store.ErrDenied) {
 			break // another attempt is of no use
 		}
@@ -234,7 +242,8 @@ func (w countingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// openJournal reads what an interrupted audit has verified, and opens the journal to add to it.
+// openJournal reads what an interrupted audit of the place has verified, and opens the journal to
+// add to it. It does not touch a file that is something else.
 func (a *audit) openJournal() error {
 	path := a.Journal
 	if path == "" {
@@ -255,14 +264,38 @@ func (a *audit) openJournal() error {
 	if !lockFile(f) {
 		return errors.Join(errors.New(path+" is in use by another audit"), f.Close())
 	}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	if err := a.readJournal(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	a.journal = f
+	return nil
+}
+
+// readJournal reads the journal, whose first line says which place it is of.
+func (a *audit) readJournal(f *os.File) error {
+	head, err := json.Marshal(map[string]string{"audit of": a.place.String()})
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(f)
+	if lines.Scan(); !bytes.Equal(lines.Bytes(), head) {
+		st, err := f.Stat()
+		switch torn := bytes.HasPrefix(head, lines.Bytes()) && st != nil && st.Size() == int64(len(lines.Bytes())); {
+		case err != nil:
+			return err
+		case lines.Err() != nil || !torn:
+			return fmt.Errorf("%s is not that of an audit of %s", f.Name(), a.place)
+		}
+		_, err = f.Write(head[st.Size():])
+		return err
+	}
+	for lines.Scan() {
 		var v verdict
 		if json.Unmarshal(lines.Bytes(), &v) == nil { // the last line may be torn
 			a.known[v.Bag] = v
 		}
 	}
-	a.journal = f
-	return nil
+	return lines.Err()
 }
 
 // note adds a line to the journal. It begins with a line end, because the last one may be torn.

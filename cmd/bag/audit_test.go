@@ -106,3 +106,40 @@ func TestAuditResumed(t *testing.T) {
 		t.Error("the journal of a complete audit is kept")
 	}
 }
+
+// TestAuditJournal: only the journal of an audit of the same place is used, and deleted.
+func TestAuditJournal(t *testing.T) {
+	t.Parallel()
+	place, other := auditedStore(t, 2), auditedStore(t, 2)
+	for name, test := range map[string]struct {
+		text string // of the journal, PLACE for the name of the place
+		code int
+		want string
+	}{
+		"precious":       {"precious\n", 1, "is not that of an audit of "},
+		"a bag":          {"#ROSBAG V2.0\n", 1, "is not that of an audit of "},
+		"a long line":    {strings.Repeat("x", 1<<17), 1, "is not that of an audit of "},
+		"another place":  {"{\"audit of\":\"file://" + other + "\"}\n{\"bag\":\"x\"}", 1, "is not that of an audit of "},
+		"empty":          {"", 0, "2 bags verified, 0 defects"},
+		"torn":           {"{\"audit o", 0, "2 bags verified, 0 defects"},
+		"without a line": {"{\"audit of\":\"PLACE\"}", 0, "2 bags verified, 0 defects"},
+		"torn verdict":   {"{\"audit of\":\"PLACE\"}\n{\"bag", 0, "2 bags verified, 0 defects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			journal := filepath.Join(t.TempDir(), "journal")
+			text := strings.ReplaceAll(test.text, "PLACE", "file://"+place)
+			if err := os.WriteFile(journal, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			code, _, stderr := gobag("audit", "--journal", journal, place)
+			if code != test.code || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit code %d\n%s", code, stderr)
+			}
+			b, err := os.ReadFile(journal)
+			if kept := err == nil && string(b) == text; kept != (code == 1) {
+				t.Errorf("left: %q, %v", b, err)
+			}
+		})
+	}
+}

@@ -39,20 +39,15 @@ func (f *checkFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	var failed error
-	for _, path := range paths {
-		if err := f.one(j, path); err != nil {
-			failed = j.failed(path, err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	failed := j.each(ctx, "", paths, func(j *job, n int) error { return f.one(j.ctx, j, paths[n]) })
+	if ctx.Err() != nil {
+		return failed
 	}
 	return errors.Join(failed, j.done())
 }
 
-func (f *checkFlags) one(j *job, path string) error {
-	file, size, err := openInput(j.ctx, path)
+func (f *checkFlags) one(parent context.Context, j *job, path string) error {
+	file, size, err := openInput(parent, path)
 	if err != nil {
 		return err
 	}
@@ -60,13 +55,17 @@ func (f *checkFlags) one(j *job, path string) error {
 	title := "Checking " + store.Redact(path)
 	j.meter.begin(title, 2*size) // by its records, and by its index
 	defer j.meter.clear()
-	report, err := bagcheck.Check(j.ctx, &meteredFile{j: j, f: file, title: title, size: size}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers(), UnwrapKey: unwrapKey(j.ctx)})
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
+		bagcheck.Options{Deep: f.Deep, Workers: workers(), UnwrapKey: unwrapKey(ctx)})
 	j.meter.clear()
-	if err != nil {
-		if j.ctx.Err() != nil {
-			return j.ctx.Err()
-		}
+	switch {
+	case parent.Err() != nil:
+		return parent.Err()
+	case ctx.Err() != nil:
+		return explain(context.Cause(ctx))
+	case err != nil:
 		return explain(err)
 	}
 	if !report.Sound {
@@ -88,6 +87,21 @@ func (f *checkFlags) one(j *job, path string) error {
 		return err
 	}
 	return f.print(j, path, report)
+}
+
+// reachableFile reads a file until its store fails.
+type reachableFile struct {
+	*meteredFile
+	cancel context.CancelCauseFunc // of the check
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *reachableFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.meteredFile.ReadAt(p, off)
+	if isOfStore(err) {
+		r.cancel(err)
+	}
+	return n, err
 }
 
 // remoteAdvice replaces the commands that take local files only.

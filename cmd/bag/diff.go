@@ -74,10 +74,7 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 		return err
 	}
 	o.Workers = workers()
-	o.Damaged = func(s bagdiff.Side, err error) error {
-		d.damage(s, err)
-		return ctx.Err()
-	}
+	o.Damaged = d.damage
 	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size()+bags[1].Size())
 	report, err := bagdiff.Compare(ctx, bags[0].Reader, bags[1].Reader, o)
 	d.meter.clear()
@@ -181,10 +178,13 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
 	return b, nil
 }
 
-// damage tells about what cannot be read of a bag.
-func (d *diff) damage(s bagdiff.Side, err error) {
-	d.lost(d.paths[s], err)
+// damage tells about what cannot be read of a bag. An error ends the comparison.
+func (d *diff) damage(s bagdiff.Side, err error) error {
+	if err := d.damaged(d.paths[s], err); err != nil {
+		return err
+	}
 	d.note(s, err)
+	return nil
 }
 
 // note puts damage into the report.

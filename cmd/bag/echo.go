@@ -69,8 +69,8 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
 			break // nobody reads on, or the user has seen enough
 		}
-		_ = e.w.Flush() // what is there comes before the complaint about it
-		out.complain("%s: %v", printable(path), err)
+		_ = e.w.Flush()             // what is there comes before the complaint about it
+		_ = e.job.failed(path, err) // e.failed makes the exit code
 		e.failed = true
 	}
 	return e.end()
@@ -213,7 +213,9 @@ func (e *echo) bag(path string) (err error) {
 		}
 		if err != nil {
 			_ = e.w.Flush()
-			e.lost(e.path, err)
+			if err := e.damaged(e.path, err); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := e.message(m); err != nil {

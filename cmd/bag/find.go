@@ -127,8 +127,8 @@ func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error)
 		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
 			return openInput(ctx, p.path(bag))
 		},
-		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), n, 0) },
-		Read:   func(n, of int) { bar.set("Reading bags", n, of) },
+		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), int64(n), 0) },
+		Read:   func(n, of int) { bar.set("Reading bags", int64(n), int64(of)) },
 		Problem: func(name string, err error) {
 			bar.hide()
 			j.lost(p.path(name), err)

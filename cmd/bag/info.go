@@ -47,34 +47,22 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	var failed error
-	w := bufio.NewWriter(out.stdout)
-	bar := newTally(out.stderr, false)
-	if len(paths) > 1 {
-		j.meter = &meter{} // the bar is about all bags
-	}
-	for n, path := range paths {
-		if len(paths) > 1 {
-			bar.set("Reading bags", n, len(paths))
-		}
-		info, err := f.summarize(j, path)
-		j.meter.clear()
-		bar.hide()
-		if err == nil {
-			err = f.print(w, info)
-		}
-		if e := w.Flush(); e != nil {
-			return e
-		}
+	failed := j.each(ctx, "Reading bags", paths, func(j *job, n int) error {
+		info, err := f.summarize(j, paths[n])
 		if err != nil {
-			if failed = j.failed(path, err); ctx.Err() != nil {
-				return failed
-			}
-			continue
+			return err
+		}
+		w := bufio.NewWriter(j.stdout)
+		if err := f.print(w, info); err != nil {
+			return err
 		}
 		if n < len(paths)-1 && !f.JSON {
 			_, _ = w.WriteString("---\n") // a bufio.Writer keeps its error for Flush
 		}
+		return w.Flush()
+	})
+	if ctx.Err() != nil {
+		return failed
 	}
 	if j.lossy {
 		fix := "gobag reindex"
@@ -83,7 +71,7 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 		}
 		j.complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)
 	}
-	return errors.Join(w.Flush(), failed, j.done())
+	return errors.Join(failed, j.done())
 }
 
 func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err error) {
@@ -99,12 +87,12 @@ func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err erro
 		sample = sampledChunks
 	}
 	return baginfo.New(shown, b.Reader, baginfo.Options{
-		Frequencies: f.JSON || f.Freq,
-		Details:     f.Verbose,
-		Silent:      f.JSON || f.Verbose,
-		Sample:      sample,
-		Workers:     workers(),
-		Damaged:     func(err error) error { return j.damaged(path, err) },
+		Frequencies:      f.JSON || f.Freq,
+		Details:          f.Verbose,
+		EmptyConnections: f.JSON || f.Verbose,
+		Sample:           sample,
+		Workers:          workers(),
+		Damaged:          func(err error) error { return j.damaged(path, err) },
 	})
 }
 

@@ -100,8 +100,11 @@ func (j *job) open(path string) (*bag, error) {
 	}
 	j.meter.clear() // of a scan
 	for _, damage := range b.Damage() {
-		if !errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
-			j.lost(path, damage)
+		if errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
+			continue
+		}
+		if err := j.damaged(path, damage); err != nil {
+			return nil, errors.Join(err, b.Close())
 		}
 	}
 	return b, nil

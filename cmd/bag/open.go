@@ -52,6 +52,13 @@ func openBagThrough(
 	return nil, errors.Join(explain(err), f.Close())
 }
 
+// isOfStore reports whether err is an error of a store. It says nothing about the bag, and further
+// reads would fail as well, after as long a wait.
+func isOfStore(err error) bool {
+	var remote *store.Error
+	return errors.As(err, &remote)
+}
+
 // openInput opens a file, or the object that a URL names.
 func openInput(ctx context.Context, path string) (f readable, size int64, err error) {
 	if store.IsURL(path) {
@@ -96,7 +103,7 @@ func explain(err error) error {
 	var remote *store.Error
 	text := err.Error()
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errExists):
+	case errors.Is(err, context.Canceled), errors.Is(err, errExists), errors.Is(err, errReported):
 		return err
 	case errors.As(err, &remote):
 		return errors.New(remote.Message())

@@ -18,6 +18,13 @@ func newOutput(stdin io.Reader, stdout, stderr io.Writer) output {
 	return output{stdin, stdout, stderr, &program.Errors{W: stderr, Name: "gobag"}}
 }
 
+// to returns the output with other writers.
+func (o output) to(stdout, stderr io.Writer) output {
+	errs := *o.errs
+	errs.W = stderr
+	return output{o.stdin, stdout, stderr, &errs}
+}
+
 // complain writes one line about a failure.
 func (o output) complain(format string, args ...any) {
 	o.errs.Print(fmt.Sprintf(format, args...))

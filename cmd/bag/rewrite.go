@@ -197,10 +197,14 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.
 	return sum, err
 }
 
-// damaged reports damage of an input. It returns an error if the job was interrupted.
+// damaged reports damage of an input. It returns an error if the job was interrupted, and an error
+// of a store.
 func (j *job) damaged(input string, err error) error {
 	if j.ctx.Err() != nil {
 		return j.ctx.Err()
+	}
+	if isOfStore(err) {
+		return j.failed(input, explain(err))
 	}
 	j.lost(input, err)
 	return nil

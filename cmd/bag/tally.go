@@ -17,7 +17,7 @@ type tally struct {
 	w     io.Writer // nil: draw nothing
 	bar   *progressbar.ProgressBar
 	title string
-	total int
+	total int64
 	begun time.Time
 	drawn time.Time
 }
@@ -32,7 +32,7 @@ func newTally(w io.Writer, quiet bool) *tally {
 
 // set tells how much is done; a total of 0 is one that is not known. Another title or total begins
 // another bar.
-func (t *tally) set(title string, done, total int) {
+func (t *tally) set(title string, done, total int64) {
 	if t.w == nil {
 		return
 	}
@@ -50,7 +50,7 @@ func (t *tally) set(title string, done, total int) {
 	if t.bar == nil {
 		most := int64(-1) // draws a spinner
 		if total > 0 {
-			most = int64(total)
+			most = total
 		}
 		t.bar = progressbar.NewOptions64(most,
 			progressbar.OptionSetWriter(t.w),
@@ -67,7 +67,7 @@ func (t *tally) set(title string, done, total int) {
 	if total > 0 {
 		done = min(done, total-1) // the last step would end the bar
 	}
-	_ = t.bar.Set64(int64(done)) // errors of drawing are ignored
+	_ = t.bar.Set64(done) // errors of drawing are ignored
 }
 
 // hide removes the bar until it is drawn again, so that a line can be written.

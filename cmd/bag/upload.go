@@ -126,7 +126,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 			ended = true
 		case <-ticker.C:
 			s := queue.Stats()
-			bar.set("Uploading", int(s.Sent), int(total))
+			bar.set("Uploading", s.Sent, total)
 			if s.Store.State == upload.Failing {
 				cancel()
 			}

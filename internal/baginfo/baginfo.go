@@ -30,7 +30,7 @@ type Info struct {
 	Chunks      int                // 0 in versions before 2.0
 	Start, End  bagfmt.Time        // of the earliest and the latest message
 	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
-	Compression []Packed           // the most used first
+	Compression []CompressionSum   // the most used first
 	Encryption  *bagfmt.Encryption // nil: it is not encrypted
 	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
@@ -39,8 +39,8 @@ type Info struct {
 	bagnote.Found
 }
 
-// Packed summarizes the chunks of one compression.
-type Packed struct {
+// CompressionSum summarizes the chunks of one compression.
+type CompressionSum struct {
 	Name              bagfmt.Compression
 	Chunks            int
 	StoredBytes       int64
@@ -72,9 +72,9 @@ type Options struct {
 	Frequencies bool
 	// Details need all messages to be read. They include the frequencies.
 	Details bool
-	// Silent keeps connections without messages, which rosbag info drops once it has
+	// EmptyConnections keeps connections without messages, which rosbag info drops once it has
 	// read the index.
-	Silent bool
+	EmptyConnections bool
 	// Sample, if not zero, is how many chunks of a bag with more of them are looked at. What
 	// only the chunks tell is then estimated. In object storage each chunk is a request or two.
 	Sample int
@@ -130,7 +130,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	if (o.Frequencies || o.Details) && !o.Silent {
+	if (o.Frequencies || o.Details) && !o.EmptyConnections {
 		i.Connections = slices.DeleteFunc(i.Connections, func(c Connection) bool { return c.Messages == 0 })
 	}
 	i.addTopics(stamps)
@@ -151,7 +151,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
-	sums := make(map[bagfmt.Compression]*Packed)
+	sums := make(map[bagfmt.Compression]*CompressionSum)
 	for h, err := range r.ChunkHeaders() {
 		if err != nil {
 			if err := o.damaged(err); err != nil {
@@ -159,17 +159,17 @@ func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 			}
 			continue
 		}
-		addPacked(sums, h)
+		addCompression(sums, h)
 	}
-	i.Compression = sortedPacked(sums)
+	i.Compression = sortedCompressions(sums)
 	return nil
 }
 
-// addPacked adds a chunk to the sums by compression.
-func addPacked(sums map[bagfmt.Compression]*Packed, h bagfmt.ChunkHeader) {
+// addCompression adds a chunk to the sums by compression.
+func addCompression(sums map[bagfmt.Compression]*CompressionSum, h bagfmt.ChunkHeader) {
 	p := sums[h.Compression]
 	if p == nil {
-		p = &Packed{Name: h.Compression}
+		p = &CompressionSum{Name: h.Compression}
 		sums[h.Compression] = p
 	}
 	p.Chunks++
@@ -177,13 +177,13 @@ func addPacked(sums map[bagfmt.Compression]*Packed, h bagfmt.ChunkHeader) {
 	p.UncompressedBytes += h.UncompressedBytes
 }
 
-// sortedPacked returns the sums, the most used compression first.
-func sortedPacked(sums map[bagfmt.Compression]*Packed) []Packed {
-	var list []Packed
+// sortedCompressions returns the sums, the most used compression first.
+func sortedCompressions(sums map[bagfmt.Compression]*CompressionSum) []CompressionSum {
+	var list []CompressionSum
 	for _, p := range sums {
 		list = append(list, *p)
 	}
-	slices.SortFunc(list, func(a, b Packed) int {
+	slices.SortFunc(list, func(a, b CompressionSum) int {
 		return cmp.Or(cmp.Compare(b.Chunks, a.Chunks), cmp.Compare(b.Name, a.Name))
 	})
 	return list

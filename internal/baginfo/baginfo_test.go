@@ -366,7 +366,7 @@ func TestSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, silent := range []bool{false, true} {
-		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, Silent: silent})
+		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, EmptyConnections: silent})
 		if err != nil {
 			t.Fatal(err)
 		}

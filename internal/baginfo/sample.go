@@ -50,7 +50,7 @@ type messageSizes struct {
 // bytes and gaps.
 func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 	e := estimate{info: i, sizes: map[*bagfmt.Connection]*messageSizes{}, periods: map[string][]float64{}}
-	sums := make(map[bagfmt.Compression]*Packed)
+	sums := make(map[bagfmt.Compression]*CompressionSum)
 	var looked int64 // bytes of the file
 	for _, n := range chunks {
 		h, err := r.ChunkHeader(n)
@@ -60,7 +60,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 			}
 			continue
 		}
-		addPacked(sums, h)
+		addCompression(sums, h)
 		looked += r.ExtentEnd(n) - r.Chunks()[n].Pos
 		if !o.Frequencies && !o.Details {
 			continue
@@ -86,13 +86,13 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 }
 
 // scale extends the sums of a sample to all chunks.
-func (e *estimate) scale(sums map[bagfmt.Compression]*Packed, factor float64, looked int) {
+func (e *estimate) scale(sums map[bagfmt.Compression]*CompressionSum, factor float64, looked int) {
 	for _, p := range sums {
 		p.Chunks = int(math.Round(float64(p.Chunks*e.info.Chunks) / float64(looked)))
 		p.StoredBytes = int64(float64(p.StoredBytes) * factor)
 		p.UncompressedBytes = int64(float64(p.UncompressedBytes) * factor)
 	}
-	e.info.Compression = sortedPacked(sums)
+	e.info.Compression = sortedCompressions(sums)
 }
 
 // addPeriods adds the periods within one chunk, whose entries are in the order of time.

@@ -88,7 +88,7 @@ func (i *Info) compressionPairs() []pair {
 		stored += p.StoredBytes
 		unpacked += p.UncompressedBytes
 	}
-	if slices.ContainsFunc(i.Compression, func(p Packed) bool { return p.Name != bagfmt.CompressionNone }) {
+	if slices.ContainsFunc(i.Compression, func(p CompressionSum) bool { return p.Name != bagfmt.CompressionNone }) {
 		list = append(list, pair{key: "uncompressed", value: fmt.Sprint(unpacked)}, pair{key: "compressed", value: fmt.Sprint(stored)})
 	}
 	return list
