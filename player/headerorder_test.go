@@ -185,6 +185,24 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 	}
 }
 
+// What cannot be played is no place to go back to, and does not keep play from what is behind it.
+func TestHeaderOrderBackOverUnplayable(t *testing.T) {
+	t.Parallel()
+	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, []headed{
+		{"/b", time.Second, time.Second}, {"/a", 1500 * ms, 1500 * ms}, {"/b", 2 * time.Second, 2 * time.Second}, {"/a", 3 * time.Second, 3 * time.Second},
+	}))
+	for _, route := range p.bags[0].routes {
+		if route.topic.name == "/b" {
+			route.unplayable(zap.NewNop(), "a test")
+		}
+	}
+	r := newReader(p, nil)
+	r.zero, r.zeroKnown = testBase.Add(time.Second), true
+	if to, ok := r.back(transport.Place{Stamp: testBase.Add(3 * time.Second)}, 1); !ok || to.Stamp != testBase.Add(1500*ms) {
+		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testBase), ok)
+	}
+}
+
 // What comes before the beginning is state, if it latches.
 func TestHeaderOrderLatchedBefore(t *testing.T) {
 	t.Parallel()

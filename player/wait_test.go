@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -256,5 +257,21 @@ func TestWaitForLinks(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestWithoutLink: a topic that is not played does not hide those behind it.
+func TestWithoutLink(t *testing.T) {
+	t.Parallel()
+	g := newFakeGraph()
+	g.linked = func(_, node string) bool { return node == "/linked" }
+	published := map[string]publication{"/b": &fakePublication{g, "/b", 0}, "/c": &fakePublication{g, "/c", 0}}
+	got := withoutLink(published, []liveTopic{
+		{name: "/a", subscribers: []string{"/x"}},
+		{name: "/b", subscribers: []string{"/linked", "/y"}},
+		{name: "/c", subscribers: []string{"/linked"}},
+	})
+	if len(got) != 1 || got[0].name != "/b" || !slices.Equal(got[0].subscribers, []string{"/y"}) {
+		t.Errorf("got %+v, want /b with /y", got)
 	}
 }

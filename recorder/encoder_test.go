@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
@@ -69,7 +72,8 @@ func TestLadder(t *testing.T) {
 func TestAdaptive(t *testing.T) {
 	t.Parallel()
 	const messages = 1000
-	p := testPipeline(t, Options{Compression: bagfmt.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
+	core, logs := observer.New(zap.WarnLevel)
+	p := testPipeline(t, Options{Log: zap.New(core), Compression: bagfmt.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, messages)
 	if err := p.close(); err != nil {
@@ -80,6 +84,9 @@ func TestAdaptive(t *testing.T) {
 	stored := p.sink.encoder.controller.stored
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)
+	}
+	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
+		t.Errorf("not told that compression does not keep up: %v", logs.All())
 	}
 	if p.sink.encoder.controller.queued != 0 || p.pool.waiting != 0 || p.pool.held != p.pool.idle {
 		t.Errorf("at the end %d bytes are queued, %d wait, %d of %d are idle", p.sink.encoder.controller.queued, p.pool.waiting, p.pool.idle, p.pool.held)

@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -121,7 +122,8 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 func TestFailedSyncMovesOn(t *testing.T) {
 	t.Parallel()
 	f := &faulty{at: 2, sync: true, err: errInjected}
-	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk}, f.wrap)
+	handed := &finishedFiles{}
+	p := testPipeline(t, Options{ChunkBytes: 20 << 10, Sync: SyncChunk, Handover: handed}, f.wrap)
 	var first bagfile.Handle
 	p.out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
@@ -139,6 +141,22 @@ func TestFailedSyncMovesOn(t *testing.T) {
 		kept = append(kept, byTime[1]...)
 	}
 	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
+	if good := p.finished.list()[1].Name; !slices.Equal(handed.names, []string{good}) {
+		t.Errorf("handed over: %v, want only %s", handed.names, good)
+	}
+}
+
+// finishedFiles is a Handover that notes which files are finished.
+type finishedFiles struct {
+	noHandover
+	mu    sync.Mutex
+	names []string
+}
+
+func (f *finishedFiles) Finished(path string, _ int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.names = append(f.names, path)
 }
 
 // TestSecondFaultEnds: a disk that fails again does not get a third file.

@@ -173,3 +173,12 @@ func TestUsualSize(t *testing.T) {
 		t.Errorf("a chunk of %d bytes: %d held, %d counted, %d expected next", size, p.held, c.counted, p.usual(1))
 	}
 }
+
+// TestPoolFitsExactly: what fills the budget to the last byte fits.
+func TestPoolFitsExactly(t *testing.T) {
+	t.Parallel()
+	p := pool{budget: 10, held: 4}
+	if !p.fits(6) || p.fits(7) {
+		t.Errorf("of 10 bytes with 4 in use, 6 more fit: %v, 7 more: %v", p.fits(6), p.fits(7))
+	}
+}

@@ -135,7 +135,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 // nothing is wrong.
 func TestSnapshotTells(t *testing.T) {
 	t.Parallel()
-	for name, shared := range map[string]bool{"one trigger": false, "two triggers": true} {
+	for name, triggers := range map[string]int{"one trigger": 1, "two triggers": 2, "three at once": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			core, logs := observer.New(zapcore.InfoLevel)
@@ -150,7 +150,8 @@ func TestSnapshotTells(t *testing.T) {
 			for s := 1; s <= 20; s++ {
 				odom.Frames(frame(1, uint32(s), 1000), 1, at(s))
 			}
-			sn, err := p.snapshots.trigger(at(20))
+			atOnce, shared := max(triggers-2, 0)*triggers, triggers == 2
+			sn, err := p.snapshots.triggerAll(at(20), at(20), max(atOnce, 1))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,13 +163,20 @@ func TestSnapshotTells(t *testing.T) {
 			p.tick(at(60))
 			<-sn.out.finished
 			closePipeline(t, p)
+			if p.snaps.pending != 0 {
+				t.Errorf("%d snapshots wait for the ring", p.snaps.pending)
+			}
+			begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
+			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
+				t.Errorf("begun %v, want %d triggers", begun, atOnce)
+			}
 			if n := accountOf(chart).repeated; n != 1 {
 				t.Errorf("%d latched messages repeated, want 1", n)
 			}
 			if got := sn.messages; got != 11 {
 				t.Errorf("%d messages, want 11", got)
 			}
-			if n := logs.FilterMessage("triggers shared snapshots").Len(); (n == 1) != shared {
+			if n := logs.FilterMessage("triggers shared snapshots").Len(); (n == 1) != (triggers > 1) {
 				t.Errorf("told %d times that triggers shared snapshots", n)
 			}
 			for _, l := range logs.All() {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -379,6 +380,9 @@ func TestSnapshotOptions(t *testing.T) {
 		o, err := tc.o.withDefaults()
 		if refused := err != nil; refused != (tc.most == 0) || !refused && o.Snapshot.Bytes != tc.most {
 			t.Errorf("%s: %d bytes, %v", name, o.Snapshot.Bytes, err)
+		}
+		if name == "too much" && !strings.HasSuffix(err.Error(), ": give it at least 106255704") { // a third more than 76 MiB
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -71,18 +71,26 @@ func TestDrainWaitsForSlowReader(t *testing.T) {
 
 // A transient topic neither holds Drain up nor ends with it.
 func TestDrainLeavesTransientTopics(t *testing.T) {
-	n, _, address := publisher(t, 0)
+	n, played, address := publisher(t, 0)
 	p, err := n.Advertise(tcpros.AdvertiseOptions{Topic: "/status", Type: stringType, MD5Sum: stringMD5, Transient: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, _ := dial(t, address, subscriberHeader("/idle", "/status"))
 	waitFor(t, "the link", func() bool { return p.Subscribers() == 1 })
+	other, _ := dial(t, address, subscriberHeader("/reader", "/t")) // of a topic behind the other
+	waitFor(t, "the other link", func() bool { return played.Subscribers() == 1 })
+	var read sync.WaitGroup
+	read.Go(func() {
+		_, _ = io.Copy(io.Discard, other)
+		_ = other.Close()
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second) // it would give up after 5 s
 	defer cancel()
 	if err := n.Drain(ctx); err != nil {
 		t.Error(err)
 	}
+	read.Wait() // until Drain ends the topic that is not transient
 	want := frame("still here")
 	p.Source(false).Publish(want)
 	got := make([]byte, len(want))

@@ -103,20 +103,25 @@ func TestOverflowBlockLosesNothing(t *testing.T) {
 	}
 }
 
-// readNumbered reads n frames that begin with their number.
+// readNumbered reads n frames that begin with their number. After an error it leaves, so that
+// nobody waits for it.
 func readNumbered(t *testing.T, c net.Conn, n int) {
 	var head [8]byte
 	for i := range n {
+		_ = c.SetDeadline(time.Now().Add(patience)) // of each frame: on a busy machine all take longer
 		if _, err := io.ReadFull(c, head[:]); err != nil {
 			t.Errorf("frame %d: %v", i, err)
+			_ = c.Close()
 			return
 		}
 		if k := binary.LittleEndian.Uint32(head[4:]); k != uint32(i) {
 			t.Errorf("frame %d has the number %d", i, k)
+			_ = c.Close()
 			return
 		}
 		if _, err := io.CopyN(io.Discard, c, int64(binary.LittleEndian.Uint32(head[:]))-4); err != nil {
 			t.Errorf("frame %d: %v", i, err)
+			_ = c.Close()
 			return
 		}
 	}

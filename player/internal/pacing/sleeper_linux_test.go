@@ -47,12 +47,39 @@ func TestAttach(t *testing.T) {
 			if err != nil || after.Policy != before.Policy || int(after.Nice) != want {
 				t.Errorf("a thread with priority %d gets %+v, %v; want %d", tc.nice, after, err, want)
 			}
-			if slices := before.Runtime == uint64(longer); slices && after.Runtime != uint64(pacerSlice) {
+			if slices := before.Runtime == uint64(longer); slices && after.Runtime != 100_000 {
 				t.Errorf("a thread with priority %d has a slice of %d ns", tc.nice, after.Runtime)
 			}
 		}()
 		<-done
 	}
+}
+
+// A thread with a policy of its own keeps it, with its priority.
+func TestAttachKeepsPolicy(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // the thread ends with the goroutine
+		thread := unix.Gettid()
+		if err := unix.SchedSetAttr(thread, &unix.SchedAttr{Policy: unix.SCHED_BATCH}, 0); err != nil {
+			t.Error(err)
+			return
+		}
+		before, err := unix.SchedGetAttr(thread, 0)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		s := NewSleeper(zap.NewNop())
+		defer s.Close()
+		s.Attach()
+		if after, err := unix.SchedGetAttr(thread, 0); err != nil || *after != *before {
+			t.Errorf("%+v, %v, want %+v", after, err, before)
+		}
+	}()
+	<-done
 }
 
 // The kernel's clock is used where there is one. A sleeper that is closed has nothing that a

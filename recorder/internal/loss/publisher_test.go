@@ -226,6 +226,12 @@ func TestNewsOfLinks(t *testing.T) {
 	if n, some := u.News(at.Add(time.Minute)); !some || n.Missed != 1 || n.Lost != 1 {
 		t.Errorf("news %+v of a message and a link that are lost", n)
 	}
+	for _, each := range []Publisher{{missed: 1}, {lost: 1}, {back: 1}, {missed: 1, lost: 1}, {lost: 1, back: 1}, {missed: 1, back: 1}} {
+		each.judged = true
+		if _, some := each.News(at); !some {
+			t.Errorf("no news of %+v", each)
+		}
+	}
 	if u.lost, u.toldLost = 2, (Told{1, at}); u.Settled(at) {
 		t.Error("settled with a lost link that was not reported")
 	}
