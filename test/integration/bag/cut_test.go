@@ -17,13 +17,13 @@ func TestCutKeepsLatched(t *testing.T) {
 		"demo": func(g *harness.Graph) string { return harness.DemoBag(g.T) },
 		"two": func(g *harness.Graph) string {
 			g.MakeBag("whole.bag",
-				harness.Spoken{Topic: "/tf_static", Node: "/base", Latching: true, Text: "base"},
-				harness.Spoken{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
-				harness.Spoken{Topic: "/tf_static", Node: "/base", Latching: true, At: 200 * time.Millisecond, Text: "base and camera"},
-				harness.Spoken{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
-				harness.Spoken{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
-				harness.Spoken{Topic: "/tf_static", Node: "/arm", Latching: true, At: 4 * time.Second, Text: "arm with a gripper"},
-				harness.Spoken{Topic: "/odom", Node: "/base", At: 5 * time.Second, Text: "3"})
+				harness.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, Text: "base"},
+				harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
+				harness.StringMessage{Topic: "/tf_static", Node: "/base", Latching: true, At: 200 * time.Millisecond, Text: "base and camera"},
+				harness.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
+				harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
+				harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 4 * time.Second, Text: "arm with a gripper"},
+				harness.StringMessage{Topic: "/odom", Node: "/base", At: 5 * time.Second, Text: "3"})
 			return filepath.Join(g.Dir, "whole.bag")
 		},
 	} {
@@ -45,7 +45,7 @@ func TestCutKeepsLatched(t *testing.T) {
 				t.Fatalf("nothing is latched at %v", at)
 			}
 			for played, from := range map[string]time.Duration{path: at, "cut.bag": after, "part_001.bag": after} {
-				g.HearsLatched(played, from, bag.Topics(), want)
+				g.WaitForLatched(played, from, bag.Topics(), want)
 			}
 			bare := harness.ReadLatched(t, filepath.Join(g.Dir, "bare.bag"))
 			if got := bare.At(bare.Start.Add(after)); len(got) > 0 {

@@ -22,11 +22,11 @@ func TestDiffOfPlay(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(1, uint64(round)))
 			g := harness.NewGraph(t, "gomaster")
-			var list []harness.Spoken
+			var list []harness.StringMessage
 			topics := 1 + r.IntN(4)
 			for i := range 100 + r.IntN(200) {
 				topic := r.IntN(topics)
-				list = append(list, harness.Spoken{
+				list = append(list, harness.StringMessage{
 					Topic:    fmt.Sprint("/topic", topic),
 					Node:     fmt.Sprint("/node", r.IntN(2)),
 					Latching: topic == 1,
@@ -45,7 +45,7 @@ func TestDiffOfPlay(t *testing.T) {
 			if code, out := diff(g, "--spacing", "1ns", "run.bag", "copy.bag"); code != 3 || !strings.Contains(out, "times too far off") {
 				t.Errorf("code %d\n%s", code, out)
 			}
-			slices.SortStableFunc(list, func(a, b harness.Spoken) int { return int(a.At - b.At) })
+			slices.SortStableFunc(list, func(a, b harness.StringMessage) int { return int(a.At - b.At) })
 			at := r.IntN(len(list))
 			g.MakeBag("less.bag", slices.Concat(list[:at], list[at+1:])...)
 			list[at].Text += "!"

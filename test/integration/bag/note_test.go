@@ -14,9 +14,9 @@ import (
 func noted(g *harness.Graph, name string) string {
 	g.T.Helper()
 	g.MakeBag(name,
-		harness.Spoken{Topic: "/map", Node: "/base", Latching: true, Text: "map"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
+		harness.StringMessage{Topic: "/map", Node: "/base", Latching: true, Text: "map"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
 	return filepath.Join(g.Dir, name)
 }
 

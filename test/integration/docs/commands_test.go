@@ -162,7 +162,7 @@ func (c commandTest) run(t *testing.T, command string) {
 		p.Stop()
 	case strings.Contains(command, " --loop"):
 		p := start(" --quiet")
-		p.Printed("Hit space")
+		p.Printed(" done.")
 		p.Stop()
 	default:
 		start("").Ended(0)

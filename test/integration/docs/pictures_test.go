@@ -135,7 +135,7 @@ type page struct {
 func openPage(t *testing.T, host string) page {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(harness.NeedChromium(t)), chromedp.NoSandbox)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)

@@ -16,7 +16,7 @@ func TestAdaptive(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	rec := g.Record("/load", "-O", "out", "--bz2", "--adaptive", "-b", "16", "--overflow", "block")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
 	const messages = 30
 	err := g.Offer(ctx, "/load").Serve(ctx, 1<<20, func(l *load.Link) error {

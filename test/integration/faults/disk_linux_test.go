@@ -22,7 +22,7 @@ import (
 // that has read them all, and keeps the link.
 func numbered(g *harness.Graph, count int, period time.Duration) *harness.Flood {
 	g.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*harness.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*harness.Timeout)
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/numbered", killTopic)
 	if err != nil {
 		cancel()

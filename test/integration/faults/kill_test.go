@@ -85,7 +85,7 @@ func (l *killLane) kill(n int) {
 	args := append([]string{
 		killTopic, "-O", name, "--flush-interval", flush, "--chunksize", l.pick("16", "100", "768"), "--sync", l.pick("none", "interval", "chunk"),
 	}, l.args...)
-	ctx, cancel := context.WithTimeout(l.T.Context(), harness.Patience)
+	ctx, cancel := context.WithTimeout(l.T.Context(), harness.Timeout)
 	var mu sync.Mutex
 	var sent []time.Time
 	paced := make(chan error, 1)

@@ -72,7 +72,7 @@ func TestSmallContainer(t *testing.T) {
 	cmd.Env = append(cmd.Env, "BLKIO="+blkio)
 	p := g.Launch("gorecord", cmd)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
 	camera := g.Offer(ctx, "/camera")
 	const cameraBytes, frames = 1 << 20, 1500

@@ -110,9 +110,9 @@ func (c *cable) allowedOn(end, line string) {
 // ticking makes a bag of so many numbered messages, 50 a second.
 func (c *cable) ticking(name, topic string, count int) {
 	c.T.Helper()
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range count {
-		bag = append(bag, harness.Spoken{Topic: topic, Node: "/clockwork", Latching: false, At: time.Duration(i) * 20 * time.Millisecond, Text: fmt.Sprintf("%05d", i)})
+		bag = append(bag, harness.StringMessage{Topic: topic, Node: "/clockwork", Latching: false, At: time.Duration(i) * 20 * time.Millisecond, Text: fmt.Sprintf("%05d", i)})
 	}
 	c.MakeBag(name, bag...)
 }
@@ -211,9 +211,9 @@ func TestHalfOpenSubscriber(t *testing.T) {
 			t.Parallel()
 			c := plug(t, near)
 			const messages = 300
-			var bag []harness.Spoken
+			var bag []harness.StringMessage
 			for i := range messages {
-				bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
+				bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
 			}
 			c.MakeBag("big.bag", bag...)
 			c.startOn(far, "gorecord", "/big", "-O", "gone").Printed("Recording to")
@@ -253,9 +253,9 @@ func TestBadLine(t *testing.T) {
 		c.allowedOn(end, "tc qdisc add dev wire root tbf rate 1mbit burst 3000 limit 15000")
 		c.allowedOn(end, "iptables -A INPUT -i wire -m statistic --mode random --probability 0.05 -j DROP")
 	}
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range 300 { // 2.4 Mbit, which are due within 0.3 s
-		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 1000)})
+		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 1000)})
 	}
 	c.MakeBag("t.bag", bag...)
 	rec := c.startOn(near, "gorecord", "/t", "-O", "out")

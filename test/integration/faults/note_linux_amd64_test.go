@@ -19,8 +19,8 @@ func TestNoteKilled(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "")
 	g.MakeBag("whole.bag",
-		harness.Spoken{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: time.Second, Text: "1"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"})
 	whole, err := os.ReadFile(filepath.Join(g.Dir, "whole.bag"))
 	if err != nil {
 		t.Fatal(err)

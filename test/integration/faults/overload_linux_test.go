@@ -51,7 +51,7 @@ func TestCameraCostsNoIMUMessage(t *testing.T) {
 	p := g.Launch("gorecord", cmd)
 	testproc.AfterDeath("rmdir", fmt.Sprintf("%s/gorosbag_%d", blkio, cmd.Process.Pid))
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
 	camera, imu := g.Offer(ctx, "/camera"), g.Offer(ctx, "/imu")
 	stop, flooded := make(chan struct{}), make(chan error, 1)

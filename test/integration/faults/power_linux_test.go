@@ -40,7 +40,7 @@ func TestPowerCutOnExt4(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), harness.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), harness.Timeout)
 		var mu sync.Mutex
 		var sent []time.Time
 		paced := make(chan error, 1)

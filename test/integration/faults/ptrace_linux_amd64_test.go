@@ -67,7 +67,7 @@ func killAtCall(g *harness.Graph, pub *load.Publisher, at int, how string) *trac
 		g.T.Fatal(err)
 	}
 	const messages = 350
-	ctx, cancel := context.WithTimeout(g.T.Context(), harness.Patience)
+	ctx, cancel := context.WithTimeout(g.T.Context(), harness.Timeout)
 	defer cancel()
 	paced := make(chan error, 1)
 	go func() { paced <- pub.Pace(ctx, killBytes, messages, 1, func(int) {}) }() // as fast as it goes
@@ -314,7 +314,7 @@ func TestDiskFaults(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-			case <-time.After(2 * harness.Patience):
+			case <-time.After(2 * harness.Timeout):
 				syscall.Kill(pid, syscall.SIGKILL)
 				t.Fatalf("gorecord does not end; it printed:\n%s", rec.Out.String())
 			}

@@ -218,16 +218,16 @@ func stallBag(g *harness.Graph) {
 		g.T.Fatal(err)
 	}
 	filling := strings.Repeat("x", 100_000)
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range stallMessages {
-		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * stallPeriod, Text: fmt.Sprintf("%04d", i) + filling})
+		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * stallPeriod, Text: fmt.Sprintf("%04d", i) + filling})
 	}
 	g.MakeBag("files/t.bag", bag...)
 }
 
 // plays starts to play, as /player, when the disk has stalled: what is there then is what
 // was read ahead, however busy the machine is.
-func (d *stallingDisk) plays(e *harness.Ear, args ...string) *harness.Process {
+func (d *stallingDisk) plays(e *harness.Listener, args ...string) *harness.Process {
 	d.g.T.Helper()
 	play := d.g.Start("goplay", append(args, "--pause", "--wait-for-subscribers", "__name:=player")...)
 	d.g.Served(e.Node, "/player")
@@ -247,24 +247,24 @@ func TestPlayFromStalledDisk(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	stallBag(g)
 	disk := newStallingDisk(g, "files", "mnt")
-	e := g.Listen("ear", "/t", "/clock")
-	play := disk.plays(e, "mnt/t.bag", "--clock", "--overflow=block") // a busy machine may not let the ear read in time
+	e := g.Listen("listener", "/t", "/clock")
+	play := disk.plays(e, "mnt/t.bag", "--clock", "--overflow=block") // a busy machine may not let the listener read in time
 	play.Printed("play waits for the disk")
-	e.Hears("/clock", len(e.Texts("/clock"))+100) // what was played before is read by then
+	e.WaitFor("/clock", len(e.Texts("/clock"))+100) // what was played before is read by then
 	stood := len(e.Texts("/t"))
 	for _, pause := range []bool{true, false} {
 		if o := g.SetPaused(e.Node, "/player", pause); !o.Success {
 			t.Errorf("pause %v: %+v", pause, o)
 		}
 	}
-	e.Hears("/clock", len(e.Texts("/clock"))+200) // 2 s, which must not be made up for
+	e.WaitFor("/clock", len(e.Texts("/clock"))+200) // 2 s, which must not be made up for
 	if n := len(e.Texts("/t")); n != stood {
 		t.Errorf("%d messages while the disk hangs", n-stood)
 	}
 	healed := time.Now()
 	disk.heal()
-	e.Hears("/t", stallMessages)
-	got := e.Caught()
+	e.WaitFor("/t", stallMessages)
+	got := e.Received()
 	var last time.Time
 	n := 0
 	for _, c := range got {

@@ -13,25 +13,25 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
 )
 
-// Spoken is a std_msgs/String in a bag that a test creates.
-type Spoken struct {
+// StringMessage is a std_msgs/String in a bag that a test creates.
+type StringMessage struct {
 	Topic, Node string
 	Latching    bool
 	At          time.Duration // after the beginning of the bag
 	Text        string
 }
 
-// SpokenSince is the start time of the bags of MakeBag.
-func SpokenSince() bagfmt.Time { return bagfmt.Time{Sec: 1_500_000_000} }
+// BagStart is the start time of the bags of MakeBag.
+func BagStart() bagfmt.Time { return bagfmt.Time{Sec: 1_500_000_000} }
 
 // MakeBag writes a bag in the directory of the graph.
-func (g *Graph) MakeBag(name string, messages ...Spoken) {
+func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 	g.T.Helper()
 	w := NewBag(g.T, filepath.Join(g.Dir, name))
-	conns := map[Spoken]*bagfmt.Connection{}
-	slices.SortStableFunc(messages, func(a, b Spoken) int { return int(a.At - b.At) })
+	conns := map[StringMessage]*bagfmt.Connection{}
+	slices.SortStableFunc(messages, func(a, b StringMessage) int { return int(a.At - b.At) })
 	for _, m := range messages {
-		key := Spoken{Topic: m.Topic, Node: m.Node, Latching: m.Latching}
+		key := StringMessage{Topic: m.Topic, Node: m.Node, Latching: m.Latching}
 		if conns[key] == nil {
 			latching := "0"
 			if m.Latching {
@@ -50,7 +50,7 @@ func (g *Graph) MakeBag(name string, messages ...Spoken) {
 				g.T.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], SpokenSince().Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.WriteMessage(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
 			g.T.Fatal(err)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Patience is the timeout for everything that takes well under a second on an idle machine; this
+// Timeout is the timeout for everything that takes well under a second on an idle machine; this
 // one is busy with other tests.
-const Patience = 2 * time.Minute
+const Timeout = 2 * time.Minute
 
 // Eventually waits for a condition. After a timeout the test fails with a list of the directory
 // of the graph and the results of seen.
@@ -38,7 +38,7 @@ func (g *Graph) files() string {
 // Eventually waits for a condition. After a timeout the test fails with the results of seen.
 func Eventually(t *testing.T, what string, ok func() bool, seen ...func() string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Timeout)
 	defer cancel()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
@@ -50,7 +50,7 @@ func Eventually(t *testing.T, what string, ok func() bool, seen ...func() string
 			for _, s := range seen {
 				state.WriteString("\n" + s())
 			}
-			t.Fatalf("not within %v: %s%s", Patience, what, state.String())
+			t.Fatalf("not within %v: %s%s", Timeout, what, state.String())
 		}
 	}
 }

@@ -23,7 +23,7 @@ type Flood struct {
 // there is a subscriber.
 func (g *Graph) Flood(topic string, count int) *Flood {
 	g.T.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*Timeout)
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/flood"+topic, topic)
 	if err != nil {
 		cancel()

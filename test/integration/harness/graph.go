@@ -95,7 +95,7 @@ func (g *Graph) StartMaster() {
 // KillMaster kills the master with SIGKILL. A roscore ends with its rosmaster.
 func (g *Graph) KillMaster() {
 	g.T.Helper()
-	answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Patience), g.URI(), "getPid", "/test")
+	answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Timeout), g.URI(), "getPid", "/test")
 	if err != nil {
 		g.T.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (g *Graph) Launch(name string, cmd *exec.Cmd) *Process {
 		p.Signal(syscall.SIGINT)
 		select {
 		case <-p.Exited:
-		case <-time.After(Patience):
+		case <-time.After(Timeout):
 			cmd.Process.Kill()
 			<-p.Exited
 		}

@@ -51,18 +51,18 @@ func (l LatchedBag) At(at bagfmt.Time) []string {
 	return slices.Sorted(maps.Values(last))
 }
 
-// HearsLatched plays a bag from a place on, and waits until a subscriber that comes while play
+// WaitForLatched plays a bag from a place on, and waits until a subscriber that comes while play
 // pauses there has what is latched.
-func (g *Graph) HearsLatched(bag string, from time.Duration, topics, want []string) {
+func (g *Graph) WaitForLatched(bag string, from time.Duration, topics, want []string) {
 	g.T.Helper()
 	play := g.Start("goplay", bag, "-k", "--pause", "--start", fmt.Sprintf("%.3f", from.Seconds()), "__name:=player")
 	defer play.Stop()
-	ear := g.Listen("late", topics...)
-	defer func() { _ = ear.Node.Close(g.T.Context()) }()
+	listener := g.Listen("late", topics...)
+	defer func() { _ = listener.Node.Close(g.T.Context()) }()
 	var got []string
 	g.Eventually("what is latched in "+filepath.Base(bag), func() bool {
 		got = nil
-		for _, c := range ear.Caught() {
+		for _, c := range listener.Received() {
 			got = append(got, fmt.Sprintf("%s %x", c.Topic, c.Data))
 		}
 		slices.Sort(got)

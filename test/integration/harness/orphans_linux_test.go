@@ -36,7 +36,7 @@ func TestVictim(t *testing.T) {
 		g.StartPython("publish.py", "talker", "/chatter,std_msgs/String,50,0,20").Printed("ready") // forked
 	}
 	harness.NewGraph(t, "gomaster")
-	g.Start("goplay", harness.DemoBag(t), "--loop", "__name:=player").Printed("Hit space")
+	g.Start("goplay", harness.DemoBag(t), "--loop", "__name:=player").Printed(" done.")
 	g.Start("/usr/bin/setsid", "sh", "-c", "sleep 600 & sleep 600; true") // in a session of its own
 	_, mark := testproc.Mark("")
 	mark = strings.TrimSuffix(mark, ".")
@@ -64,7 +64,7 @@ func TestNoOrphans(t *testing.T) {
 					gone(t, mark, dir)
 					return
 				}
-				if limit > harness.Patience {
+				if limit > harness.Timeout {
 					t.Fatal("the programs do not start")
 				}
 			}

@@ -16,7 +16,7 @@ import (
 // Register tells the master of a publisher with this slave URI.
 func (g *Graph) Register(node, topic, uri string) {
 	g.T.Helper()
-	_, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Patience), g.URI(), "registerPublisher", node, topic, "a/B", uri)
+	_, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(Timeout), g.URI(), "registerPublisher", node, topic, "a/B", uri)
 	if err != nil {
 		g.T.Fatal(err)
 	}

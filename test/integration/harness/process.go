@@ -65,8 +65,8 @@ func (p *Process) Wait() int {
 	p.T.Helper()
 	select {
 	case <-p.Exited:
-	case <-time.After(2 * Patience):
-		p.T.Fatalf("%s does not end within %v", p.Name, 2*Patience)
+	case <-time.After(2 * Timeout):
+		p.T.Fatalf("%s does not end within %v", p.Name, 2*Timeout)
 	}
 	return p.Cmd.ProcessState.ExitCode()
 }

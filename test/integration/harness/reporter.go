@@ -24,8 +24,8 @@ func (g *Graph) Reports(n *tcpros.Node, topic, typ, md5, definition string) *Rep
 	return &Reporter{g, pub, pub.Source(false)}
 }
 
-// Heard waits for a subscriber.
-func (r *Reporter) Heard() {
+// WaitHeard waits for a subscriber.
+func (r *Reporter) WaitHeard() {
 	r.g.T.Helper()
 	r.g.Eventually("somebody listens to "+r.pub.Topic(), func() bool { return r.pub.Subscribers() > 0 })
 }

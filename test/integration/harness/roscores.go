@@ -123,7 +123,7 @@ func roscoreAnswers(ctx context.Context, uri string) bool {
 
 // askMaster calls a method of the Master API, or of its parameter server.
 func askMaster(ctx context.Context, uri, method string, args ...any) (value any, ok bool) {
-	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(Patience), uri, method, append([]any{"/test"}, args...)...)
+	answer, err := xmlrpc.Call(ctx, xmlrpc.NewHTTPClient(Timeout), uri, method, append([]any{"/test"}, args...)...)
 	if triple, isList := answer.([]any); err == nil && isList && len(triple) == 3 && triple[0] == 1 {
 		return triple[2], true
 	}

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -9,10 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
@@ -35,6 +40,7 @@ type S3Server struct {
 	port    string
 	url     string   // of the proxy
 	args    []string // of the server, for TLS
+	within  []string // the command that starts the server
 
 	Mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -50,6 +56,9 @@ type S3Server struct {
 	asking int  // requests without a complete response
 	refuse int  // one of so many requests is refused; 0: none
 	asked  int  // requests so far
+	link   *rate.Limiter
+	open   map[string]int // requests under way, by object
+	most   int            // objects that were asked for at the same time
 }
 
 // NewS3 starts a server, or skips the test if it is not installed.
@@ -78,6 +87,21 @@ func NewS3TLS(t *testing.T) (s *S3Server, ca string) {
 	return s, ca
 }
 
+// NewS3Small starts a server on a file system of so many MiB, which is not visible in Dir, or skips
+// the test where that cannot be mounted.
+func NewS3Small(t *testing.T, mib int) *S3Server {
+	t.Helper()
+	own := []string{"--mount", "--pid", "--fork", "--kill-child", "sh", "-c"}
+	Need(t, "unshare", append(own, "mount -t tmpfs tmpfs /mnt")...)
+	s := newS3(t)
+	script := fmt.Sprintf(`mount -t tmpfs -o size=%dm tmpfs "$0" && mkdir "$0/bags" && exec "$@"`, mib)
+	s.within = slices.Concat([]string{"unshare"}, own, []string{script, filepath.Dir(s.Dir)})
+	s.Start()
+	t.Cleanup(s.Kill)
+	s.listen(s.withRefusals(s.proxy()))
+	return s
+}
+
 func newS3(t *testing.T) *S3Server {
 	t.Helper()
 	program, err := filepath.Abs(versitygw)
@@ -85,7 +109,10 @@ func newS3(t *testing.T) *S3Server {
 		t.Fatal(err)
 	}
 	Need(t, program, "--version")
-	s := &S3Server{t: t, program: program, Dir: filepath.Join(t.TempDir(), "bags"), port: FreePort(t), Stored: map[string]map[string]int64{}}
+	s := &S3Server{
+		t: t, program: program, Dir: filepath.Join(t.TempDir(), "bags"), port: FreePort(t), Stored: map[string]map[string]int64{},
+		link: rate.NewLimiter(rate.Inf, 1<<20), open: map[string]int{},
+	}
 	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +143,9 @@ func (s *S3Server) listen(proxy http.Handler) {
 // Start starts the server and waits until it answers.
 func (s *S3Server) Start() {
 	s.t.Helper()
-	args := append([]string{"--port", "127.0.0.1:" + s.port, "--access", S3User, "--secret", S3Password, "--quiet"}, s.args...)
-	cmd := exec.Command(s.program, append(args, "posix", filepath.Dir(s.Dir))...)
+	command := slices.Concat(s.within, []string{s.program, "--port", "127.0.0.1:" + s.port, "--access", S3User, "--secret", S3Password, "--quiet"},
+		s.args, []string{"posix", filepath.Dir(s.Dir)})
+	cmd := exec.Command(command[0], command[1:]...)
 	if err := testproc.Start(cmd); err != nil {
 		s.t.Fatal(err)
 	}
@@ -168,8 +196,39 @@ func (s *S3Server) withRefusals(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
+		s.begin(r.URL.Path)
+		defer s.end(r.URL.Path)
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (s *S3Server) begin(path string) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.open[path]++
+	s.most = max(s.most, len(s.open))
+}
+
+func (s *S3Server) end(path string) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.open[path]--; s.open[path] == 0 {
+		delete(s.open, path)
+	}
+}
+
+// AtOnce returns how many objects were asked for at the same time, at most.
+func (s *S3Server) AtOnce() int {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	return s.most
+}
+
+// Slow makes the server wait before each response, and limits the bytes per second of all
+// responses together.
+func (s *S3Server) Slow(delay time.Duration, bytesPerSecond int) {
+	s.Delay(delay)
+	s.link.SetLimit(rate.Limit(bytesPerSecond))
 }
 
 // RefuseOneOf makes the server refuse one request of n from now on.
@@ -254,7 +313,8 @@ type countedBody struct {
 
 // Read implements io.Reader.
 func (b *countedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.s.link.Burst())])
+	_ = b.s.link.WaitN(context.Background(), n) // n fits
 	b.s.Mu.Lock()
 	b.s.got += int64(n)
 	b.s.Mu.Unlock()

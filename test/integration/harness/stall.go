@@ -82,10 +82,10 @@ func threadsBelow(pid int) (all []string) {
 	return all
 }
 
-// Rests waits until a program is idle: in several consecutive polls none of its threads is
+// WaitIdle waits until a program is idle: in several consecutive polls none of its threads is
 // running, runnable or waiting for the disk. Then it has processed what was sent to it. This is
 // for programs of ROS, which do not report it. It works on Linux only; elsewhere it returns.
-func (p *Process) Rests() {
+func (p *Process) WaitIdle() {
 	p.T.Helper()
 	const looks = 5
 	idle := 0

@@ -18,17 +18,17 @@ func IsOurs(player string) bool { return player == "goplay" }
 
 // Walk returns the messages of a bag of 1.2 s: two talkers, and a state that two nodes latch.
 // Stock has 32-bit float times: only with times such as 0.5 the limits of a window are exact.
-func Walk() []Spoken {
-	all := []Spoken{
+func Walk() []StringMessage {
+	all := []StringMessage{
 		{"/state", "/s1", true, 20 * time.Millisecond, "A0"},
 		{"/state", "/s2", true, 30 * time.Millisecond, "B0"},
 		{"/state", "/s1", true, 520 * time.Millisecond, "A1"},
 	}
 	for i := range 13 {
-		all = append(all, Spoken{"/chatter", "/talker", false, time.Duration(i) * 100 * time.Millisecond, fmt.Sprint("c", i)})
+		all = append(all, StringMessage{"/chatter", "/talker", false, time.Duration(i) * 100 * time.Millisecond, fmt.Sprint("c", i)})
 	}
 	for i := range 12 {
-		all = append(all, Spoken{"/other", "/b", false, time.Duration(i)*100*time.Millisecond + 50*time.Millisecond, fmt.Sprint("o", i)})
+		all = append(all, StringMessage{"/other", "/b", false, time.Duration(i)*100*time.Millisecond + 50*time.Millisecond, fmt.Sprint("o", i)})
 	}
 	return all
 }

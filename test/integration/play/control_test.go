@@ -16,7 +16,7 @@ func TestServicesSteerPlay(t *testing.T) {
 	g := harness.NewGraph(t, "roscore")
 	g.StdSrvs()
 	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("ear", "/chatter", "/state")
+	e := g.Listen("listener", "/chatter", "/state")
 	play := g.Start("goplay", "walk.bag", "-d", "0.6", "-k", "--pause", "__name:=player")
 	g.Listed("rosservice", "/player/bookmark", "/player/is_paused", "/player/loop", "/player/mark_from", "/player/mark_to", "/player/pause",
 		"/player/pause_on_topics", "/player/pause_playback", "/player/play", "/player/step", "/player/step_back", "/player/stop", "/player/toggle")
@@ -49,14 +49,14 @@ func TestServicesSteerPlay(t *testing.T) {
 			t.Errorf("%s %v answers %s, want %s", s.do, s.args, got, s.answer)
 		}
 		g.Eventually("the status after "+s.do+" tells "+s.status, func() bool {
-			all := status.Caught()
+			all := status.Received()
 			return len(all) > 0 && strings.Contains(all[len(all)-1].Data, s.status)
 		})
 	}
 	play.Printed(`moved {"position": "560ms"}`)
 	echo := strings.Join(strings.Fields(g.Run("rostopic", "echo", "-n1", "/player/status")), " ")
 	harness.Contains(t, echo, `name: "/player: playing" message: "all is published at 1.200 s of 1.200 s"`, `key: "rate" value: "0.2"`, `name: "/player: /chatter"`)
-	e.Hears("/chatter", 3)
+	e.WaitFor("/chatter", 3)
 	harness.Contains(t, g.Call("/player/stop"), "success: True")
 	play.Ended(0, `"service": "~pause_playback", "success": false, "answer": "Bag is already paused."`)
 }
@@ -67,9 +67,9 @@ func TestPlayWithoutServices(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("ear", "/chatter")
+	e := g.Listen("listener", "/chatter")
 	g.Start("goplay", "walk.bag", "-l", "-q", "--no-services", "__name:=player")
-	e.Hears("/chatter", 1)
+	e.WaitFor("/chatter", 1)
 	for _, tool := range []string{"rosservice", "rostopic"} {
 		if out := g.Run(tool, "list"); strings.Contains(out, "/player/") {
 			t.Errorf("%s list:\n%s", tool, out)
@@ -85,13 +85,13 @@ func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	g.MakeBag("walk.bag", harness.Walk()...)
 	rec := g.Record("-a", "-O", "all", "__name:=rec")
 	named := g.Record("/player/status", "-O", "named", "__name:=named")
-	e := g.Listen("ear", "/player/status")
+	e := g.Listen("listener", "/player/status")
 	play := g.Start("goplay", "walk.bag", "-l", "-q", "__name:=player")
 	g.Eventually("status and messages are recorded", func() bool {
 		all, status := map[string][]string{}, map[string][]string{}
 		harness.AddMessages(all, g.Dir+"/all.bag.active") // an error: it has no header yet
 		harness.AddMessages(status, g.Dir+"/named.bag.active")
-		return len(e.Caught()) > 0 && len(status) > 0 && len(all) >= 3
+		return len(e.Received()) > 0 && len(status) > 0 && len(all) >= 3
 	})
 	play.Stop()
 	rec.Stop()

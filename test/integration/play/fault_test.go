@@ -29,7 +29,7 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 		if err != nil {
 			return false
 		}
-		answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Patience), uri, "requestTopic", "/deaf", topic, []any{[]any{"TCPROS"}})
+		answer, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "requestTopic", "/deaf", topic, []any{[]any{"TCPROS"}})
 		if err != nil {
 			return false
 		}
@@ -72,32 +72,32 @@ func deafSubscriber(g *harness.Graph, n *tcpros.Node, player, topic string) {
 func TestPlayToDeafSubscriber(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	// The queue holds four seconds: a busy machine may let the one who reads stand still. What
 	// it and the sockets hold is less than all.
 	const messages, period, queue = 240, 25 * time.Millisecond, "170"
 	for i := range messages {
-		bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * period, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
+		bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * period, Text: fmt.Sprintf("%03d", i) + strings.Repeat("x", 100_000)})
 	}
-	bag = append(bag, harness.Spoken{Topic: "/state", Node: "/s1", Latching: true, At: 0, Text: "A"})
+	bag = append(bag, harness.StringMessage{Topic: "/state", Node: "/s1", Latching: true, At: 0, Text: "A"})
 	g.MakeBag("big.bag", bag...)
-	e := g.Listen("ear", "/big", "/state")
+	e := g.Listen("listener", "/big", "/state")
 	play := g.Start("goplay", "big.bag", "--pause", "--keep-alive", "--queue", queue, "__name:=player")
 	deafSubscriber(g, e.Node, "/player", "/big")
-	e.Linked()
+	e.WaitLinked()
 	g.Served(e.Node, "/player")
 	stalls := g.Stalls(play)
 	g.SetPaused(e.Node, "/player", false)
-	e.Hears("/big", 100)
+	e.WaitFor("/big", 100)
 	late := g.Listen("late", "/state")
-	late.Hears("/state", 1)
-	e.Hears("/big", messages)
+	late.WaitFor("/state", 1)
+	e.WaitFor("/big", messages)
 	still := stalls()
 	if _, err := e.Node.CallService(t.Context(), "/player/stop", tcpros.TriggerService, nil); err != nil {
 		t.Fatal(err)
 	}
 	play.Ended(3, "/deaf", "by full queues")
-	got := e.Caught()
+	got := e.Received()
 	var numbers []string
 	for _, c := range got {
 		if c.Topic == "/big" {
@@ -120,9 +120,9 @@ func TestPlayToDeafSubscriber(t *testing.T) {
 // while it is played, is played where it is good. What is not is said, with its place.
 func TestPlayDamagedBag(t *testing.T) {
 	t.Parallel()
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range 300 {
-		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("y", 30_000)})
+		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: fmt.Sprintf("%03d", i) + strings.Repeat("y", 30_000)})
 	}
 	t.Run("damaged", func(t *testing.T) {
 		t.Parallel()
@@ -140,7 +140,7 @@ func TestPlayDamagedBag(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e := g.Listen("ear", "/t")
+		e := g.Listen("listener", "/t")
 		p := g.Start("goplay", "t.bag", "--wait-for-subscribers", "--overflow", "block", "-r", "5")
 		p.Ended(3, "t.bag", " at ")
 		var lost []string // the chunk of the message
@@ -161,7 +161,7 @@ func TestPlayDamagedBag(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
 		g.MakeBag("t.bag", manyChunks(bag)...)
-		e := g.Listen("ear", "/t")
+		e := g.Listen("listener", "/t")
 		play := g.Start("goplay", "t.bag", "--wait-for-subscribers", "--pause", "--overflow", "block", "__name:=player")
 		g.Served(e.Node, "/player")
 		st, err := os.Stat(filepath.Join(g.Dir, "t.bag"))
@@ -186,8 +186,8 @@ func TestPlayDamagedBag(t *testing.T) {
 }
 
 // manyChunks makes the bag longer than what is read ahead.
-func manyChunks(bag []harness.Spoken) []harness.Spoken {
-	var all []harness.Spoken
+func manyChunks(bag []harness.StringMessage) []harness.StringMessage {
+	var all []harness.StringMessage
 	for i, m := range bag {
 		for j := range 10 {
 			m.At = time.Duration(i*10+j) * 300 * time.Microsecond
@@ -202,16 +202,16 @@ func manyChunks(bag []harness.Spoken) []harness.Spoken {
 func TestPlayLossless(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range 5000 {
-		bag = append(bag, harness.Spoken{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Microsecond, Text: fmt.Sprintf("%04d", i) + strings.Repeat("z", 2000)})
+		bag = append(bag, harness.StringMessage{Topic: "/t", Node: "/n", Latching: false, At: time.Duration(i) * time.Microsecond, Text: fmt.Sprintf("%04d", i) + strings.Repeat("z", 2000)})
 	}
 	g.MakeBag("fast.bag", bag...)
-	e := g.Listen("ear", "/t")
+	e := g.Listen("listener", "/t")
 	for _, args := range []string{"--overflow block", "--queue 0"} {
-		before := len(e.Caught())
+		before := len(e.Received())
 		g.Start("goplay", append([]string{"fast.bag", "-i", "--wait-for-subscribers"}, strings.Fields(args)...)...).Ended(0, "lost: none")
-		got := e.Caught()[before:]
+		got := e.Received()[before:]
 		for i, c := range got {
 			if c.Text()[:4] != fmt.Sprintf("%04d", i) {
 				t.Fatalf("%s: message %d is %.4q", args, i, c.Text())
@@ -228,13 +228,13 @@ func TestPlayLossless(t *testing.T) {
 func TestPlayHeldUp(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	var bag []harness.Spoken
+	var bag []harness.StringMessage
 	for i := range 200 {
-		bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
+		bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", Latching: false, At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
 	}
 	g.MakeBag("big.bag", bag...)
 	play := g.Start("goplay", "big.bag", "--immediate", "--wait-for-subscribers", "__name:=player")
-	deafSubscriber(g, g.Listen("ear", "/other").Node, "/player", "/big")
+	deafSubscriber(g, g.Listen("listener", "/other").Node, "/player", "/big")
 	play.Printed("/deaf of /big")
 	stalls, began := g.Stalls(play), time.Now()
 	play.Signal(syscall.SIGINT)

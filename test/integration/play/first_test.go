@@ -15,18 +15,18 @@ import (
 
 // firstBag is a bag with the first messages of many topics: 100 in 700 ms of one, which is not
 // more than the queues of goplay and of stock's recorder hold, and 14 of each of 20 others.
-func firstBag(g *harness.Graph) (topics []string, bag []harness.Spoken) {
+func firstBag(g *harness.Graph) (topics []string, bag []harness.StringMessage) {
 	say := func(topic string, period time.Duration, count int) {
 		topics = append(topics, topic)
 		for i := range count {
-			bag = append(bag, harness.Spoken{Topic: topic, Node: "/robot", At: time.Duration(i) * period, Text: fmt.Sprint(topic, i)})
+			bag = append(bag, harness.StringMessage{Topic: topic, Node: "/robot", At: time.Duration(i) * period, Text: fmt.Sprint(topic, i)})
 		}
 	}
 	say("/fast", 7*time.Millisecond, 100)
 	for i := range 20 {
 		say(fmt.Sprintf("/t%d", i), 50*time.Millisecond, 14)
 	}
-	slices.SortStableFunc(bag, func(a, b harness.Spoken) int { return int(a.At - b.At) })
+	slices.SortStableFunc(bag, func(a, b harness.StringMessage) int { return int(a.At - b.At) })
 	g.MakeBag("many.bag", bag...)
 	return topics, bag
 }
@@ -68,7 +68,7 @@ func (s *waitingSubscribers) heard() int { return strings.Count(s.rospy.Out.Stri
 func (s *waitingSubscribers) want(total int, text func(topic string, i int) (text string, more bool)) {
 	s.g.T.Helper()
 	s.g.Eventually("rospy has got all", func() bool { return s.heard() >= s.before+total }, func() string { return fmt.Sprint(s.heard() - s.before) })
-	s.roscpp.Rests() // with SIGINT it forgets what it has not written
+	s.roscpp.WaitIdle() // with SIGINT it forgets what it has not written
 	s.roscpp.Stop()
 	heard := harness.Read(s.g.T, filepath.Join(s.g.Dir, s.out))
 	for _, topic := range s.topics {
@@ -90,7 +90,7 @@ func (s *waitingSubscribers) want(total int, text func(topic string, i int) (tex
 
 // messagesOf returns for waitingSubscribers.want that each topic's messages from a time on come,
 // at least so many times.
-func messagesOf(bag []harness.Spoken, from time.Duration, passes int) func(topic string, i int) (text string, more bool) {
+func messagesOf(bag []harness.StringMessage, from time.Duration, passes int) func(topic string, i int) (text string, more bool) {
 	all := map[string][]string{}
 	for _, m := range bag {
 		if m.At >= from {

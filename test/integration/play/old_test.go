@@ -92,7 +92,7 @@ func TestPlayOldBagsToROS(t *testing.T) {
 			g.Eventually("the roscpp recorder has its file", func() bool { return harness.Size(g, "out.bag.active") >= 0 })
 			stalls := g.Stalls(roscpp)
 			play()
-			roscpp.Rests() // with SIGINT it forgets what it has not written
+			roscpp.WaitIdle() // with SIGINT it forgets what it has not written
 			still := stalls()
 			roscpp.Stop()
 			// By our reader: rosbag's Python API reads no messages of type *.

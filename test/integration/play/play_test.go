@@ -67,7 +67,7 @@ func TestPlayToROS(t *testing.T) {
 			if code := play.Wait(); code != 0 {
 				t.Fatalf("goplay: exit code %d\n%s", code, play.Out.String())
 			}
-			roscpp.Rests() // with SIGINT it forgets what it has not written
+			roscpp.WaitIdle() // with SIGINT it forgets what it has not written
 			still := stalls()
 			roscpp.Stop()
 			rospy.Stop()

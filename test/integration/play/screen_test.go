@@ -18,19 +18,19 @@ import (
 )
 
 // stroll is 100 s long: each second a word on /walk, and each ten seconds one on /stop.
-func stroll() []harness.Spoken {
-	all := []harness.Spoken{{Topic: "/map", Node: "/mapper", Latching: true, Text: "here"}}
+func stroll() []harness.StringMessage {
+	all := []harness.StringMessage{{Topic: "/map", Node: "/mapper", Latching: true, Text: "here"}}
 	for i := range 101 {
-		all = append(all, harness.Spoken{Topic: "/walk", Node: "/walker", At: time.Duration(i) * time.Second, Text: strconv.Itoa(i)})
+		all = append(all, harness.StringMessage{Topic: "/walk", Node: "/walker", At: time.Duration(i) * time.Second, Text: strconv.Itoa(i)})
 		if i%10 == 5 {
-			all = append(all, harness.Spoken{Topic: "/stop", Node: "/walker", At: time.Duration(i)*time.Second + time.Second/2, Text: strconv.Itoa(i)})
+			all = append(all, harness.StringMessage{Topic: "/stop", Node: "/walker", At: time.Duration(i)*time.Second + time.Second/2, Text: strconv.Itoa(i)})
 		}
 	}
 	return all
 }
 
 // last waits until the last word that was heard of /walk is this one.
-func last(e *harness.Ear, want string) {
+func last(e *harness.Listener, want string) {
 	e.G.T.Helper()
 	e.G.Eventually("the last word is "+want, func() bool {
 		words := e.Texts("/walk")
@@ -56,7 +56,7 @@ func TestPlayScreenKeys(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("ear", "/walk", "/stop", "/map")
+	e := g.Listen("listener", "/walk", "/stop", "/map")
 	tm := g.Terminal(80, 24)
 	before := tm.Modes()
 	tm.Keys("goplay --pause --pause-topics /stop --bags stroll.bag", "Enter")
@@ -66,7 +66,7 @@ func TestPlayScreenKeys(t *testing.T) {
 		tm.Shows(want)
 	}
 	tm.Shows("PAUSED 0:00.000 of 1:40.0 - stroll.bag -")
-	e.Linked()
+	e.WaitLinked()
 	press("Right", "PAUSED 0:05.000 of")
 	press("NPage", "PAUSED 1:05.000 of")
 	press("Left", "PAUSED 1:00.000 of")
@@ -137,7 +137,7 @@ func TestPlayScreenLoop(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("ear", "/walk")
+	e := g.Listen("listener", "/walk")
 	tm := g.Terminal(80, 24)
 	tm.Keys("goplay --pause --rate 20 stroll.bag", "Enter")
 	tm.Shows("PAUSED 0:00.000 of 1:40.0")
@@ -150,7 +150,7 @@ func TestPlayScreenLoop(t *testing.T) {
 	tm.Keys("]", "l")
 	tm.Shows("loop 0:10.0 to 0:20.0")
 	tm.Keys("Home", "Space")
-	e.Hears("/walk", 40)
+	e.WaitFor("/walk", 40)
 	tm.Keys("q")
 	tm.Prompt()
 	rounds := 0
@@ -174,14 +174,14 @@ func TestPlayScreenSizes(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	all := stroll()
 	for i := range 197 {
-		all = append(all, harness.Spoken{Topic: fmt.Sprintf("/robot%d/state", i), Node: "/n", At: time.Second, Text: "x"})
+		all = append(all, harness.StringMessage{Topic: fmt.Sprintf("/robot%d/state", i), Node: "/n", At: time.Second, Text: "x"})
 	}
 	for i := range 100 {
-		all = append(all, harness.Spoken{Topic: "/camera/image", Node: "/n", At: time.Duration(i) * time.Second, Text: strings.Repeat("x", 1000)})
+		all = append(all, harness.StringMessage{Topic: "/camera/image", Node: "/n", At: time.Duration(i) * time.Second, Text: strings.Repeat("x", 1000)})
 	}
-	all = append(all, harness.Spoken{Topic: "/图像", Node: "/n", Text: "a name that ROS does not know"})
+	all = append(all, harness.StringMessage{Topic: "/图像", Node: "/n", Text: "a name that ROS does not know"})
 	g.MakeBag("相机.bag", all...)
-	g.Listen("ear", "/walk")
+	g.Listen("listener", "/walk")
 	tm := g.Terminal(80, 24)
 	tm.Keys("goplay --loop --rate 4 相机.bag", "Enter")
 	tm.Shows(" of 1:40.0 - 相机.bag -")
@@ -223,17 +223,17 @@ func TestPlayScreenSlow(t *testing.T) {
 	t.Run("drop", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
-		var bag []harness.Spoken
+		var bag []harness.StringMessage
 		for i := range 3000 {
-			bag = append(bag, harness.Spoken{Topic: "/big", Node: "/camera", At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
+			bag = append(bag, harness.StringMessage{Topic: "/big", Node: "/camera", At: time.Duration(i) * 10 * time.Millisecond, Text: strings.Repeat("x", 100_000)})
 		}
 		g.MakeBag("big.bag", bag...)
-		e := g.Listen("ear", "/big")
+		e := g.Listen("listener", "/big")
 		tm := g.Terminal(120, 30)
 		tm.Keys("goplay --loop --overflow drop --queue 2 big.bag -d 1 __name:=player", "Enter")
 		deafSubscriber(g, e.Node, "/player", "/big")
 		tm.Matches(` [1-9]\d* dropped: /deaf [1-9]`)
-		tm.Matches(`/big : std_msgs/String -> /deaf \([1-9]\d* dropped\), /ear`)
+		tm.Matches(`/big : std_msgs/String -> /deaf \([1-9]\d* dropped\), /listener`)
 		tm.Shows("RUNNING")
 		tm.Keys("q")
 		tm.Matches(`lost: \d+ by full queues of slow subscribers`)
@@ -243,16 +243,16 @@ func TestPlayScreenSlow(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
 		g.MakeBag("stroll.bag", stroll()...)
-		e := g.Listen("ear", "/walk")
+		e := g.Listen("listener", "/walk")
 		r := g.Reports(e.Node, "/done", "geometry_msgs/PointStamped", "c63aecb41bfdfd6b7e1fac37c7cbe7bf", "Header header\nPoint point\n")
 		tm := g.Terminal(80, 24)
 		tm.Keys("goplay --rate 10 --rate-control-topic /done --rate-control-max-delay 2.5 stroll.bag", "Enter")
 		tm.Shows("DELAYED 0:03.0 of")
 		tm.Matches(`a subscriber is \d\.\d s behind`)
-		r.Heard()
-		r.Report(harness.SpokenSince().Add(10 * time.Second))
+		r.WaitHeard()
+		r.Report(harness.BagStart().Add(10 * time.Second))
 		tm.Shows("DELAYED 0:13.0 of")
-		r.Report(harness.SpokenSince().Add(time.Hour))
+		r.Report(harness.BagStart().Add(time.Hour))
 		tm.Shows("RUNNING ")
 		last(e, "100")
 		tm.Prompt()
@@ -325,10 +325,10 @@ func TestPlayScreenBackground(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("ear", "/walk")
+	e := g.Listen("listener", "/walk")
 	tm := g.Terminal(80, 24)
 	tm.Keys("goplay --loop --rate 4 --wait-for-subscribers --topics /walk --bags stroll.bag &", "Enter")
-	e.Hears("/walk", 5)
+	e.WaitFor("/walk", 5)
 	tm.JobControl("RUNNING", func() string {
 		tm.Keys("Space")
 		tm.Shows("PAUSED")
@@ -343,12 +343,12 @@ func TestPlayScreenBlocked(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("ear", "/walk")
+	e := g.Listen("listener", "/walk")
 	tm := g.Terminal(80, 24)
 	before := tm.Modes()
 	tm.Keys("goplay --pause --rate 20 --topics /walk --bags stroll.bag", "Enter")
 	tm.Shows("PAUSED")
-	e.Linked()
+	e.WaitLinked()
 	pid := tm.Pid()
 	tm.Keys("Space", "C-s")
 	stands := tm.Screen()
@@ -382,11 +382,11 @@ func TestPlayNoScreen(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			g.MakeBag("stroll.bag", stroll()...)
-			e := g.Listen("ear", "/walk")
+			e := g.Listen("listener", "/walk")
 			tm := g.Terminal(80, 24)
 			tm.Keys(tc.command, "Enter")
 			tm.Shows("Hit space to toggle paused, or 's' to step.")
-			e.Linked()
+			e.WaitLinked()
 			tm.Keys("9", "Up", "Up", "Up", "Space")
 			last(e, "100")
 			tm.Prompt()
@@ -425,7 +425,7 @@ func TestPlayKeysFromPipe(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("stroll.bag", stroll()...)
-	e := g.Listen("ear", "/walk")
+	e := g.Listen("listener", "/walk")
 	keys, err := os.CreateTemp(g.Dir, "keys")
 	if err != nil {
 		t.Fatal(err)

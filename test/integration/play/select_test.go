@@ -54,7 +54,7 @@ func TestPlaySelects(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
 			g.MakeBag("walk.bag", harness.Walk()...)
-			e := g.Listen("ear", slices.Sorted(maps.Keys(topics))...)
+			e := g.Listen("listener", slices.Sorted(maps.Keys(topics))...)
 			args := strings.Fields(tc.args)
 			if !strings.Contains(tc.args, ".bag") {
 				args = append(args, "--bags", "walk.bag")
@@ -118,7 +118,7 @@ func TestPlayWaits(t *testing.T) {
 	g.MakeBag("walk.bag", harness.Walk()...)
 	p := g.Start("goplay", "walk.bag", "--wait-for", "/chatter", "--wait-timeout", "1m")
 	p.Printed(`still waiting for subscribers {"topics": ["/chatter"]}`)
-	e := g.Listen("ear", "/chatter")
+	e := g.Listen("listener", "/chatter")
 	if code := p.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -138,9 +138,9 @@ func TestPlayDryRun(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("ear", "/chatter")
-	g.Eventually("the ear is known", func() bool {
-		_, err := e.Node.Master().LookupNode(t.Context(), "/ear")
+	e := g.Listen("listener", "/chatter")
+	g.Eventually("the listener is known", func() bool {
+		_, err := e.Node.Master().LookupNode(t.Context(), "/listener")
 		return err == nil
 	})
 	out := g.Run("goplay", "--dry-run", "walk.bag", "--rename", "/other=/new", "-u", "0.5")
@@ -150,7 +150,7 @@ func TestPlayDryRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"messages hz latched topic type in the bag recorded from heard by",
-		"6 12.0 /chatter std_msgs/String /talker /ear",
+		"6 12.0 /chatter std_msgs/String /talker /listener",
 		"2 4.0 yes /state std_msgs/String /s1 /s2",
 		"5 10.0 /new std_msgs/String /other /b",
 		"at present 1 of these topics have subscribers, and 0 have other publishers",
@@ -160,8 +160,8 @@ func TestPlayDryRun(t *testing.T) {
 		}
 	}
 	state, err := e.Node.Master().SystemState(t.Context())
-	if err != nil || len(state.Publishers) > 0 || len(e.Caught()) > 0 {
-		t.Errorf("published: %v, heard: %v, %v", state.Publishers, e.Caught(), err)
+	if err != nil || len(state.Publishers) > 0 || len(e.Received()) > 0 {
+		t.Errorf("published: %v, heard: %v, %v", state.Publishers, e.Received(), err)
 	}
 	p := g.Start("goplay", "--dry-run", "walk.bag", "--deny", "/chatter")
 	if code := p.Wait(); code != 1 {
@@ -177,12 +177,12 @@ func TestPlayAnnounces(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("ear", "/chatter")
+	e := g.Listen("listener", "/chatter")
 	first := g.Start("goplay", "walk.bag", "--topics", "/chatter", "--keep-alive", "--wait-for-subscribers", "__name:=first")
-	e.Hears("/chatter", 13)
+	e.WaitFor("/chatter", 13)
 	second := g.Start("goplay", "walk.bag", "--pause", "--delay", "3") // it waits a second longer for the master's answer
 	second.Printed(`others publish these topics, too {"topics": ["/chatter: /first"]}`)
-	harness.Contains(t, second.Out.String(), `these topics have subscribers already {"topics": ["/chatter: /ear"]}`)
+	harness.Contains(t, second.Out.String(), `these topics have subscribers already {"topics": ["/chatter: /listener"]}`)
 	second.Stop()
 	first.Stop()
 }
@@ -197,13 +197,13 @@ func TestPlayRespectsPublishers(t *testing.T) {
 			_, err := live.Node.Master().LookupNode(t.Context(), "/talker")
 			return err == nil
 		})
-		e := g.Listen("ear", "/state", "/chatter", "/other")
+		e := g.Listen("listener", "/state", "/chatter", "/other")
 		p := g.Start("goplay", "walk.bag", "--respect-publishers", "--wait-for-subscribers", "--clock", "--keep-alive", "__name:=player")
-		e.Hears("/chatter", 13)
-		e.Hears("/other", 12)
-		e.Hears("/state", 3)
+		e.WaitFor("/chatter", 13)
+		e.WaitFor("/other", 12)
+		e.WaitFor("/state", 3)
 		callers := map[string]bool{}
-		for _, c := range e.Caught() {
+		for _, c := range e.Received() {
 			callers[fmt.Sprintf("%s %s %v", c.Topic, c.Caller, c.Latching)] = true
 		}
 		want := []string{"/chatter /talker_play false", "/other /b false", "/state /s1 true", "/state /s2 true"}
@@ -218,7 +218,7 @@ func TestPlayRespectsPublishers(t *testing.T) {
 			t.Errorf("clock (-want +got):\n%s", d)
 		}
 		late := g.Listen("late", "/state")
-		late.Hears("/state", 2)
+		late.WaitFor("/state", 2)
 		harness.Contains(t, p.Out.String(), `{"name": "/talker", "instead": "/talker_play"}`)
 		p.Stop()
 		if state, err = e.Node.Master().SystemState(t.Context()); err != nil {
@@ -247,24 +247,24 @@ func TestPlayByHeader(t *testing.T) {
 		{Key: "type", Value: "test_msgs/Stamped"},
 	})
 	for i, stamp := range []int{0, 100, 300, 200, -1, 9000} { // in milliseconds; received each 100 ms
-		at := harness.SpokenSince().Add(time.Duration(stamp) * time.Millisecond)
+		at := harness.BagStart().Add(time.Duration(stamp) * time.Millisecond)
 		if stamp < 0 {
 			at = bagfmt.Time{}
 		}
 		data := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(make([]byte, 4), at.Sec), at.Nsec)
 		data = append(binary.LittleEndian.AppendUint32(data, 0), harness.StringData(fmt.Sprint(i))...)
-		err = errors.Join(err, w.WriteMessage(conn, harness.SpokenSince().Add(time.Duration(i)*100*time.Millisecond), data))
+		err = errors.Join(err, w.WriteMessage(conn, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), data))
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	e := g.Listen("ear", "/chatter")
+	e := g.Listen("listener", "/chatter")
 	p := g.Start("goplay", "late.bag", "--order", "header", "--wait-for-subscribers")
 	if code := p.Wait(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	var got []string
-	for _, c := range e.Caught() {
+	for _, c := range e.Received() {
 		got = append(got, c.Data[len(c.Data)-1:])
 	}
 	if d := cmp.Diff([]string{"0", "1", "3", "2", "4", "5"}, got); d != "" {

@@ -128,7 +128,7 @@ func TestPlayOfRecordingOfPlay(t *testing.T) {
 		g.Eventually(to+" is open", func() bool { return harness.Size(g, to+".bag.active") >= 0 })
 		g.Start("goplay", from+".bag", "--wait-for-subscribers").Ended(0)
 		if recorder != "gorecord" {
-			rec.Rests() // with SIGINT it forgets what it has not written
+			rec.WaitIdle() // with SIGINT it forgets what it has not written
 		}
 		rec.Stop()
 	}

@@ -27,7 +27,7 @@ func TestManyTopics(t *testing.T) {
 			crashed := harness.FreePort(t)
 			const nodes, callers = 100, 4
 			var wg sync.WaitGroup
-			hc := xmlrpc.NewHTTPClient(harness.Patience)
+			hc := xmlrpc.NewHTTPClient(harness.Timeout)
 			for c := range callers {
 				wg.Go(func() {
 					for i := c; i < topics; i += callers {
@@ -59,7 +59,7 @@ func TestManyTopics(t *testing.T) {
 			select {
 			case at := <-linked:
 				first = at.Sub(start)
-			case <-time.After(harness.Patience):
+			case <-time.After(harness.Timeout):
 				t.Fatalf("the healthy topic is not linked:\n%.2000s", rec.Out.String())
 			}
 			if first > time.Second { // otherwise the machine does not matter
@@ -72,7 +72,7 @@ func TestManyTopics(t *testing.T) {
 			again := time.NewTicker(max(20*time.Millisecond, time.Duration(topics)*50*time.Microsecond)) // the state of the graph is large
 			defer again.Stop()
 			for n := 0; n <= topics; <-again.C {
-				if time.Since(start) > 5*harness.Patience {
+				if time.Since(start) > 5*harness.Timeout {
 					t.Fatalf("%d are registered", n)
 				}
 				state, err := looker.Master().SystemState(t.Context())

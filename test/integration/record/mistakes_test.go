@@ -61,7 +61,7 @@ var mistakes = []struct {
 	{"gorecord -a --bind nohost", 1, `gorecord: --bind "nohost" is not an IP address such as 10.0.0.5 or 0.0.0.0`},
 	{"gorecord -a --http 0.0.0.0:0", 1, "gorecord: --http \"0.0.0.0:0\": it could be reached by others: set --http-token, --http-token-file or the variable for it, or listen on 127.0.0.1"},
 	{"gorecord -a --upload nowhere", 1, `gorecord: --upload "nowhere": not a URL: want s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR`},
-	{"gorecord -a --config none.yaml", 1, "gorecord: --config (flag): open none.yaml: no such file or directory"},
+	{"gorecord -a --config none.yaml", 1, "gorecord: --config none.yaml (flag): no such file or directory: name a YAML file that can be read"},
 	{"gorecord -a --config typo.yaml", 1, "gorecord: typo.yaml:2: rat: there is no such option; the keys are the long options of --help, with _ for -\n" +
 		"gorecord: typo.yaml:3: buffsize: \"x\": want a whole number of MB"},
 	{"gorecord -a --config typo.yaml --check-config", 1, "gorecord: typo.yaml:2: rat: there is no such option; the keys are the long options of --help, with _ for -\n" +

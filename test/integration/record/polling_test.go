@@ -23,7 +23,7 @@ func TestIdleCalls(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	const topics, measured, mostPerSecond = 50, 5 * time.Second, 10
-	hc := xmlrpc.NewHTTPClient(harness.Patience)
+	hc := xmlrpc.NewHTTPClient(harness.Timeout)
 	listen := g.Node("listener")
 	for i := range topics {
 		_, err := xmlrpc.Call(t.Context(), hc, g.URI(), "registerPublisher", fmt.Sprint("/node", i), fmt.Sprint("/topic", i), "a/B", listen.URI())

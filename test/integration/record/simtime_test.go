@@ -36,7 +36,7 @@ func TestSimTime(t *testing.T) {
 			so := soFar(g, "ours.bag")
 			return len(so["/chatter"]) >= 420 && len(so["/clock"]) >= 135
 		}, func() string { return fmt.Sprint(len(soFar(g, "ours.bag")["/chatter"])) })
-		theirs.Rests() // with SIGINT it forgets what it has not written
+		theirs.WaitIdle() // with SIGINT it forgets what it has not written
 		still := stalls()
 		for _, p := range all {
 			switch p {

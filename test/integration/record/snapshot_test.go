@@ -74,7 +74,7 @@ func TestSnapshotForROS(t *testing.T) {
 func TestSnapshotsUnderLoad(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*harness.Timeout)
 	defer cancel()
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+g.Port, "/loud", "/t")
 	if err != nil {
@@ -266,7 +266,7 @@ func TestSnapshotKeepsLatched(t *testing.T) {
 			if len(want) != 3 {
 				t.Fatalf("%d publishers have latched something", len(want))
 			}
-			harness.NewGraph(t, "gomaster").HearsLatched(path, after, whole.Topics(), want) // without the publishers
+			harness.NewGraph(t, "gomaster").WaitForLatched(path, after, whole.Topics(), want) // without the publishers
 			return
 		}
 		if round == rounds { // else the machine has stood still between the messages and the trigger

@@ -93,7 +93,7 @@ func TestNotReached(t *testing.T) {
 	// It is noticed by what changes between two looks at the master's list, ten seconds apart.
 	comes := time.NewTicker(4 * time.Second)
 	defer comes.Stop()
-	deadline := time.After(harness.Patience)
+	deadline := time.After(harness.Timeout)
 	for !strings.Contains(rec.Out.String(), "the master does not get through to this node") {
 		select {
 		case <-comes.C:

@@ -45,7 +45,7 @@ const windowWidth, windowHeight = 1280, 2000
 func openBrowser(t *testing.T, host string) *browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(harness.NeedChromium(t)), chromedp.NoSandbox, chromedp.WindowSize(windowWidth, windowHeight))
-	ctx, cancel := context.WithTimeout(context.Background(), 3*harness.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*harness.Timeout)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)

@@ -131,13 +131,13 @@ func TestRemoteShutdownRefused(t *testing.T) {
 				uri, err = other.Master().LookupNode(t.Context(), "/service")
 				return err == nil
 			})
-			answer, err := xmlrpc.Call(t.Context(), xmlrpc.NewHTTPClient(harness.Patience), uri, "shutdown", "/other", "because")
+			answer, err := xmlrpc.Call(t.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "shutdown", "/other", "because")
 			if reply, ok := answer.([]any); err != nil || !ok || len(reply) != 3 || reply[0] != -1 {
 				t.Errorf("shutdown answers %v, %v", answer, err)
 			}
 			p.Printed("shutdown request refused")
 			harness.Contains(t, p.Out.String(), "127.0.0.1")
-			if answer, err := xmlrpc.Call(t.Context(), xmlrpc.NewHTTPClient(harness.Patience), uri, "getPid", "/other"); err != nil {
+			if answer, err := xmlrpc.Call(t.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "getPid", "/other"); err != nil {
 				t.Errorf("getPid answers %v, %v", answer, err)
 			}
 			p.Stop()

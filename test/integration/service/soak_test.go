@@ -135,7 +135,7 @@ func (s *soak) steady(n *tcpros.Node) {
 // visitor publishes twenty messages and leaves.
 func (s *soak) visitor(topic string) {
 	s.g.T.Helper()
-	ctx, cancel := context.WithTimeout(s.g.T.Context(), harness.Patience)
+	ctx, cancel := context.WithTimeout(s.g.T.Context(), harness.Timeout)
 	defer cancel()
 	pub, err := load.Advertise(ctx, "127.0.0.1:"+s.g.Port, "/visitor", topic)
 	if err != nil {

@@ -101,7 +101,7 @@ func TestUploadKilledTwice(t *testing.T) {
 	for range 2 {
 		select {
 		case <-killed:
-		case <-time.After(2 * harness.Patience): // it is ten seconds where nothing else runs
+		case <-time.After(2 * harness.Timeout): // it is ten seconds where nothing else runs
 			t.Fatal("no part was uploaded")
 		}
 		s.Start()

@@ -14,12 +14,12 @@ import (
 
 // standsStill waits until so many messages have come, and then for a while in which none
 // comes. It checks that there are no more of a topic than that, or at most as many more.
-func standsStill(e *harness.Ear, want map[string]int, more func() int) {
+func standsStill(e *harness.Listener, want map[string]int, more func() int) {
 	e.G.T.Helper()
 	const still = 400 * time.Millisecond
 	since, before := time.Now(), 0
 	e.G.Eventually("play stands still", func() bool {
-		if n := len(e.Caught()); n > before {
+		if n := len(e.Received()); n > before {
 			since, before = time.Now(), n
 		}
 		for topic, n := range want {
@@ -69,15 +69,15 @@ func TestPlayRateControl(t *testing.T) {
 			t.Parallel()
 			eachPlayer(t, func(g *harness.Graph, player string) {
 				g.MakeBag("walk.bag", harness.Walk()...)
-				e := g.Listen("ear", "/chatter", "/other", "/state")
+				e := g.Listen("listener", "/chatter", "/other", "/state")
 				r := g.Reports(e.Node, "/done", point, md5, "# comment\n\nHeader header\nPoint point\n")
 				p := play(g, player, "walk.bag", "--wait-for-subscribers", "--rate-control-topic", "/done", "--rate-control-max-delay", tc.delay)
 				more := late(player, p)
 				standsStill(e, tc.first, more)
-				r.Heard()
-				r.Report(harness.SpokenSince().Add(500 * time.Millisecond))
+				r.WaitHeard()
+				r.Report(harness.BagStart().Add(500 * time.Millisecond))
 				standsStill(e, tc.then, more)
-				r.Report(harness.SpokenSince().Add(time.Hour))
+				r.Report(harness.BagStart().Add(time.Hour))
 				p.Ended(0, "Creating rate control topic subscriber... done.")
 				allOfWalk(g, player, e)
 			})
@@ -92,10 +92,10 @@ func TestPlayRateControlByTheWrongType(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/chatter")
+		e := g.Listen("listener", "/chatter")
 		r := g.Reports(e.Node, "/done", "std_msgs/String", "992ce8a1687cec8c8bd883ec73ca41d1", "string data\n")
 		p := play(g, player, "walk.bag", "--rate-control-topic", "/done", "--rate-control-max-delay", "0.3")
-		r.Heard()
+		r.WaitHeard()
 		more := late(player, p)
 		standsStill(e, map[string]int{"/chatter": 4}, more)
 		text := harness.StringData(strings.Repeat("later", 10))
@@ -115,7 +115,7 @@ func TestPlayPauseTopics(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/chatter", "/other", "/state")
+		e := g.Listen("listener", "/chatter", "/other", "/state")
 		p := play(g, player, "--wait-for-subscribers", "__name:=player", "--pause-topics", "/state", "--bags", "walk.bag")
 		g.Served(e.Node, "/player")
 		for i, want := range []map[string]int{
@@ -143,14 +143,14 @@ func TestPlayUnderSimTime(t *testing.T) {
 			t.Parallel()
 			eachPlayer(t, func(g *harness.Graph, player string) {
 				g.MakeBag("walk.bag", harness.Walk()...)
-				e := g.Listen("ear", "/chatter")
+				e := g.Listen("listener", "/chatter")
 				if err := e.Node.Master().SetParam(g.T.Context(), "/use_sim_time", true); err != nil {
 					g.T.Fatal(err)
 				}
 				p := play(g, player, "walk.bag", clock)
 				stalls := g.Stalls(p)
 				p.Ended(0)
-				got, still := e.Caught(), stalls()
+				got, still := e.Received(), stalls()
 				complete(g, player, "/chatter", harness.Count("c", 0, 12), e.Texts("/chatter"))
 				if len(got) < 11 {
 					return
@@ -169,20 +169,20 @@ func TestPlaySeveralLatched(t *testing.T) {
 	t.Parallel()
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
-		var bag []harness.Spoken
+		var bag []harness.StringMessage
 		want := map[string]bool{}
 		for i := range 10 {
 			node := fmt.Sprint("/frames", i)
-			bag = append(bag, harness.Spoken{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(i) * time.Millisecond, Text: "old " + node})
-			bag = append(bag, harness.Spoken{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(20+i) * time.Millisecond, Text: "new " + node})
+			bag = append(bag, harness.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(i) * time.Millisecond, Text: "old " + node})
+			bag = append(bag, harness.StringMessage{Topic: "/tf_static", Node: node, Latching: true, At: time.Duration(20+i) * time.Millisecond, Text: "new " + node})
 			want["new "+node] = true
 		}
 		g.MakeBag("static.bag", bag...)
-		e := g.Listen("ear", "/tf_static")
+		e := g.Listen("listener", "/tf_static")
 		p := play(g, player, "static.bag", "-k", "--wait-for-subscribers")
-		e.Hears("/tf_static", len(bag))
+		e.WaitFor("/tf_static", len(bag))
 		late := g.Listen("late", "/tf_static")
-		late.Hears("/tf_static", len(want))
+		late.WaitFor("/tf_static", len(want))
 		got := map[string]bool{}
 		for _, text := range late.Texts("/tf_static") {
 			got[text] = true

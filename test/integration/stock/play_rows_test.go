@@ -57,7 +57,7 @@ func TestPlayUnindexed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(g.Dir, "crashed.bag"), bag, 0o600); err != nil {
 			g.T.Fatal(err)
 		}
-		e := g.Listen("ear", "/chatter")
+		e := g.Listen("listener", "/chatter")
 		p := play(g, player, "crashed.bag", "-r", "4")
 		if !harness.IsOurs(player) {
 			p.Ended(0, "is unindexed.  Run rosbag reindex.")
@@ -78,20 +78,20 @@ func TestPlayNames(t *testing.T) {
 	anonymous := regexp.MustCompile(`^/play_[0-9]{19}$`)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/chatter", "/space/clock")
+		e := g.Listen("listener", "/chatter", "/space/clock")
 		cmd := g.Command(player, append(linked(player), "walk.bag", "-u", "0.3", "--clock", "__name:=named")...)
 		cmd.Env = append(cmd.Env, "ROS_NAMESPACE=/space")
 		g.Launch(player, cmd).Ended(0)
 		heard := map[string]bool{}
-		for _, c := range e.Caught() {
+		for _, c := range e.Received() {
 			heard[c.Topic+" of "+c.Caller] = true
 		}
 		if want := map[string]bool{"/chatter of /space/named": true, "/space/clock of /space/named": true}; !cmp.Equal(heard, want) {
 			g.T.Errorf("heard %v, want %v", heard, want)
 		}
-		before := len(e.Caught())
+		before := len(e.Received())
 		play(g, player, "walk.bag", "-u", "0.1").Ended(0)
-		if got := e.Caught()[before:]; len(got) != 2 && (harness.IsOurs(player) || len(got) != 1) || !anonymous.MatchString(got[0].Caller) {
+		if got := e.Received()[before:]; len(got) != 2 && (harness.IsOurs(player) || len(got) != 1) || !anonymous.MatchString(got[0].Caller) {
 			g.T.Errorf("without a name: %+v", got)
 		}
 	})
@@ -104,11 +104,11 @@ func TestPlayClock(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/clock")
+		e := g.Listen("listener", "/clock")
 		p := play(g, player, "walk.bag", "--clock", "--hz", "10", "-r", "0.5")
 		stalls := g.Stalls(p)
 		p.Ended(0)
-		clocks, still := e.Caught(), stalls()
+		clocks, still := e.Received(), stalls()
 		if least := 15 - int(still/(100*time.Millisecond)); len(clocks) < max(least, 2) { // 2.4 s
 			g.T.Fatalf("%d clocks; the machine stood still for %v", len(clocks), still)
 		}
@@ -120,7 +120,7 @@ func TestPlayClock(t *testing.T) {
 			}
 			last = now
 		}
-		if end := harness.SpokenSince().Add(1200 * time.Millisecond); end.Before(last) {
+		if end := harness.BagStart().Add(1200 * time.Millisecond); end.Before(last) {
 			g.T.Errorf("the last clock is %v, the last message %v", last, end)
 		}
 		if took := clocks[len(clocks)-1].At.Sub(clocks[0].At); harness.IsOurs(player) && took < 2*time.Second-still {
@@ -140,7 +140,7 @@ func TestPlayKeys(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/chatter", "/state", "/other")
+		e := g.Listen("listener", "/chatter", "/state", "/other")
 		cmd := g.Command(player, "walk.bag", "--pause", "--wait-for-subscribers", "-d", linkTime(player), "__name:=player")
 		stdin, keys, err := os.Pipe()
 		if err != nil {
@@ -159,8 +159,8 @@ func TestPlayKeys(t *testing.T) {
 		}
 		for n := 1; n <= 3; n++ {
 			press("s")
-			g.Eventually("one message", func() bool { return len(e.Caught()) >= n })
-			if got := len(e.Caught()); got != n {
+			g.Eventually("one message", func() bool { return len(e.Received()) >= n })
+			if got := len(e.Received()); got != n {
 				g.T.Errorf("%d messages after s was hit %d times", got, n)
 			}
 		}
@@ -179,10 +179,10 @@ func TestPlayStateBeforeStart(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/state", "/chatter")
+		e := g.Listen("listener", "/state", "/chatter")
 		if harness.IsOurs(player) {
 			p := play(g, player, "walk.bag", "-s", "0.75", "--pause", "__name:=player")
-			e.Hears("/state", 2) // before all else: that comes on other links, which may be read before
+			e.WaitFor("/state", 2) // before all else: that comes on other links, which may be read before
 			g.SetPaused(e.Node, "/player", false)
 			p.Ended(0)
 		} else {
@@ -197,7 +197,7 @@ func TestPlayStateBeforeStart(t *testing.T) {
 		if !slices.Equal(got, want) {
 			g.T.Errorf("/state: %q, want %q", got, want)
 		}
-		if all := e.Caught(); len(all) == 0 || harness.IsOurs(player) && all[0].Topic != "/state" || !all[0].Latching && all[0].Topic == "/state" {
+		if all := e.Received(); len(all) == 0 || harness.IsOurs(player) && all[0].Topic != "/state" || !all[0].Latching && all[0].Topic == "/state" {
 			g.T.Errorf("what was heard begins with %+v", all[:min(1, len(all))])
 		}
 	})
@@ -214,9 +214,9 @@ func TestPlayTopicsBySlash(t *testing.T) {
 			play(g, player, "--topics", "chatter", "--bags", "walk.bag").Ended(0, "No messages to play on specified topics.  Exiting.")
 			return
 		}
-		e := g.Listen("ear", "/chatter")
+		e := g.Listen("listener", "/chatter")
 		play(g, player, "-r", "4", "--topics", "chatter", "--bags", "walk.bag").Ended(0)
-		e.Hears("/chatter", 13)
+		e.WaitFor("/chatter", 13)
 	})
 }
 
@@ -228,14 +228,14 @@ func TestPlayInterrupted(t *testing.T) {
 	harness.NeedROS(t)
 	eachPlayer(t, func(g *harness.Graph, player string) {
 		g.MakeBag("walk.bag", harness.Walk()...)
-		e := g.Listen("ear", "/chatter")
+		e := g.Listen("listener", "/chatter")
 		interrupt := func(s syscall.Signal, args ...string) {
 			g.T.Helper()
-			heard := len(e.Caught())
+			heard := len(e.Received())
 			p := g.Start(player, append(append(linked(player), "walk.bag", "__name:=player"), args...)...)
 			g.Served(e.Node, "/player")
 			if !slices.Contains(args, "--wait-for-subscribers") {
-				g.Eventually("it plays", func() bool { return len(e.Caught()) > heard })
+				g.Eventually("it plays", func() bool { return len(e.Received()) > heard })
 			}
 			p.Signal(s)
 			p.Ended(0)
@@ -252,7 +252,7 @@ func TestPlayInterrupted(t *testing.T) {
 }
 
 // gone checks that the master has forgotten a node.
-func gone(g *harness.Graph, e *harness.Ear, node string) {
+func gone(g *harness.Graph, e *harness.Listener, node string) {
 	g.T.Helper()
 	state, err := e.Node.Master().SystemState(g.T.Context())
 	if err != nil {
@@ -273,7 +273,7 @@ func TestPlayConflictingTypes(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
-	e := g.Listen("ear", "/chatter")
+	e := g.Listen("listener", "/chatter")
 	bag, err := os.ReadFile(filepath.Join(g.Dir, "walk.bag"))
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type playRow struct {
 	drops  bool                // of which some may be missing
 	lasts  time.Duration       // from the first message to the last; zero means any time
 	on     bool                // and goes on from there
-	during func(g *harness.Graph, e *harness.Ear, p *harness.Process)
+	during func(g *harness.Graph, e *harness.Listener, p *harness.Process)
 }
 
 // playRows are all options of rosbag play that change what it publishes.
@@ -53,19 +53,19 @@ func playRows() map[string]playRow {
 		"bags":               {args: "--bags walk.bag more.bag -d 0.6", hears: map[string][]string{"/state": state, "/chatter": append(chatter, "m0", "m1"), "/other": other}, lasts: 1300 * time.Millisecond},
 		"skip-empty":         {args: "gap.bag -d 0.6 --skip-empty 2", hears: map[string][]string{"/chatter": {"g0", "g1", "g2", "g3"}}, lasts: 200 * time.Millisecond},
 		"clock":              {args: "--clock --hz 20", hears: all, lasts: length},
-		"pause": {args: "--pause", hears: all, lasts: length, during: func(g *harness.Graph, e *harness.Ear, _ *harness.Process) {
+		"pause": {args: "--pause", hears: all, lasts: length, during: func(g *harness.Graph, e *harness.Listener, _ *harness.Process) {
 			if o := g.SetPaused(e.Node, "/player", true); o.Success || o.Message != "Bag is already paused." {
 				g.T.Errorf("paused while paused: %+v", o)
 			}
-			if got := e.Caught(); len(got) > 0 {
+			if got := e.Received(); len(got) > 0 {
 				g.T.Errorf("%d messages while paused", len(got))
 			}
 			if o := g.SetPaused(e.Node, "/player", false); !o.Success || o.Message != "Playback is now resumed" {
 				g.T.Errorf("resumed: %+v", o)
 			}
 		}},
-		"paused on the way": {args: "-r 0.2", hears: all, during: func(g *harness.Graph, e *harness.Ear, _ *harness.Process) {
-			e.Hears("/chatter", 4)
+		"paused on the way": {args: "-r 0.2", hears: all, during: func(g *harness.Graph, e *harness.Listener, _ *harness.Process) {
+			e.WaitFor("/chatter", 4)
 			if o := g.SetPaused(e.Node, "/player", true); !o.Success || o.Message != "Playback is now paused" {
 				g.T.Errorf("paused: %+v", o)
 			}
@@ -82,7 +82,7 @@ func playRows() map[string]playRow {
 
 // answers waits until a player refuses what it does already: stock does so only when its
 // loop has come to the request before.
-func answers(g *harness.Graph, e *harness.Ear, paused bool, refusal string) {
+func answers(g *harness.Graph, e *harness.Listener, paused bool, refusal string) {
 	g.Eventually(refusal, func() bool {
 		o := g.SetPaused(e.Node, "/player", paused)
 		return !o.Success && o.Message == refusal
@@ -90,18 +90,18 @@ func answers(g *harness.Graph, e *harness.Ear, paused bool, refusal string) {
 }
 
 // untilTwice ends play when all was heard twice.
-func untilTwice(_ *harness.Graph, e *harness.Ear, p *harness.Process) {
+func untilTwice(_ *harness.Graph, e *harness.Listener, p *harness.Process) {
 	for topic, n := range map[string]int{"/state": 6, "/chatter": 26, "/other": 24} {
-		e.Hears(topic, n)
+		e.WaitFor(topic, n)
 	}
 	p.Signal(syscall.SIGINT)
 }
 
 // lateToState has a subscriber come after the end, and ends play.
-func lateToState(g *harness.Graph, e *harness.Ear, p *harness.Process) {
-	e.Hears("/chatter", 13)
+func lateToState(g *harness.Graph, e *harness.Listener, p *harness.Process) {
+	e.WaitFor("/chatter", 13)
 	late := g.Listen("late", "/state")
-	late.Hears("/state", 2)
+	late.WaitFor("/state", 2)
 	got := late.Texts("/state")
 	slices.Sort(got)
 	if want := []string{"A1", "B0"}; !slices.Equal(got, want) {
@@ -156,10 +156,10 @@ func runPlayRow(g *harness.Graph, player string, row playRow) (latching map[stri
 	t := g.T
 	t.Helper()
 	g.MakeBag("walk.bag", harness.Walk()...)
-	g.MakeBag("more.bag", harness.Spoken{Topic: "/chatter", Node: "/talker2", Latching: false, At: 1210 * time.Millisecond, Text: "m0"}, harness.Spoken{Topic: "/chatter", Node: "/talker2", Latching: false, At: 1300 * time.Millisecond, Text: "m1"})
+	g.MakeBag("more.bag", harness.StringMessage{Topic: "/chatter", Node: "/talker2", Latching: false, At: 1210 * time.Millisecond, Text: "m0"}, harness.StringMessage{Topic: "/chatter", Node: "/talker2", Latching: false, At: 1300 * time.Millisecond, Text: "m1"})
 	g.MakeBag("gap.bag",
-		harness.Spoken{Topic: "/chatter", Node: "/talker", Latching: false, At: 0, Text: "g0"}, harness.Spoken{Topic: "/chatter", Node: "/talker", Latching: false, At: 100 * time.Millisecond, Text: "g1"},
-		harness.Spoken{Topic: "/chatter", Node: "/talker", Latching: false, At: 20 * time.Second, Text: "g2"}, harness.Spoken{Topic: "/chatter", Node: "/talker", Latching: false, At: 20*time.Second + 100*time.Millisecond, Text: "g3"})
+		harness.StringMessage{Topic: "/chatter", Node: "/talker", Latching: false, At: 0, Text: "g0"}, harness.StringMessage{Topic: "/chatter", Node: "/talker", Latching: false, At: 100 * time.Millisecond, Text: "g1"},
+		harness.StringMessage{Topic: "/chatter", Node: "/talker", Latching: false, At: 20 * time.Second, Text: "g2"}, harness.StringMessage{Topic: "/chatter", Node: "/talker", Latching: false, At: 20*time.Second + 100*time.Millisecond, Text: "g3"})
 	e := g.Listen("ear_of_"+filepath.Base(g.Dir), slices.Sorted(maps.Keys(row.hears))...)
 	args := strings.Fields(row.args)
 	if !strings.Contains(row.args, ".bag") {
@@ -175,7 +175,7 @@ func runPlayRow(g *harness.Graph, player string, row playRow) (latching map[stri
 	still = stalls()
 	latching = map[string]bool{}
 	var first, last time.Time
-	for _, c := range e.Caught() {
+	for _, c := range e.Received() {
 		latching[c.Topic] = c.Latching
 		if first.IsZero() || c.At.Before(first) {
 			first = c.At
@@ -197,7 +197,7 @@ func runPlayRow(g *harness.Graph, player string, row playRow) (latching map[stri
 		}
 		complete(g, player, topic, want, got)
 	}
-	// The ear of the next try is the only subscriber: play waits for one on each topic.
+	// The listener of the next try is the only subscriber: play waits for one on each topic.
 	if err := e.Node.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

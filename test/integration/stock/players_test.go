@@ -62,13 +62,13 @@ func complete(g *harness.Graph, player, topic string, want, got []string) {
 }
 
 // allOfWalk checks that a player has published all of walk.
-func allOfWalk(g *harness.Graph, player string, e *harness.Ear) {
+func allOfWalk(g *harness.Graph, player string, e *harness.Listener) {
 	g.T.Helper()
 	least, all := len(harness.Walk()), len(harness.Walk())
 	if !harness.IsOurs(player) {
 		least -= stockLoses
 	}
-	if got := len(e.Caught()); got < least || got > all {
+	if got := len(e.Received()); got < least || got > all {
 		g.T.Errorf("%d messages of %d", got, all)
 	}
 }

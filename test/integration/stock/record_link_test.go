@@ -255,7 +255,7 @@ func TestStockIsToldToEnd(t *testing.T) {
 			if err != nil {
 				g.T.Fatal(err)
 			}
-			if _, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Patience), uri, "shutdown", "/rosnode", "user request"); err != nil {
+			if _, err := xmlrpc.Call(g.T.Context(), xmlrpc.NewHTTPClient(harness.Timeout), uri, "shutdown", "/rosnode", "user request"); err != nil {
 				g.T.Fatal(err)
 			}
 		},

@@ -23,7 +23,7 @@ func TestIdlePolling(t *testing.T) {
 	took := map[string]time.Duration{}
 	for _, recorder := range []string{"gorecord", "/usr/lib/rosbag/record"} {
 		g := harness.NewGraph(t, "roscore")
-		hc := xmlrpc.NewHTTPClient(harness.Patience)
+		hc := xmlrpc.NewHTTPClient(harness.Timeout)
 		call := func(method string, args ...any) any {
 			v, err := xmlrpc.Call(t.Context(), hc, g.URI(), method, append([]any{"/test"}, args...)...)
 			if err != nil {

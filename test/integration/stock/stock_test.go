@@ -189,11 +189,11 @@ func TestRepeatedForStock(t *testing.T) {
 	harness.NeedROS(t)
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("whole.bag",
-		harness.Spoken{Topic: "/map", Node: "/server", Latching: true, Text: "map"},
-		harness.Spoken{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
-		harness.Spoken{Topic: "/odom", Node: "/base", At: 3100 * time.Millisecond, Text: "3"})
+		harness.StringMessage{Topic: "/map", Node: "/server", Latching: true, Text: "map"},
+		harness.StringMessage{Topic: "/tf_static", Node: "/arm", Latching: true, At: 100 * time.Millisecond, Text: "arm"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: 300 * time.Millisecond, Text: "1"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3 * time.Second, Text: "2"},
+		harness.StringMessage{Topic: "/odom", Node: "/base", At: 3100 * time.Millisecond, Text: "3"})
 	g.Run("gobag", "split", "-q", "--duration", "2", "whole.bag", "part")
 	if out := g.Run("gobag", "info", "part_001.bag"); !strings.Contains(out, "2 repeated latched messages at the beginning") {
 		t.Fatalf("gobag info:\n%s", out)
