@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/logging"
@@ -99,7 +100,25 @@ func silenced(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, e
 // instrumented returns a client that limits the rate, counts bytes, and ends requests after
 // idleTimeout.
 func (b *Bucket) instrumented(c *s3.Client) *s3.Client {
-	return s3.New(c.Options(), func(o *s3.Options) { o.HTTPClient = &instrumentedClient{b: b, next: o.HTTPClient} })
+	return s3.New(c.Options(), func(o *s3.Options) {
+		o.HTTPClient = &instrumentedClient{b: b, next: o.HTTPClient}
+		o.Retryer = retry.AddWithErrorCodes(o.Retryer, conflictCodes...)
+	})
+}
+
+// conflictCodes are what stores answer when another request changes the same object, and, of
+// versitygw, the same directory. They ask for another try.
+var conflictCodes = []string{"OperationAborted", "ConditionalRequestConflict", "ExistingObjectIsDirectory"}
+
+// onlyConflicts retries nothing else: after a lost response a file would be sent twice.
+func onlyConflicts() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		codes := retry.RetryableErrorCode{Codes: map[string]struct{}{}}
+		for _, c := range conflictCodes {
+			codes.Codes[c] = struct{}{}
+		}
+		o.Retryables = []retry.IsErrorRetryable{codes}
+	})
 }
 
 type instrumentedClient struct {
@@ -153,8 +172,7 @@ func (m *idleTimeoutBody) Close() error {
 	return err
 }
 
-// putObject uploads a small file with one request. The SDK must not retry it: after a lost
-// response the file would be sent twice.
+// putObject uploads a small file with one request.
 func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &b.at.url.Host, Key: aws.String(b.key(f.Name)),
@@ -163,7 +181,7 @@ func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 		Metadata:             f.metadata(),
 		ServerSideEncryption: b.sse.kind, SSEKMSKeyId: b.sse.key,
 		IfNoneMatch: f.ifNoneMatch(),
-	}, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
+	}, func(o *s3.Options) { o.Retryer = onlyConflicts() })
 	return err
 }
 
