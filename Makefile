@@ -36,8 +36,8 @@ AT_A_TIME := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? 4 : n)))
 test: ## all tests but the long ones; those with real ROS run where it is installed
 	$(GOTEST) $(if $(GOROSBAG_REQUIRE_ROS),,-p $(AT_A_TIME)) -parallel 8 ./...
 
-test-full: ## all tests, each fault and each comparison with stock; what make test has run and would not run longer is not run again
-	GOROSBAG_FULL=1 $(GOTEST) -parallel 8 -timeout 30m ./...
+test-full: ## the long tests: each fault, each comparison with stock. What is the same in make test is left out
+	GOROSBAG_FULL=long $(GOTEST) -parallel 8 -timeout 30m ./...
 
 # The packages that lock or start goroutines: others cannot race by themselves. Without
 # test/integration: the programs that it runs are built as users have them, so the detector

@@ -29,7 +29,7 @@ func Main(m *testing.M, after ...func()) int {
 		if err == nil {
 			testproc.AfterDeath("rm", "-rf", dir)
 			defer os.RemoveAll(dir)
-			runDir, err = dir, errors.Join(os.Setenv("TMPDIR", dir), build())
+			runDir, err = dir, errors.Join(os.Setenv("TMPDIR", dir), build(), selectLong(".", "../harness"))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

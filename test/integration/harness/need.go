@@ -78,16 +78,3 @@ func ROSMissing() bool {
 	}
 	return false
 }
-
-// Long skips a test that make test leaves out. make test-full runs it. The reason is what it
-// takes.
-func Long(t *testing.T, reason string) {
-	t.Helper()
-	if !Full() {
-		t.Skip("only with GOROSBAG_FULL=1: " + reason)
-	}
-}
-
-// Full reports whether the long tests run, too. The go command runs a package again when the
-// answer changes, if one of its tests has asked.
-func Full() bool { return os.Getenv("GOROSBAG_FULL") != "" }

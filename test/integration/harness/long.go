@@ -1,0 +1,109 @@
+package harness
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fullVar is the variable that makes the long tests run; with onlyLong no others of test/integration.
+const (
+	fullVar  = "GOROSBAG_FULL"
+	onlyLong = "long"
+)
+
+// Long skips a test that make test leaves out. make test-full runs it. The reason is what it
+// takes.
+func Long(t *testing.T, reason string) {
+	t.Helper()
+	if !Full() {
+		t.Skip("only with GOROSBAG_FULL=1: " + reason)
+	}
+}
+
+// Full reports whether the long tests run, too. The go command runs a package again when the
+// answer changes, if one of its tests has asked.
+func Full() bool { return os.Getenv(fullVar) != "" }
+
+// selectLong leaves out the tests of a package that are the same with and without Full: make test
+// has run them. dir is the directory of the package, harness the one of this package.
+func selectLong(dir, harness string) error {
+	if run := flag.Lookup("test.run"); os.Getenv(fullVar) != onlyLong || run.Value.String() != "" {
+		return nil
+	}
+	names, err := longTests(dir, harness)
+	if err != nil {
+		return err
+	}
+	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
+}
+
+// longTests returns the names of the tests in dir that ask Long or Full, themselves or in a
+// function they mention. It goes by names alone, and so may return more.
+func longTests(dir, harness string) ([]string, error) {
+	mentions := map[string][]string{} // by the name of a function, method or variable
+	for _, d := range []string{dir, harness} {
+		paths, err := filepath.Glob(filepath.Join(d, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
+			}
+			for name, node := range declarations(file) {
+				ast.Inspect(node, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						mentions[name] = append(mentions[name], id.Name)
+					}
+					return true
+				})
+			}
+		}
+	}
+	long := map[string]bool{"Long": true, "Full": true}
+	for before := 0; before != len(long); {
+		before = len(long)
+		for name, ids := range mentions {
+			if slices.ContainsFunc(ids, func(id string) bool { return long[id] }) {
+				long[name] = true
+			}
+		}
+	}
+	test := regexp.MustCompile(`^(Test|Fuzz|Example)`)
+	maps.DeleteFunc(long, func(name string, _ bool) bool { return !test.MatchString(name) })
+	return slices.Sorted(maps.Keys(long)), nil
+}
+
+// declarations returns the functions, methods and variables of a file.
+func declarations(file *ast.File) iter.Seq2[string, ast.Node] {
+	return func(yield func(string, ast.Node) bool) {
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if !yield(d.Name.Name, d) {
+					return
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					value, ok := spec.(*ast.ValueSpec)
+					for i := 0; ok && i < len(value.Names); i++ {
+						if !yield(value.Names[i].Name, value) {
+							return
+						}
+					}
+				}
+			}
+		}
+	}
+}
