@@ -33,7 +33,7 @@ func notBag(head []byte) error {
 	case len(head) == 0:
 		return fmt.Errorf("%w: empty file", ErrNotBag)
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return fmt.Errorf("%w: it is a page of HTML, perhaps what a server said instead of sending the bag; download it again", ErrNotBag)
+		return fmt.Errorf("%w: it is an HTML page, perhaps an error page or a login page of a server; download the bag again", ErrNotBag)
 	case len(bytes.Trim(head, "\x00")) == 0:
 		return fmt.Errorf("%w: it starts with zeros: its contents never reached the disk", ErrNotBag)
 	case isText(head):

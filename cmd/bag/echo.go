@@ -84,6 +84,8 @@ type echo struct {
 	topics []*echoTopic
 	match  *expressionFilter
 
+	recorded []string // topics of the bags, to suggest one
+
 	path    string
 	shows   map[*bagfmt.Connection][]*show // of the current bag
 	buf     []byte
@@ -164,8 +166,10 @@ func (e *echo) end() error {
 		return err
 	}
 	if e.ctx.Err() == nil && !e.limitReached() && e.anyBags {
+		slices.Sort(e.recorded)
+		recorded := slices.Compact(e.recorded)
 		for _, t := range e.topics {
-			if why := t.problem(); why != "" {
+			if why := t.problem(recorded); why != "" {
 				e.complain("%s", why)
 				e.failed = true
 			}
@@ -226,6 +230,7 @@ func (e *echo) bag(path string) (err error) {
 		}
 	}
 	for _, c := range src.connections() {
+		e.recorded = append(e.recorded, absolute(c.Topic))
 		e.summarize(c, e.wanted(c))
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
 // echoTopic is a topic that the user wants to see, or a field of its messages.
@@ -54,15 +56,22 @@ func (t *echoTopic) match(topic string) (field string, ok bool) {
 }
 
 // problem says what kept a topic from being shown, if it is not that no message was
-// recorded.
-func (t *echoTopic) problem() string {
+// recorded. A topic that is in no bag may be similar to one that is recorded.
+func (t *echoTopic) problem(recorded []string) string {
 	switch {
 	case t.shown:
 		return ""
 	case t.noField != nil:
 		return t.noField.Error()
-	case !t.seen:
+	case t.seen:
+		return ""
+	}
+	near := nearest.Topics(t.text, recorded)
+	if len(near) == 0 {
 		return printable(t.text) + ": no such topic"
 	}
-	return ""
+	for i := range near {
+		near[i] = printable(near[i])
+	}
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", printable(t.text), strings.Join(near, " or "))
 }
