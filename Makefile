@@ -31,13 +31,16 @@ demo: build ## play the demo bag, record it, compare
 
 # Most tests below test/integration wait for programs rather than for the processor, so
 # more of them run at a time than there are processors, and more packages: fewer in CI, where
-# the linters and the race detector run beside them.
-AT_A_TIME := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? 4 : n)))
+# the linters and the race detector run beside them. The go command starts the packages in the
+# order of its arguments.
+PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
+AT_A_TIME := -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
+ALL := $(addprefix ./test/integration/,record service stock bag) ./... # those that take longest first
 test: ## all tests but the long ones; those with real ROS run where it is installed
-	$(GOTEST) $(if $(GOROSBAG_REQUIRE_ROS),,-p $(AT_A_TIME)) -parallel 8 ./...
+	$(GOTEST) $(AT_A_TIME) $(ALL)
 
 test-full: ## the long tests: each fault, each comparison with stock. What is the same in make test is left out
-	GOROSBAG_FULL=long $(GOTEST) -p $(if $(GOROSBAG_REQUIRE_ROS),$(shell echo $$(($(AT_A_TIME) - 1))),$(AT_A_TIME)) -parallel 8 -timeout 30m ./...
+	GOROSBAG_FULL=long $(GOTEST) $(AT_A_TIME) -timeout 30m $(ALL)
 
 # The packages that lock or start goroutines: others cannot race by themselves. Without
 # test/integration: the programs that it runs are built as users have them, so the detector
