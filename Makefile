@@ -10,6 +10,7 @@ VULN         := $(TOOLS)/govulncheck
 NFPM         := $(TOOLS)/nfpm
 S3           := $(TOOLS)/versitygw
 MUT          := $(TOOLS)/gremlins
+TYPECHECK    := $(TOOLS)/typecheck
 
 # One way to compile programs, tests, tools and what linters look at: on a new machine another
 # one costs minutes.
@@ -32,15 +33,16 @@ demo: build ## play the demo bag, record it, compare
 # Most tests below test/integration wait for programs rather than for the processor, so
 # more of them run at a time than there are processors, and more packages: fewer in CI, where
 # the linters and the race detector run beside them. The go command starts the packages in the
-# order of its arguments.
+# order of its arguments. With another time limit it would not take the cached results of make
+# test for make test-full.
 PROCESSORS := $(shell getconf _NPROCESSORS_ONLN)
-AT_A_TIME := -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
+AT_A_TIME := -timeout 30m -parallel 8 -p $(if $(GOROSBAG_REQUIRE_ROS),3,$(shell echo $$(($(PROCESSORS) < 4 ? 4 : $(PROCESSORS)))))
 ALL := $(addprefix ./test/integration/,record service stock bag) ./... # those that take longest first
 test: ## all tests but the long ones; those with real ROS run where it is installed
 	$(GOTEST) $(AT_A_TIME) $(ALL)
 
 test-full: ## the long tests: each fault, each comparison with stock. What is the same in make test is left out
-	GOROSBAG_FULL=long $(GOTEST) $(AT_A_TIME) -timeout 30m $(ALL)
+	GOROSBAG_FULL=long $(GOTEST) $(AT_A_TIME) $(ALL)
 
 # The packages that lock or start goroutines: others cannot race by themselves. Without
 # test/integration: the programs that it runs are built as users have them, so the detector
@@ -63,10 +65,10 @@ check: fmt-check cross lint tidy test race vuln ## what must be green before a c
 fmt-check: $(LINT)
 	$(LINT) fmt --diff
 
-cross: ## whether it builds for the robots' other machines, and with each storage
-	GOARCH=arm $(GO) build -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
-	$(GO) vet -tags nocloud ./internal/store ./internal/upload ./cmd/...
-	$(GO) vet -tags gs,azblob ./internal/store
+cross: $(TYPECHECK) ## whether the sources fit the robots' other machines, and each storage
+	GOARCH=arm $(TYPECHECK) -tags nocloud ./... # the other word size; the libraries of stores are the same everywhere, and large
+	$(TYPECHECK) -tags nocloud ./internal/store ./internal/upload ./cmd/...
+	$(TYPECHECK) -tags gs,azblob ./internal/store
 
 lint: $(LINT)
 	$(LINT) run ./...
@@ -126,6 +128,10 @@ clean:
 $(TOOLS)/duckdb: test/tools/duckdb/go.mod test/tools/duckdb/main.go
 	@mkdir -p $(TOOLS)
 	cd test/tools/duckdb && CGO_ENABLED=1 $(GO) build -o $@ .
+
+$(TYPECHECK): test/tools/typecheck/go.mod test/tools/typecheck/main.go
+	@mkdir -p $(TOOLS)
+	cd test/tools/typecheck && $(GO) build -o $@ .
 
 $(TOOLS)/%: test/tools/%/go.mod
 	@mkdir -p $(TOOLS)

@@ -41,7 +41,7 @@ func selectLong(dir, harness string) error {
 		return nil
 	}
 	names, err := longTests(dir, harness)
-	if err != nil {
+	if err != nil || len(names) == 0 { // none asks Full, so that the go command would take the result for that of all
 		return err
 	}
 	return flag.Set("test.run", "^("+strings.Join(names, "|")+")$")
