@@ -202,7 +202,11 @@ func (c *Catalog) summarize(ctx context.Context, bag string, o Options) (*Summar
 func (c *Catalog) Write(ctx context.Context) error {
 	for _, folder := range slices.Sorted(maps.Keys(c.homes)) {
 		h := c.homes[folder]
-		if packs := (len(h.bags) + maxPackLines - 1) / maxPackLines; !h.changed && len(h.files) <= max(packs, 1) {
+		needed := 0
+		for range packs(slices.Collect(maps.Values(h.bags))) {
+			needed++
+		}
+		if !h.changed && len(h.files) <= max(needed, 1) {
 			continue
 		}
 		if _, err := writePacks(ctx, c.bucket, folder, h.bags); err != nil {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,4 +54,46 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%d lines, then %d, %v", len(lines), len(same), err)
 		}
 	})
+}
+
+// TestPacksCanBeRead: no file is written that decode refuses, however many topics the bags have.
+func TestPacksCanBeRead(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		bags, topics int
+		want         []int
+	}{
+		{0, 0, nil},
+		{maxPackLines + 1, 1, []int{maxPackLines, 1}},
+		{4, maxPackTopics/2 + 1, []int{1, 1, 1, 1}},
+		{3, maxPackTopics / 2, []int{2, 1}},
+		{2, maxPackTopics + 1, []int{1, 1}},
+	} {
+		all := make([]*Summary, test.bags)
+		for i := range all {
+			all[i] = &Summary{Topics: make([]Topic, test.topics)}
+		}
+		var got []int
+		for lines := range packs(all) {
+			got = append(got, len(lines))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%d bags of %d topics: %v", test.bags, test.topics, got)
+		}
+	}
+	var full []*Summary
+	for i := range 1000 {
+		s := &Summary{Bag: fmt.Sprintf("run_%d.bag", i), Topics: make([]Topic, maxPackTopics/1000)}
+		for j := range s.Topics {
+			s.Topics[j] = Topic{Topic: fmt.Sprintf("/robot_%d/camera_front_left/image_rect_color/compressed_%d", i, j), Type: "sensor_msgs/CompressedImage", Messages: 123456}
+		}
+		full = append(full, s)
+	}
+	data, err := encode(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := decode(data, maxFileBytes); err != nil || len(lines) != len(full) {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
 }

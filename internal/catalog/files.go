@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -24,6 +25,7 @@ const (
 	suffix = ".jsonl.gz" // of the files of a catalog: lines of JSON, compressed
 
 	maxPackLines   = 5000     // of a file; about 0.5 MB
+	maxPackTopics  = 500_000  // of all lines, so that decode takes less than maxFileBytes
 	smallFileBytes = 64 << 10 // files below that are merged
 
 	readsInFlight = 32
@@ -108,10 +110,28 @@ func homeOf(file string) string {
 	return ""
 }
 
+// packs cuts summaries into what one file holds.
+func packs(all []*Summary) iter.Seq[[]*Summary] {
+	return func(yield func([]*Summary) bool) {
+		first, topics := 0, 0
+		for i, s := range all {
+			if topics += len(s.Topics); i-first == maxPackLines || i > first && topics > maxPackTopics {
+				if !yield(all[first:i]) {
+					return
+				}
+				first, topics = i, len(s.Topics)
+			}
+		}
+		if first < len(all) {
+			yield(all[first:])
+		}
+	}
+}
+
 // writePacks writes summaries into new files of the catalog of a folder.
 func writePacks(ctx context.Context, b *store.Bucket, home string, all newest) (files []string, err error) {
 	sorted := slices.SortedFunc(maps.Values(all), func(a, b *Summary) int { return cmp.Compare(a.Bag, b.Bag) })
-	for lines := range slices.Chunk(sorted, maxPackLines) {
+	for lines := range packs(sorted) {
 		relative := make([]*Summary, len(lines))
 		for i, s := range lines {
 			r := *s

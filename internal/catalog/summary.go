@@ -150,9 +150,9 @@ func encode(lines []*Summary) ([]byte, error) {
 
 const (
 	maxLineBytes = 4 << 20   // of a summary: a bag of thousands of topics has a long one
-	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: far more than we write
+	maxFileBytes = 256 << 20 // of a file of the catalog, unpacked: more than packs holds
 	summaryBytes = 1 << 10   // of memory, at most, beside the text
-	topicBytes   = 128
+	topicBytes   = 128       // of a topic or a note
 )
 
 var errFileTooLong = errors.New("far longer, when it is unpacked, than a file of a catalog is")
@@ -173,7 +173,7 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		lines = append(lines, s)
-		if left.N -= int64(summaryBytes + topicBytes*len(s.Topics)); left.N < 0 {
+		if left.N -= int64(summaryBytes + topicBytes*(len(s.Topics)+len(s.Notes))); left.N < 0 {
 			left.N = 0
 			break
 		}
