@@ -257,6 +257,9 @@ func (a *audit) openJournal() error {
 			return err
 		}
 	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", path) // it would be deleted in the end
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // the user names the file
 	if err != nil {
 		return err

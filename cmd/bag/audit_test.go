@@ -143,3 +143,16 @@ func TestAuditJournal(t *testing.T) {
 		})
 	}
 }
+
+// TestAuditJournalDevice: what is no regular file is not written to, and not deleted.
+func TestAuditJournalDevice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	code, _, stderr := gobag("audit", "--journal", dir, auditedStore(t, 1))
+	if code != 1 || !strings.Contains(stderr, dir+" is no regular file; name another file with --journal") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Error(err)
+	}
+}

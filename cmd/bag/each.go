@@ -86,7 +86,7 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 		}
 		n++
 	}
-	return failed
+	return errors.Join(failed, parent.Err())
 }
 
 // add takes over what was lost in a part of the job.
