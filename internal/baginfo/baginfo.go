@@ -159,14 +159,14 @@ func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 			}
 			continue
 		}
-		addCompression(sums, h)
+		addChunk(sums, h)
 	}
 	i.Compression = sortedCompressions(sums)
 	return nil
 }
 
-// addCompression adds a chunk to the sums by compression.
-func addCompression(sums map[bagfmt.Compression]*CompressionSum, h bagfmt.ChunkHeader) {
+// addChunk adds a chunk to the sums by compression.
+func addChunk(sums map[bagfmt.Compression]*CompressionSum, h bagfmt.ChunkHeader) {
 	p := sums[h.Compression]
 	if p == nil {
 		p = &CompressionSum{Name: h.Compression}

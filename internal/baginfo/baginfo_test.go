@@ -348,9 +348,9 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestSilent tells about connections without messages where stock is not to be
+// TestEmptyConnections tells about connections without messages where stock is not to be
 // imitated.
-func TestSilent(t *testing.T) {
+func TestEmptyConnections(t *testing.T) {
 	t.Parallel()
 	// A bag without messages, and the record of a connection in its index.
 	b := bytes.Replace(bag(t, "/never"), []byte("conn_count=\x00"), []byte("conn_count=\x01"), 1)
@@ -365,14 +365,14 @@ func TestSilent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, silent := range []bool{false, true} {
-		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, EmptyConnections: silent})
+	for _, empty := range []bool{false, true} {
+		i, err := baginfo.New("x.bag", r, baginfo.Options{Frequencies: true, EmptyConnections: empty})
 		if err != nil {
 			t.Fatal(err)
 		}
 		n := len(decode(t, i)["connections"].([]any))
-		if want := map[bool]int{true: 1}[silent]; n != want || len(i.Topics) != want {
-			t.Errorf("silent %v: %d connections, %d topics", silent, n, len(i.Topics))
+		if want := map[bool]int{true: 1}[empty]; n != want || len(i.Topics) != want {
+			t.Errorf("empty %v: %d connections, %d topics", empty, n, len(i.Topics))
 		}
 	}
 }

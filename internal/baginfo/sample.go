@@ -60,7 +60,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 			}
 			continue
 		}
-		addCompression(sums, h)
+		addChunk(sums, h)
 		looked += r.ExtentEnd(n) - r.Chunks()[n].Pos
 		if !o.Frequencies && !o.Details {
 			continue

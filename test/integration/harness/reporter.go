@@ -24,8 +24,8 @@ func (g *Graph) Reports(n *tcpros.Node, topic, typ, md5, definition string) *Rep
 	return &Reporter{g, pub, pub.Source(false)}
 }
 
-// WaitHeard waits for a subscriber.
-func (r *Reporter) WaitHeard() {
+// WaitForSubscriber waits for a subscriber.
+func (r *Reporter) WaitForSubscriber() {
 	r.g.T.Helper()
 	r.g.Eventually("somebody listens to "+r.pub.Topic(), func() bool { return r.pub.Subscribers() > 0 })
 }

@@ -249,7 +249,7 @@ func TestPlayScreenSlow(t *testing.T) {
 		tm.Keys("goplay --rate 10 --rate-control-topic /done --rate-control-max-delay 2.5 stroll.bag", "Enter")
 		tm.Shows("DELAYED 0:03.0 of")
 		tm.Matches(`a subscriber is \d\.\d s behind`)
-		r.WaitHeard()
+		r.WaitForSubscriber()
 		r.Report(harness.BagStart().Add(10 * time.Second))
 		tm.Shows("DELAYED 0:13.0 of")
 		r.Report(harness.BagStart().Add(time.Hour))
