@@ -3,9 +3,9 @@ package config
 // Common holds the options of configuration itself, for programs with a configuration file.
 type Common struct {
 	Log
-	Config      string  `group:"Configuration:" placeholder:"FILE" help:"Read options from this YAML file: its keys are the long options, with _ for -. What is set in the environment, and above all on the command line, counts more: each option for itself, a list as a whole."`
+	Config      string  `group:"Configuration:" placeholder:"FILE" help:"Read options from this YAML file: its keys are the long options, with _ for -. The command line takes precedence over the environment, and that over the file: option by option, a list as a whole."`
 	PrintConfig bool    `group:"Configuration:" help:"Print all options and where each value comes from, as YAML that --config reads, and how ROS names resolve, and exit."`
-	CheckConfig bool    `group:"Configuration:" help:"Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. Nothing is recorded or played, and nobody on the ROS graph or in a store is asked."`
+	CheckConfig bool    `group:"Configuration:" help:"Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. Nothing is recorded or played, and neither the ROS graph nor a store is contacted."`
 	Man         ManFlag `group:"Configuration:" help:"Print the manual page and exit; to read it: --man | man -l -."`
 
 	options []*option
@@ -15,7 +15,7 @@ type Common struct {
 // Log holds the options of a program's log.
 type Log struct {
 	LogFormat
-	LogLevel string `group:"Log:" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Least level to log: debug, info, warn or error (default ${default})."`
+	LogLevel string `group:"Log:" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Lowest level to log: debug, info, warn or error (default ${default})."`
 }
 
 // LogFormat is the option for the form of log lines and errors.
@@ -58,12 +58,12 @@ type keeper interface {
 // ROS holds the variables of ROS that say where a node is. They are options, too, so
 // that one file can hold all that a service needs.
 type ROS struct {
-	MasterURI string `group:"ROS:" name:"ros-master-uri" env:"ROS_MASTER_URI" placeholder:"URI" help:"Where the ROS master is (default http://localhost:11311). The argument __master:= counts more."`
-	Hostname  string `group:"ROS:" name:"ros-hostname" env:"ROS_HOSTNAME" placeholder:"HOST" help:"The name of this machine as other nodes reach it. The argument __hostname:= counts more."`
-	IP        string `group:"ROS:" name:"ros-ip" env:"ROS_IP" placeholder:"ADDR" help:"The address of this machine as other nodes reach it. ROS_HOSTNAME and the argument __ip:= count more."`
-	Namespace string `group:"ROS:" name:"ros-namespace" env:"ROS_NAMESPACE" placeholder:"NAMESPACE" help:"The namespace of the node and of its relative names. The argument __ns:= counts more."`
+	MasterURI string `group:"ROS:" name:"ros-master-uri" env:"ROS_MASTER_URI" placeholder:"URI" help:"Where the ROS master is (default http://localhost:11311). The argument __master:= takes precedence."`
+	Hostname  string `group:"ROS:" name:"ros-hostname" env:"ROS_HOSTNAME" placeholder:"HOST" help:"The name of this machine as other nodes reach it. The argument __hostname:= takes precedence."`
+	IP        string `group:"ROS:" name:"ros-ip" env:"ROS_IP" placeholder:"ADDR" help:"The address of this machine as other nodes reach it. ROS_HOSTNAME and the argument __ip:= take precedence."`
+	Namespace string `group:"ROS:" name:"ros-namespace" env:"ROS_NAMESPACE" placeholder:"NAMESPACE" help:"The namespace of the node and of its relative names. The argument __ns:= takes precedence."`
 
-	AllowRemoteShutdown bool `group:"ROS:" default:"true" help:"End when another node or the master asks for it, as rosnode kill and roslaunch do (default ${default}). With =false such calls are refused and logged with the address that they came from: for services that somebody else starts and stops."`
+	AllowRemoteShutdown bool `group:"ROS:" default:"true" help:"End when another node or the master asks for it, as rosnode kill and roslaunch do (default ${default}). With =false such calls are refused and logged with the address that they came from: for programs that a service manager starts and stops."`
 }
 
 // Getenv returns a variable of ROS as the options have it.

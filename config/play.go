@@ -18,9 +18,9 @@ type Play struct {
 	Delay Seconds `group:"Before the first message:" short:"d" default:"0.2" placeholder:"SEC" stock:"" help:"Wait at least this long after advertising, so that subscribers can connect (default ${default})."`
 	Pause bool    `group:"Before the first message:" stock:"" help:"Start paused."`
 
-	Rate      float64 `group:"How to play:" short:"r" default:"1" placeholder:"FACTOR" stock:"" help:"Play this many times as fast (default ${default})."`
+	Rate      float64 `group:"How to play:" short:"r" default:"1" placeholder:"FACTOR" stock:"" help:"Multiply the speed by this factor (default ${default})."`
 	Immediate bool    `group:"How to play:" short:"i" stock:"" help:"Play all messages as fast as the subscribers take them; see --overflow."`
-	KeepAlive bool    `group:"How to play:" short:"k" stock:"" help:"Stay after the last message, so that late subscribers get latched messages."`
+	KeepAlive bool    `group:"How to play:" short:"k" stock:"" help:"Keep running after the last message, so that late subscribers get latched messages."`
 	Queue     int     `group:"How to play:" default:"100" placeholder:"N" stock:"" help:"Hold at most N messages for each subscriber, then drop the oldest (default ${default}, 0 = no limit)."`
 
 	PlaySteer `embed:""`

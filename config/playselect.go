@@ -10,28 +10,28 @@ import (
 // PlaySelect says what of the bags goplay publishes, under which name, in which order
 // and to whom.
 type PlaySelect struct {
-	Bags    []string `group:"What to play:" sep:"none" placeholder:"BAG" stock:"" help:"Further bags to play. Takes several words: ends a list of --topics."`
-	Topics  []string `group:"What to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Play only these topics, by their names in the bag: names, or globs in which * stands for any text without a slash and ** for any text; the leading / may be left out. With --regex these are regular expressions. Takes several words: give the bags before it, or after it with --bags."`
+	Bags    []string `group:"What to play:" sep:"none" placeholder:"BAG" stock:"" help:"Further bags to play. Takes several values: ends a list of --topics."`
+	Topics  []string `group:"What to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Play only these topics, by their names in the bag: names, or globs in which * stands for any text without a slash and ** for any text; the leading / may be left out. With --regex these are regular expressions. Takes several values: give the bags before it, or after it with --bags."`
 	Type    []string `group:"What to play:" sep:"none" placeholder:"TYPE" help:"Play all topics of this type, such as sensor_msgs/Image or sensor_msgs/*, beside those of --topics. May be given several times."`
-	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Leave out this topic: read as those of --topics, and stronger than they. May be given several times."`
+	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Exclude this topic, written as for --topics; takes precedence over --topics. May be given several times."`
 	Regex   bool     `group:"What to play:" short:"e" help:"Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name)."`
 
-	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z; or at a mark: mark=TEXT, of which TEXT may be the beginning. Latched topics get the message that was valid then."`
-	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to there, written as for --start. Of --until and --duration the earlier counts."`
+	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z; or at a mark: mark=TEXT, of which TEXT may be the beginning. Latched topics get the message that was current then."`
+	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to this time, written as for --start. The earlier of --until and --duration applies."`
 	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this many seconds of the bags, or 1m30s."`
-	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). What has no header keeps the time at which it was received, and so does a stamp further from that than --order-reach."`
+	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach."`
 
 	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
 
-	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. The wildcards of a glob stand in TO for what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first that matches counts. Not /a:=/b, which remaps a name of the node. Then --prefix goes in front, then names are resolved and remapped. May be given several times."`
+	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. The wildcards of a glob stand in TO for what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
 	Prefix string   `group:"Names:" short:"p" placeholder:"PREFIX" stock:"" help:"Put PREFIX in front of each topic name as it is, before names are resolved."`
 
-	RespectPublishers bool `group:"Names:" help:"Publish each topic from nodes with the names of the nodes that published it when it was recorded. A name that is in use gets _play behind."`
+	RespectPublishers bool `group:"Names:" help:"Publish each topic from nodes with the names of the nodes that published it when it was recorded. If a name is in use, _play is appended."`
 
-	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics at present, and exit. Nothing is published or advertised."`
+	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics now, and exit. Nothing is published or advertised."`
 	Deny   []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times."`
 
-	LinkTimeout        Seconds  `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). Those that have not connected by then are named in a warning."`
+	LinkTimeout        Seconds  `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). A warning names those that have not connected by then."`
 	WaitForSubscribers bool     `group:"Before the first message:" stock:"" help:"Wait until each topic has a subscriber."`
 	WaitFor            []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times."`
 	WaitTimeout        Seconds  `group:"Before the first message:" placeholder:"TIME" help:"Wait no longer than this for subscribers, then exit with 1 and say which topics have none."`

@@ -10,10 +10,10 @@ import (
 
 // PlaySteer says how goplay gets through the bags, beside stock's plain options.
 type PlaySteer struct {
-	Loop        Loop     `group:"How to play:" short:"l" placeholder:"shift" stock:"" help:"Play again and again. With --loop=shift time goes on: from pass to pass the times of messages, the stamps in their headers and in tf, and the clock move on by the length of a pass."`
+	Loop        Loop     `group:"How to play:" short:"l" placeholder:"shift" stock:"" help:"Repeat until interrupted. With --loop=shift time continues: in each pass the times of messages, the stamps in their headers and in tf, and the clock are shifted by the length of a pass."`
 	SkipEmpty   Seconds  `group:"How to play:" placeholder:"SEC" stock:"" help:"Jump over gaps in the bags that are longer than this (0 = never)."`
-	PauseTopics []string `group:"How to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches that off and on. Takes several words: give the bags before it, or after it with --bags."`
-	Overflow    string   `group:"How to play:" default:"auto" placeholder:"drop|block" enum:"auto,drop,block" help:"When a subscriber does not take more: drop = drop the oldest of --queue messages, and count it; block = wait for it, so that every subscriber gets every message. Otherwise block with --immediate, else drop."`
+	PauseTopics []string `group:"How to play:" sep:"none" placeholder:"TOPIC" stock:"" help:"Pause before each message of these topics, by their names in the bag; the leading / may be left out. The key t switches that off and on. Takes several values: give the bags before it, or after it with --bags."`
+	Overflow    string   `group:"How to play:" default:"auto" placeholder:"drop|block" enum:"auto,drop,block" help:"When the queue of a subscriber is full: drop = drop the oldest of --queue messages, and count it; block = wait for it, so that every subscriber gets every message. Otherwise block with --immediate, else drop."`
 
 	Stamps string `group:"How to play:" default:"recorded" placeholder:"recorded|now|clock" enum:"recorded,now,clock" help:"Publish messages with the stamps that were recorded, or set the stamps of their headers, and recorded clocks, to the time at which they are published (default ${default}). now = by the wall clock, which --clock publishes then; clock = by the topic /clock of another node, such as a simulator: play follows it, runs at its rate and stops when it stops. A stamp keeps its distance to the time at which its message was received, divided by --rate, so that data fit their transforms; a stamp of zero stays zero."`
 

@@ -23,60 +23,60 @@ type Record struct {
 	TopicOption      []string `group:"What to record:" name:"topic" sep:"none" placeholder:"TOPIC" stock:"" help:"Record this topic, too: the same as a topic without an option. May be given several times."`
 	All              bool     `group:"What to record:" short:"a" stock:"" help:"Record all topics, also those that appear later."`
 	Regex            bool     `group:"What to record:" short:"e" stock:"" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
-	Exclude          []string `group:"What to record:" short:"x" sep:"none" placeholder:"REGEX" stock:"" help:"Leave out topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
+	Exclude          []string `group:"What to record:" short:"x" sep:"none" placeholder:"REGEX" stock:"" help:"Exclude topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
 	Type             []string `group:"What to record:" sep:"none" placeholder:"TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
 	Node             []string `group:"What to record:" sep:"none" placeholder:"NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
 	NodePublications []string `group:"What to record:" sep:"none" placeholder:"NODE" help:"Record all topics that this node publishes. May be given several times."`
 	Note             []string `group:"What to record:" sep:"none" placeholder:"KEY=VALUE" help:"Write this note into each bag: a line \"KEY: VALUE\" in a latched std_msgs/String on /metadata, which rosbag_metadata and bag-database read. May be given several times."`
 	Params           bool     `group:"What to record:" help:"Store the parameters and the node graph as they are at the start, as latched JSON text on /gorecord/params and /gorecord/graph (std_msgs/String)."`
-	Summary          string   `group:"What to record:" default:"on-loss" placeholder:"on-loss|always|never" enum:"on-loss,always,never" help:"When to write the account of what was lost, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
-	Require          bool     `group:"What to record:" help:"Exit with 3 when a topic that was asked for never appeared."`
+	Summary          string   `group:"What to record:" default:"on-loss" placeholder:"on-loss|always|never" enum:"on-loss,always,never" help:"When to write a summary of losses, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
+	Require          bool     `group:"What to record:" help:"Exit with 3 if a requested topic never appeared."`
 
-	Limit   int                `group:"Less of each topic:" short:"l" placeholder:"N" stock:"" help:"Record only N messages on each topic, then end."`
+	Limit   int                `group:"Less of each topic:" short:"l" placeholder:"N" stock:"" help:"Record N messages of each topic, then end."`
 	MaxRate map[string]float64 `group:"Less of each topic:" placeholder:"TOPIC=HZ" mapsep:"none" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
 	Every   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only each Nth message of a topic, or of those that a glob matches. May be given several times."`
 	Count   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only N messages of a topic, or of each that a glob matches. May be given several times."`
 
 	OutputPrefix    string   `group:"Names and splits:" short:"o" placeholder:"PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
 	OutputName      string   `group:"Names and splits:" short:"O" placeholder:"NAME" stock:"" help:"Name the bag NAME.bag."`
-	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. A name that is taken gets a number behind."`
+	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. If the name exists, a number is appended."`
 	FileMode        FileMode `group:"Names and splits:" placeholder:"MODE" help:"Mode of the bags, in octal digits: 0644 lets every user read them, 0660 lets the group write (default: 0640, and less if the umask says so)."`
-	Split           Split    `group:"Names and splits:" stock:"" help:"Go on in a next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
+	Split           Split    `group:"Names and splits:" stock:"" help:"Continue in the next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
 	Size            *int64   `group:"Names and splits:" placeholder:"MB" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
 	Duration        Duration `group:"Names and splits:" placeholder:"TIME" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
 	SplitAt         Duration `group:"Names and splits:" placeholder:"TIME" help:"Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on."`
 	RepeatLatched   bool     `group:"Names and splits:" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
 	NoRepeatLatched bool     `group:"Names and splits:" help:"Do not begin files with latched messages."`
 
-	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not look)."`
+	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not check)."`
 	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
 	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
 	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recording that were closed longer ago than this."`
 	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording while less than this is free on the disk."`
-	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" help:"How far back the service ~pin reaches: it protects the bags of that time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
-	Recover   bool     `group:"Space on the disk and old files:" help:"At the start look for X.bag.active that a dead recorder left in the directory, and make X.bag of each, beside the recording. The original becomes X.bag.orig.active. Without this they are only named."`
+	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" help:"The service ~pin protects the bags of this last span of time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
+	Recover   bool     `group:"Space on the disk and old files:" help:"At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the original to X.bag.orig.active. Without this option they are only reported."`
 
 	BZ2           bool          `group:"Compression, buffers and the disk:" name:"bz2" short:"j" stock:"" help:"Compress with bz2: smallest, slow."`
-	LZ4           bool          `group:"Compression, buffers and the disk:" name:"lz4" stock:"" help:"Compress with lz4: fast, the one for robots."`
+	LZ4           bool          `group:"Compression, buffers and the disk:" name:"lz4" stock:"" help:"Compress with lz4: fast, recommended on robots."`
 	Adaptive      bool          `group:"Compression, buffers and the disk:" help:"With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later."`
-	Chunksize     int           `group:"Compression, buffers and the disk:" default:"768" placeholder:"KB" stock:"" help:"Seal a chunk when it holds more than this many KB (default ${default})."`
-	Buffsize      int           `group:"Compression, buffers and the disk:" short:"b" default:"256" placeholder:"MB" stock:"" help:"Hold at most this many MB in memory, and no more than a container or unit may have (default ${default}, 0 = no limit of its own)."`
-	Overflow      string        `group:"Compression, buffers and the disk:" default:"drop" placeholder:"drop|block" enum:"drop,block" help:"When the buffer is full: drop = drop new messages of the heaviest topics and count them; block = stop reading from the publishers (default ${default})."`
-	FlushInterval time.Duration `group:"Compression, buffers and the disk:" default:"1s" placeholder:"TIME" help:"Hand a chunk that is not full to the disk after this time (default ${default}). A crash of the program loses at most this much."`
+	Chunksize     int           `group:"Compression, buffers and the disk:" default:"768" placeholder:"KB" stock:"" help:"Close a chunk when it holds more than this many KB (default ${default})."`
+	Buffsize      int           `group:"Compression, buffers and the disk:" short:"b" default:"256" placeholder:"MB" stock:"" help:"Buffer at most this many MB in memory, and at most what the memory limit of the container or unit allows (default ${default}, 0 = no limit of its own)."`
+	Overflow      string        `group:"Compression, buffers and the disk:" default:"drop" placeholder:"drop|block" enum:"drop,block" help:"When the buffer is full: drop = drop new messages of the topics with the most data waiting, and count them; block = stop reading from the publishers (default ${default})."`
+	FlushInterval time.Duration `group:"Compression, buffers and the disk:" default:"1s" placeholder:"TIME" help:"Write a chunk that is not full after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `group:"Compression, buffers and the disk:" default:"interval" placeholder:"none|interval|chunk" enum:"none,interval,chunk" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
-	Snapshot       bool     `group:"Snapshots:" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the service ~snapshot, or the key n. No message is in two such bags, but for latched ones."`
+	Snapshot       bool     `group:"Snapshots:" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the service ~snapshot, or the key n. No message but a latched one is in two such bags."`
 	SnapshotBeside bool     `group:"Snapshots:" help:"Record as usual, and take snapshots as with --snapshot."`
-	PreRoll        Duration `group:"Snapshots:" placeholder:"TIME" help:"Begin a snapshot this long before its trigger (default: as far back as the memory reaches)."`
-	PostRoll       Duration `group:"Snapshots:" placeholder:"TIME" help:"Go on with a snapshot for this long after its trigger; a trigger meanwhile prolongs it (default: end with the trigger)."`
-	SnapshotBytes  Size     `group:"Snapshots:" placeholder:"SIZE" help:"Use this much of --buffsize for what came before the trigger (default, and at most, three quarters)."`
+	PreRoll        Duration `group:"Snapshots:" placeholder:"TIME" help:"Begin a snapshot this long before its trigger (default: as much as is in memory)."`
+	PostRoll       Duration `group:"Snapshots:" placeholder:"TIME" help:"Continue a snapshot for this long after its trigger; another trigger in that time extends it (default: end with the trigger)."`
+	SnapshotBytes  Size     `group:"Snapshots:" placeholder:"SIZE" help:"Use this much of --buffsize for messages before the trigger (default, and at most, three quarters)."`
 
 	Triggers `embed:""`
 
 	Upload Upload `embed:""`
 
-	Paused   bool `group:"Control and screen:" help:"Begin paused: with a bag that gets nothing until the space key is hit or the service ~resume is called. Latched messages that came before are recorded then."`
-	Stopped  bool `group:"Control and screen:" help:"Begin without a bag: the space key or the service ~start begins one, the service ~stop ends it, as often as you like."`
+	Paused   bool `group:"Control and screen:" help:"Begin paused: open a bag, and record nothing until the space key is pressed or the service ~resume is called. Messages latched before are recorded then."`
+	Stopped  bool `group:"Control and screen:" help:"Begin without a bag: the space key or the service ~start begins one, the service ~stop ends it."`
 	Quiet    bool `group:"Control and screen:" short:"q" stock:"" help:"Print warnings and errors only: no live screen and no summary either."`
 	NoScreen bool `group:"Control and screen:" help:"In a terminal: print only the log, without the live screen and its keys."`
 

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write docs/options.md anew")
 const referenceHead = `# Options of gorecord and goplay
 
 Each option can be given on the command line, as a variable of the environment, or in the YAML
-file that ` + "`--config`" + ` (or GORECORD_CONFIG, GOPLAY_CONFIG) names. The command line counts most, then
+file that ` + "`--config`" + ` (or GORECORD_CONFIG, GOPLAY_CONFIG) names. The command line takes precedence, then
 the environment, then the file: each option for itself, and a list as a whole. So topics on the
 command line take the place of those in the file, but do not take back its ` + "`all: true`" + `, as
 ` + "`--all=false`" + ` does. A list has one value in each line of its variable, and is a list in the

@@ -7,10 +7,10 @@ import (
 
 // Upload holds the options of uploads.
 type Upload struct {
-	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage, beside the recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are filled in for each bag. Credentials come from where the store's own tools have them. What is not uploaded when the recording ends waits for the next start."`
-	Rate   Size          `group:"Uploads:" name:"upload-rate" placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M (default: as fast as it goes)."`
-	Delete bool          `group:"Uploads:" name:"upload-delete" help:"Delete a bag here when the store has it and tells the same size and checksum."`
-	Wait   time.Duration `group:"Uploads:" name:"upload-wait" default:"5s" placeholder:"TIME" help:"At the end go on with uploads for this time at most (default ${default})."`
+	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage while recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are replaced for each bag. Credentials are read from where the store's own tools read them. Bags that are not uploaded when the recording ends wait for the next start."`
+	Rate   Size          `group:"Uploads:" name:"upload-rate" placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M (default: no limit)."`
+	Delete bool          `group:"Uploads:" name:"upload-delete" help:"Delete a bag here when the store has it and reports the same size and checksum."`
+	Wait   time.Duration `group:"Uploads:" name:"upload-wait" default:"5s" placeholder:"TIME" help:"At the end, continue uploads for at most this time (default ${default})."`
 }
 
 // check is part of Record.Validate.
