@@ -2,10 +2,14 @@ package load_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
@@ -24,7 +28,7 @@ func TestUnread(t *testing.T) {
 			return err
 		}
 		return nil
-	}, size)
+	}, size, 0)
 	buf := make([]byte, count*(4+size))
 	waitUnread(ctx, t, served.link, len(buf))
 	for at := 0; at < len(buf); at += 4 + size {
@@ -39,13 +43,41 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// TestUnreadAfterReset: of what was on the way when the subscriber ended, nothing is waited for.
+func TestUnreadAfterReset(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// 10 kB fit into the publisher's buffers, but not into those of this subscriber.
+	conn, served := subscribe(ctx, t, func(l *load.Link) error { _, err := l.Flood(10, nil); return err }, 1000, 1)
+	if n, err := served.link.Unread(); err != nil || n == 0 {
+		t.Fatalf("%d bytes unread, %v", n, err)
+	}
+	conn.Close()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		if _, err := served.link.Unread(); err != nil {
+			break
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("bytes are unread on a link that was reset")
+		}
+	}
+	cancel()
+	<-served.done // with or without an error of the link
+}
+
 type serving struct {
 	link *load.Link
 	done chan error
 }
 
-// subscribe connects to a publisher that runs send, and returns when send has.
-func subscribe(ctx context.Context, t *testing.T, send func(*load.Link) error, size int) (net.Conn, serving) {
+// subscribe connects to a publisher that runs send, and returns when send has. With a readBuffer
+// its socket takes about so many bytes, and the publisher keeps the link until ctx ends.
+func subscribe(ctx context.Context, t *testing.T, send func(*load.Link) error, size, readBuffer int) (net.Conn, serving) {
 	t.Helper()
 	m, err := master.New(ctx, master.Options{Listen: "127.0.0.1:0"})
 	if err != nil {
@@ -62,10 +94,21 @@ func subscribe(ctx context.Context, t *testing.T, send func(*load.Link) error, s
 		done <- p.Serve(ctx, size, func(l *load.Link) error {
 			err := send(l)
 			links <- l
+			if readBuffer > 0 {
+				<-ctx.Done()
+			}
 			return err
 		})
 	}()
-	conn, err := net.Dial("tcp", p.Address())
+	var d net.Dialer
+	if readBuffer > 0 {
+		d.Control = func(_, _ string, raw syscall.RawConn) (err error) { // afterward the window would not shrink
+			return errors.Join(raw.Control(func(fd uintptr) {
+				err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, readBuffer)
+			}), err)
+		}
+	}
+	conn, err := d.DialContext(ctx, "tcp", p.Address())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ const (
 	diagID      = diagHeader + 8  // of the request: which socket
 	diagRqueue  = diagHeader + 56 // of the answer: bytes not read yet
 	diagAnswer  = diagHeader + 72
+
+	tcpClose = 7 // TCP_CLOSE of tcp_states.h
 )
 
 // Unread returns how many bytes were sent that the subscriber has not read from its
@@ -52,7 +54,17 @@ func (l *Link) unacknowledged() (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if control := raw.Control(func(fd uintptr) { n, err = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ) }); control != nil {
+	if control := raw.Control(func(fd uintptr) {
+		var info *unix.TCPInfo
+		if info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err != nil {
+			return
+		}
+		if info.State == tcpClose { // by a reset: what was on the way then counts for ever
+			err = errors.New("load: the subscriber has reset the link")
+			return
+		}
+		n, err = unix.IoctlGetInt(int(fd), unix.SIOCOUTQ)
+	}); control != nil {
 		return 0, control
 	}
 	return n, err
