@@ -112,7 +112,11 @@ func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
 // turns; none is given up.
 func TestWaitingIsNotBeingStuck(t *testing.T) {
 	t.Parallel()
-	for range 10 {
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: OverflowBlock}, nil)
 		var frames [3]tcpros.LargeFrame
 		for i := range frames {
