@@ -141,7 +141,9 @@ type tracer struct {
 func (tr *tracer) run(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
+	// In a process group of its own, for which wait can wait: the thread may have started processes
+	// of other tests before.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true, Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func (tr *tracer) run(cmd *exec.Cmd) error {
 			return err
 		}
 		var err error
-		if thread, err = wait(-1, &status); err != nil {
+		if thread, err = wait(-pid, &status); err != nil {
 			return err
 		}
 		signal, held = 0, false
@@ -205,13 +207,31 @@ func resume(thread, signal int, held bool) error {
 	return nil
 }
 
-// wait waits for a thread of this thread's child.
+// wait waits for a child of this thread, or with -pid for any thread of its process group.
 func wait(pid int, status *unix.WaitStatus) (int, error) {
 	for {
 		thread, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return thread, err
 		}
+	}
+}
+
+// TestTracerTakesNoOthers: a process that the thread has started before is left to who waits for it.
+func TestTracerTakesNoOthers(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	other := exec.Command("true")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var tr tracer
+	if err := tr.run(exec.Command("sleep", "0.1")); err != nil || tr.exited != 0 {
+		t.Errorf("%v, exit code %d", err, tr.exited)
+	}
+	if err := other.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 
