@@ -125,7 +125,10 @@ func (c *controller) ready(it *item, w *itemWait) (until time.Duration) {
 	w.now = c.pacer.sleeper.Now()
 	if !w.rateControlPassed && !step {
 		held := c.rateControlDelay > 0
-		if c.rateControlDelay = c.rateControl.ahead(c.reached()); c.rateControlDelay > 0 && it.jump == nil {
+		if c.rateControl != nil {
+			c.rateControlDelay = c.rateControl.ahead(c.reached())
+		}
+		if c.rateControlDelay > 0 && it.jump == nil {
 			return transport.Forever
 		}
 		w.rateControlPassed, c.rateControlDelay = true, 0
@@ -232,7 +235,9 @@ func (c *controller) finishJump(it *item) {
 // time must not receive a message from its future.
 func (c *controller) publish(it *item, w *itemWait) {
 	o := &c.output
-	m := outgoing{frame: it.frame, private: it.route.private, recorded: it.at.Stamp, at: moment{it.pos, w.now}, alone: true}
+	var m outgoing // set by field: the compiler would make a literal elsewhere and copy it, for 10 ns
+	m.frame, m.private, m.recorded, m.alone = it.frame, it.route.private, it.at.Stamp, true
+	m.at.pos, m.at.due = it.pos, w.now
 	tick := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
 	pace, further := c.transport.Publish(it.at, it.pos)
 	switch pace {

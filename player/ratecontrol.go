@@ -55,11 +55,8 @@ func (c *RateControl) reset(now bagfmt.Time) {
 }
 
 // ahead returns how far a bag time is ahead of the reported stamp, or 0 if that is within
-// the delay. The receiver may be nil.
+// the delay.
 func (c *RateControl) ahead(now bagfmt.Time) time.Duration {
-	if c == nil {
-		return 0
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d := now.Sub(c.stamp); d > c.delay {
