@@ -269,6 +269,9 @@ func TestReopen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if st, err := f.Stat(); err != nil || st.Size() != size {
+		t.Errorf("reopened: %v, %v", st, err)
+	}
 	f.Close()
 	if f, err := b.Reopen(size + 1); !errors.Is(err, ErrNoBag) {
 		t.Errorf("a file that has another size: %v, %v", f, err)
@@ -278,6 +281,42 @@ func TestReopen(t *testing.T) {
 	}
 	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
 		t.Errorf("another file of that size: %v, %v", f, err)
+	}
+	if err := os.Remove(b.Target()); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := b.Reopen(size); !errors.Is(err, ErrNoBag) {
+		t.Errorf("no file: %v, %v", f, err)
+	}
+}
+
+// TestRepeatedMessages: a bag says how many messages it repeats, over all chunks of them, and their time.
+func TestRepeatedMessages(t *testing.T) {
+	t.Parallel()
+	b, d := onDisk(t, SyncNone)
+	for range 3 {
+		if err := b.WriteRepeated(sealedChunk(t, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := (bagfmt.Repeated{Count: 3, Time: bagfmt.Time{Sec: 1}}); b.repeated != want {
+		t.Errorf("%+v, want %+v", b.repeated, want)
+	}
+	d.writeErr = errDisk
+	if err := b.WriteRepeated(sealedChunk(t, 100)); !errors.Is(err, errDisk) || b.repeated.Count != 3 {
+		t.Errorf("%v, %d repeated messages, want 3", err, b.repeated.Count)
+	}
+}
+
+// TestDeletedBag: a file that has no name any more was deleted, not moved.
+func TestDeletedBag(t *testing.T) {
+	t.Parallel()
+	b, _ := onDisk(t, SyncNone)
+	if err := os.Remove(b.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CheckName(time.Now()); !errors.Is(err, ErrDeleted) {
+		t.Error(err)
 	}
 }
 

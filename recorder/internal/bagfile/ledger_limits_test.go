@@ -307,3 +307,50 @@ func TestListOfFilesIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestFindEntry: a bag is found by what it is, under any of the names that a crash or a repair
+// leaves it; what cannot be looked at is not gone.
+func TestFindEntry(t *testing.T) {
+	t.Parallel()
+	const unreadable = "no\x00name"
+	for _, tc := range []struct {
+		name  string
+		files []string // the last one is the bag
+		first string   // the name that the ledger has of it
+		want  string
+		gone  bool
+	}{
+		{"finished", []string{"a.bag"}, "", "a.bag", false},
+		{"moved", []string{"a.bag", "moved.bag"}, "moved.bag", "moved.bag", false},
+		{"active, and another of its name", []string{"a.bag", "a.bag.active"}, "", "a.bag.active", false},
+		{"original, and others of its names", []string{"a.bag", "a.bag.active", "a.bag.orig.active"}, "", "a.bag.orig.active", false},
+		{"behind a name that cannot be looked at", []string{"a.bag"}, unreadable, "a.bag", false},
+		{"gone", nil, "", "", true},
+		{"gone, and others of its names", []string{"a.bag", "a.bag.active", "other.bag"}, "", "", true},
+		{"perhaps gone", nil, unreadable, "", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := testSeries(t, t.TempDir())
+			needIdentity(t, s)
+			e := entry{Bag: "a.bag", Name: tc.first, ID: identity{1, 1}}
+			for _, name := range tc.files {
+				if err := os.WriteFile(s.DirName+name, []byte(name), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				e.ID, _, _, _ = identify(s.Dir, name)
+			}
+			f, gone := e.find(s, time.Now())
+			got := ""
+			if f != nil {
+				got = filepath.Base(f.Target())
+			}
+			if got != tc.want || gone != tc.gone {
+				t.Errorf("found %q, gone %v; want %q, %v", got, gone, tc.want, tc.gone)
+			}
+			if f != nil && (f.bag != "a.bag" || f.known != e.ID || f.bytes != int64(len(tc.want))) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package bagfile
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -87,5 +88,38 @@ func TestRateOfTheSlowest(t *testing.T) {
 	}
 	if free, left := d.Forecast(); free != 0 || left != 0 {
 		t.Errorf("%d bytes are free for %v, want none", free, left)
+	}
+}
+
+// TestNoFileWithoutSpace: none is begun with less than what has to stay free; a disk that does not
+// tell stops nothing.
+func TestNoFileWithoutSpace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		free int64
+		err  error
+		want string
+	}{
+		{999, nil, "less than 1k of space free on disk: " + ErrMinSpace.Error()},
+		{1000, nil, ""},
+		{1001, nil, ""},
+		{0, errors.New("a broken disk"), ""},
+	} {
+		d := NewSpace(1000, "1k", false, func() (int64, error) { return tc.free, tc.err }, zap.NewNop())
+		switch err := d.Short(); {
+		case tc.want == "" && err != nil:
+			t.Errorf("%d free, %v: %v", tc.free, tc.err, err)
+		case tc.want != "" && (!errors.Is(err, ErrMinSpace) || err.Error() != tc.want):
+			t.Errorf("%d free: %v, want %s", tc.free, err, tc.want)
+		}
+	}
+}
+
+// TestTimeLeftIsBounded: a disk that fills ever so slowly does so in a hundred years at most.
+func TestTimeLeftIsBounded(t *testing.T) {
+	t.Parallel()
+	d := Space{have: 1 << 62, rate: 1}
+	if left, known := d.left(); !known || left != 100*365*24*time.Hour {
+		t.Errorf("%v, %v", left, known)
 	}
 }

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -40,6 +41,30 @@ func TestOneSignOfLifeIsEnough(t *testing.T) {
 	defer written.Close()
 	if got := Orphans(r.dir); !slices.Equal(got, []string{"a.bag.active", "dead.bag.active"}) {
 		t.Errorf("orphans %v", got)
+	}
+}
+
+// TestNoRoomToRepair: a repair leaves the recording the space that has to stay free, and 64 MiB.
+func TestNoRoomToRepair(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const size = 200_000
+	orphan(t, dir, "a", size)
+	r, logs := repairing(t, dir)
+	r.MinSpace = 1 << 60
+	var free, needed int64
+	err := r.one(t.Context(), "a.bag.active")
+	if err == nil {
+		t.Fatal("repaired without room")
+	}
+	if _, scan := fmt.Sscanf(err.Error(), "no room: %d bytes are free, %d are needed", &free, &needed); scan != nil {
+		t.Fatal(err)
+	}
+	if want := int64(size + 1<<60 + 64<<20); needed != want || free <= 0 {
+		t.Errorf("%v, want %d", err, want)
+	}
+	if got := names(t, dir); !slices.Equal(got, []string{"a.bag.active"}) || logs.Len() != 0 {
+		t.Errorf("in the directory: %v, logged %v", got, logs.All())
 	}
 }
 

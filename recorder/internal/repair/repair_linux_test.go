@@ -107,7 +107,11 @@ func repairing(t *testing.T, dir string) (*repair, *observer.ObservedLogs) {
 	if bagfile.WritersOf(f) == bagfile.WritersUnknown {
 		t.Skip("no leases on the file system of " + dir)
 	}
-	r := newRepair(Options{Series: s, Log: zap.New(core), Finished: func(string, int64) {}, Kept: func(string, string) {}, Crowded: func() bool { return false }})
+	const buffer = 1 // of the recording: a chunk may be longer all the same
+	r := newRepair(Options{Series: s, Log: zap.New(core), Buffer: buffer, Finished: func(string, int64) {}, Kept: func(string, string) {}, Crowded: func() bool { return false }})
+	if r.settle != 2*time.Second {
+		t.Errorf("the repair waits %v for other writers", r.settle)
+	}
 	r.settle = 0
 	return r, logs
 }
