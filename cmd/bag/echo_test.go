@@ -195,7 +195,7 @@ func TestEchoComplaints(t *testing.T) {
 		{"index", []string{demoBag, "/tf/transforms[9]"}, 3, "500 messages like this were not shown"},
 		{"expression", []string{demoBag, "--expr", "m. >"}, 1, "column 4"},
 		{"misspelt field", []string{demoBag, "--expr", "m.psoe.x > 1"}, 0, "m.psoe"},
-		{"expression of no sense", []string{demoBag, "--expr", "m.data > 5"}, 3, "/map: expression: invalid operation"},
+		{"expression of no sense", []string{demoBag, "--expr", "m.data > 5"}, 3, "/map: expression, column 8: invalid operation"},
 		{"misspelt field of elements", []string{demoBag, "--expr", "any(m.transforms, .chld == '')"}, 0, "m.transforms[…].chld"},
 		{"two formats", []string{demoBag, "--json", "-p"}, 1, "can't be used together"},
 		{"options of text", []string{demoBag, "--json", "--noarr"}, 1, "--noarr and --nostr are for text and CSV"},

@@ -66,7 +66,7 @@ func oneLine(err error) error {
 		}
 		return err
 	case bad.Line > 0:
-		return fmt.Errorf("expression: %s, at column %d", bad.Reason, bad.Column)
+		return fmt.Errorf("expression, column %d: %s", bad.Column, bad.Reason)
 	}
 	return fmt.Errorf("expression: %s", bad.Reason)
 }

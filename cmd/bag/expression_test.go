@@ -22,8 +22,8 @@ func TestUndecided(t *testing.T) {
 		want map[string]uint64 // nil: no file
 		told []string          // a line of each
 	}{
-		"one topic":  {"m.data >= 7", 3, map[string]uint64{"/count": 25}, []string{"/latched: expression: invalid operation: string >= int", "1 message left out"}},
-		"some":       {"t < 1795225280.4 or m.data > 'x'", 3, map[string]uint64{"/count": 23, "/latched": 1}, []string{"/count: expression: invalid operation: int > string", "2 messages left out"}},
+		"one topic":  {"m.data >= 7", 3, map[string]uint64{"/count": 25}, []string{"/latched: expression, column 8: invalid operation: string >= int", "1 message left out"}},
+		"some":       {"t < 1795225280.4 or m.data > 'x'", 3, map[string]uint64{"/count": 23, "/latched": 1}, []string{"/count: expression, column 28: invalid operation: int > string", "2 messages left out"}},
 		"everything": {"m.data > 'x' or m.data > 5", 1, nil, []string{"/latched: ", "/count: ", "o.bag: not written: "}},
 	}
 	for name, tc := range tests {

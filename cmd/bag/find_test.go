@@ -171,8 +171,8 @@ func TestFindFaults(t *testing.T) {
 		{"true", filepath.Join(dir, "a.bag"), "is not a directory"},
 		{"true", "file://" + empty + "/x", "no such directory"},
 		{"true", "https://example.org/", "is a web server"},
-		{`topc == "/imu"`, dir, "expression: unknown name topc, at column 1"},
-		{`size > "x"`, dir, "expression: "},
+		{`topc == "/imu"`, dir, "expression, column 1: unknown name topc"},
+		{`size > "x"`, dir, "expression, column 6: "},
 		{`start > date("yesterday")`, dir, `date("yesterday"): want a time such as`},
 	} {
 		code, stdout, stderr := gobag("find", test.expr, test.place)

@@ -153,7 +153,7 @@ func TestRefused(t *testing.T) {
 		"no name":            {[]string{"convert", "DIR/in.bag", ""}, `"": is not a file name`},
 		"rename":             {[]string{"filter", "--rename", "/a", "DIR/in.bag", "DIR/o.bag"}, `--rename "/a": want FROM=TO`},
 		"pipe and relative":  {[]string{"filter", "--start", "+1s", "-", "DIR/o.bag"}, "not known; give an absolute time"},
-		"expression":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic =="}, "expression: "},
+		"expression":         {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic =="}, "expression, column 8: incomplete"},
 		"expressions":        {[]string{"filter", "--expr", "true", "DIR/in.bag", "DIR/o.bag", "true"}, "given twice"},
 		"Python":             {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic.startswith('/a') and True"}, "this is not Python: write true"},
 		"Python type":        {[]string{"filter", "DIR/in.bag", "DIR/o.bag", "topic in ('/a', '/b')"}, "a list in [...]"},

@@ -30,6 +30,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/expr-lang/expr"
@@ -166,9 +167,27 @@ func checkLength(text string) error {
 func explain(err error) error {
 	var f *file.Error
 	if errors.As(err, &f) {
-		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: f.Message, Snippet: f.Snippet, Err: f.Prev}
+		return &ExpressionError{Line: f.Line, Column: f.Column + 1, Reason: reworded(f.Message), Snippet: f.Snippet, Err: f.Prev}
 	}
 	return &ExpressionError{Reason: err.Error(), Err: err}
+}
+
+// token matches what the library says of a token that it does not expect: its kind and text.
+var token = regexp.MustCompile(`^unexpected token [A-Za-z]+\((".*")\)`)
+
+// reworded returns an error text of the library without the terms of its parser.
+func reworded(text string) string {
+	switch m := token.FindStringSubmatch(text); {
+	case m != nil && m[1] == `"="`:
+		return `unexpected "=": write == to compare`
+	case m != nil:
+		return "unexpected " + m[1]
+	case strings.HasPrefix(text, "unexpected token EOF"), text == "unexpected end of expression":
+		return "incomplete"
+	case strings.ContainsAny(text, "“”‘’„«»"):
+		return text + `: write text between " or '`
+	}
+	return text
 }
 
 // Keep evaluates the expression for a message of conn. Its errors are about this

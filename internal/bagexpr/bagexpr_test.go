@@ -112,11 +112,16 @@ func TestCompileErrors(t *testing.T) {
 		column int
 		want   string
 	}{
-		{`m > `, 4, "unexpected token EOF"},
+		{`m > `, 4, "incomplete"},
+		{`(topic == "/a"`, 14, "incomplete"},
+		{`m.data.`, 7, "incomplete"},
+		{`topic = "/a"`, 7, `unexpected "=": write == to compare`},
+		{`topic == "/a" t`, 15, `unexpected "t"`},
+		{`topic == “/a”`, 10, `unrecognized character: U+201C '“': write text between " or '`},
 		{`foo`, 1, "unknown name foo"},
 		{`topic > 3`, 7, "mismatched types string and int"},
 		{`topic`, 0, "expected bool"},
-		{``, 1, "unexpected token EOF"},
+		{``, 1, "incomplete"},
 		{strings.Repeat("1+", 10000) + "1 > 0", 0, "expression of"},
 		{strings.Repeat("1+", 3000) + "1 > 0", 0, "exceeds maximum"},
 	} {

@@ -43,7 +43,7 @@ func TestCompileTopics(t *testing.T) {
 		{expr: `topic not in ["/a"]`, wantErr: "names no topic"},
 		{expr: `topic startsWith "/a"`, wantErr: "names no topic"},
 		{expr: `topic == "a b"`, wantErr: `"a b" is no name`},
-		{expr: `topic ==`, wantErr: "unexpected token"},
+		{expr: `topic ==`, wantErr: "incomplete"},
 	} {
 		p, err := bagexpr.CompileTopics(test.expr, inNamespace)
 		if test.wantErr != "" {
