@@ -21,17 +21,28 @@ func moreDamages(tb testing.TB, full []byte) map[string]func([]byte) []byte {
 	behind := mid.dataAt + 4 + len(mid.data)
 	incomplete := func(b []byte) []byte { return setU32(setU32(b, mid.fields["size"], 0), mid.dataAt, 0)[:behind] }
 	lost := func(b []byte) []byte { return setU32(b, mid.dataAt+4+50, 0xffffffff) }
+	head, section := recordsOf(tb, full, 3)[0].fields, recordsOf(tb, full, 7)[0].off
+	counts := func(b []byte, conns, chunks uint32) []byte { // and nothing else of the index section
+		return setU32(setU32(b, head["conn_count"], conns), head["chunk_count"], chunks)[:section]
+	}
 	return map[string]func([]byte) []byte{
-		"incomplete":                incomplete,
-		"incomplete, lost":          func(b []byte) []byte { return incomplete(lost(b)) },
-		"size 0":                    func(b []byte) []byte { return setU32(b, mid.fields["size"], 0) },
-		"lost, without index data":  func(b []byte) []byte { return slices.Delete(lost(b), behind, chunks[2].off) },
-		"lost, another chunk info":  func(b []byte) []byte { return setU32(lost(b), infos[1].dataAt+4, 77) },
-		"another chunk info":        func(b []byte) []byte { return setU32(b, infos[1].dataAt+4, 77) },
-		"index data of more":        func(b []byte) []byte { return setU32(b, index[3].fields["count"], 3) },
-		"length into the next":      func(b []byte) []byte { return setU32(b, mid.dataAt, uint32(len(mid.data)+200)) },
-		"length and codec":          func(b []byte) []byte { return setU32(setU32(b, mid.dataAt, 7), mid.fields["compression"], 0x78787878) },
-		"first chunk twice damaged": func(b []byte) []byte { return setU32(setU32(b, chunks[0].dataAt, 3), chunks[0].dataAt+4+90, 5) },
+		"no index, two connections": func(b []byte) []byte { return counts(b, 2, 0) },
+		"no index, two chunks":      func(b []byte) []byte { return counts(b, 0, 2) },
+		"no index, none expected":   func(b []byte) []byte { return counts(b, 0, 0) },
+		"no index there": func(b []byte) []byte {
+			return counts(setU64(b, head["index_pos"], uint64(section)+9), 0, 0)
+		},
+		"lost, chunk info of the end": func(b []byte) []byte { return setU64(lost(b), infos[1].fields["chunk_pos"], uint64(len(b))) },
+		"incomplete":                  incomplete,
+		"incomplete, lost":            func(b []byte) []byte { return incomplete(lost(b)) },
+		"size 0":                      func(b []byte) []byte { return setU32(b, mid.fields["size"], 0) },
+		"lost, without index data":    func(b []byte) []byte { return slices.Delete(lost(b), behind, chunks[2].off) },
+		"lost, another chunk info":    func(b []byte) []byte { return setU32(lost(b), infos[1].dataAt+4, 77) },
+		"another chunk info":          func(b []byte) []byte { return setU32(b, infos[1].dataAt+4, 77) },
+		"index data of more":          func(b []byte) []byte { return setU32(b, index[3].fields["count"], 3) },
+		"length into the next":        func(b []byte) []byte { return setU32(b, mid.dataAt, uint32(len(mid.data)+200)) },
+		"length and codec":            func(b []byte) []byte { return setU32(setU32(b, mid.dataAt, 7), mid.fields["compression"], 0x78787878) },
+		"first chunk twice damaged":   func(b []byte) []byte { return setU32(setU32(b, chunks[0].dataAt, 3), chunks[0].dataAt+4+90, 5) },
 		"connections unknown, lost": func(b []byte) []byte {
 			b = slices.Delete(lost(b), recordsOf(tb, full, 7)[0].off, len(b))
 			return slices.Delete(b, chunks[0].off, mid.off)

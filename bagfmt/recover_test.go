@@ -287,8 +287,14 @@ func TestRecoverStops(t *testing.T) {
 		}
 		return nil
 	}})
-	if !errors.Is(err, stop) || len(at) != 2 || at[0] >= at[1] {
+	if !errors.Is(err, stop) || len(at) != 2 || at[0] < 4<<20 || at[1] < at[0]+4<<20 {
 		t.Errorf("progress: %v at %v", err, at)
+	}
+	if w, err = bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{}); err != nil || rep.Messages != uint64(len(msgs)) {
+		t.Errorf("without Progress: %+v, %v", rep, err)
 	}
 }
 
