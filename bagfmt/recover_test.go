@@ -308,3 +308,32 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestRecoverOldVersions: what a Scanner reads of a bag of an old version is in the new one, with
+// its topic, time and data, in the order of the file, and damage is reported.
+func TestRecoverOldVersions(t *testing.T) {
+	t.Parallel()
+	for _, name := range oldBags(t) {
+		old := readFile(t, name)
+		want, errs := scanAll(t, old)
+		b, rep, err := recoverBag(t, old)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := soundBag(t, b)
+		if len(got) != len(want) || rep.Messages != uint64(len(want)) {
+			t.Errorf("%s: %d messages, the report says %d, want %d", name, len(got), rep.Messages, len(want))
+			continue
+		}
+		for i := range want {
+			if got[i].Topic != want[i].Topic || got[i].Time != want[i].Time || got[i].Data != want[i].Data {
+				t.Errorf("%s: message %d is %+v, want %+v", name, i, got[i], want[i])
+				break
+			}
+		}
+		if rep.Lossy() != (len(errs) > 0) || len(rep.Skipped) != len(errs) {
+			t.Errorf("%s: skipped %+v, the Scanner says %v", name, rep.Skipped, errs)
+		}
+	}
+}
