@@ -50,8 +50,8 @@ type Play struct {
 const PlayHelp = `Publish the messages of bag files again, with their timing and their latching.
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
-	`Keys while playing: space pauses and resumes, s plays one message while paused, arrows move and change the rate, ? tells of more. ` +
-	`Exit code: 0 complete, 1 usage or start-up error, 2 internal error, 3 finished but messages were lost or a bag is damaged.`
+	`Keys while playing: space pauses and resumes, s plays one message while paused, arrows seek and change the rate, ? lists all keys. ` +
+	`Exit code: 0 all messages were played, 1 usage or start-up error, 2 internal error, 3 messages were lost or a bag is damaged.`
 
 // PlayMultitoken names the options of goplay that take several words.
 var PlayMultitoken = []string{"topics", "pause-topics", "bags"} //nolint:gochecknoglobals // a constant, but for the language

@@ -100,8 +100,8 @@ type Record struct {
 const RecordHelp = `Record ROS topics to a bag file (format V2.0).
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
-	`Exit code: 0 complete, 1 usage or start-up error, 2 internal error, 3 finished but messages were lost: ` +
-	`dropped here, missing in a publisher's numbers (header.seq), or perhaps when the link to a publisher was lost without its goodbye.`
+	`Exit code: 0 all messages were recorded, 1 usage or start-up error, 2 internal error, 3 messages were lost: ` +
+	`dropped by gorecord, dropped by a publisher (gaps in header.seq), or possibly when a connection broke.`
 
 // Validate is called by kong and checks what the tags cannot say. The texts are
 // stock's where stock has one.

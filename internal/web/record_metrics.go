@@ -20,7 +20,7 @@ func describeRecording() *descs {
 	d.metric("gorecord_lost_total", "Messages of all topics that are not in the bag: dropped, by cause, or missed.", "cause")
 	d.metric("gorecord_messages_missed_total", "Messages that were published and never arrived, as far as publishers number theirs.", "topic")
 	d.metric("gorecord_messages_passed_total", "Messages that came while paused or stopped.", "topic")
-	d.metric("gorecord_links_lost_total", "Links to publishers that ended without a goodbye.", "topic")
+	d.metric("gorecord_links_lost_total", "Connections to publishers that broke: neither side closed them.", "topic")
 	d.metric("gorecord_publishers", "Publishers that are linked.", "topic")
 	d.metric("gorecord_last_message_age_seconds", "Time since the last message; without any, since the beginning.", "topic")
 	d.metric("gorecord_recording", "1 while messages are recorded, 0 while paused or stopped.")
