@@ -16,10 +16,10 @@ type decryptFlags struct {
 
 // Help is the long help.
 func (decryptFlags) Help() string {
-	return `Makes plain bags of those that rosbag encrypt has made (rosbag/AesCbcEncryptor), with
-the GPG key that they are encrypted for: the program gpg has to be there and its keyring
-must have the secret key. gpg-agent knows or asks for its passphrase; where nobody can be
-asked, put it into the variable ROSBAG_GPG_PASSPHRASE, as for rosbag.
+	return `Decrypts bags that rosbag encrypt made (rosbag/AesCbcEncryptor), with the GPG key for which
+they are encrypted: the program gpg must be installed, and its keyring must have the
+secret key. gpg-agent knows the passphrase or asks for it; if nobody can be asked, set
+the variable ROSBAG_GPG_PASSPHRASE, as for rosbag.
 
 ` + repackHelp + `
 

@@ -20,12 +20,12 @@ import (
 type flags struct {
 	Info       infoFlags       `cmd:"" help:"Summarize bags as rosbag info does."`
 	Echo       echoFlags       `cmd:"" help:"Print messages as rostopic echo -b does, as CSV or as JSON."`
-	Reindex    reindexFlags    `cmd:"" help:"Make whole bags of what is good in torn, damaged and unindexed ones."`
+	Reindex    reindexFlags    `cmd:"" help:"Recover valid bags from truncated, damaged and unindexed ones."`
 	Check      checkFlags      `cmd:"" help:"Look for damage: structure, indexes, checksums, definitions."`
 	Diff       diffFlags       `cmd:"" help:"Compare two bags: topics, headers, messages, times."`
 	Compress   compressFlags   `cmd:"" help:"Compress bags with bz2 or lz4."`
 	Decompress decompressFlags `cmd:"" help:"Store bags without compression."`
-	Decrypt    decryptFlags    `cmd:"" help:"Make plain bags of encrypted ones, with their GPG key."`
+	Decrypt    decryptFlags    `cmd:"" help:"Decrypt bags of rosbag encrypt, with their GPG key."`
 	Convert    convertFlags    `cmd:"" help:"Make a version 2.0 bag or MCAP of a bag of any version."`
 	Filter     filterFlags     `cmd:"" help:"Copy the messages of a bag that are wanted."`
 	Merge      mergeFlags      `cmd:"" help:"Make one bag of several."`

@@ -20,9 +20,9 @@ type reindexFlags struct {
 
 // Help is the long help.
 func (reindexFlags) Help() string {
-	return `Makes whole bags of what is good in bags that were not closed, are cut or damaged, or are
-of an old version. It keeps every message that is wholly in the file, also those behind
-damage and of the chunk that was open when the recorder died, but none that a checksum
+	return `Recovers valid bags from bags that were not closed, are truncated or damaged, or are of an
+old version. It keeps every message that is complete in the file, also those behind
+damage and in the chunk that was open when the recorder crashed, but none that a checksum
 proves wrong.
 
 Each bag is rewritten in place: NAME.bag becomes NAME.orig.bag (NAME.bag.active becomes
