@@ -49,10 +49,10 @@ type Record struct {
 	NoRepeatLatched bool     `group:"Names and splits:" help:"Do not begin files with latched messages."`
 
 	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not check)."`
-	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recording."`
-	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording beyond this size together (such as 20G)."`
-	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recording that were closed longer ago than this."`
-	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recording while less than this is free on the disk."`
+	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recorder, those of earlier runs included."`
+	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, beyond this size together (such as 20G)."`
+	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recorder, those of earlier runs included, that were closed longer ago than this."`
+	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, while less than this is free on the disk."`
 	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" help:"The service ~pin protects the bags of this last span of time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
 	Recover   bool     `group:"Space on the disk and old files:" help:"At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the original to X.bag.orig.active. Without this option they are only reported."`
 

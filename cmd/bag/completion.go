@@ -25,8 +25,9 @@ type completionFlags struct {
 func (completionFlags) Help() string {
 	return `For this shell only:
 
-  bash, zsh:  source <(gobag completion bash)
-  fish:       gobag completion fish | source
+  bash:  source <(gobag completion bash)
+  zsh:   source <(gobag completion zsh)
+  fish:  gobag completion fish | source
 
 For all: put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 }
