@@ -14,7 +14,7 @@ import (
 
 // Web holds the options of the page, the metrics and the JSON interface.
 type Web struct {
-	Listen    HTTPAddress `group:"Web page and metrics:" name:"http" placeholder:"HOST:PORT" help:"Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ${http}); off without this option. Other addresses than those of this machine's loopback need a token."`
+	Listen    HTTPAddress `group:"Web page and metrics:" name:"http" placeholder:"HOST:PORT" help:"Serve a web page, metrics for Prometheus, probes and a JSON interface on this address (default address ${http}); off without this option. Addresses other than loopback need a token."`
 	Token     string      `group:"Web page and metrics:" name:"http-token" placeholder:"TEXT" secret:"" help:"Require this token, of at least 16 characters. Every user of this machine can read a command line: use the variable or --http-token-file."`
 	TokenFile string      `group:"Web page and metrics:" name:"http-token-file" placeholder:"FILE" help:"Read the token from this file."`
 	Hosts     []string    `group:"Web page and metrics:" name:"http-host" sep:"none" placeholder:"NAME" help:"Accept requests for the host NAME, too, besides localhost, addresses, the name of this machine and the one in the ROS graph. May be given several times."`

@@ -28,7 +28,7 @@ type Play struct {
 	Clock bool    `group:"Clock:" stock:"" help:"Publish the time of the bags on the topic clock. Without this option, unlike rosbag play, the topic is not advertised."`
 	Hz    float64 `group:"Clock:" default:"100" placeholder:"HZ" stock:"" help:"With --clock: how often, in real time (default ${default})."`
 
-	Quiet bool `group:"Control and screen:" short:"q" stock:"" help:"Print warnings and errors, and the lines of stock rosbag play, only: no screen, no progress and no summary. The keys work."`
+	Quiet bool `group:"Control and screen:" short:"q" stock:"" help:"Print only warnings, errors and the lines that rosbag play prints: no screen, no progress and no summary. The keys work."`
 
 	PlayScreen `embed:""`
 
@@ -47,7 +47,7 @@ type Play struct {
 }
 
 // PlayHelp introduces goplay --help.
-const PlayHelp = `Publish the messages of bag files again, with their timing and their latching.
+const PlayHelp = `Publish the messages of bag files again, with the original timing and latching.
 
 ROS arguments work as in every node: __name:=, __ns:=, __master:=, __ip:=, __hostname:= and /from:=/to. ` +
 	`Keys while playing: space pauses and resumes, s plays one message while paused, arrows seek and change the rate, ? lists all keys. ` +

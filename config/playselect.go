@@ -18,15 +18,15 @@ type PlaySelect struct {
 
 	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z; or at a mark: mark=TEXT, of which TEXT may be the beginning. Latched topics get the message that was current then."`
 	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to this time, written as for --start. The earlier of --until and --duration applies."`
-	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this many seconds of the bags, or 1m30s."`
+	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this much of the bags: seconds, or a duration such as 1m30s."`
 	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach."`
 
 	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
 
-	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. The wildcards of a glob stand in TO for what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
+	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. In TO, the wildcards of a glob are replaced by what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
 	Prefix string   `group:"Names:" short:"p" placeholder:"PREFIX" stock:"" help:"Put PREFIX in front of each topic name as it is, before names are resolved."`
 
-	RespectPublishers bool `group:"Names:" help:"Publish each topic from nodes with the names of the nodes that published it when it was recorded. If a name is in use, _play is appended."`
+	RespectPublishers bool `group:"Names:" help:"Start a node for each recorded publisher, with its name, and publish from it. If a name is in use, _play is appended."`
 
 	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics now, and exit. Nothing is published or advertised."`
 	Deny   []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times."`

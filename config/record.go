@@ -20,10 +20,10 @@ type Record struct {
 	Topics []string `arg:"" optional:"" name:"topic" help:"Topics to record: names, or globs in which * stands for any text without a slash and ** for any text. With -e these are regular expressions that must match the whole topic name."`
 
 	// TopicOption is what rosbag's record binary calls its positionals.
-	TopicOption      []string `group:"What to record:" name:"topic" sep:"none" placeholder:"TOPIC" stock:"" help:"Record this topic, too: the same as a topic without an option. May be given several times."`
+	TopicOption      []string `group:"What to record:" name:"topic" sep:"none" placeholder:"TOPIC" stock:"" help:"Record this topic; the same as naming it without an option. May be given several times."`
 	All              bool     `group:"What to record:" short:"a" stock:"" help:"Record all topics, also those that appear later."`
 	Regex            bool     `group:"What to record:" short:"e" stock:"" help:"Read the topics as regular expressions (RE2 syntax, matching the whole name)."`
-	Exclude          []string `group:"What to record:" short:"x" sep:"none" placeholder:"REGEX" stock:"" help:"Exclude topics whose whole name matches. May be given several times. Does not apply to topics named in full."`
+	Exclude          []string `group:"What to record:" short:"x" sep:"none" placeholder:"REGEX" stock:"" help:"Exclude topics whose whole name matches this regular expression (not a glob). May be given several times. Does not apply to topics named in full."`
 	Type             []string `group:"What to record:" sep:"none" placeholder:"TYPE" help:"Record all topics of this type, such as sensor_msgs/Image or sensor_msgs/*. May be given several times."`
 	Node             []string `group:"What to record:" sep:"none" placeholder:"NODE" stock:"" help:"Record all topics that this node subscribes to. May be given several times."`
 	NodePublications []string `group:"What to record:" sep:"none" placeholder:"NODE" help:"Record all topics that this node publishes. May be given several times."`
@@ -32,15 +32,15 @@ type Record struct {
 	Summary          string   `group:"What to record:" default:"on-loss" placeholder:"on-loss|always|never" enum:"on-loss,always,never" help:"When to write a summary of losses, by topic and cause, at the end of the last bag: a latched diagnostic_msgs/DiagnosticArray on /gorecord/summary (default ${default})."`
 	Require          bool     `group:"What to record:" help:"Exit with 3 if a requested topic never appeared."`
 
-	Limit   int                `group:"Less of each topic:" short:"l" placeholder:"N" stock:"" help:"Record N messages of each topic, then end."`
-	MaxRate map[string]float64 `group:"Less of each topic:" placeholder:"TOPIC=HZ" mapsep:"none" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
-	Every   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only each Nth message of a topic, or of those that a glob matches. May be given several times."`
-	Count   map[string]int     `group:"Less of each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only N messages of a topic, or of each that a glob matches. May be given several times."`
+	Limit   int                `group:"Limit each topic:" short:"l" placeholder:"N" stock:"" help:"Record N messages of each topic, then end."`
+	MaxRate map[string]float64 `group:"Limit each topic:" placeholder:"TOPIC=HZ" mapsep:"none" help:"Record at most this many messages a second of a topic, or of those that a glob matches. May be given several times."`
+	Every   map[string]int     `group:"Limit each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only each Nth message of a topic, or of those that a glob matches. May be given several times."`
+	Count   map[string]int     `group:"Limit each topic:" placeholder:"TOPIC=N" mapsep:"none" help:"Record only N messages of a topic, or of each that a glob matches. May be given several times."`
 
 	OutputPrefix    string   `group:"Names and splits:" short:"o" placeholder:"PREFIX" stock:"" help:"Name the bag PREFIX_<date>.bag."`
 	OutputName      string   `group:"Names and splits:" short:"O" placeholder:"NAME" stock:"" help:"Name the bag NAME.bag."`
 	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. If the name exists, a number is appended."`
-	FileMode        FileMode `group:"Names and splits:" placeholder:"MODE" help:"Mode of the bags, in octal digits: 0644 lets every user read them, 0660 lets the group write (default: 0640, and less if the umask says so)."`
+	FileMode        FileMode `group:"Names and splits:" placeholder:"MODE" help:"Mode of the bags, in octal digits: 0644 lets every user read them, 0660 lets the group write (default: 0640, reduced by the umask)."`
 	Split           Split    `group:"Names and splits:" stock:"" help:"Continue in the next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
 	Size            *int64   `group:"Names and splits:" placeholder:"MB" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
 	Duration        Duration `group:"Names and splits:" placeholder:"TIME" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
@@ -48,13 +48,13 @@ type Record struct {
 	RepeatLatched   bool     `group:"Names and splits:" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
 	NoRepeatLatched bool     `group:"Names and splits:" help:"Do not begin files with latched messages."`
 
-	MinSpace  Size     `group:"Space on the disk and old files:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not check)."`
-	MaxSplits int      `group:"Space on the disk and old files:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recorder, those of earlier runs included."`
-	MaxBytes  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, beyond this size together (such as 20G)."`
-	MaxAge    Duration `group:"Space on the disk and old files:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recorder, those of earlier runs included, that were closed longer ago than this."`
-	KeepFree  Size     `group:"Space on the disk and old files:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, while less than this is free on the disk."`
-	Pin       Duration `group:"Space on the disk and old files:" default:"5m" placeholder:"TIME" help:"The service ~pin protects the bags of this last span of time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
-	Recover   bool     `group:"Space on the disk and old files:" help:"At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the original to X.bag.orig.active. Without this option they are only reported."`
+	MinSpace  Size     `group:"Disk space and retention:" short:"L" default:"1G" placeholder:"SIZE" stock:"" help:"End when less than this is free on the disk: bytes, or with K, M or G (default ${default}, 0 = do not check)."`
+	MaxSplits int      `group:"Disk space and retention:" placeholder:"N" stock:"" help:"With --split: keep only the newest N closed files of this recorder, those of earlier runs included."`
+	MaxBytes  Size     `group:"Disk space and retention:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, beyond this size together (such as 20G)."`
+	MaxAge    Duration `group:"Disk space and retention:" placeholder:"TIME" help:"With --split, --stopped or --start-on: delete files of this recorder, those of earlier runs included, that were closed longer ago than this."`
+	KeepFree  Size     `group:"Disk space and retention:" placeholder:"SIZE" help:"With --split, --stopped or --start-on: delete the oldest closed files of this recorder, those of earlier runs included, while less than this is free on the disk."`
+	Pin       Duration `group:"Disk space and retention:" default:"5m" placeholder:"TIME" help:"The service ~pin protects the bags of this last span of time from --max-splits, --max-bytes, --max-age and --keep-free (default ${default})."`
+	Recover   bool     `group:"Disk space and retention:" help:"At the start, repair each X.bag.active that a crashed recorder left in the directory: make X.bag of it while recording, and rename the original to X.bag.orig.active. Without this option they are only reported."`
 
 	BZ2           bool          `group:"Compression, buffers and the disk:" name:"bz2" short:"j" stock:"" help:"Compress with bz2: smallest, slow."`
 	LZ4           bool          `group:"Compression, buffers and the disk:" name:"lz4" stock:"" help:"Compress with lz4: fast, recommended on robots."`
@@ -65,7 +65,7 @@ type Record struct {
 	FlushInterval time.Duration `group:"Compression, buffers and the disk:" default:"1s" placeholder:"TIME" help:"Write a chunk that is not full after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `group:"Compression, buffers and the disk:" default:"interval" placeholder:"none|interval|chunk" enum:"none,interval,chunk" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
 
-	Snapshot       bool     `group:"Snapshots:" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the service ~snapshot, or the key n. No message but a latched one is in two such bags."`
+	Snapshot       bool     `group:"Snapshots:" stock:"" help:"Keep the latest messages in memory and write them to a bag only on a trigger: a message on snapshot_trigger (std_msgs/Empty), SIGUSR1, the service ~snapshot, or the key n. Apart from latched messages, no message is written to two snapshots."`
 	SnapshotBeside bool     `group:"Snapshots:" help:"Record as usual, and take snapshots as with --snapshot."`
 	PreRoll        Duration `group:"Snapshots:" placeholder:"TIME" help:"Begin a snapshot this long before its trigger (default: as much as is in memory)."`
 	PostRoll       Duration `group:"Snapshots:" placeholder:"TIME" help:"Continue a snapshot for this long after its trigger; another trigger in that time extends it (default: end with the trigger)."`
@@ -75,7 +75,7 @@ type Record struct {
 
 	Upload Upload `embed:""`
 
-	Paused   bool `group:"Control and screen:" help:"Begin paused: open a bag, and record nothing until the space key is pressed or the service ~resume is called. Messages latched before are recorded then."`
+	Paused   bool `group:"Control and screen:" help:"Begin paused: open a bag, and record nothing until the space key is pressed or the service ~resume is called. Latched messages that arrived before are recorded at that point."`
 	Stopped  bool `group:"Control and screen:" help:"Begin without a bag: the space key or the service ~start begins one, the service ~stop ends it."`
 	Quiet    bool `group:"Control and screen:" short:"q" stock:"" help:"Print warnings and errors only: no live screen and no summary either."`
 	NoScreen bool `group:"Control and screen:" help:"In a terminal: print only the log, without the live screen and its keys."`

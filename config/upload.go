@@ -7,7 +7,7 @@ import (
 
 // Upload holds the options of uploads.
 type Upload struct {
-	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage while recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are replaced for each bag. Credentials are read from where the store's own tools read them. Bags that are not uploaded when the recording ends wait for the next start."`
+	To     string        `group:"Uploads:" name:"upload" placeholder:"URL" help:"Copy each finished bag to object storage while recording: s3://BUCKET/PREFIX, gs://, azblob:// or file:///DIR. {host} and letters of strftime in it are replaced for each bag. Credentials are those of the cloud provider's own tools, such as AWS_ACCESS_KEY_ID. Bags that are not uploaded when the recording ends wait for the next start."`
 	Rate   Size          `group:"Uploads:" name:"upload-rate" placeholder:"SIZE" help:"Upload at most this many bytes a second, such as 5M (default: no limit)."`
 	Delete bool          `group:"Uploads:" name:"upload-delete" help:"Delete a bag here when the store has it and reports the same size and checksum."`
 	Wait   time.Duration `group:"Uploads:" name:"upload-wait" default:"5s" placeholder:"TIME" help:"At the end, continue uploads for at most this time (default ${default})."`
