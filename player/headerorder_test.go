@@ -299,7 +299,7 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	}
 	r := newReader(p, newQueue(1<<30, 100))
 	r.zero, r.zeroKnown = testBase.Add(s), true
-	r.read(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
+	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()
 	it, ok := popOne(t.Context(), r.queue)
 	if !ok || it.jump == nil || len(it.jump.latched) != 1 || numberOf(&bagfmt.Message{Frame: it.jump.latched[0].frame}) != 0 {

@@ -38,7 +38,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		ctx, cancel := context.WithCancel(t.Context())
 		defer r.closing.Wait()
 		defer cancel()
-		go r.read(ctx, readRequest{ReadRequest: o})
+		go r.readPasses(ctx, readRequest{ReadRequest: o})
 		synctest.Wait()
 		ended = q.closed
 		for range q.count {
@@ -190,7 +190,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 			defer cancel()
 			r := newReader(p, newQueue(1<<20, 100))
 			tc.stop(cancel, r)
-			r.read(ctx, readRequest{})
+			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()
 			skipped := uint64(0)
 			for _, u := range p.unplayable() {

@@ -90,17 +90,17 @@ func (r *reader) run(ctx context.Context) {
 	for {
 		select {
 		case o := <-r.requests:
-			r.read(ctx, o)
+			r.readPasses(ctx, o)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// read fills the queue until the bags, ctx or the epoch of the request end. With a loop
+// readPasses fills the queue until the bags, ctx or the epoch of the request end. With a loop
 // it continues with the next pass, so that there is no gap between passes. It closes the
 // epoch in the queue.
-func (r *reader) read(ctx context.Context, o readRequest) {
+func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.close(o.epoch)
 	step := false
 	if o.Back > 0 {
@@ -118,7 +118,7 @@ func (r *reader) read(ctx context.Context, o readRequest) {
 		if r.zeroKnown {
 			p.end = o.From.Stamp.Sub(r.zero)
 		}
-		ok := p.read(ctx)
+		ok := p.queueMessages(ctx)
 		if !ok || !o.Loop.On || !r.zeroKnown {
 			return
 		}
@@ -145,8 +145,8 @@ type pass struct {
 	end   time.Duration // where it ended
 }
 
-// read queues the messages from the requested place on. It reports whether all were queued.
-func (p *pass) read(ctx context.Context) bool {
+// queueMessages queues the messages from the requested place on. It reports whether all were queued.
+func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
 	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *bagfmt.Message) {
 		if p.arrival != nil {

@@ -174,7 +174,7 @@ func TestDamagedChunk(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReader(p, newQueue(1<<20, 1<<10))
-	r.read(t.Context(), readRequest{})
+	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
 		got = append(got, string(it.frame[8:]))
@@ -294,7 +294,7 @@ func TestLossesOfAChunk(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := newReader(p, newQueue(1<<30, 1<<10))
-			r.read(t.Context(), readRequest{})
+			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
 			for _, e := range r.damageFound() {
 				lost = append(lost, e.Messages)
@@ -323,7 +323,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newReader(p, newQueue(1<<20, 1<<10))
-	r.read(t.Context(), readRequest{})
+	r.readPasses(t.Context(), readRequest{})
 	damage := r.damageFound()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)

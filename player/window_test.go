@@ -126,7 +126,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
 		r := newReader(p, newQueue(bound, 1<<20))
-		go r.read(ctx, readRequest{})
+		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
 		for _, it := range r.queue.items {
