@@ -67,7 +67,7 @@ func Load(ctx context.Context, b *store.Bucket, o Options) (*Catalog, error) {
 		return nil, err
 	}
 	known := newest{}
-	err = readFiles(ctx, b, files, func(_ string, lines []*Summary) {
+	err = readFiles(ctx, b, files, wholeFiles, func(_ string, lines []*Summary) {
 		for _, s := range lines {
 			known.add(s)
 		}
@@ -228,7 +228,7 @@ func Inventory(ctx context.Context, b *store.Bucket) (bags []store.Entry, missin
 		return nil, nil, err
 	}
 	gone := map[string]bool{}
-	err = readFiles(ctx, b, files, func(_ string, lines []*Summary) {
+	err = readFiles(ctx, b, files, wholeFiles, func(_ string, lines []*Summary) {
 		for _, s := range lines {
 			if _, ok := there[s.Bag]; !ok {
 				gone[s.Bag] = true

@@ -28,8 +28,17 @@ const (
 	maxPackTopics  = 500_000  // of all lines, so that decode takes less than maxFileBytes
 	smallFileBytes = 64 << 10 // files below that are merged
 
-	readsInFlight = 32
+	requestsInFlight = 32
 )
+
+// readLimits bound what reading files takes.
+type readLimits struct {
+	inFlight         int   // files at a time
+	packed, unpacked int64 // bytes of a file; a larger one is none of ours
+}
+
+// wholeFiles are the limits for files of any catalog.
+var wholeFiles = readLimits{inFlight: requestsInFlight, packed: 64 << 20, unpacked: maxFileBytes}
 
 // newName returns the name of a new file, which nobody uses again: what is read may be deleted.
 func newName(about string) string {
@@ -47,31 +56,32 @@ func (n newest) add(s *Summary) {
 
 // readFiles reads files of catalogs. read is called for each, one at a time, with its lines; the
 // names of bags in them are below the bucket's place. Files that are gone meanwhile are left out,
-// and problem is told of those that are damaged.
-func readFiles(ctx context.Context, b *store.Bucket, files []string, read func(file string, lines []*Summary), problem func(file string, err error)) error {
+// and problem is told of those that are damaged, or beyond the limits and not read.
+func readFiles(ctx context.Context, b *store.Bucket, files []string, limits readLimits, read func(file string, lines []*Summary), problem func(file string, err error)) error {
 	var mu sync.Mutex
 	intern := map[string]string{} // the same topics and types are in thousands of bags
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsInFlight)
+	group.SetLimit(limits.inFlight)
 	for _, file := range files {
 		// owner: readFiles; ends with the request.
 		group.Go(func() error {
-			data, err := b.ReadAll(ctx, file)
+			data, err := b.ReadAll(ctx, file, limits.packed)
+			var lines []*Summary
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				return nil // merged into another one; its bags are read if that was not listed
-			case errors.Is(err, store.ErrTooLarge): // none of ours
-				mu.Lock()
-				defer mu.Unlock()
-				problem(file, err)
-				return nil
-			case err != nil:
+			case err == nil:
+				lines, err = decode(data, limits.unpacked)
+			case !errors.Is(err, store.ErrTooLarge):
 				return err
 			}
-			lines, err := decode(data, maxFileBytes)
 			home := homeOf(file)
 			mu.Lock()
 			defer mu.Unlock()
+			if errors.Is(err, store.ErrTooLarge) {
+				problem(file, err)
+				return nil
+			}
 			for _, s := range lines {
 				s.Bag = path.Join(home, s.Bag)
 				for i := range s.Topics {
@@ -156,7 +166,7 @@ func writePacks(ctx context.Context, b *store.Bucket, home string, all newest) (
 // deleteFiles deletes files whose lines are in others.
 func deleteFiles(ctx context.Context, b *store.Bucket, files []string) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readsInFlight)
+	group.SetLimit(requestsInFlight)
 	for _, file := range files {
 		// owner: deleteFiles; ends with the request.
 		group.Go(func() error { return b.Delete(ctx, file) })

@@ -25,6 +25,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/naming"
+	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 // Summary is what the catalog knows of a bag.
@@ -155,7 +156,24 @@ const (
 	topicBytes   = 128       // of a topic or a note
 )
 
-var errFileTooLong = errors.New("far longer, when it is unpacked, than a file of a catalog is")
+// overhead returns the bytes of memory that a summary takes beside its text, about.
+func (s *Summary) overhead() int64 {
+	return int64(summaryBytes + topicBytes*(len(s.Topics)+len(s.Notes)))
+}
+
+// memory returns the bytes of memory that a summary takes, about.
+func (s *Summary) memory() int64 {
+	text := len(s.Bag) + len(s.Robot) + len(s.Error)
+	for _, t := range s.Topics {
+		text += len(t.Topic) + len(t.Type)
+	}
+	for key, value := range s.Notes {
+		text += len(key) + len(value)
+	}
+	return s.overhead() + int64(text)
+}
+
+var errFileTooLong = fmt.Errorf("%w: far longer, when it is unpacked, than a file of a catalog is", store.ErrTooLarge)
 
 // decode reads a file of the catalog that unpacks to at most most bytes, and takes no more memory.
 // What is before damage is returned with the error.
@@ -173,7 +191,7 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		lines = append(lines, s)
-		if left.N -= int64(summaryBytes + topicBytes*(len(s.Topics)+len(s.Notes))); left.N < 0 {
+		if left.N -= s.overhead(); left.N < 0 {
 			left.N = 0
 			break
 		}

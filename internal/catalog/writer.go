@@ -21,6 +21,10 @@ const (
 	mergeEvery = 32
 	// maxSmallFiles is how many small files a catalog may have before they are merged.
 	maxSmallFiles = 64
+	// maxMerged and maxMergedBytes bound one merge, and the memory of the recorder that does it: how
+	// many files it reads, and about how many bytes their summaries take.
+	maxMerged      = 1024
+	maxMergedBytes = 32 << 20
 
 	addTimeout = time.Minute // of all requests for one summary
 )
@@ -84,6 +88,9 @@ func passing(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, store.ErrUnreachable)
 }
 
+// smallFiles are the limits for files that are merged.
+var smallFiles = readLimits{inFlight: 4, packed: smallFileBytes, unpacked: maxMergedBytes / 2}
+
 // merge merges small files into one, if there are many.
 func (w *Writer) merge(ctx context.Context) error {
 	var small []string
@@ -94,17 +101,29 @@ func (w *Writer) merge(ctx context.Context) error {
 		if isFile(e.Name) && e.Size < smallFileBytes {
 			small = append(small, e.Name)
 		}
+		if len(small) == maxMerged {
+			break // the others are for the next time
+		}
 	}
 	if len(small) <= maxSmallFiles {
 		return nil
 	}
-	lines, done := newest{}, []string(nil)
-	err := readFiles(ctx, w.bucket, small, func(file string, found []*Summary) {
+	lines, done, left := newest{}, []string(nil), int64(maxMergedBytes)
+	err := readFiles(ctx, w.bucket, small, smallFiles, func(file string, found []*Summary) {
+		for _, s := range found {
+			left -= s.memory()
+		}
+		if left < 0 {
+			return // for the next time
+		}
 		for _, s := range found {
 			lines.add(s)
 		}
 		done = append(done, file)
 	}, func(file string, err error) {
+		if errors.Is(err, store.ErrTooLarge) {
+			return // for gobag index
+		}
 		w.log.Warn("a damaged summary for gobag find is dropped: run gobag index where bags are read", zap.String("file", file), zap.Error(err))
 	})
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"time"
 
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
@@ -24,7 +23,7 @@ func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	return silenced(ctx, at, b)
+	return checked(ctx, at, b)
 }
 
 // errNoDriver returns an error that says which build supports the scheme.
@@ -44,8 +43,7 @@ func errNoDriver(at location) error {
 type blobReader struct {
 	at      location
 	bucket  *blob.Bucket
-	size    int64
-	modTime time.Time
+	version version
 }
 
 func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
@@ -53,24 +51,38 @@ func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	attrs, err := bucket.Attributes(ctx, at.key)
+	attrs, err := attributes(ctx, bucket, at.key)
 	if err != nil {
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, size: attrs.Size, modTime: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, version: version{size: attrs.Size}}, attrs.Size, nil
 }
 
 func (r *blobReader) close() error { return r.bucket.Close() }
 
 func (r *blobReader) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	body, err := r.bucket.NewRangeReader(ctx, r.at.key, offset, length, nil)
+	body, err := newReader(withVersion(ctx, &r.version), r.bucket, r.at.key, offset, length)
 	if err != nil {
 		return nil, r.at.explain(err)
 	}
-	if body.Size() != r.size || !body.ModTime().Truncate(time.Second).Equal(r.modTime.Truncate(time.Second)) {
-		body.Close() //nolint:errcheck,gosec // not wanted
-		return nil, r.at.fail(ErrChanged, "%v", ErrChanged)
-	}
 	return body, nil
+}
+
+// attributes asks for the attributes of an object.
+func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.Attributes, err error) {
+	err = survive(func() error {
+		attrs, err = b.Attributes(ctx, key)
+		return err
+	})
+	return attrs, err
+}
+
+// newReader reads length bytes of an object from offset on; a negative length means to its end.
+func newReader(ctx context.Context, b *blob.Bucket, key string, offset, length int64) (body *blob.Reader, err error) {
+	err = survive(func() error {
+		body, err = b.NewRangeReader(ctx, key, offset, length, nil)
+		return err
+	})
+	return body, err
 }

@@ -285,5 +285,5 @@ func (c *cache) fail(blocks []*block, err error) {
 
 // permanent reports whether a retry is useless.
 func permanent(err error) bool {
-	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrDenied) || errors.Is(err, ErrChanged)
+	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrDenied) || errors.Is(err, ErrChanged) || errors.Is(err, ErrAnswer)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -22,7 +21,6 @@ const (
 // if the store cannot be uploaded to. That a key may do no more than that is none: unchecked says
 // what could not be done, and is empty if all could.
 func (b *Bucket) Check(ctx context.Context) (unchecked string, err error) {
-	ctx = context.WithValue(ctx, uncounted{}, true)
 	for range 2 { // another recorder with the same prefix may delete the object
 		unchecked, err = b.checkOnce(ctx)
 		if !errors.Is(err, errVanished) {
@@ -36,23 +34,18 @@ func (b *Bucket) Check(ctx context.Context) (unchecked string, err error) {
 var errVanished = errors.New("the store has accepted an object, but does not have it")
 
 func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
-	r := strings.NewReader(checkContent)
-	sums, err := b.Sum(ctx, r, r.Size())
-	if err != nil {
-		return "", err
-	}
-	if err = b.Put(ctx, &File{ReaderAt: r, Name: checkName, Sums: sums}); err != nil {
+	if err := b.WriteAll(ctx, checkName, []byte(checkContent)); err != nil {
 		return "", err
 	}
 	at := b.location(checkName)
 	var skipped []string
-	got, readErr := b.bucket.ReadAll(ctx, b.key(checkName))
-	switch readErr = at.explain(readErr); {
+	got, readErr := b.ReadAll(ctx, checkName, int64(len(checkContent)))
+	switch {
 	case errors.Is(readErr, ErrDenied):
 		skipped, readErr = append(skipped, "reading it back (the key may not)"), nil
 	case errors.Is(readErr, ErrNotFound):
 		readErr = &Error{URL: at.String(), Reason: errVanished.Error(), Err: errVanished}
-	case readErr == nil && !bytes.Equal(got, []byte(checkContent)):
+	case errors.Is(readErr, ErrTooLarge), readErr == nil && string(got) != checkContent:
 		readErr = at.fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
 	}
 	if ctx.Err() != nil { // an interrupted check is to leave nothing behind, either
@@ -60,8 +53,8 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 		defer cancel()
 	}
-	switch err := at.explain(b.bucket.Delete(ctx, b.key(checkName))); {
-	case err == nil, errors.Is(err, ErrNotFound):
+	switch err := b.Delete(ctx, checkName); {
+	case err == nil:
 	case errors.Is(err, ErrDenied):
 		skipped = append(skipped, "deleting it (the key may not, so "+checkName+" stays there)")
 	default:

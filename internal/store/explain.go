@@ -51,7 +51,7 @@ func Message(err error) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists and ErrChanged.
+// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrAnswer and ErrChanged.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
 // fail makes an Error about a location.
@@ -64,6 +64,10 @@ func (l location) explain(err error) error {
 	var ours *Error
 	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
 		return err
+	}
+	var bad *answerError
+	if errors.As(err, &bad) {
+		return l.fail(bad.kind, "%s", bad.reason)
 	}
 	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
 	if l.explainCertificate(e) || l.explainFile(e) {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -17,31 +15,26 @@ const httpTimeout = 30 * time.Second
 
 // httpObject is a file on a web server that supports range requests.
 type httpObject struct {
-	at     location
-	client *http.Client
-	etag   string // of the version that is read; may be empty
+	at      location
+	client  *http.Client
+	version version
 }
 
 // openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
 func openHTTP(ctx context.Context, at location) (rangeReader, int64, error) {
 	embedRoots()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = httpTimeout
-	w := &httpObject{at: at, client: &http.Client{Transport: transport}}
+	transport.ResponseHeaderTimeout, transport.MaxResponseHeaderBytes = httpTimeout, maxHeaderBytes
+	w := &httpObject{at: at, client: &http.Client{Transport: checkedTransport{transport}}, version: version{size: -1}}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
 		return nil, 0, errors.Join(err, w.close())
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read from
-	_, total, _ := strings.Cut(resp.Header.Get("Content-Range"), "/")
-	size, err := strconv.ParseInt(total, 10, 64)
-	if err != nil || size < 0 {
+	resp.Body.Close() //nolint:errcheck,gosec // only read from
+	if w.version.size < 0 {
 		return nil, 0, errors.Join(at.fail(nil, "the server does not tell the size"), w.close())
 	}
-	if tag := resp.Header.Get("ETag"); !strings.HasPrefix(tag, "W/") {
-		w.etag = tag
-	}
-	return w, size, nil
+	return w, w.version.size, nil
 }
 
 func (w *httpObject) close() error {
@@ -58,15 +51,12 @@ func (w *httpObject) open(ctx context.Context, offset, length int64) (io.ReadClo
 }
 
 func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.at.url.String(), nil)
+	req, err := http.NewRequestWithContext(withVersion(ctx, &w.version), http.MethodGet, w.at.url.String(), nil)
 	if err != nil {
 		return nil, w.at.fail(nil, "not a URL")
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
 	req.Header.Set("Accept-Encoding", "identity")
-	if w.etag != "" {
-		req.Header.Set("If-Match", w.etag)
-	}
 	resp, err := w.client.Do(req)
 	if err != nil {
 		var wrapped *url.Error
@@ -75,7 +65,7 @@ func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Respo
 		}
 		return nil, w.at.explain(err)
 	}
-	if err = w.checkStatus(resp, length); err != nil {
+	if err = w.checkStatus(resp); err != nil {
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
 		return nil, err
 	}
@@ -83,17 +73,10 @@ func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Respo
 }
 
 // checkStatus returns an error unless the response is the requested range.
-func (w *httpObject) checkStatus(resp *http.Response, length int64) error {
+func (w *httpObject) checkStatus(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
-		if resp.ContentLength >= 0 && resp.ContentLength != length {
-			return w.at.fail(nil, "the server sends %d bytes, %d were requested", resp.ContentLength, length)
-		}
 		return nil
-	case http.StatusOK:
-		return w.at.fail(nil, "the server sends no ranges: download the bag and name the file")
-	case http.StatusPreconditionFailed:
-		return w.at.fail(ErrChanged, "%v", ErrChanged)
 	case http.StatusNotFound, http.StatusGone:
 		return w.at.fail(ErrNotFound, "%v", ErrNotFound)
 	case http.StatusUnauthorized, http.StatusForbidden:

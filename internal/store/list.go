@@ -50,8 +50,12 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 		o.Delimiter = "/"
 	}
 	return func(yield func(Entry, error) bool) {
+		ctx, left := withPages(ctx), listRoom(maxListBytes)
 		for objects := b.bucket.List(o); ; {
-			o, err := objects.Next(ctx)
+			o, err := nextObject(ctx, objects)
+			if err == nil {
+				err = left.take(o.Key)
+			}
 			switch {
 			case errors.Is(err, io.EOF):
 				return
@@ -64,6 +68,36 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 			}
 		}
 	}
+}
+
+// Limits of a list.
+const (
+	maxNameBytes = 4 << 10   // no store allows more than 1,024 characters
+	maxListBytes = 256 << 20 // of memory, such as a million objects with names of 140 bytes
+	objectBytes  = 128       // of memory for an object, beside its name
+)
+
+// listRoom is how many bytes of memory a list may yet take, in the hands of the one who lists.
+type listRoom int
+
+// take returns an error if there is no room for an object.
+func (r *listRoom) take(name string) error {
+	if len(name) > maxNameBytes {
+		return badAnswer("the server has an object with a name of %d bytes", len(name))
+	}
+	if *r -= listRoom(objectBytes + len(name)); *r < 0 {
+		return badAnswer("the server has too many objects for one list: name a folder in that place")
+	}
+	return nil
+}
+
+// nextObject returns the next object of a list.
+func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListObject, err error) {
+	err = survive(func() error {
+		o, err = objects.Next(ctx)
+		return err
+	})
+	return o, err
 }
 
 // listFiles lists a directory. The driver would pass over folders that it may not read.

@@ -1,12 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"time"
 
-	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 )
 
@@ -25,38 +25,40 @@ type Attributes struct {
 
 // Attributes asks for what the store knows of an object.
 func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
-	a, err := b.bucket.Attributes(ctx, b.key(name))
+	a, err := attributes(ctx, b.bucket, b.key(name))
 	if err != nil {
 		return Attributes{}, b.location(name).explain(err)
 	}
 	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[metaSHA256], a.MD5, a.Metadata[metaHost]}, nil
 }
 
-// maxSmallObject bounds what ReadAll returns.
-const maxSmallObject = 64 << 20
-
-// ReadAll returns the content of a small object; one of more than 64 MiB is an error.
-func (b *Bucket) ReadAll(ctx context.Context, name string) ([]byte, error) {
-	body, err := b.bucket.NewReader(ctx, b.key(name), nil)
+// ReadAll returns the content of an object; one of more than most bytes is an error.
+func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
+	body, err := newReader(withWholeObject(ctx), b.bucket, b.key(name), 0, -1)
 	if err != nil {
 		return nil, b.location(name).explain(err)
 	}
 	defer body.Close() //nolint:errcheck // only read from
-	data, err := io.ReadAll(io.LimitReader(body, maxSmallObject+1))
-	if err == nil && len(data) > maxSmallObject {
-		return nil, b.location(name).fail(ErrTooLarge, "larger than %d MiB", maxSmallObject>>20)
+	data, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, b.location(name).fail(ErrTooLarge, "larger than %d bytes", most)
 	}
 	return data, b.location(name).explain(err)
 }
 
 // WriteAll writes a small object, whatever there was.
 func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
-	return b.location(name).explain(b.bucket.WriteAll(ctx, b.key(name), data, &blob.WriterOptions{ContentType: contentType}))
+	r := bytes.NewReader(data)
+	sums, err := sum(ctx, r, r.Size(), r.Size()) // with one request
+	if err != nil {
+		return err
+	}
+	return b.Put(context.WithValue(ctx, uncounted{}, true), &File{ReaderAt: r, Name: name, Sums: sums, small: true})
 }
 
 // Delete deletes an object. One that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	err := b.bucket.Delete(ctx, b.key(name))
+	err := survive(func() error { return b.bucket.Delete(ctx, b.key(name)) })
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
@@ -68,7 +70,7 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
-	body, err := b.bucket.NewReader(ctx, b.key(name), nil)
+	body, err := newReader(withWholeObject(ctx), b.bucket, b.key(name), 0, -1)
 	if err != nil {
 		stall.Stop()
 		if errors.Is(context.Cause(ctx), errStalled) {

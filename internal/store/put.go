@@ -98,7 +98,7 @@ const (
 // access is Hidden: it may mean a key that may only write, or a wrong secret, and S3 does not tell
 // which before something is put.
 func (b *Bucket) Compare(ctx context.Context, name string, want *Sums) (Match, error) {
-	attrs, err := b.bucket.Attributes(ctx, b.key(name))
+	attrs, err := attributes(ctx, b.bucket, b.key(name))
 	if err != nil {
 		err = b.location(name).explain(err)
 		switch {
@@ -128,6 +128,7 @@ type File struct {
 	Exclusive bool               // fail with ErrExists rather than overwrite an object; not all stores support it
 	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
 	OnUpload  func(string) error // called with the ID of a new multipart upload
+	small     bool               // worth to be sent again after a lost response
 }
 
 // metadata returns the metadata of the object, with the checksum.
@@ -147,7 +148,7 @@ func (b *Bucket) Put(ctx context.Context, f *File) error {
 	if b.sender != nil {
 		put = b.sender.put
 	}
-	return b.location(f.Name).explain(put(ctx, f))
+	return b.location(f.Name).explain(survive(func() error { return put(ctx, f) }))
 }
 
 // putWhole uploads with the driver, which may use multipart uploads but cannot resume them.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go/logging"
@@ -77,14 +78,18 @@ func parseEncryption(at location) encryption {
 	return e
 }
 
-// silenced replaces the client of an S3 bucket by one that does not log to standard error, which
-// the driver cannot be asked for: it would tear the live screen, and is no line of our log.
-func silenced(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
+// checked replaces the client of an S3 bucket by one that checks what the server answers, and does
+// not log to standard error, which the driver cannot be asked for: it would tear the live screen,
+// and is no line of our log.
+func checked(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
 	var client *s3.Client
 	if !b.As(&client) {
 		return b, nil
 	}
-	quiet := s3.New(client.Options(), func(o *s3.Options) { o.Logger = logging.Nop{} })
+	quiet := s3.New(client.Options(), func(o *s3.Options) {
+		o.Logger = logging.Nop{}
+		o.HTTPClient = newS3Client(o.HTTPClient)
+	})
 	sse := parseEncryption(at)
 	o := s3blob.Options{EncryptionType: sse.kind}
 	if sse.key != nil {
@@ -95,6 +100,27 @@ func silenced(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, e
 		return nil, at.explain(err)
 	}
 	return silent, nil
+}
+
+// newS3Client returns an HTTP client with the settings of the SDK's own, which offers no place for a
+// http.RoundTripper, and follows redirects without end.
+func newS3Client(own s3.HTTPClient) s3.HTTPClient {
+	buildable, ok := own.(*awshttp.BuildableClient)
+	if !ok {
+		buildable = awshttp.NewBuildableClient()
+	}
+	transport := buildable.GetTransport()
+	transport.MaxResponseHeaderBytes = maxHeaderBytes
+	return &http.Client{Transport: checkedTransport{transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		switch r.Response.StatusCode {
+		case http.StatusTemporaryRedirect, http.StatusPermanentRedirect: // the others change the method
+			if r.URL.Host != via[len(via)-1].URL.Host {
+				r.Header.Del("X-Amz-Security-Token")
+			}
+			return nil
+		}
+		return http.ErrUseLastResponse
+	}}
 }
 
 // instrumented returns a client that limits the rate, counts bytes, and ends requests after
@@ -181,7 +207,11 @@ func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 		Metadata:             f.metadata(),
 		ServerSideEncryption: b.sse.kind, SSEKMSKeyId: b.sse.key,
 		IfNoneMatch: f.ifNoneMatch(),
-	}, func(o *s3.Options) { o.Retryer = onlyConflicts() })
+	}, func(o *s3.Options) {
+		if !f.small {
+			o.Retryer = onlyConflicts()
+		}
+	})
 	return err
 }
 
@@ -244,12 +274,16 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if aws.ToString(begun.UploadId) == "" {
+		return badAnswer("the server begins a multipart upload, but does not say which")
+	}
 	p.f.Upload, p.checksums = *begun.UploadId, begun.ChecksumAlgorithm == types.ChecksumAlgorithmCrc32
 	return p.f.OnUpload(p.f.Upload)
 }
 
 // listParts records the parts that the store has with the right size and checksum.
 func (p *multipartUpload) listParts(ctx context.Context) error {
+	ctx = withPages(ctx)
 	pages := s3.NewListPartsPaginator(p.client, &s3.ListPartsInput{Bucket: &p.at.url.Host, Key: &p.key, UploadId: &p.f.Upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -335,6 +369,9 @@ func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) erro
 	out, err := p.client.UploadPart(ctx, in)
 	if err != nil {
 		return err
+	}
+	if out.ETag == nil || p.checksums && out.ChecksumCRC32 == nil {
+		return badAnswer("the server accepts a part of an upload, but does not tell its checksum")
 	}
 	p.done[n] = types.CompletedPart{PartNumber: number, ETag: out.ETag}
 	if p.checksums {

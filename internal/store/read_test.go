@@ -50,7 +50,7 @@ func newSite(t *testing.T, content []byte) *httpStore {
 		s.gets.Add(1)
 		w.Header().Set("ETag", s.tag.Load().(string))
 		if s.fail.Add(-1) >= 0 {
-			w.Header().Set("Content-Range", fmt.Sprintf("bytes 0-9/%d", len(content)))
+			w.Header().Set("Content-Range", fmt.Sprintf("%s/%d", strings.Replace(r.Header.Get("Range"), "=", " ", 1), len(content)))
 			w.WriteHeader(http.StatusPartialContent)
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)

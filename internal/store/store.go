@@ -24,6 +24,8 @@ var (
 	ErrTooLarge = errors.New("too large")
 	// ErrExists means that there is an object where File.Exclusive demands none.
 	ErrExists = errors.New("there is another object of this name")
+	// ErrAnswer means that a server answers what makes no sense. To ask again is of no use.
+	ErrAnswer = errors.New("not the answer of a store")
 	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
 	// opened.
 	ErrChanged = errors.New("changed while it was read")

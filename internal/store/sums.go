@@ -44,10 +44,15 @@ func partSize(size int64) int64 {
 
 // Sum reads a file of size bytes and computes the checksums that Put needs.
 func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, error) {
-	s := Sums{Size: size, partBytes: size}
 	if b.sender != nil {
-		s.partBytes = partSize(size)
+		return sum(ctx, r, size, partSize(size))
 	}
+	return sum(ctx, r, size, size)
+}
+
+// sum computes the checksums of a file that is sent in parts of partBytes.
+func sum(ctx context.Context, r io.ReaderAt, size, partBytes int64) (Sums, error) {
+	s := Sums{Size: size, partBytes: partBytes}
 	sha, part, crc := sha256.New(), md5.New(), uint32(0) //nolint:gosec // see above
 	buf := make([]byte, 1<<20)
 	for at := int64(0); ; {
