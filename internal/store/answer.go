@@ -26,6 +26,13 @@ const (
 // version of the object.
 type checkedTransport struct{ next http.RoundTripper }
 
+// newTransport returns a transport with Go's settings but for the bound of a header.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxResponseHeaderBytes = maxHeaderBytes
+	return t
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hops(req) > maxHops {
@@ -45,6 +52,9 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	first, last, ranged := requestedRange(req)
 	switch {
+	case endsEarly(req, resp):
+		resp.Body.Close() //nolint:errcheck,gosec // not wanted
+		return nil, badAnswer("the server ends an upload before it has all of it")
 	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
 		resp.Body = struct {
 			io.Reader
@@ -61,6 +71,13 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body = &boundedBody{resp.Body, maxAnswerBytes}
 	}
 	return resp, nil
+}
+
+// endsEarly reports whether a response ends an upload to Google's store before its last part, whose
+// range names the size. The SDK would leave who sends the rest waiting for ever.
+func endsEarly(req *http.Request, resp *http.Response) bool {
+	return strings.HasSuffix(req.Header.Get("Content-Range"), "/*") &&
+		resp.StatusCode < http.StatusMultipleChoices && resp.Header.Get("X-Http-Status-Code-Override") == ""
 }
 
 // hops returns the number of redirects that led to a request.

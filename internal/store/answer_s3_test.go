@@ -169,6 +169,17 @@ func TestAnswersOfAnyKind(t *testing.T) {
 	}
 }
 
+// TestLongReason: of a long text of a server the beginning is told.
+func TestLongReason(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(answer(400, "<Error><Code>Bad</Code><Message>"+strings.Repeat("é", 20<<10)+"</Message></Error>"))
+	t.Cleanup(s.Close)
+	_, err := store.Expand(t.Context(), s3At(s.URL, "*.bag"), func(string) bool { return true })
+	if err == nil || len(err.Error()) > 1200 || !strings.Contains(err.Error(), "éé…") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestPagesEnd: a list whose pages repeat, or that has no end, is an error before it fills the memory.
 func TestPagesEnd(t *testing.T) {
 	t.Parallel()

@@ -2,4 +2,58 @@
 
 package store
 
-import _ "gocloud.dev/blob/azureblob" // azblob://
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/azureblob" // azblob://
+)
+
+// checkedAzure replaces the client of a bucket of Azure by one that checks what the server answers.
+// The driver has accepted the URL.
+func checkedAzure(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
+	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
+	safe, err := opener.OpenBucketURL(ctx, at.url)
+	if err = errors.Join(err, b.Close()); err != nil {
+		return nil, at.explain(err)
+	}
+	return safe, nil
+}
+
+// newAzureClient returns a client with the credentials that the driver's own would use.
+func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) (*container.Client, error) {
+	place, err := url.JoinPath(string(service), string(name))
+	if err != nil {
+		return nil, err
+	}
+	o := new(container.ClientOptions)
+	o.Transport = &http.Client{Transport: checkedTransport{newTransport()}}
+	account, key := os.Getenv("AZURE_STORAGE_ACCOUNT"), os.Getenv("AZURE_STORAGE_KEY")
+	connection := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
+	if connection == "" {
+		connection = os.Getenv("AZURE_STORAGEBLOB_CONNECTIONSTRING")
+	}
+	switch {
+	case account != "" && key != "":
+		shared, err := container.NewSharedKeyCredential(account, key)
+		if err != nil {
+			return nil, err
+		}
+		return container.NewClientWithSharedKeyCredential(place, shared, o)
+	case os.Getenv("AZURE_STORAGE_SAS_TOKEN") != "": // it is in the URL
+		return container.NewClientWithNoCredential(place, o)
+	case connection != "":
+		return container.NewClientFromConnectionString(connection, string(name), o)
+	}
+	own, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, err
+	}
+	return container.NewClient(place, own, o)
+}

@@ -23,7 +23,15 @@ func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
 	if err != nil {
 		return nil, at.explain(err)
 	}
-	return checked(ctx, at, b)
+	switch at.url.Scheme {
+	case schemeS3:
+		return checkedS3(ctx, at, b)
+	case schemeGS:
+		return checkedGS(ctx, at, b)
+	case schemeAzure:
+		return checkedAzure(ctx, at, b)
+	}
+	return b, nil
 }
 
 // errNoDriver returns an error that says which build supports the scheme.

@@ -70,6 +70,9 @@ func (l location) explain(err error) error {
 		return l.fail(bad.kind, "%s", bad.reason)
 	}
 	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
+	if len(e.Reason) > maxReasonBytes {
+		e.Reason = strings.ToValidUTF8(e.Reason[:maxReasonBytes], "") + "…"
+	}
 	if l.explainCertificate(e) || l.explainFile(e) {
 		return e
 	}
@@ -223,6 +226,9 @@ func unreachable(err error) bool {
 	var dns *net.DNSError
 	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errIdle)
 }
+
+// maxReasonBytes bounds what is kept and shown of the text of a server.
+const maxReasonBytes = 1 << 10
 
 // requestIDs matches request IDs, which only clutter error messages.
 var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)

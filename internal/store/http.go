@@ -23,8 +23,8 @@ type httpObject struct {
 // openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
 func openHTTP(ctx context.Context, at location) (rangeReader, int64, error) {
 	embedRoots()
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout, transport.MaxResponseHeaderBytes = httpTimeout, maxHeaderBytes
+	transport := newTransport()
+	transport.ResponseHeaderTimeout = httpTimeout
 	w := &httpObject{at: at, client: &http.Client{Transport: checkedTransport{transport}}, version: version{size: -1}}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {

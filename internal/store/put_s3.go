@@ -78,13 +78,13 @@ func parseEncryption(at location) encryption {
 	return e
 }
 
-// checked replaces the client of an S3 bucket by one that checks what the server answers, and does
+// checkedS3 replaces the client of an S3 bucket by one that checks what the server answers, and does
 // not log to standard error, which the driver cannot be asked for: it would tear the live screen,
 // and is no line of our log.
-func checked(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
+func checkedS3(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
 	var client *s3.Client
 	if !b.As(&client) {
-		return b, nil
+		return nil, errors.Join(at.fail(nil, "the driver of S3 has no client"), b.Close())
 	}
 	quiet := s3.New(client.Options(), func(o *s3.Options) {
 		o.Logger = logging.Nop{}
