@@ -308,8 +308,8 @@ func TestStatus(t *testing.T) {
 			},
 		})
 		want := []Status{
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, MarkTo: time.Second},
-			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Paused: true, MarkTo: time.Second},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 200e6}, Position: 200 * ms, Length: time.Second, Messages: 1, Achieved: 2, MarkTo: time.Second},
+			{Rate: 2, BagTime: bagfmt.Time{Sec: 100, Nsec: 400e6}, Position: 400 * ms, Length: time.Second, Messages: 1, Achieved: 2, Paused: true, MarkTo: time.Second},
 			{Rate: 2, BagTime: bagfmt.Time{Sec: 101}, Position: time.Second, Length: time.Second, Messages: 2, Achieved: 2, MarkTo: time.Second},
 		}
 		if d := cmp.Diff(want, got); d != "" {

@@ -140,7 +140,7 @@ func (c *controller) status() Status {
 		Phase:    c.phase,
 		Paused:   s.Paused,
 		Rate:     s.Rate,
-		Achieved: c.pacer.timing.Achieved(now),
+		Achieved: c.pacer.timing.Achieved(c.transport.Played(now), now),
 		Late:     c.pacer.timing.LastLate(),
 		BagTime:  s.BagTime,
 		Position: s.Position,
@@ -223,7 +223,8 @@ func (c *controller) summary() Summary {
 	defer c.mu.Unlock()
 	c.plan.summarize(&s)
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
-	s.Played, s.Elapsed, s.Achieved = t.Played(), t.Elapsed(now), t.Achieved(now)
+	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
+	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = Timing(t.Quantiles())
 	s.Starved = c.readahead.queue.starvedCount()
 	s.Damage, s.RebuiltIndexes = c.readahead.reader.damageFound(), c.readahead.reader.rebuiltIndexes()

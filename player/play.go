@@ -42,9 +42,10 @@ func (c *controller) run(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.transport.Finish()
+	now := c.pacer.sleeper.Now()
+	c.transport.Finish(now)
 	c.completed = c.completed || c.stopped
-	c.pacer.timing.End(c.pacer.sleeper.Now())
+	c.pacer.timing.End(now)
 }
 
 // waitAtEnd is called when every message has been published. With keepAlive it waits for
@@ -61,7 +62,7 @@ func (c *controller) waitAtEnd(ctx context.Context) bool {
 	}
 	c.completed = true
 	if !c.keepAlive {
-		c.transport.Finish()
+		c.transport.Finish(c.pacer.sleeper.Now())
 		c.mu.Unlock()
 		return false
 	}
@@ -239,12 +240,10 @@ func (c *controller) publish(it *item, w *itemWait) {
 	m.frame, m.private, m.recorded, m.alone = it.frame, it.route.private, it.at.Stamp, true
 	m.at.pos, m.at.due = it.pos, w.now
 	tick := o.clockAll || c.transport.ClockIsBehind(it.pos) && o.clockHeard != nil && o.clockHeard()
-	pace, further := c.transport.Publish(it.at, it.pos)
-	switch pace {
+	switch c.transport.Publish(it.at, it.pos, w.now) {
 	case transport.ByStep:
 		tick = true
 	case transport.AtOnce:
-		c.pacer.timing.Advance(further)
 		tick, m.alone = true, false
 	case transport.OnTime:
 		late := w.now - w.deadline
@@ -254,7 +253,6 @@ func (c *controller) publish(it *item, w *itemWait) {
 			m.at = o.stamper.onSchedule(late)
 		}
 		c.pacer.timing.Late(late)
-		c.pacer.timing.Advance(further)
 	}
 	if tick && it.route.clocked {
 		c.tick()

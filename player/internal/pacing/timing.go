@@ -15,7 +15,6 @@ type Timing struct {
 	paused         time.Duration // sum of the pauses that are over
 	pausedAt       time.Duration
 	inPause        bool
-	played         time.Duration // bag time
 }
 
 // Begin records the time of the first message. Further calls do nothing.
@@ -51,9 +50,6 @@ func (t *Timing) Late(d time.Duration) {
 	t.histogram.add(d)
 }
 
-// Advance adds the bag time between two messages.
-func (t *Timing) Advance(d time.Duration) { t.played += d }
-
 // Elapsed is the wall time spent playing up to now.
 func (t *Timing) Elapsed(now time.Duration) time.Duration {
 	if !t.started {
@@ -69,17 +65,14 @@ func (t *Timing) Elapsed(now time.Duration) time.Duration {
 	return max(d, 0)
 }
 
-// Achieved returns the bag time per wall time, 0 if there is nothing to divide.
-func (t *Timing) Achieved(now time.Duration) float64 {
+// Achieved returns the bag time that was played per wall time, 0 if there is nothing to divide.
+func (t *Timing) Achieved(played, now time.Duration) float64 {
 	d := t.Elapsed(now)
-	if d <= 0 || t.played <= 0 {
+	if d <= 0 || played <= 0 {
 		return 0
 	}
-	return float64(t.played) / float64(d)
+	return float64(played) / float64(d)
 }
-
-// Played returns the bag time that was played.
-func (t *Timing) Played() time.Duration { return t.played }
 
 // LastLate returns how long after its deadline the last message was published.
 func (t *Timing) LastLate() time.Duration { return t.lastLate }

@@ -20,7 +20,7 @@ func (t *Transport) Begin(at Place, pos, now time.Duration) {
 
 // startAt continues play at a position, now.
 func (t *Transport) startAt(pos, now time.Duration) {
-	t.moveRateChanges(pos - t.Position(now))
+	t.leap(pos, now)
 	t.schedule.Begin(pos, now)
 	t.head.startedAt = now
 	t.head.last, t.head.clock = pos, pos
@@ -49,7 +49,7 @@ func (t *Transport) Skip(pos, now time.Duration) bool {
 	if t.skipEmpty == 0 || pos-t.head.last <= t.skipEmpty {
 		return false
 	}
-	t.moveRateChanges(pos - t.Position(now))
+	t.leap(pos, now)
 	t.schedule.Begin(pos, now)
 	t.head.last, t.head.clock = pos, pos
 	return true
@@ -65,22 +65,37 @@ const (
 	ByStep             // while paused
 )
 
-// Publish records that a message is published. It returns the reason, and the bag time since
-// the message before.
-func (t *Transport) Publish(at Place, pos time.Duration) (pace Pace, further time.Duration) {
-	further = pos - t.head.last
-	t.head.place, t.head.published, t.head.last, t.head.haveNext = at, true, pos, false
-	t.pausedBy = ""
+// Publish records that a message is published at now, and returns the reason.
+func (t *Transport) Publish(at Place, pos, now time.Duration) Pace {
+	pace := OnTime
 	switch {
 	case t.schedule.Paused:
 		t.steps--
-		t.moveRateChanges(pos - t.schedule.anchorPos)
+		t.leap(pos, now)
 		t.schedule.Step(pos)
-		return ByStep, further
+		pace = ByStep
 	case t.schedule.Immediate:
-		return AtOnce, further
+		pace = AtOnce
 	}
-	return OnTime, further
+	t.head.place, t.head.published, t.head.last, t.head.haveNext = at, true, pos, false
+	t.pausedBy = ""
+	return pace
+}
+
+// leap is called before play moves to a position without taking time, by a jump or a step.
+func (t *Transport) leap(pos, now time.Duration) {
+	t.moveRateChanges(pos - t.Position(now))
+	t.origin = Sum(pos, -t.Played(now))
+}
+
+// Played returns the bag time that was played up to now, in all passes and with the gaps
+// between them. It excludes what play passed over by a jump or a step.
+func (t *Transport) Played(now time.Duration) time.Duration {
+	pos := t.head.last
+	if !t.reading.ended { // behind the last message only the clock goes on
+		pos = t.Position(now)
+	}
+	return Sum(pos, -t.origin)
 }
 
 // minPassTime is the shortest wall time of a pass. A loop around one message, or between two
@@ -117,8 +132,13 @@ func (t *Transport) Arrive(at Place, to time.Duration, step bool, now time.Durat
 // End records that everything is published. A seek may restart play.
 func (t *Transport) End() { t.reading.ended = true }
 
-// Finish records that everything is published, for good.
-func (t *Transport) Finish() { t.reading.ended, t.reading.finished = true, true }
+// Finish records that play has ended, for good, where it is now.
+func (t *Transport) Finish(now time.Duration) {
+	if !t.reading.ended {
+		t.head.last, t.head.haveNext = t.Position(now), false
+	}
+	t.reading.ended, t.reading.finished = true, true
+}
 
 // State is a snapshot of a Transport.
 type State struct {

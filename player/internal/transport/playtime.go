@@ -32,7 +32,7 @@ func (t *Transport) changeRate(pos time.Duration) {
 // before the place where it continues counts as played at the rates before.
 func (t *Transport) moveRateChanges(by time.Duration) {
 	for i := range t.rateChanges {
-		t.rateChanges[i].pos += by
+		t.rateChanges[i].pos = Sum(t.rateChanges[i].pos, by)
 	}
 }
 

@@ -16,7 +16,7 @@ func inMotion(s Schedule) *Transport {
 // reach plays up to a position.
 func reach(t *Transport, pos time.Duration) {
 	t.SetNext(pos)
-	t.Publish(Place{}, pos)
+	t.Publish(Place{}, pos, pos)
 	t.SetNext(Forever)
 }
 
@@ -95,7 +95,7 @@ func TestPlayTime(t *testing.T) {
 				p.SetNext(180 * ms)
 				p.Pause(110 * ms) // at 120 ms
 				p.Burst(1)
-				p.Publish(Place{}, 180*ms)
+				p.Publish(Place{}, 180*ms, 110*ms)
 			}, 180 * ms, 150 * ms, -10*ms - 10*ms,
 		},
 		"a gap that is left out": {

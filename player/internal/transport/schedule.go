@@ -41,7 +41,7 @@ func (s *Schedule) Deadline(pos time.Duration) time.Duration {
 	case s.Immediate:
 		return s.anchorAt
 	case s.Rate == 1:
-		return s.anchorAt + (pos - s.anchorPos) // exact also after months, where a float64 is not
+		return Sum(s.anchorAt, pos-s.anchorPos) // exact also after months, where a float64 is not
 	}
 	return addClamped(s.anchorAt, float64(pos-s.anchorPos)/s.Rate)
 }
@@ -81,6 +81,19 @@ func (s *Schedule) Resume(now time.Duration) bool {
 	}
 	s.Paused, s.anchorAt = false, now
 	return true
+}
+
+// Sum returns a+b, or the Duration nearest to it. A loop over a bag with stamps of zero
+// reaches the 292 years of int64 in its third pass.
+func Sum(a, b time.Duration) time.Duration {
+	switch sum := a + b; {
+	case a > 0 && b > 0 && sum < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && sum >= 0:
+		return math.MinInt64
+	default:
+		return sum
+	}
 }
 
 // addClamped returns base plus ns rounded to the nearest, within what a Duration

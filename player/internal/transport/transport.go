@@ -64,7 +64,8 @@ type Transport struct {
 	length    time.Duration // from the first to the last selected message
 	bookmarks []time.Duration
 
-	rateChanges []rateChange // the latest, in order
+	rateChanges []rateChange  // the latest, in order
+	origin      time.Duration // where play at this pass would have begun without jumps and passes: see Played
 
 	head          head
 	reading       reading
@@ -112,7 +113,7 @@ func (t *Transport) Load(zero bagfmt.Time, length time.Duration) {
 func (t *Transport) FirstRequest() ReadRequest { return ReadRequest{Loop: t.loop} }
 
 // time returns the bag time of a position, including the shift of the loop.
-func (t *Transport) time(pos time.Duration) bagfmt.Time { return t.zero.Add(pos + t.head.shift) }
+func (t *Transport) time(pos time.Duration) bagfmt.Time { return t.zero.Add(Sum(pos, t.head.shift)) }
 
 // Reached returns the time of the last published message or, after a jump, of its target.
 func (t *Transport) Reached() bagfmt.Time { return t.time(t.head.last) }

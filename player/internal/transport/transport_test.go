@@ -29,7 +29,7 @@ func playing(o Options, positions ...time.Duration) *Transport {
 			t.Begin(at(pos), pos, 0)
 		}
 		t.SetNext(pos)
-		t.Publish(at(pos), pos)
+		t.Publish(at(pos), pos, pos)
 	}
 	return t
 }
@@ -47,11 +47,11 @@ func TestPositionOfPlay(t *testing.T) {
 		{"the disk is awaited", func() {}, 150 * ms, 100 * ms},
 		{"on the way to the next message", func() { p.SetNext(200 * ms) }, 150 * ms, 150 * ms},
 		{"behind its schedule", func() {}, 250 * ms, 200 * ms},
-		{"published", func() { p.Publish(at(200*ms), 200*ms) }, 250 * ms, 200 * ms},
+		{"published", func() { p.Publish(at(200*ms), 200*ms, 250*ms) }, 250 * ms, 200 * ms},
 		{"all is published, and play stays", func() { p.End() }, 300 * ms, 300 * ms},
 		{"paused", func() { p.Pause(300 * ms) }, 400 * ms, 300 * ms},
 		{"resumed", func() { p.Resume(500 * ms) }, 550 * ms, 350 * ms},
-		{"over", func() { p.Finish() }, 600 * ms, 200 * ms},
+		{"over", func() { p.Finish(600 * ms) }, 600 * ms, 200 * ms},
 	} {
 		if step.do(); p.Position(step.now) != step.want {
 			t.Errorf("%s: position %v at %v, want %v", step.what, p.Position(step.now), step.now, step.want)
@@ -102,7 +102,7 @@ func TestPassTakesTime(t *testing.T) {
 		now := 5 * ms
 		p.Begin(at(0), 0, now)
 		for pass := range 3 {
-			p.Publish(at(0), 0)
+			p.Publish(at(0), 0, 0)
 			p.NextPass(0, 0, now)
 			want := now
 			if !immediate {
@@ -151,7 +151,7 @@ func TestEffects(t *testing.T) {
 			want: Effects{Changed: true, Moved: true, Read: true, Restarted: true, Request: ReadRequest{From: at(0), Arrive: true, Loop: loop}},
 		},
 		"seek when all is over": {
-			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.Finish(); return p.Seek(0, 0) },
+			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.Finish(0); return p.Seek(0, 0) },
 		},
 		"step back while playing": {
 			pos: []time.Duration{0}, do: func(p *Transport) Effects { e, _ := p.StepBack(); return e },
@@ -216,7 +216,7 @@ func TestEffects(t *testing.T) {
 			want: Effects{Changed: true, Read: true, Restarted: true, Request: ReadRequest{From: Place{zero, 1}, Loop: Loop{On: true, To: Forever}}},
 		},
 		"loop on when all is over": {
-			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.Finish(); return p.SetLoop(true, 0) },
+			pos: []time.Duration{0}, do: func(p *Transport) Effects { p.Finish(0); return p.SetLoop(true, 0) },
 			want: Effects{Changed: true},
 		},
 	}
@@ -259,8 +259,8 @@ func TestSteps(t *testing.T) {
 	}
 	for i, pos := range []time.Duration{100 * ms, 200 * ms} {
 		p.SetNext(pos)
-		if pace, further := p.Publish(at(pos), pos); pace != ByStep || further != 100*ms || p.Stepping() != (i == 0) {
-			t.Errorf("step %d: pace %d, %v further, stepping %v", i, pace, further, p.Stepping())
+		if pace := p.Publish(at(pos), pos, time.Hour); pace != ByStep || p.Stepping() != (i == 0) {
+			t.Errorf("step %d: pace %d, stepping %v", i, pace, p.Stepping())
 		}
 	}
 	if p.Position(time.Hour) != 200*ms {
@@ -359,7 +359,7 @@ func TestStateOfPlay(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	for what, do := range map[string]func(){
-		"resume": func() { p.Resume(time.Second) }, "publish": func() { p.Publish(at(400*ms), 400*ms) }, "seek": func() { p.Seek(0, 0) },
+		"resume": func() { p.Resume(time.Second) }, "publish": func() { p.Publish(at(400*ms), 400*ms, 400*ms) }, "seek": func() { p.Seek(0, 0) },
 	} {
 		p.Resume(0)
 		p.PauseFor("/a", 0)
