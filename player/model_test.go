@@ -36,6 +36,7 @@ type model struct {
 	published bool          // since the last jump
 	turned    bool          // which was the end of a pass
 	startedAt time.Duration // when the pass, or play after a jump, began
+	from      time.Duration // what is read of this pass begins here
 	limit     time.Duration
 	ended     bool
 	steps     int
@@ -55,15 +56,44 @@ func (m *model) due() (pos time.Duration, turn, ok bool) {
 	if m.next < len(m.messages) && m.messages[m.next].At <= m.limit {
 		return m.messages[m.next].At, false, true
 	}
-	switch {
-	case !m.loop.On:
+	if !m.loop.On {
 		return 0, false, false
-	case m.limit != transport.Forever:
-		return m.limit, true, true
-	case m.next > 0 && m.messages[m.next-1].At >= m.last:
-		return m.messages[m.next-1].At, true, true
 	}
-	return m.last, true, true
+	return m.passEnd(), true, true
+}
+
+// passEnd returns where a pass ends: at the end of the loop, and so that its last message and
+// the first one of the next pass are as far apart as the median of its messages.
+func (m *model) passEnd() time.Duration {
+	at := m.from
+	if m.limit != transport.Forever {
+		at = m.limit
+	}
+	read := m.messages[m.first(m.from):]
+	if m.limit != transport.Forever {
+		read = read[:m.first(m.limit+1)-m.first(m.from)]
+	}
+	if len(read) == 0 {
+		return at
+	}
+	last := read[len(read)-1].At
+	if m.limit == transport.Forever {
+		at = last
+	}
+	next := m.first(m.loop.From)
+	if next == len(m.messages) || m.messages[next].At > m.loop.To {
+		return at
+	}
+	var gaps []time.Duration
+	for i := range read[1:] {
+		gaps = append(gaps, read[i+1].At-read[i].At)
+	}
+	slices.Sort(gaps)
+	gap := ms
+	if n := len(gaps); n > 0 {
+		gap = max(gap, gaps[(n-1)/2])
+	}
+	return max(at, last+gap-(m.messages[next].At-m.loop.From))
 }
 
 // advance plays up to a time, exclusively. It reports false if something is due just then.
@@ -138,7 +168,7 @@ func (m *model) arrive(now, pos time.Duration, next int, turn bool) {
 
 // aim sets where the pass ends that is read from a position on.
 func (m *model) aim(from time.Duration) {
-	m.limit = transport.Forever
+	m.from, m.limit = from, transport.Forever
 	if m.loop.On && from <= m.loop.To {
 		m.limit = m.loop.To
 	}

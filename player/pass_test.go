@@ -47,7 +47,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 			case j == nil:
 				got = append(got, fmt.Sprintf("%v %d", it.pos, it.at.Rank))
 			case j.endOfPass:
-				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", j.passEnd, j.to, j.shift))
+				got = append(got, fmt.Sprintf("turn at %v to %v shift %v", it.pos, j.to, j.shift))
 			default:
 				got = append(got, fmt.Sprintf("arrive at %v step %v", j.to, j.step))
 			}
@@ -103,13 +103,13 @@ func TestPassesOfAReader(t *testing.T) {
 		"from the very end of the loop": {
 			transport.ReadRequest{From: from(100 * ms), Arrive: true, Loop: transport.Loop{On: true, To: 100 * ms}},
 			6,
-			[]string{"arrive at 100ms step false", "100ms 0", "100ms 1", "turn at 100ms to 0s shift 0s", "0s 0", "100ms 0"},
+			[]string{"arrive at 100ms step false", "100ms 0", "100ms 1", "turn at 101ms to 0s shift 0s", "0s 0", "100ms 0"},
 			false,
 		},
 		"from behind the loop": {
 			transport.ReadRequest{From: from(100*ms + 1), Arrive: true, Loop: transport.Loop{On: true, To: 100 * ms}},
 			4,
-			[]string{"arrive at 100.000001ms step false", "200ms 0", "turn at 200ms to 0s shift 0s", "0s 0"},
+			[]string{"arrive at 100.000001ms step false", "200ms 0", "turn at 201ms to 0s shift 0s", "0s 0"},
 			false,
 		},
 		"loop without messages, immediate": {

@@ -56,9 +56,9 @@ func TestRun(t *testing.T) {
 		},
 		"loop: what the pass changed is put back": {
 			Options{Start: 150 * ms, Loop: true},
-			120 * ms,
+			170 * ms,
 			"0s /tf#1 latched one; 0s /tf#2 latched two; 0s /a#1 a1; 50ms /tf#1 latched one again; 100ms /a#1 a2; " +
-				"100ms /tf#1 latched one; 100ms /a#1 a1",
+				"150ms /tf#1 latched one; 150ms /a#1 a1",
 		},
 		"keep alive": {
 			Options{Immediate: true, KeepAlive: true, Topics: []string{"/a"}},

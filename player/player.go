@@ -49,7 +49,7 @@ type Options struct {
 	Rate      float64 // bag time per wall time; zero means 1
 	Immediate bool    // publish without waiting for time; pausing still works
 	Paused    bool    // start paused
-	Loop      bool    // start again after the last message, for ever
+	Loop      bool    // start again after the last message and the median distance of messages, at least 1 ms; for ever
 	LoopShift bool    // time goes on from pass to pass of a loop: stamps are shifted by the length of the passes before
 	KeepAlive bool    // stay in the graph after the last message, until the context ends
 

@@ -42,8 +42,7 @@ type item struct {
 // jump moves play to another position: after a seek or a step back, or at the end of a
 // pass. At the end of a pass, the item's pos is where the pass ends.
 type jump struct {
-	endOfPass bool          // the jump begins the next pass of a loop
-	passEnd   time.Duration // with endOfPass: the position where the pass ends
+	endOfPass bool // the jump begins the next pass of a loop
 	to        time.Duration
 	step      bool             // publish the message there even while paused
 	shift     time.Duration    // what is added to stamps from here on, see Options.LoopShift

@@ -20,7 +20,8 @@ type reader struct {
 
 	zeroKnown bool // zero is set
 
-	shifter stampShifter
+	shifter   stampShifter
+	distances distances // in the present pass
 
 	byTime []*chunksByTime // one for each bag; made at the first step back
 
@@ -57,7 +58,10 @@ func (o *readRequest) isSuperseded() bool {
 const maxClosing = 2
 
 func newReader(p *plan, q *queue) *reader {
-	return &reader{plan: p, queue: q, requests: make(chan readRequest, 1), reportedIndexes: map[string]bool{}, closeSlots: make(chan struct{}, maxClosing)}
+	return &reader{
+		plan: p, queue: q, requests: make(chan readRequest, 1), reportedIndexes: map[string]bool{}, closeSlots: make(chan struct{}, maxClosing),
+		distances: newDistances(),
+	}
 }
 
 // submit replaces the read request. Only one goroutine at a time may call it.
@@ -98,8 +102,8 @@ func (r *reader) run(ctx context.Context) {
 }
 
 // readPasses fills the queue until the bags, ctx or the epoch of the request end. With a loop
-// it continues with the next pass, so that there is no gap between passes. It closes the
-// epoch in the queue.
+// it continues with the next pass, so that play does not wait for the reader between passes.
+// It closes the epoch in the queue.
 func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	defer r.queue.close(o.epoch)
 	step := false
@@ -110,26 +114,26 @@ func (r *reader) readPasses(ctx context.Context, o readRequest) {
 	if o.Arrive {
 		arrival = &jump{step: step}
 	}
+	var before passEnd
 	for first := true; ; first = false {
-		p := pass{reader: r, request: &o, arrival: arrival, limit: transport.Forever}
+		p := pass{reader: r, request: &o, arrival: arrival, before: before, limit: transport.Forever}
 		if o.Loop.On && (!r.zeroKnown || o.From.Stamp.Sub(r.zero) <= o.Loop.To) {
 			p.limit = o.Loop.To
 		}
 		if r.zeroKnown {
-			p.end = o.From.Stamp.Sub(r.zero)
+			p.last = o.From.Stamp.Sub(r.zero)
 		}
+		r.distances.reset()
 		ok := p.queueMessages(ctx)
 		if !ok || !o.Loop.On || !r.zeroKnown {
 			return
 		}
-		if !first && p.count == 0 && (p.end <= o.Loop.From || o.Loop.Immediate) {
+		before = p.end()
+		if !first && p.count == 0 && (before.pos <= o.Loop.From || o.Loop.Immediate) {
 			return // an empty loop without duration would spin
 		}
-		if o.Loop.Shift {
-			o.Shift += p.end - o.Loop.From
-		}
 		o.From = transport.Place{Stamp: r.zero.Add(o.Loop.From)}
-		arrival = &jump{endOfPass: true, passEnd: p.end}
+		arrival = &jump{endOfPass: true}
 	}
 }
 
@@ -138,12 +142,41 @@ type pass struct {
 	*reader
 	request *readRequest
 	arrival *jump         // the jump to queue before the first message; nil once it is queued
+	before  passEnd       // of the pass before, if there is one
 	limit   time.Duration // the last position
 	latched latchedState  // for arrival
 
 	count int           // messages queued
-	end   time.Duration // where it ended
+	found bool          // there is a message at last
+	last  time.Duration // position of the latest message that was read; before the first, where the pass begins
 }
+
+// passEnd is where a pass ends.
+type passEnd struct {
+	pos  time.Duration // of the end of the loop or, without one, of the last message
+	next time.Duration // the earliest position for one more message
+}
+
+// minPassGap is the least distance from the last message of a pass to the first one of the
+// next.
+const minPassGap = time.Millisecond
+
+// end returns where the pass ends, when all of it was read.
+func (p *pass) end() passEnd {
+	e := passEnd{pos: p.last}
+	if p.limit != transport.Forever {
+		e.pos = p.limit
+	}
+	if p.found {
+		e.next = transport.Sum(p.last, max(p.distances.median(), minPassGap))
+	}
+	return e
+}
+
+// followedBy returns where the pass ends if the first message of the next pass comes so long
+// after the beginning of that pass. Without a distance between the two messages, both would
+// have the same stamp in a loop that shifts stamps, and tf refuses repeated stamps.
+func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.pos, e.next-after) }
 
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
@@ -176,15 +209,20 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		}
 		pos := m.Time.Sub(p.zero)
 		if pos > p.limit {
-			p.end = p.limit
-			return p.pushArrival(ctx)
+			break
 		}
-		p.end = pos
+		if p.found {
+			p.distances.add(pos - p.last)
+		}
+		p.found, p.last = true, pos
 		if at.Stamp == p.request.From.Stamp && at.Rank < p.request.From.Rank {
 			if p.arrival != nil && route.conn.Header.Latching() {
 				p.latched.add(route, m)
 			}
 			continue
+		}
+		if !p.pushArrival(ctx, pos) {
+			return false
 		}
 		it := item{route: route, frame: m.Frame, retained: m.Share, at: at, pos: pos, epoch: p.request.epoch}
 		if route.private {
@@ -192,29 +230,32 @@ func (p *pass) queueMessages(ctx context.Context) bool {
 		} else if p.request.Shift != 0 {
 			it.frame = p.shifter.shift(route.topic.stamps, m.Frame, p.request.Shift)
 		}
-		if !p.pushArrival(ctx) || !p.queue.push(ctx, it) {
+		if !p.queue.push(ctx, it) {
 			return false
 		}
 		p.count++
 	}
-	if p.limit != transport.Forever {
-		p.end = p.limit
-	}
-	return !p.request.isSuperseded() && p.pushArrival(ctx) && ctx.Err() == nil
+	return !p.request.isSuperseded() && p.pushArrival(ctx, transport.Forever) && ctx.Err() == nil
 }
 
-// pushArrival queues the jump to where this pass begins, unless that was done already.
-func (p *pass) pushArrival(ctx context.Context) bool {
+// pushArrival queues the jump to where this pass begins, unless that was done already. first
+// is the position of its first message, Forever if there is none.
+func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	if p.arrival == nil {
 		return true
 	}
 	j, from := p.arrival, p.request.From
 	p.arrival = nil
-	j.to, j.shift = from.Stamp.Sub(p.zero), p.request.Shift
-	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
+	j.to = from.Stamp.Sub(p.zero)
 	it := item{pos: j.to, at: from, epoch: p.request.epoch, jump: j}
 	if j.endOfPass {
-		it.pos, it.at.Stamp = j.passEnd, p.zero.Add(j.passEnd)
+		it.pos = p.before.followedBy(first - j.to)
+		it.at.Stamp = p.zero.Add(it.pos)
+		if p.request.Loop.Shift {
+			p.request.Shift = transport.Sum(p.request.Shift, it.pos-j.to)
+		}
 	}
+	j.shift = p.request.Shift
+	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
 	return p.queue.push(ctx, it)
 }

@@ -128,11 +128,11 @@ func TestLoopByHeader(t *testing.T) {
 			100 * ms:  func(c Control) { _ = c.SetMarks(2*s, 3*s) },
 			200 * ms:  seek(2 * s),
 			s:         toggle,
-			2900 * ms: stop,
+			3400 * ms: stop,
 		})
 		want := []string{
 			"200ms /latched 4", "1s /a 2", "1.5s /latched 1", "2s /a 3",
-			"2s /latched 4", "2s /a 2", "2.5s /latched 1",
+			"2.5s /latched 4", "2.5s /a 2", "3s /latched 1",
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)

@@ -139,14 +139,13 @@ func TestClockJumps(t *testing.T) {
 		},
 		"loop": {
 			Options{Start: 800 * ms, Loop: true},
-			ordersAt{120 * ms: stop},
-			"0s clock 0s; 0s 8; 100ms clock 100ms; 100ms 9; 100ms clock 0s; 100ms 8; 120ms drain",
+			ordersAt{220 * ms: stop},
+			"0s clock 0s; 0s 8; 100ms clock 100ms; 100ms 9; 125ms clock 125ms; 200ms clock 0s; 200ms 8; 220ms drain",
 		},
 		"loop that shifts": {
 			Options{Start: 800 * ms, Loop: true, LoopShift: true},
 			ordersAt{240 * ms: stop},
-			"0s clock 0s; 0s 8; 100ms clock 100ms; 100ms 9; 100ms clock 100ms; 100ms 8; 125ms clock 125ms; 200ms clock 200ms; 200ms 9; " +
-				"200ms clock 200ms; 200ms 8; 240ms drain",
+			"0s clock 0s; 0s 8; 100ms clock 100ms; 100ms 9; 125ms clock 125ms; 200ms clock 200ms; 200ms 8; 240ms drain",
 		},
 		"skipped": {
 			Options{Start: 800 * ms, SkipEmpty: 50 * ms},

@@ -197,10 +197,10 @@ func TestSteer(t *testing.T) {
 			ordersAt{
 				50 * ms:  func(c Control) { _ = c.SetMarks(100*ms, 200*ms) },
 				150 * ms: seek(750 * ms),
-				550 * ms: stop,
+				750 * ms: stop,
 			},
 			// To the end, then back into the loop.
-			"0s 0; 100ms 1; 200ms 8; 300ms 9; 300ms 1; 400ms 2; 400ms 1; 500ms 2; 500ms 1; 550ms drain",
+			"0s 0; 100ms 1; 200ms 8; 300ms 9; 400ms 1; 500ms 2; 600ms 1; 700ms 2; 750ms drain",
 		},
 		"seek back from the end": {
 			Options{KeepAlive: true, Start: 700 * ms},
@@ -209,8 +209,8 @@ func TestSteer(t *testing.T) {
 		},
 		"loop at the end": {
 			Options{KeepAlive: true, Start: 800 * ms},
-			ordersAt{time.Second: func(c Control) { c.SetLoop(true) }, 1150 * ms: stop},
-			"0s 8; 100ms 9; 1s 8; 1.1s 9; 1.1s 8; 1.15s drain",
+			ordersAt{time.Second: func(c Control) { c.SetLoop(true) }, 1250 * ms: stop},
+			"0s 8; 100ms 9; 1s 8; 1.1s 9; 1.2s 8; 1.25s drain",
 		},
 		"stop": {
 			Options{KeepAlive: true, Loop: true}, ordersAt{150 * ms: stop}, "0s 0; 100ms 1; 150ms drain",
