@@ -106,6 +106,7 @@ type Stats struct {
 	Topics     []TopicStats // in the order of their first connection
 	Starved    uint64       // times that play had to wait for the disk or for decompression
 	AheadBytes int          // read, but not published yet
+	Damage     DamageCount  // found so far
 	WaitingFor []string     // what blocks play at present: topics without a subscriber, full subscribers, or a clock that stands still
 }
 

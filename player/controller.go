@@ -186,6 +186,7 @@ func (c *controller) Stats() Stats {
 		}
 	}
 	c.mu.Unlock()
+	s.Damage = c.readahead.reader.damageCount()
 	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
 	i := 0
 	for _, t := range c.plan.topics {

@@ -40,6 +40,43 @@ func (e *DamageError) IsReadError() bool {
 	return errors.As(e.Err, &read)
 }
 
+// DamageCount sums up what is lost with damaged places of the bags, and with places that could
+// not be read.
+type DamageCount struct {
+	Places   int
+	Messages uint64 // upper bound of the messages lost with the places of a known number
+	Unknown  int    // places that an unknown number of messages is lost with
+}
+
+// CountDamage sums up damage.
+func CountDamage(all []*DamageError) (c DamageCount) {
+	for _, e := range all {
+		c.Places++
+		c.Messages += e.Messages
+		if e.Messages == 0 {
+			c.Unknown++
+		}
+	}
+	return c
+}
+
+// Lost returns the number of lost messages as text, for example "at most 5 and an unknown
+// number". It is "none" without damage.
+func (c DamageCount) Lost() string {
+	switch known := fmt.Sprintf("at most %d", c.Messages); {
+	case c.Places == 0:
+		return "none"
+	case c.Unknown == 0:
+		return known
+	case c.Messages == 0:
+		return unknownNumber
+	default:
+		return known + " and " + unknownNumber
+	}
+}
+
+const unknownNumber = "an unknown number"
+
 // addOpenDamage adds the damage that was found while opening the bag.
 func (p *plan) addOpenDamage(b *bagPlan) {
 	for _, err := range b.reader.Damage() {
@@ -188,6 +225,12 @@ func (r *reader) damageFound() []*DamageError {
 	return slices.Clone(r.damage)
 }
 
+func (r *reader) damageCount() DamageCount {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return CountDamage(r.damage)
+}
+
 func (r *reader) rebuiltIndexes() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -195,7 +238,10 @@ func (r *reader) rebuiltIndexes() int {
 }
 
 func damageFields(e *DamageError) []zap.Field {
-	f := []zap.Field{loglimit.Each(), zap.String("bag", e.Bag), zap.Uint64("messages", e.Messages), zap.Error(e.Err)}
+	f := []zap.Field{loglimit.Each(), zap.String("bag", e.Bag), zap.Error(e.Err)}
+	if !e.lossless() {
+		f = append(f, zap.String("lost messages", CountDamage([]*DamageError{e}).Lost()))
+	}
 	if offset, ok := offsetOf(e.Err); ok {
 		f = append(f, zap.Int64("offset", offset))
 	}

@@ -49,9 +49,13 @@ func TestPlayWithoutIndex(t *testing.T) {
 			t.Parallel()
 			bags := OpenTestBags(t, tc.bag)
 			synctest.Test(t, func(t *testing.T) {
-				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags})
+				stats := func() Stats { return Stats{Damage: DamageCount{tc.damage, 0, tc.damage}} } // none without a message
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, OnStart: func(c Control) { stats = c.Stats }})
 				if err != nil {
 					t.Fatal(err)
+				}
+				if got := stats().Damage; got != (DamageCount{tc.damage, 0, tc.damage}) {
+					t.Errorf("live: %+v, want %d places with an unknown number of messages", got, tc.damage)
 				}
 				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.RebuiltIndexes != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {
 					t.Errorf("%d messages, damage %v, %d mended", s.Messages, s.Damage, s.RebuiltIndexes)

@@ -7,7 +7,7 @@ type Summary struct {
 	Topics         []TopicSummary // in the order of their first connection
 	Messages       uint64
 	Bytes          uint64        // payload, without the lengths of the frames
-	Played         time.Duration // bag time, all passes
+	Played         time.Duration // bag time, all passes; at most 292 years
 	Elapsed        time.Duration // wall time from the first to the last message, pauses excluded
 	Achieved       float64       // Played / Elapsed, 0 if there is nothing to divide
 	Timing         Timing

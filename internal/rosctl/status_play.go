@@ -62,6 +62,8 @@ func (r *playReport) playing(s *player.Stats) tcpros.DiagnosticStatus {
 		{Key: "seeks", Value: strconv.FormatUint(s.Seeks, 10)},
 		{Key: "messages", Value: strconv.FormatUint(s.Messages, 10)},
 		{Key: "dropped", Value: strconv.FormatUint(dropped, 10)},
+		{Key: "damaged places", Value: strconv.Itoa(s.Damage.Places)},
+		{Key: "lost in damaged places", Value: s.Damage.Lost()},
 		{Key: "seconds late", Value: precise(s.Late)},
 		{Key: "seconds behind rate control", Value: precise(s.Delayed)},
 		{Key: "waits for the disk", Value: strconv.FormatUint(s.Starved, 10)},
@@ -76,6 +78,10 @@ func (r *playReport) playing(s *player.Stats) tcpros.DiagnosticStatus {
 	if dropped > 0 {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; %d dropped", dropped)
+	}
+	if s.Damage.Places > 0 {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += fmt.Sprintf("; %s lost in damaged places (%d)", s.Damage.Lost(), s.Damage.Places)
 	}
 	return d
 }

@@ -47,6 +47,28 @@ func TestPlayStatus(t *testing.T) {
 		t.Errorf("/imu: %s", got)
 	}
 	for _, tc := range []struct {
+		damage       player.DamageCount
+		lost, places string
+	}{
+		{player.DamageCount{}, "none", "0"},
+		{player.DamageCount{Places: 2, Messages: 7}, "at most 7", "2"},
+		{player.DamageCount{Places: 1, Unknown: 1}, "an unknown number", "1"},
+		{player.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "at most 7 and an unknown number", "2"},
+	} {
+		damaged := player.Stats{Damage: tc.damage}
+		s := show(t, r.status(damaged, now))
+		if s.value(0, "lost in damaged places") != tc.lost || s.value(0, "damaged places") != tc.places {
+			t.Errorf("%+v: %q, %q", tc.damage, s.value(0, "lost in damaged places"), s.value(0, "damaged places"))
+		}
+		level, text := uint8(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
+		if tc.damage.Places == 0 {
+			level, text = 0, "registering topics at 0.000 s of 0.000 s"
+		}
+		if got := s.Status[0]; uint8(got.Level) != level || got.Message != text {
+			t.Errorf("level %d, %q, want %d, %q", got.Level, got.Message, level, text)
+		}
+	}
+	for _, tc := range []struct {
 		change func(*player.Stats)
 		want   string
 	}{

@@ -120,19 +120,17 @@ func micros(d time.Duration) time.Duration { return d.Round(time.Microsecond) }
 
 // damageLosses summarizes damage and read errors; data that could not be read may be intact.
 func damageLosses(all []*player.DamageError) (parts []string) {
-	var messages [2]uint64
-	var places [2]int
+	var kinds [2][]*player.DamageError
 	for _, d := range all {
 		kind := 0
 		if d.IsReadError() {
 			kind = 1
 		}
-		messages[kind] += d.Messages
-		places[kind]++
+		kinds[kind] = append(kinds[kind], d)
 	}
 	for kind, what := range []string{"in damaged places of the bags", "in places of the bags that could not be read"} {
-		if places[kind] > 0 {
-			parts = append(parts, fmt.Sprintf("at most %d %s (%d)", messages[kind], what, places[kind]))
+		if c := player.CountDamage(kinds[kind]); c.Places > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s (%d)", c.Lost(), what, c.Places))
 		}
 	}
 	return parts

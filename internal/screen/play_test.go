@@ -97,6 +97,15 @@ lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that can
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+	unknown := player.DamageError{Err: errors.New("cut")}
+	s = player.Summary{Damage: []*player.DamageError{&unknown}}
+	if got := screen.PlayLosses(&s); got != "an unknown number in damaged places of the bags (1)" {
+		t.Errorf("where the number is unknown: %q", got)
+	}
+	s.Damage = append(s.Damage, &player.DamageError{Messages: 5, Err: errors.New("chunk at 4117")}, &unknown)
+	if got := screen.PlayLosses(&s); got != "at most 5 and an unknown number in damaged places of the bags (3)" {
+		t.Errorf("where a part of the number is unknown: %q", got)
+	}
 	if got := screen.PlaySummary(&player.Summary{}); !strings.HasSuffix(got, "lost: none\n") {
 		t.Errorf("nothing lost: %q", got)
 	}

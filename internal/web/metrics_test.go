@@ -119,3 +119,28 @@ goplay_rate_achieved 0.9987
 		t.Error(err)
 	}
 }
+
+// TestLostInDamage: a number of lost messages that is unknown is no number, neither among the
+// metrics nor in the state.
+func TestLostInDamage(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		damage         player.DamageCount
+		metrics, state string
+	}{
+		{player.DamageCount{}, "goplay_damaged_places_total 0\ngoplay_lost_in_damage_total 0\n", `"damaged_places":0,"lost_in_damage":0`},
+		{player.DamageCount{Places: 2, Messages: 7}, "goplay_damaged_places_total 2\ngoplay_lost_in_damage_total 7\n", `"damaged_places":2,"lost_in_damage":7`},
+		{player.DamageCount{Places: 2, Messages: 7, Unknown: 1}, "goplay_damaged_places_total 2\n", `"damaged_places":2,"lost_in_damage":null`},
+	} {
+		backend, f := playing("/t")
+		f.did("", func(s *player.Stats) { s.Damage = tc.damage })
+		c := serve(t, backend)
+		got := strings.Join(regexp.MustCompile(`(?m)^goplay_(damaged|lost_in).*\n`).FindAllString(c.get("/metrics").body, -1), "")
+		if got != tc.metrics {
+			t.Errorf("%+v: metrics\n%s", tc.damage, got)
+		}
+		if state := c.get("/api/v1/state").body; !strings.Contains(state, tc.state) {
+			t.Errorf("%+v: no %s in %s", tc.damage, tc.state, state)
+		}
+	}
+}

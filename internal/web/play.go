@@ -55,7 +55,7 @@ func (f *Player) changed() <-chan struct{} {
 }
 
 // playState is the state of a playback as JSON. Times are in seconds; positions count
-// from the first message that is played.
+// from the first message that is played; null means unknown.
 type playState struct {
 	Phase         string      `json:"phase"` // none, register, delay, wait, play, keep_alive, drain or done
 	Paused        bool        `json:"paused"`
@@ -68,6 +68,8 @@ type playState struct {
 	Pass          int         `json:"pass"`
 	Messages      uint64      `json:"messages"`
 	Dropped       uint64      `json:"dropped"`
+	Damaged       int         `json:"damaged_places"`
+	LostInDamage  *uint64     `json:"lost_in_damage"` // at most
 	Loop          bool        `json:"loop"`
 	MarkFrom      float64     `json:"mark_from"`
 	MarkTo        float64     `json:"mark_to"`
@@ -117,7 +119,10 @@ func (f *Player) collect(now time.Time) view {
 		Loop: stats.Loop, MarkFrom: seconds(stats.MarkFrom), MarkTo: seconds(stats.MarkTo), Bookmarks: make([]float64, len(stats.Bookmarks)),
 		PauseOnTopics: stats.PauseOnTopics, PausedBy: stats.PausedBy, Delayed: seconds(stats.Delayed), Seeks: stats.Seeks,
 		Starved: stats.Starved, Starving: seconds(stats.Starving), Ahead: stats.AheadBytes, WaitingFor: append([]string{}, stats.WaitingFor...),
-		Topics: make([]playTopic, len(stats.Topics)),
+		Topics: make([]playTopic, len(stats.Topics)), Damaged: stats.Damage.Places,
+	}
+	if stats.Damage.Unknown == 0 {
+		s.LostInDamage = &stats.Damage.Messages
 	}
 	for i, b := range stats.Bookmarks {
 		s.Bookmarks[i] = seconds(b)

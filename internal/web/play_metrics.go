@@ -14,6 +14,8 @@ func describePlayback() *descs {
 	d.metric("goplay_messages_total", "Messages published, by topic.", "topic")
 	d.metric("goplay_bytes_total", "Bytes of their payload.", "topic")
 	d.metric("goplay_messages_dropped_total", "Messages that subscribers did not get because their queues were full.", "topic")
+	d.metric("goplay_damaged_places_total", "Places of the bags that are damaged or could not be read.")
+	d.metric("goplay_lost_in_damage_total", "Messages that were lost with them, at most; absent while their number is unknown.")
 	d.metric("goplay_subscribers", "Subscribers that are linked.", "topic")
 	d.metric("goplay_playing", "1 while messages are published, 0 while paused or not begun.")
 	d.metric("goplay_lag_seconds", "How long after its time the last message went out.")
@@ -45,6 +47,10 @@ func (f *Player) Collect(ch chan<- prometheus.Metric) {
 	d.gauge(ch, "goplay_length_seconds", stats.Length.Seconds())
 	d.counter(ch, "goplay_passes_total", float64(stats.Pass))
 	d.counter(ch, "goplay_starved_total", float64(stats.Starved))
+	d.counter(ch, "goplay_damaged_places_total", float64(stats.Damage.Places))
+	if stats.Damage.Unknown == 0 {
+		d.counter(ch, "goplay_lost_in_damage_total", float64(stats.Damage.Messages))
+	}
 	d.gauge(ch, "goplay_read_ahead_bytes", float64(stats.AheadBytes))
 	d.gauge(ch, "goplay_waiting_for", float64(len(stats.WaitingFor)))
 	var labels labeler

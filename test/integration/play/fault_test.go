@@ -157,6 +157,23 @@ func TestPlayDamagedBag(t *testing.T) {
 		}
 		harness.Contains(t, p.Out.String(), fmt.Sprintf("lost: at most %d in damaged places", len(lost)))
 	})
+	t.Run("cut", func(t *testing.T) {
+		t.Parallel()
+		g := harness.NewGraph(t, "gomaster")
+		g.MakeBag("t.bag", bag...)
+		path := filepath.Join(g.Dir, "t.bag")
+		st, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, st.Size()/2); err != nil {
+			t.Fatal(err)
+		}
+		p := g.Start("goplay", "t.bag", "-i")
+		p.Ended(3, "an unknown number in damaged places of the bags (2)")
+		harness.Contains(t, p.Out.String(), "lost: an unknown number in damaged places of the bags (2)")
+		harness.Contains(t, p.Out.String(), `"lost messages": "an unknown number"`)
+	})
 	t.Run("shrinks", func(t *testing.T) {
 		t.Parallel()
 		g := harness.NewGraph(t, "gomaster")
