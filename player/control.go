@@ -1,6 +1,7 @@
 package player
 
 import (
+	"errors"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -40,8 +41,9 @@ type Control interface {
 	SetLoop(on bool)
 	// SetMarks sets the range that SetLoop repeats. The default is everything that is played.
 	SetMarks(from, to time.Duration) error
-	// Bookmark adds the current position to Status.Bookmarks and returns it.
-	Bookmark() time.Duration
+	// Bookmark adds the current position to Status.Bookmarks and returns it. There can be 1000
+	// bookmarks; the next one is refused with ErrBookmarks.
+	Bookmark() (time.Duration, error)
 	// PauseOnTopics switches on or off that play pauses before each message of
 	// Options.PauseTopics.
 	PauseOnTopics(on bool)
@@ -62,6 +64,9 @@ type Control interface {
 	// the phase. Ask for it before Status, so that no change is missed.
 	Changed() <-chan struct{}
 }
+
+// ErrBookmarks says that there are as many bookmarks as there can be.
+var ErrBookmarks = errors.New("there are 1000 bookmarks already, and no more can be set")
 
 // Phase is what Run is doing.
 type Phase int

@@ -138,12 +138,15 @@ func (c *controller) SetMarks(from, to time.Duration) error {
 }
 
 // Bookmark implements Control.
-func (c *controller) Bookmark() time.Duration {
+func (c *controller) Bookmark() (time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	pos := c.transport.Bookmark(c.pacer.sleeper.Now())
+	pos, ok := c.transport.Bookmark(c.pacer.sleeper.Now())
+	if !ok {
+		return 0, ErrBookmarks
+	}
 	c.notifyChange()
-	return pos
+	return pos, nil
 }
 
 // PauseOnTopics implements Control.

@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -265,4 +266,31 @@ func TestSteer(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A bookmark beyond the bound is refused, and play goes on.
+func TestTooManyBookmarks(t *testing.T) {
+	t.Parallel()
+	bag := tenMessages(t, bagfmt.WriterOptions{})
+	synctest.Test(t, func(t *testing.T) {
+		s := steer(t, newFakeGraph(), Options{Bags: OpenTestBags(t, bag)}, ordersAt{150 * ms: func(c Control) {
+			for range 1000 {
+				if at, err := c.Bookmark(); at != 150*ms || err != nil {
+					t.Errorf("bookmark at %v: %v", at, err)
+				}
+			}
+			changed := c.Changed()
+			if _, err := c.Bookmark(); !errors.Is(err, ErrBookmarks) {
+				t.Errorf("one bookmark too many: %v", err)
+			}
+			select {
+			case <-changed:
+				t.Error("a bookmark that is refused wakes who waits for changes")
+			default:
+			}
+		}})
+		if s.Messages != 10 {
+			t.Errorf("%d messages", s.Messages)
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
 // Errors of Control.Mark.
@@ -44,7 +45,7 @@ func (c *Control) MarkAt(text string, at time.Time) (Mark, error) {
 	}
 	m, err := r.pipe.marks.write(r.pipe.intake, text, at)
 	if err == nil {
-		r.Log.Info("Mark", zap.String("text", m.Text))
+		r.Log.Info("Mark", loglimit.OnRequest(), zap.String("text", m.Text))
 	}
 	return m, err
 }

@@ -101,7 +101,7 @@ func (d *display) show(ctx context.Context, control player.Control) {
 	}
 	d.terminal.Begin(ctx)
 	if !d.c.Quiet {
-		n := eventLog{control: control, log: d.log, screen: d.screen}
+		n := newEventLog(control, d.log, d.screen)
 		// owner: hide; ends with ctx.
 		d.pending.Go(func() { n.run(ctx) })
 	}

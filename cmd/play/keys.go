@@ -57,7 +57,7 @@ func playKeys(control player.Control, log *zap.Logger, quit func(), marks []bagn
 		{Press: []keys.Key{keys.Right}, Name: is("+5 s"), Help: "5 s on", Do: func() { s.move(short) }},
 		{Press: []keys.Key{keys.Up}, Name: is("faster"), Help: "faster (0.1 0.25 0.5 1 2 4 8)", Do: func() { s.rate(faster(s.Status().Rate)) }},
 		{Press: []keys.Key{keys.Down}, Name: is("slower"), Help: "slower", Do: func() { s.rate(slower(s.Status().Rate)) }},
-		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: func() { s.Bookmark() }},
+		{Press: []keys.Key{'b'}, Name: is("bookmark"), Help: "bookmark, for --start: told at the end", Do: s.bookmark},
 		{Press: []keys.Key{'='}, Help: "rate 1", Do: func() { s.rate(1) }},
 		{Press: []keys.Key{keys.ShiftLeft, keys.PageUp}, Help: "60 s back", Do: func() { s.move(-long) }},
 		{Press: []keys.Key{keys.ShiftRight, keys.PageDown}, Help: "60 s on", Do: func() { s.move(long) }},
@@ -140,6 +140,11 @@ func (s *keyActions) toMark(next bool) {
 	if found {
 		s.Seek(to)
 	}
+}
+
+func (s *keyActions) bookmark() {
+	_, err := s.Bookmark()
+	s.logError(err)
 }
 
 func (s *keyActions) rate(rate float64) { s.logError(s.SetRate(rate)) }

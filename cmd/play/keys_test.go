@@ -58,9 +58,9 @@ func (f *fakeControl) SetMarks(from, to time.Duration) error {
 	return f.err()
 }
 
-func (f *fakeControl) Bookmark() time.Duration {
+func (f *fakeControl) Bookmark() (time.Duration, error) {
 	f.tell("bookmark")
-	return f.status.Position
+	return f.status.Position, f.err()
 }
 
 func TestKeys(t *testing.T) {

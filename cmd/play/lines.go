@@ -6,6 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 )
@@ -20,7 +21,12 @@ const (
 type eventLog struct {
 	control player.Control
 	log     *zap.Logger
-	screen  bool // there is a screen: log bookmarks only
+	changes *zap.Logger // for what any node may cause, at any rate
+	screen  bool        // there is a screen: log bookmarks only
+}
+
+func newEventLog(control player.Control, log *zap.Logger, screen bool) *eventLog {
+	return &eventLog{control, log, log.With(loglimit.OnRequest()), screen}
 }
 
 // run logs until ctx is done.
@@ -77,36 +83,36 @@ func (n *eventLog) progress(s *player.Stats) {
 // logChanges logs the differences between two states.
 func (n *eventLog) logChanges(last, now *player.Status) {
 	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
-		n.log.Info("bookmark", at(b))
+		n.changes.Info("bookmark", at(b))
 	}
 	if n.screen {
 		return
 	}
 	if now.Seeks != last.Seeks {
-		n.log.Info("moved", at(now.Position))
+		n.changes.Info("moved", at(now.Position))
 	}
 	if now.Pass != last.Pass {
-		n.log.Info("playing again", zap.Int("pass", now.Pass+1))
+		n.changes.Info("playing again", zap.Int("pass", now.Pass+1))
 	}
 	if now.Rate != last.Rate {
-		n.log.Info("rate changed", zap.Float64("rate", now.Rate))
+		n.changes.Info("rate changed", zap.Float64("rate", now.Rate))
 	}
 	if now.Loop != last.Loop || now.MarkFrom != last.MarkFrom || now.MarkTo != last.MarkTo {
-		n.log.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.MarkFrom), zap.Duration("to", now.MarkTo))
+		n.changes.Info("loop changed", zap.Bool("on", now.Loop), zap.Duration("from", now.MarkFrom), zap.Duration("to", now.MarkTo))
 	}
 	if now.PauseOnTopics != last.PauseOnTopics {
-		n.log.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))
+		n.changes.Info("pausing on topics changed", zap.Bool("on", now.PauseOnTopics))
 	}
 	if behind, was := now.Delayed > 0, last.Delayed > 0; behind != was {
-		n.log.Info("delayed by a subscriber", zap.Bool("on", behind), at(now.Position))
+		n.changes.Info("delayed by a subscriber", zap.Bool("on", behind), at(now.Position))
 	}
 	switch {
 	case now.Paused && !last.Paused && now.PausedBy != "":
-		n.log.Info("paused", at(now.Position), zap.String("before topic", now.PausedBy))
+		n.changes.Info("paused", at(now.Position), zap.String("before topic", now.PausedBy))
 	case now.Paused && !last.Paused:
-		n.log.Info("paused", at(now.Position))
+		n.changes.Info("paused", at(now.Position))
 	case last.Paused && !now.Paused:
-		n.log.Info("going on", at(now.Position))
+		n.changes.Info("going on", at(now.Position))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -58,7 +59,7 @@ func lines(t *testing.T, screen bool, test func(*changing)) string {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&eventLog{control: c, log: zap.New(core), screen: screen}).run(ctx)
+			newEventLog(c, loglimit.Logger(zap.New(core)), screen).run(ctx)
 		}()
 		synctest.Wait()
 		test(c)
@@ -154,5 +155,25 @@ func TestProgressLines(t *testing.T) {
 	})
 	if n := strings.Count(got, "moved"); n < 5 || n > 12 {
 		t.Errorf("%d lines of 60 moves:\n%s", n, got)
+	}
+}
+
+// A node that pauses and goes on for an hour, as fast as it can, writes some lines and then one
+// every ten seconds of each kind, which say how many are left out. Progress is logged as ever.
+func TestLinesOnRequest(t *testing.T) {
+	t.Parallel()
+	got := lines(t, false, func(c *changing) {
+		for range 5 * 3600 {
+			c.change(func(s *player.Stats) { s.Paused, s.Position = !s.Paused, s.Position+time.Millisecond })
+			<-time.After(changeDelay)
+		}
+	})
+	for kind, want := range map[string][2]int{"paused map": {370, 390}, "going on map": {370, 390}, "] ": {355, 361}} {
+		if n := strings.Count(got, kind); n < want[0] || n > want[1] {
+			t.Errorf("%d lines %q, want %d to %d", n, kind, want[0], want[1])
+		}
+	}
+	if !strings.Contains(got, "suppressed:") {
+		t.Errorf("what is left out is not counted:\n%.4000s", got)
 	}
 }

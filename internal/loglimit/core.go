@@ -10,7 +10,9 @@
 // line that was left out is kept and written when its time has come, with the time since
 // then as "ago": a log never ends with a count that is not told.
 //
-// Lines below Warn, and those with the field Each, are only cut.
+// Lines below Warn, and those with the field Each, are only cut. A line below Warn that peers can
+// cause at any rate has the field OnRequest: of such a kind, one line comes in each Interval once
+// the first ones were written, whoever the peers are.
 package loglimit
 
 import (
@@ -47,6 +49,12 @@ const eachKey = "each line"
 // the end of one file, or the caller bounds how often it comes.
 func Each() zap.Field { return zap.Field{Key: eachKey, Type: zapcore.SkipType} }
 
+const onRequestKey = "line on request"
+
+// OnRequest marks a line below Warn that peers can cause at any rate, for example one for each
+// call of a service. The message has to be constant. A logger with the field marks all its lines.
+func OnRequest() zap.Field { return zap.Field{Key: onRequestKey, Type: zapcore.SkipType} }
+
 // core is a zapcore.Core that limits another. The cores of With share its limiter.
 type core struct {
 	inner   zapcore.Core
@@ -54,6 +62,8 @@ type core struct {
 	left    int    // bytes that fields of With may still take; negative if their keys took more
 	peer    string // from the fields of With; empty if unknown
 	rank    int    // index of its key in identities
+
+	onRequest bool // With had the field OnRequest
 }
 
 // Enabled implements zapcore.LevelEnabler.
@@ -63,6 +73,7 @@ func (c *core) Enabled(l zapcore.Level) bool { return c.inner.Enabled(l) }
 func (c *core) With(fields []zap.Field) zapcore.Core {
 	d := *c
 	d.peer, d.rank = identify(fields, c.peer, c.rank)
+	d.onRequest = c.onRequest || marked(fields, onRequestKey)
 	fields, used := cutFields(fields, c.left)
 	d.inner, d.left = c.inner.With(fields), c.left-used
 	return &d
@@ -79,13 +90,14 @@ func (c *core) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.Checked
 // Write implements zapcore.Core.
 func (c *core) Write(e zapcore.Entry, fields []zap.Field) error {
 	e.Message = Cut(e.Message, messageBytes)
-	each := e.Level < zap.WarnLevel || e.Level > zap.ErrorLevel || isEach(fields)
+	problem := e.Level >= zap.WarnLevel && e.Level <= zap.ErrorLevel && !marked(fields, eachKey)
+	request := e.Level < zap.WarnLevel && (c.onRequest || marked(fields, onRequestKey))
 	peer := ""
-	if !each {
+	if problem {
 		peer, _ = identify(fields, c.peer, c.rank)
 	}
 	fields, _ = cutFields(fields, lineBytes-cost(e.Message)-(withBytes-c.left))
-	if each {
+	if !problem && !request {
 		return c.inner.Write(e, fields)
 	}
 	write, told := c.limiter.admit(peer, e, func() zapcore.Core { return c.inner.With(fields) })
@@ -108,9 +120,10 @@ var identities = [...]string{
 	"topic", "service", "name", "trigger", "file", "bag", "command", "operation", "option",
 }
 
-func isEach(fields []zap.Field) bool {
+// marked reports whether one of the fields is a mark with a key.
+func marked(fields []zap.Field, key string) bool {
 	for _, f := range fields {
-		if f.Type == zapcore.SkipType && f.Key == eachKey {
+		if f.Type == zapcore.SkipType && f.Key == key {
 			return true
 		}
 	}

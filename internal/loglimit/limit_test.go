@@ -137,6 +137,57 @@ func TestNotLimited(t *testing.T) {
 	}
 }
 
+// TestOnRequest: of lines that peers ask for, whoever they are, the first ones come at once,
+// then one in each interval. After a minute without one it is as at the beginning.
+func TestOnRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, logs := observed()
+		marked := log.With(loglimit.OnRequest(), zap.String("service", "~pause"))
+		for i := range 100 {
+			log.Info("web command", loglimit.OnRequest(), zap.String("peer", fmt.Sprintf("10.0.0.%d:1", i)))
+			marked.Info("service call", zap.Int("n", i))
+		}
+		if n := logs.FilterMessage("web command").Len(); n != 20 {
+			t.Errorf("%d lines at once", n)
+		}
+		if n := logs.FilterMessage("service call").Len(); n != 20 {
+			t.Errorf("%d lines at once of a logger with the mark", n)
+		}
+		time.Sleep(loglimit.Interval)
+		synctest.Wait() // for the timers that are due now
+		all := logs.FilterMessage("service call").All()
+		if len(all) != 21 {
+			t.Fatalf("%d lines later", len(all))
+		}
+		if m := all[20].ContextMap(); m["n"] != int64(99) || m["suppressed"] != int64(79) || m["ago"] != loglimit.Interval || m["service"] != "~pause" {
+			t.Errorf("the line that was kept says %v", m)
+		}
+		for range 12 { // somebody who does something twice in each interval
+			marked.Info("service call")
+			marked.Info("service call")
+			time.Sleep(loglimit.Interval)
+			synctest.Wait() // for the timers that are due now
+		}
+		if n := logs.FilterMessage("service call").Len(); n != 21+12 {
+			t.Errorf("%d lines of 24 in two minutes", n-21)
+		}
+		time.Sleep(loglimit.MaxInterval)
+		for range 100 {
+			marked.Info("service call")
+		}
+		if n := logs.FilterMessage("service call").Len(); n != 21+12+20 {
+			t.Errorf("%d lines at once, a minute later", n-21-12)
+		}
+		for range 100 { // the marks are for lines that tell no problem
+			marked.Warn("refused", loglimit.Each())
+			marked.Debug("detail")
+		}
+		if n := logs.FilterMessage("refused").Len(); n != 100 {
+			t.Errorf("%d of 100 problems that happen once", n)
+		}
+	})
+}
+
 // TestMadeUp: peers that make up names and texts get neither the log nor memory.
 func TestMadeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	named       = 5           // lines of one kind that come at once, when each has another peer
+	named       = 5           // problems of one kind that come at once, when each has another peer
+	requested   = 20          // lines on request of one kind that come at once: as many as somebody causes by hand
 	maxKinds    = 256         // kinds of lines that are told apart; the others share one
 	maxPeers    = 8 << 10     // peers that are told apart, of all kinds together
 	otherKind   = ""          // of the kinds beyond maxKinds
@@ -32,7 +33,7 @@ type limiter struct {
 type kind struct {
 	peers  map[uint64]*peer
 	named  int       // lines written since the kind was new
-	next   time.Time // of the next line, once enough peers are named
+	next   time.Time // of the next line, once atOnce lines were written
 	active time.Time // when a line came last, written or not
 
 	round      int // number of the lines written, which tells what peers.round belongs to
@@ -64,8 +65,11 @@ func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Co
 	defer l.mu.Unlock()
 	k := l.kind(e.Message, now)
 	id := maphash.String(seed, peerName)
-	p := l.peer(k, id, now)
-	if k.ready(p, now) {
+	var p *peer
+	if isProblem(e.Level) {
+		p = l.peer(k, id, now)
+	}
+	if k.ready(p, e.Level, now) {
 		extra = told(k.suppressed, k.affected, 0)
 		k.written(p, now)
 		return true, extra
@@ -77,7 +81,7 @@ func (l *limiter) admit(peerName string, e zapcore.Entry, keep func() zapcore.Co
 	}
 	k.held = &heldLine{e, keep(), id}
 	if k.timer == nil {
-		k.timer = time.AfterFunc(k.due(p, now).Sub(now), func() { l.writeHeld(k, false) })
+		k.timer = time.AfterFunc(k.due(p, e.Level, now).Sub(now), func() { l.writeHeld(k, false) })
 	}
 	return false, nil
 }
@@ -140,20 +144,33 @@ func (l *limiter) sweep(now time.Time) {
 	}
 }
 
-// ready reports whether a line of p may be written. p is nil if it is not remembered.
-func (k *kind) ready(p *peer, now time.Time) bool {
-	if p == nil || k.named >= named {
-		if now.Before(k.next) {
-			return false
-		}
+// isProblem reports whether a line tells a problem; others are on request.
+func isProblem(level zapcore.Level) bool { return level >= zapcore.WarnLevel }
+
+// atOnce returns how many lines may be written before there is one in each Interval. p is nil
+// if it is not remembered, and for lines on request.
+func atOnce(p *peer, level zapcore.Level) int {
+	switch {
+	case !isProblem(level):
+		return requested
+	case p == nil:
+		return 0
+	}
+	return named
+}
+
+// ready reports whether a line of p may be written.
+func (k *kind) ready(p *peer, level zapcore.Level, now time.Time) bool {
+	if k.named >= atOnce(p, level) && now.Before(k.next) {
+		return false
 	}
 	return p == nil || p.pace.Ready(now)
 }
 
 // due returns when a line of p may be written.
-func (k *kind) due(p *peer, now time.Time) time.Time {
+func (k *kind) due(p *peer, level zapcore.Level, now time.Time) time.Time {
 	at := now
-	if (p == nil || k.named >= named) && k.next.After(at) {
+	if k.named >= atOnce(p, level) && k.next.After(at) {
 		at = k.next
 	}
 	if p != nil && p.pace.next.After(at) {
@@ -187,8 +204,8 @@ func (l *limiter) writeHeld(k *kind, last bool) {
 		return // another line was written in the meantime
 	}
 	p := k.peers[h.peer]
-	if !last && !k.ready(p, now) { // it replaced one that was due earlier
-		k.timer = time.AfterFunc(k.due(p, now).Sub(now), func() { l.writeHeld(k, false) })
+	if !last && !k.ready(p, h.entry.Level, now) { // it replaced one that was due earlier
+		k.timer = time.AfterFunc(k.due(p, h.entry.Level, now).Sub(now), func() { l.writeHeld(k, false) })
 		l.mu.Unlock()
 		return
 	}

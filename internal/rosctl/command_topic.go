@@ -34,7 +34,7 @@ var errSelf = errors.New("a command of the node to itself")
 // commandTopics subscribes to commands.
 func (s *Server) commandTopics(commands []commandTopic) error {
 	for _, c := range commands {
-		log := s.limited("topic", c.name)
+		log := s.commandLog("topic", c.name)
 		_, err := s.node.Subscribe(tcpros.SubscribeOptions{
 			Topic: "~" + c.name, Type: c.typ, MD5Sum: c.md5, TCPNoDelay: true,
 			MaxMessageBytes: maxCommandBytes,

@@ -182,7 +182,11 @@ func (p *playing) mark(from, to time.Duration) (string, error) {
 }
 
 func (p *playing) bookmark(context.Context) (string, error) {
-	return "bookmark at " + precise(p.control.Bookmark()) + " s", nil
+	at, err := p.control.Bookmark()
+	if err != nil {
+		return "", err
+	}
+	return "bookmark at " + precise(at) + " s", nil
 }
 
 // from returns the text for the position before a command.

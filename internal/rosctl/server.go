@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -57,7 +57,7 @@ func serve(node *tcpros.Node, log *zap.Logger, what subject, service string) (*S
 		log = zap.NewNop()
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &Server{node: node, log: log, subject: what, end: cancel}
+	s := &Server{node: node, log: loglimit.Logger(log), subject: what, end: cancel}
 	if err := what.offer(s); err != nil {
 		cancel()
 		return nil, err
@@ -171,7 +171,7 @@ func (s *Server) switches(commands map[string]func(on bool) tcpros.Outcome) erro
 
 // advertise advertises a service. Calls that only query are not logged.
 func (s *Server) advertise(name string, t tcpros.ServiceType, handle func(context.Context, []byte) (tcpros.Outcome, error)) error {
-	log := s.limited("service", name)
+	log := s.commandLog("service", name)
 	if strings.HasPrefix(name, "is_") {
 		log = zap.NewNop()
 	}
@@ -189,13 +189,8 @@ func (s *Server) advertise(name string, t tcpros.ServiceType, handle func(contex
 	return err
 }
 
-// linesPerSecond bounds the log lines for each command topic and service: any node may call,
-// at any rate.
-const linesPerSecond = 5
-
-// limited returns a rate-limited log for one command.
-func (s *Server) limited(kind, name string) *zap.Logger {
-	return s.log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
-		return zapcore.NewSamplerWithOptions(core, time.Second, linesPerSecond, 0)
-	})).With(zap.String(kind, "~"+name))
+// commandLog returns the log of one command. Its lines are limited: any node may call, at any
+// rate.
+func (s *Server) commandLog(kind, name string) *zap.Logger {
+	return s.log.With(loglimit.OnRequest(), zap.String(kind, "~"+name))
 }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -40,7 +41,7 @@ func statusOf(err error) int {
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, recorder.ErrNotRecording):
 		return http.StatusServiceUnavailable
-	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots):
+	case errors.Is(err, recorder.ErrStopped), errors.Is(err, recorder.ErrPaused), errors.Is(err, recorder.ErrNoSnapshots), errors.Is(err, recorder.ErrOnlySnapshots), errors.Is(err, player.ErrBookmarks):
 		return http.StatusConflict
 	case errors.Is(err, recorder.ErrNoBag):
 		return http.StatusNotFound
@@ -90,7 +91,7 @@ func (s *Server) action(name string, do func(ctx context.Context, body io.Reader
 			status = statusOf(err)
 			answer = errorAnswer{err.Error()}
 		}
-		s.Log.Info("web command", zap.String("command", name), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
+		s.Log.Info("web command", loglimit.OnRequest(), zap.String("command", name), zap.String("peer", r.RemoteAddr), zap.Int("status", status), zap.Error(err))
 		writeJSON(w, status, answer)
 	})
 }

@@ -94,12 +94,16 @@ func (f *fakePlayer) SetMarks(from, to time.Duration) error {
 	return nil
 }
 
-func (f *fakePlayer) Bookmark() (at time.Duration) {
+func (f *fakePlayer) Bookmark() (at time.Duration, err error) {
 	f.did("bookmark", func(s *player.Stats) {
 		at = s.Position
+		if len(s.Bookmarks) == 2 {
+			err = player.ErrBookmarks
+			return
+		}
 		s.Bookmarks = append(s.Bookmarks, at)
 	})
-	return at
+	return at, err
 }
 
 func (f *fakePlayer) PauseOnTopics(on bool) { f.did(fmt.Sprint("pause on topics ", on), nil) }

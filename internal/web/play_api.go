@@ -21,14 +21,19 @@ type moveResult struct {
 func (f *Player) routes(s *Server) {
 	for name, do := range map[string]func(player.Control) bool{
 		"play": player.Control.Resume, "pause": player.Control.Pause, "step": player.Control.Step, "step_back": player.Control.StepBack,
-		"toggle":   func(c player.Control) bool { c.Toggle(); return true },
-		"bookmark": func(c player.Control) bool { c.Bookmark(); return true },
-		"stop":     func(c player.Control) bool { c.Stop(); return true },
+		"toggle": func(c player.Control) bool { c.Toggle(); return true },
+		"stop":   func(c player.Control) bool { c.Stop(); return true },
 	} {
 		s.action(name, simple(func(context.Context) (any, error) {
 			return f.move(func(c player.Control) (bool, error) { return do(c), nil })
 		}))
 	}
+	s.action("bookmark", simple(func(context.Context) (any, error) {
+		return f.move(func(c player.Control) (bool, error) {
+			_, err := c.Bookmark()
+			return true, err
+		})
+	}))
 	s.action("burst", with(f.burst))
 	s.action("seek", with(f.seek))
 	s.action("rate", with(func(_ context.Context, p struct {

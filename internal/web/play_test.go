@@ -161,3 +161,22 @@ func TestPlayerHealth(t *testing.T) {
 		t.Errorf("after drops: %d %s", a.status, a.body)
 	}
 }
+
+// TestTooManyBookmarks: what the player refuses is an error, with its reason.
+func TestTooManyBookmarks(t *testing.T) {
+	t.Parallel()
+	backend, f := playing("/t")
+	c := serve(t, backend)
+	for i := range 3 {
+		a := c.post("/api/v1/bookmark", "")
+		if want := []int{200, 200, 409}[i]; a.status != want {
+			t.Errorf("bookmark %d: status %d, want %d: %s", i+1, a.status, want, a.body)
+		}
+		if i == 2 && decode[struct{ Error string }](t, a).Error != player.ErrBookmarks.Error() {
+			t.Errorf("error %s", a.body)
+		}
+	}
+	if n := len(f.Status().Bookmarks); n != 2 {
+		t.Errorf("%d bookmarks", n)
+	}
+}

@@ -279,11 +279,19 @@ func (t *Transport) loopChanged(now time.Duration) Effects {
 	return t.read(ReadRequest{From: from})
 }
 
-// Bookmark stores the position of play and returns it.
-func (t *Transport) Bookmark(now time.Duration) time.Duration {
-	pos := min(t.Position(now), t.length)
+// maxBookmarks bounds the bookmarks: any node may set them, at any rate, and each state that
+// the front ends send has them all.
+const maxBookmarks = 1000
+
+// Bookmark stores the position of play and returns it. It reports false, and does nothing, if
+// there are maxBookmarks already.
+func (t *Transport) Bookmark(now time.Duration) (pos time.Duration, ok bool) {
+	if len(t.bookmarks) == maxBookmarks {
+		return 0, false
+	}
+	pos = min(t.Position(now), t.length)
 	t.bookmarks = append(t.bookmarks, pos)
-	return pos
+	return pos, true
 }
 
 // PauseOnTopics switches pausing for topics on or off.

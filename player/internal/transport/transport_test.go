@@ -346,7 +346,7 @@ func TestStateOfPlay(t *testing.T) {
 	t.Parallel()
 	p := playing(Options{Schedule: Schedule{Rate: 2}, PauseOnTopics: true}, 0)
 	p.SetNext(time.Second)
-	if pos := p.Bookmark(100 * ms); pos != 200*ms {
+	if pos, ok := p.Bookmark(100 * ms); pos != 200*ms || !ok {
 		t.Errorf("bookmark at %v", pos)
 	}
 	p.PauseFor("/a", 150*ms)
@@ -381,5 +381,21 @@ func TestStateOfPlay(t *testing.T) {
 	}
 	if d := cmp.Diff(ReadRequest{Loop: Loop{To: Forever}}, p.FirstRequest()); d != "" {
 		t.Errorf("first order (-want +got):\n%s", d)
+	}
+}
+
+// Any node may set bookmarks: there are not more than a thousand.
+func TestBookmarksAreBounded(t *testing.T) {
+	t.Parallel()
+	p := playing(Options{}, 0)
+	p.SetNext(time.Second)
+	for i := range 1500 {
+		pos, ok := p.Bookmark(time.Duration(i) * time.Microsecond)
+		if want := time.Duration(i) * time.Microsecond; i < 1000 && (!ok || pos != want) || i >= 1000 && ok {
+			t.Fatalf("bookmark %d at %v: %v", i, pos, ok)
+		}
+	}
+	if all := p.State(time.Second).Bookmarks; len(all) != 1000 || all[999] != 999*time.Microsecond {
+		t.Errorf("%d bookmarks, the last one at %v", len(all), all[len(all)-1])
 	}
 }
