@@ -85,7 +85,8 @@ func (n *eventLog) logChanges(last, now *player.Status) {
 	for _, b := range now.Bookmarks[min(len(last.Bookmarks), len(now.Bookmarks)):] {
 		n.changes.Info("bookmark", at(b))
 	}
-	if n.screen {
+	// Play may have ended since then: who has stopped it must not read that it goes on.
+	if n.screen || now.Phase > player.PhaseKeepAlive {
 		return
 	}
 	if now.Seeks != last.Seeks {

@@ -177,3 +177,24 @@ func TestLinesOnRequest(t *testing.T) {
 		t.Errorf("what is left out is not counted:\n%.4000s", got)
 	}
 }
+
+// Changes are logged a moment after they come. Those from just before the end are not logged
+// behind it, as if play went on; bookmarks are.
+func TestLinesAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[player.Phase]string{
+		player.PhaseKeepAlive: "bookmark map[position:3s]\nplaying again map[pass:4]\n",
+		player.PhaseDrain:     "bookmark map[position:3s]\n",
+		player.PhaseDone:      "bookmark map[position:3s]\n",
+	} {
+		got := lines(t, false, func(c *changing) {
+			c.change(func(s *player.Stats) { s.Pass, s.Bookmarks = 3, []time.Duration{3 * time.Second} })
+			<-time.After(changeDelay / 2)
+			c.change(func(s *player.Stats) { s.Phase = phase })
+			<-time.After(2 * changeDelay)
+		})
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("phase %d (-want +got):\n%s", phase, d)
+		}
+	}
+}

@@ -77,10 +77,10 @@ func (p *playing) setPaused(paused bool) tcpros.Outcome {
 }
 
 func (p *playing) play(context.Context) (string, error) {
-	if !p.control.Resume() {
+	if !p.control.Resume() && p.control.Status().Phase == player.PhasePlay {
 		return "already playing", nil
 	}
-	return "playing" + p.at(), nil
+	return p.doing(), nil
 }
 
 func (p *playing) pause(context.Context) (string, error) {
@@ -94,15 +94,13 @@ func (p *playing) toggle(context.Context) (string, error) {
 	if p.control.Toggle() {
 		return "paused" + p.at(), nil
 	}
-	return "playing" + p.at(), nil
+	return p.doing(), nil
 }
-
-var errNotPaused = errors.New("playing")
 
 // isPaused answers with success while play is paused.
 func (p *playing) isPaused(context.Context) (string, error) {
 	if !p.control.Status().Paused {
-		return "", errNotPaused
+		return "", errors.New(p.doing())
 	}
 	return "paused" + p.at(), nil
 }
@@ -191,6 +189,12 @@ func (p *playing) bookmark(context.Context) (string, error) {
 
 // from returns the text for the position before a command.
 func (p *playing) from() string { return " from " + precise(p.control.Status().Position) + " s" }
+
+// doing returns the text for what play does and where, as ~status has it.
+func (p *playing) doing() string {
+	s := p.control.Stats()
+	return state(&s)
+}
 
 // at returns the text for the present position.
 func (p *playing) at() string {

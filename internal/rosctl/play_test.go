@@ -205,7 +205,7 @@ func TestPlayServices(t *testing.T) {
 		request []byte
 		want    string
 	}{
-		{"is_paused", nil, "false: playing"},
+		{"is_paused", nil, "false: playing" + at},
 		{"step", nil, "false: play is not paused: ~pause comes first"},
 		{"pause_playback", on, "true: Playback is now paused"},
 		{"pause_playback", on, "false: Bag is already paused."},
@@ -241,6 +241,17 @@ func TestPlayServices(t *testing.T) {
 	w.control.did("end", func() { w.control.last = true })
 	if got := w.call("step", tcpros.TriggerService, nil); got != "false: there is no message to go to" {
 		t.Errorf("at the end: %q", got)
+	}
+	w.control.Resume()
+	w.control.did("end", func() { w.control.s.Phase = player.PhaseKeepAlive })
+	const end = "all is published at 2.000 s of 10.000 s"
+	for _, step := range []struct{ service, want string }{
+		{"is_paused", "false: " + end}, {"play", "true: " + end},
+		{"pause", "true: paused" + at}, {"is_paused", "true: paused" + at}, {"play", "true: " + end}, {"toggle", "true: paused" + at}, {"toggle", "true: " + end},
+	} {
+		if got := w.call(step.service, tcpros.TriggerService, nil); got != step.want {
+			t.Errorf("when everything is published ~%s answers %q, want %q", step.service, got, step.want)
+		}
 	}
 	if got := w.call("bookmark", tcpros.TriggerService, nil); got != "false: there are 1000 bookmarks already, and no more can be set" {
 		t.Errorf("with too many bookmarks: %q", got)
