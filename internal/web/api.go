@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -71,9 +73,39 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Write(append(b, '\n')) //nolint:errcheck,gosec // whoever has gone does not need it
 }
 
-// handle serves a pattern to authorized clients, whose connections are then held.
+// handle serves a pattern with a method to authorized clients, whose connections are then held.
 func (s *Server) handle(pattern string, h http.HandlerFunc) {
-	s.mux.HandleFunc(pattern, s.guard.requireToken(s.conns.holding(authorized, h)))
+	s.route(pattern, s.guard.requireToken(s.conns.holding(authorized, h)))
+}
+
+// route serves a pattern with a method. The answer to other methods says how to ask: mostly
+// somebody has typed an address into a browser, or has forgotten an option of curl.
+func (s *Server) route(pattern string, h http.HandlerFunc) {
+	s.mux.HandleFunc(pattern, h)
+	method, path, _ := strings.Cut(pattern, " ")
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		options := ""
+		if method != http.MethodGet {
+			options = "-X " + method + " "
+		}
+		w.Header().Set("Allow", method)
+		writeError(w, &statusError{http.StatusMethodNotAllowed, "only " + method + " is served here, as by: " + s.curl(r, options, path)})
+	})
+}
+
+// plainHost is a host that is also plain in a shell, where somebody pastes the line.
+var plainHost = regexp.MustCompile(`^[a-zA-Z0-9.:\[\]-]+$`)
+
+// curl returns the command line that requests a path of this server as the client sees it.
+func (s *Server) curl(r *http.Request, options, path string) string {
+	host := r.Host
+	if !plainHost.MatchString(host) {
+		host = s.addr.String()
+	}
+	if s.guard.token != "" {
+		options += "-H 'Authorization: Bearer TOKEN' "
+	}
+	return "curl " + options + "http://" + host + path
 }
 
 // action serves a command: do gets the body, and returns the response.
@@ -105,7 +137,9 @@ type done struct {
 func (s *Server) perform(ctx context.Context, w http.ResponseWriter, r *http.Request, do func(context.Context, io.Reader) (any, error)) (any, error) {
 	if r.ContentLength != 0 { // forms of other pages cannot send this type
 		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-			return nil, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json"}
+			_, path, _ := strings.Cut(r.Pattern, " ")
+			how := s.curl(r, "-H 'Content-Type: application/json' -d '...' ", path)
+			return nil, &statusError{http.StatusUnsupportedMediaType, "the body must be application/json, as of: " + how}
 		}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodyBytes))

@@ -23,7 +23,7 @@ const (
 // only one word.
 func (s *Server) probes() {
 	probe := func(pattern string, h http.HandlerFunc) {
-		s.mux.HandleFunc(pattern, s.conns.holding(prober, h))
+		s.route(pattern, s.conns.holding(prober, h))
 	}
 	// The process is alive as long as it can collect its state. An unreachable master must not
 	// cause a restart, which would interrupt the recording.

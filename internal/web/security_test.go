@@ -222,3 +222,40 @@ func TestLongHeader(t *testing.T) {
 		}
 	}
 }
+
+// TestHowToAsk: who uses the wrong method, or forgets the type of the body, is told the line
+// to type, which does not hold anything that others made up.
+func TestHowToAsk(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		method, path, body, host, token string
+		status                          int
+		allow, want                     string
+	}{
+		{"GET", "/api/v1/pause", "", "", "", 405, "POST", "only POST is served here, as by: curl -X POST http://ADDRESS/api/v1/pause"},
+		{"PUT", "/api/v1/rate", `{"rate":2}`, "", "", 405, "POST", "only POST is served here, as by: curl -X POST http://ADDRESS/api/v1/rate"},
+		{"POST", "/api/v1/state", "", "", "", 405, "GET", "only GET is served here, as by: curl http://ADDRESS/api/v1/state"},
+		{"DELETE", "/metrics", "", "", "", 405, "GET", "only GET is served here, as by: curl http://ADDRESS/metrics"},
+		{"POST", "/livez", "", "", "", 405, "GET", "only GET is served here, as by: curl http://ADDRESS/livez"},
+		{"GET", "/api/v1/pause", "", "localhost:17", "", 405, "POST", "only POST is served here, as by: curl -X POST http://localhost:17/api/v1/pause"},
+		{"GET", "/api/v1/pause", "", "localhost:$(id)", "", 405, "POST", "only POST is served here, as by: curl -X POST http://ADDRESS/api/v1/pause"},
+		{"GET", "/api/v1/pause", "", "", token, 405, "POST", "only POST is served here, as by: curl -X POST -H 'Authorization: Bearer TOKEN' http://ADDRESS/api/v1/pause"},
+		{"POST", "/api/v1/rate", `{"rate":2}`, "", "", 415, "", "the body must be application/json, as of: curl -H 'Content-Type: application/json' -d '...' http://ADDRESS/api/v1/rate"},
+		{"GET", "/api/v1/other", "", "", "", 404, "", "no such endpoint: see docs/http.md"},
+	} {
+		backend, player := playing("/t")
+		c := serve(t, backend, func(o *web.Options) { o.Token = tc.token })
+		headers := []string{"Content-Type: text/plain"}
+		if tc.host != "" {
+			headers = append(headers, "Host: "+tc.host)
+		}
+		a := c.do(tc.method, tc.path, tc.body, headers...)
+		want := strings.ReplaceAll(tc.want, "ADDRESS", strings.TrimPrefix(c.address, "http://"))
+		if got := decode[struct{ Error string }](t, a).Error; a.status != tc.status || a.header.Get("Allow") != tc.allow || got != want {
+			t.Errorf("%s %s: %d, allow %q, %q; want %d, %q, %q", tc.method, tc.path, a.status, a.header.Get("Allow"), got, tc.status, tc.allow, want)
+		}
+		if calls := player.said(); len(calls) > 0 {
+			t.Errorf("%s %s did %q", tc.method, tc.path, calls)
+		}
+	}
+}
