@@ -127,6 +127,7 @@ function flag(cls, to, label, title) {
 }
 
 let asked = 0;
+let recordedAt = []; // positions of the recorded marks
 
 // recorded shows the marks of the bags, which do not change while they are played.
 async function recorded() {
@@ -135,7 +136,9 @@ async function recorded() {
   try {
     const r = await fetch("/api/v1/recorded_marks");
     if (!r.ok) throw new Error(r.statusText);
-    $("recorded").replaceChildren(...(await r.json()).map((m) => flag("flag recorded", m.position, "Mark " + plain(m.text) + " at " + fine(m.position), plain(m.text) + ", " + fine(m.position))));
+    const all = await r.json();
+    recordedAt = all.map((m) => m.position);
+    $("recorded").replaceChildren(...all.map((m) => flag("flag recorded", m.position, "Mark " + plain(m.text) + " at " + fine(m.position), plain(m.text) + ", " + fine(m.position))));
   } catch {
     asked = 0; // the next state asks again
   }
@@ -248,24 +251,44 @@ line.addEventListener("pointerup", () => {
 });
 line.addEventListener("pointercancel", () => { drag = null; });
 line.addEventListener("pointerleave", () => { $("hover").hidden = true; });
-line.addEventListener("keydown", (e) => {
-  if (!running() || e.target !== line || e.ctrlKey || e.metaKey || e.altKey) return;
-  const by = { ArrowLeft: -5, ArrowDown: -5, ArrowRight: 5, ArrowUp: 5, PageDown: -30, PageUp: 30 }[e.key];
-  if (by !== undefined) seek(position() + (e.shiftKey ? Math.sign(by) : by));
-  else if (e.key === "Home") seek(0);
-  else if (e.key === "End") seek(s.length);
-  else return;
-  e.preventDefault();
-});
+// The keys are those of the screen in the terminal (cmd/play/keys.go), with the same meanings.
+// Those that scroll a page work on the timeline only.
+const onTimeline = {
+  ArrowLeft: (e) => seek(position() - (e.shiftKey ? 60 : 5)),
+  ArrowRight: (e) => seek(position() + (e.shiftKey ? 60 : 5)),
+  PageUp: () => seek(position() - 60),
+  PageDown: () => seek(position() + 60),
+  Home: () => seek(0),
+  End: () => seek(s.length),
+  ArrowUp: () => rate(ladder.find((r) => r > s.rate) ?? s.rate),
+  ArrowDown: () => rate(ladder.findLast((r) => r < s.rate) ?? s.rate),
+};
+const anywhere = {
+  " ": () => act("toggle"),
+  s: () => act("step"),
+  ".": () => act("step"),
+  S: () => act("step_back"),
+  ",": () => act("step_back"),
+  "=": () => rate(1),
+  b: bookmark,
+  "[": markFrom,
+  "]": markTo,
+  l: loop,
+  t: pauseTopics,
+  m: () => toMark(true),
+  M: () => toMark(false),
+};
+for (let i = 0; i < 10; i++) anywhere[i] = () => seek(s.length * i / 10);
 
-// Keys of the program work here, too, unless somebody types or is on a button.
-addEventListener("keydown", (e) => {
-  if (!running() || e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, button, a, summary")) return;
-  if (e.key === " ") act("toggle");
-  else if (e.key === "s") act("step");
-  else return;
+const keyed = (keys) => (e) => {
+  if (!running() || e.ctrlKey || e.metaKey || e.altKey || !Object.hasOwn(keys, e.key)) return;
+  keys[e.key](e);
   e.preventDefault();
-});
+};
+line.addEventListener("keydown", (e) => { if (e.target === line) keyed(onTimeline)(e); });
+
+// Not while somebody types or is on a button.
+addEventListener("keydown", (e) => { if (!e.target.closest("input, button, a, summary")) keyed(anywhere)(e); });
 
 const press = (id, run) => $(id).addEventListener("click", run);
 press("toggle", () => act(s.paused ? "play" : "pause"));
@@ -276,9 +299,28 @@ press("stop", async () => {
   stopped = await act("stop") !== null;
   ends(stopped);
 });
-press("loop", () => act("loop", { on: !s.loop }));
-press("pausetopics", () => act("pause_topics", { on: !s.pause_on_topics }));
+press("loop", loop);
+press("pausetopics", pauseTopics);
 press("clear", () => act("marks", { from: 0, to: s.length }));
+press("from", markFrom);
+press("to", markTo);
+press("bookmark", bookmark);
+
+// What a command sets counts at once: the next key may come before the program has told of it.
+function rate(r) {
+  s.rate = r;
+  return act("rate", { rate: r });
+}
+
+function loop() {
+  s.loop = !s.loop;
+  return act("loop", { on: s.loop });
+}
+
+function pauseTopics() {
+  s.pause_on_topics = !s.pause_on_topics;
+  return act("pause_topics", { on: s.pause_on_topics });
+}
 
 // latest asks how things are: what the page shows may be half a second old.
 async function latest() {
@@ -289,24 +331,33 @@ async function latest() {
   }
 }
 
-press("from", async () => {
+async function markFrom() {
   const now = await latest();
   act("marks", { from: now.position, to: now.mark_to > now.position ? now.mark_to : now.length });
-});
-press("to", async () => {
+}
+
+async function markTo() {
   const now = await latest();
   act("marks", { from: now.mark_from < now.position ? now.mark_from : 0, to: now.position });
-});
-press("bookmark", async () => {
+}
+
+async function bookmark() {
   const answer = await act("bookmark");
   if (answer) say("Bookmark at " + fine(answer.position));
-});
+}
+
+// toMark goes to the recorded mark that comes next, or to the one more than a second before.
+function toMark(next) {
+  const p = position();
+  const to = next ? recordedAt.find((m) => m > p) : recordedAt.findLast((m) => m < p - 1);
+  if (to !== undefined) seek(to);
+}
 
 $("rates").append(...ladder.map((r) => {
   const b = el("button", "", String(r).replace(/^0/, "") + "×");
   b.type = "button";
   b.value = r;
   b.setAttribute("aria-label", "Rate " + r);
-  b.addEventListener("click", () => act("rate", { rate: r }));
+  b.addEventListener("click", () => rate(r));
   return b;
 }));
