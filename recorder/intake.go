@@ -45,7 +45,7 @@ type intake struct {
 	reported    *link // for the account of losses; nil until it is written
 
 	state       State
-	begun       time.Time // when the recording was started, by sim; zero while it is stopped
+	begun       time.Time // when the recording was started, by sim.steady; zero while it is stopped
 	starting    *command  // opens the file that StateStopped waits for; nil for none
 	ended       bool      // no further intake: the file has failed, or all links are closed
 	atSizeLimit bool      // the one file has reached its size: what comes now is not wanted
@@ -69,7 +69,7 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		encoder:       encoder,
 		sealed:        queue.New[queued](),
 		records:       new(bagfmt.ConnRecords),
-		rotation:      newRotation(*o, o.sim.at(time.Now())),
+		rotation:      newRotation(*o, o.sim.steady(time.Now()), o.sim.goneBack()),
 		state:         o.Begin,
 		limited:       make(chan struct{}, 1),
 		filled:        make(chan struct{}, 1),
@@ -81,7 +81,7 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		in.snaps = &snapshots{Snapshot: o.Snapshot, ring: ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll}}
 	}
 	if in.state != StateStopped {
-		in.begun = in.sim.at(time.Now())
+		in.begun = in.sim.steady(time.Now())
 	}
 	in.pool.budget, in.pool.twice, in.pool.reclaimElsewhere = in.budget, encoder.compresses(), in.reclaimForIntake
 	return in
@@ -92,8 +92,8 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	// The last frame was complete at received; one nanosecond between the frames
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
-	now, step := in.sim.at(received), in.sim.step()
-	stamp := bagfmt.TimeOf(now).Add(-step * time.Duration(count-1))
+	step := in.sim.step()
+	stamp := bagfmt.TimeOf(in.sim.at(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.topic.last, c.latest = received, received
@@ -112,7 +112,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	}
 	for count > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if !c.topic.thin || c.topic.keep(now) {
+		if !c.topic.thin || c.topic.keep(in.sim.steady(received)) {
 			in.add(c, run[:size], 1, stamp, received)
 		}
 		stamp = stamp.Add(step)
@@ -222,7 +222,7 @@ func (in *intake) release(c *chunk) {
 // tick seals an old chunk, begins a new file when it is time and reports new drops.
 func (in *intake) tick(now time.Time) {
 	in.mu.Lock()
-	in.rotation.schedule(in.sim.at(now))
+	in.rotation.schedule(in.passed(now))
 	in.rotateIfDue(now)
 	if in.open != nil && now.Sub(in.openedAt) >= in.flush {
 		in.sealOpen()

@@ -62,7 +62,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.state != StateRecording
-	if !idle && c.topic.thin && !c.topic.keep(in.sim.at(time.Now())) {
+	if !idle && c.topic.thin && !c.topic.keep(in.sim.steady(time.Now())) {
 		return nil
 	}
 	if c.latching {

@@ -8,13 +8,14 @@ import (
 )
 
 // rotation knows when the intake goes on to the next file. It is guarded by
-// intake.mu; all its times but the wall clock's are monotonic, so that a clock
-// that is set does not make a thousand files.
+// intake.mu; all its times are of a clock that does not go back, simClock.steady, so that a
+// clock that is set neither makes a thousand files nor ends none.
 type rotation struct {
 	split    bool          // go on in a next file; otherwise end
 	maxBytes int64         // zero means no limit
 	every    time.Duration // zero means no limit
 	at       time.Duration // also at its multiples on the local clock; zero means never
+	back     time.Duration // how far the local clock is behind these times
 
 	number  int       // of the file that the intake fills, from 0; -1 before the first start
 	begun   time.Time // when that file began
@@ -29,8 +30,8 @@ type rotation struct {
 	packed int64 // and after
 }
 
-func newRotation(o Options, now time.Time) rotation {
-	s := rotation{split: o.Split, maxBytes: o.MaxBytes, begun: now}
+func newRotation(o Options, now time.Time, back time.Duration) rotation {
+	s := rotation{split: o.Split, maxBytes: o.MaxBytes, back: back, begun: now}
 	if o.Begin == StateStopped {
 		s.number = -1
 	}
@@ -48,12 +49,12 @@ func newRotation(o Options, now time.Time) rotation {
 
 // local returns the time on the wall since 1970 in the local zone, so that hours and
 // days begin where people expect them.
-func local(now time.Time) time.Duration {
+func (s *rotation) local(now time.Time) time.Duration {
 	_, offset := now.Zone()
-	return time.Duration(now.UnixNano()) + time.Duration(offset)*time.Second
+	return time.Duration(now.UnixNano()) - s.back + time.Duration(offset)*time.Second
 }
 
-func (s *rotation) slotAt(now time.Time) int64 { return int64(local(now) / s.at) }
+func (s *rotation) slotAt(now time.Time) int64 { return int64(s.local(now) / s.at) }
 
 // schedule finds the earliest end of the file. For the wall clock it is called every
 // now and then: that clock may be set. A clock that goes back a little does not end
@@ -66,7 +67,7 @@ func (s *rotation) schedule(now time.Time) {
 	if slot := s.slotAt(now); slot < s.slot-1 {
 		s.slot = slot
 	}
-	s.slotEnd = now.Add(time.Duration(s.slot+1)*s.at - local(now))
+	s.slotEnd = now.Add(time.Duration(s.slot+1)*s.at - s.local(now))
 	if s.next.IsZero() || s.slotEnd.Before(s.next) {
 		s.next = s.slotEnd
 	}
@@ -169,9 +170,15 @@ type fileStart struct {
 	resumed bool     // it is no file that begins: recording goes on, and missed is all there is
 }
 
+// passed returns the time that the rotation goes by. mu is held.
+func (in *intake) passed(now time.Time) time.Time {
+	in.rotation.back = in.sim.goneBack()
+	return in.sim.steady(now)
+}
+
 // rotateIfDue begins the next file, and ends a snapshot, where that is due. mu is held.
 func (in *intake) rotateIfDue(now time.Time) {
-	if in.rotation.due(in.sim.at(now)) {
+	if in.rotation.due(in.sim.steady(now)) {
 		in.nextFile(now)
 	}
 	if in.snaps.due(now) {
@@ -216,7 +223,7 @@ func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileSta
 func (in *intake) rotate(now time.Time) *command {
 	now = later(now, in.latest)
 	in.sealOpen()
-	in.rotation.advance(in.sim.at(now))
+	in.rotation.advance(in.passed(now))
 	in.freshRecords()
 	return in.enqueue(&command{kind: commandRotate, start: in.fileStart(now, nil)})
 }
@@ -254,7 +261,7 @@ func (in *intake) failover(now time.Time) *fileStart {
 	defer in.mu.Unlock()
 	now = later(now, in.latest)
 	in.sealOpen()
-	in.rotation.nextPart(in.sim.at(now))
+	in.rotation.nextPart(in.passed(now))
 	in.freshRecords()
 	return in.fileStart(now, nil)
 }
@@ -265,12 +272,12 @@ func (in *intake) fileOpened(c *command, now time.Time) *fileStart {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	now = later(now, in.latest)
-	in.rotation.restart(in.sim.at(now))
+	in.rotation.restart(in.passed(now))
 	in.freshRecords()
 	next := in.fileStart(now, nil)
 	if in.starting == c { // and not stopped again; then that command ends the file
 		in.starting = nil
-		in.begun = in.sim.at(now)
+		in.begun = in.sim.steady(now)
 		in.enter(StateRecording)
 	}
 	return next

@@ -123,7 +123,7 @@ func TestWhenFilesEnd(t *testing.T) {
 		"by the wall":     {Options{Split: true, SplitAt: 10 * minute}, []time.Duration{3 * minute, 13 * minute}},
 		"whichever first": {Options{Split: true, Duration: 4 * minute, SplitAt: 10 * minute}, []time.Duration{3 * minute, 4 * minute, 8 * minute, 12 * minute, 13 * minute, 16 * minute, 20 * minute}},
 	} {
-		s := newRotation(c.options, start)
+		s := newRotation(c.options, start, 0)
 		var got []time.Duration
 		for now := time.Duration(0); now <= 20*minute; now += minute {
 			for _, d := range []time.Duration{now - 1, now} {
@@ -158,14 +158,14 @@ func TestIntervalsThatNobodySaw(t *testing.T) {
 		10*time.Second - 1: 20 * time.Second,
 		1234 * time.Second: 1250 * time.Second,
 	} {
-		s := newRotation(Options{Split: true, Duration: 10 * time.Second}, start)
+		s := newRotation(Options{Split: true, Duration: 10 * time.Second}, start, 0)
 		s.stored, s.flying = 5, 7
 		s.advance(start.Add(10*time.Second + late))
 		if s.number != 1 || s.stored != 0 || s.flying != 0 || !s.next.Equal(start.Add(next)) {
 			t.Errorf("%v late: file %d ends %v after the first began, want file 1 at %v; %d and %d bytes in it", late, s.number, s.next.Sub(start), next, s.stored, s.flying)
 		}
 	}
-	s := newRotation(Options{Split: true, Duration: 10 * time.Second}, start)
+	s := newRotation(Options{Split: true, Duration: 10 * time.Second}, start, 0)
 	s.advance(start.Add(3 * time.Second)) // by its size, or by hand
 	if !s.next.Equal(start.Add(10 * time.Second)) {
 		t.Errorf("a file that ended early moved the grid by %v", s.next.Sub(start)-10*time.Second)
@@ -177,7 +177,7 @@ func TestIntervalsThatNobodySaw(t *testing.T) {
 func TestGridAfterAStop(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 12, 7, 0, 0, time.UTC)
-	s := newRotation(Options{Split: true, Duration: 25 * time.Minute, SplitAt: time.Hour, Begin: StateStopped}, start)
+	s := newRotation(Options{Split: true, Duration: 25 * time.Minute, SplitAt: time.Hour, Begin: StateStopped}, start, 0)
 	if s.number != -1 {
 		t.Errorf("file %d before the first start", s.number)
 	}
@@ -192,7 +192,7 @@ func TestGridAfterAStop(t *testing.T) {
 	if want := again.Add(53 * time.Minute); !s.next.Equal(want) { // 16:00
 		t.Errorf("the file ends at %v, want %v", s.next, want)
 	}
-	plain := newRotation(Options{Split: true, Begin: StateStopped}, start)
+	plain := newRotation(Options{Split: true, Begin: StateStopped}, start, 0)
 	plain.restart(again)
 	if !plain.next.IsZero() {
 		t.Errorf("a file without a limit ends at %v", plain.next)
@@ -204,7 +204,7 @@ func TestGridAfterAStop(t *testing.T) {
 func TestStepBackWithTheEnd(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 21, 12, 7, 0, 0, time.FixedZone("", 3600))
-	s := newRotation(Options{Split: true, SplitAt: 10 * time.Minute}, start)
+	s := newRotation(Options{Split: true, SplitAt: 10 * time.Minute}, start, 0)
 	now := start.Add(3 * time.Minute).In(time.FixedZone("", 3600-5*60)) // 12:05 again
 	s.advance(now)
 	if got := s.next.Sub(now); got != 15*time.Minute {

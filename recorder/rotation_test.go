@@ -165,7 +165,7 @@ func TestSplitAtWallClock(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 35*60) // twice that is no multiple of 20 minutes
 	day := time.Date(2026, 11, 21, 12, 0, 0, 0, zone)
-	s := newRotation(Options{Split: true, SplitAt: 20 * time.Minute}, day.Add(7*time.Minute))
+	s := newRotation(Options{Split: true, SplitAt: 20 * time.Minute}, day.Add(7*time.Minute), 0)
 	var ends []string
 	at := func(wall time.Duration) {
 		now := day.Add(wall)

@@ -18,19 +18,21 @@ const (
 	clockPatience = 2 * time.Second // as stock, before it is said that there is no clock
 )
 
-// simClock is the time of a graph with /use_sim_time: that of the last /clock. Stamps,
-// durations, splits and rates follow it, also backwards, as in stock; a time of zero,
+// simClock is the time of a graph with /use_sim_time: that of the last /clock. Stamps
+// follow it, also backwards, as in stock; durations, splits and rates count the time that
+// passes on it, so that a simulator which is reset does not suspend them. A time of zero,
 // at which stock ends, is passed over. All that concerns this machine, such as when a
-// chunk is handed to the disk and the names of files, does not. nil is the wall clock.
+// chunk is handed to the disk and the names of files, does not follow it. nil is the wall clock.
 type simClock struct {
 	now   atomic.Int64  // nanoseconds since 1970; zero before the first
+	back  atomic.Int64  // nanoseconds by which it has gone back, all steps together
 	begun chan struct{} // closed with the first
 	held  chan struct{} // closed when the links need not wait for the file any more
 	let   sync.Once
 	sub   *tcpros.Subscription
 
 	mu    sync.Mutex
-	due   int64          // when to say that it is over; zero for never
+	due   int64          // when to say that it is over, by steady; zero for never
 	over  chan time.Time // tells it
 	links []*clockLink
 	open  func(tcpros.LinkInfo) (*link, error) // makes the links that record /clock; nil while nobody wants it
@@ -62,6 +64,21 @@ func (c *simClock) at(received time.Time) time.Time {
 	return time.Unix(0, c.now.Load())
 }
 
+// steady returns the time that has passed by the clock when something was received at received:
+// what at returned, without the steps back. It is for intervals only.
+func (c *simClock) steady(received time.Time) time.Time {
+	back := c.goneBack() // read first: set changes it last, so that no reader sees a step back as one forward
+	return c.at(received).Add(back)
+}
+
+// goneBack returns how far steady is ahead of at.
+func (c *simClock) goneBack() time.Duration {
+	if c == nil {
+		return 0
+	}
+	return time.Duration(c.back.Load())
+}
+
 // step is what lies between the stamps of messages that came together.
 func (c *simClock) step() time.Duration {
 	if c == nil {
@@ -86,7 +103,8 @@ func (c *simClock) close() {
 	}
 }
 
-// until returns what tells that the clock has passed t. Only the last call counts.
+// until returns what tells that the clock has passed t, a time of steady. Only the last call
+// counts.
 func (c *simClock) until(t time.Time) <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,17 +117,14 @@ func (c *simClock) set(now int64) {
 	if now == 0 {
 		return
 	}
-	first := c.now.Swap(now) == 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first {
-		select {
-		case <-c.begun: // by another publisher at the same time
-		default:
-			close(c.begun)
-		}
+	before := c.now.Swap(now)
+	if before == 0 {
+		close(c.begun)
 	}
-	if c.due != 0 && now > c.due { // stock, too, records what comes at that very time
+	passed := now + c.back.Add(max(before-now, 0))
+	if c.due != 0 && passed > c.due { // stock, too, records what comes at that very time
 		c.due = 0
 		select {
 		case c.over <- time.Unix(0, now):

@@ -137,3 +137,88 @@ func TestSimClock(t *testing.T) {
 		t.Errorf("%d messages recorded, %d links", n, topic.linked)
 	}
 }
+
+// TestSimClockStartsAgain: a simulator that is reset, or that plays in a loop, goes back time after
+// time. Limits of topics, splits and the duration count the time that passes on its clock, so
+// that none of them waits for the clock to reach the time before the reset.
+func TestSimClockStartsAgain(t *testing.T) {
+	t.Parallel()
+	clock := testClock()
+	clock.release()
+	sink, err := clock.openLink(linkInfo("/clock", "/sim"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink.Frames(ticks(100), 1, time.Now())
+	over := clock.until(clock.steady(time.Now()).Add(14 * time.Second))
+	p := testPipeline(t, Options{sim: clock, Split: true, Duration: 4 * time.Second, Limits: []Limit{
+		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
+	}}, nil)
+	links := map[string]*link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
+	var kept = map[string][]uint64{}
+	for pass := range 3 {
+		before := map[string]uint64{}
+		for topic, l := range links {
+			before[topic] = l.connection.topic.messages
+		}
+		for second := range uint32(6) {
+			if pass+int(second) > 0 {
+				sink.Frames(ticks(100+second), 1, time.Now())
+			}
+			for _, l := range links {
+				l.Frames(frame(1, second, 10), 1, time.Now())
+			}
+			large(t, links["/rate"], second, 200_000) // skipped like any other
+			select {
+			case at := <-over:
+				if pass < 2 || second != 5 {
+					t.Errorf("14 s have passed in pass %d at %v", pass, at)
+				}
+			default:
+				if pass == 2 && second == 5 {
+					t.Error("15 s have passed, and 14 s have not")
+				}
+			}
+		}
+		for topic, l := range links {
+			kept[topic] = append(kept[topic], l.connection.topic.messages-before[topic])
+		}
+	}
+	files := p.rotation.number + 1
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	for topic, want := range map[string][]uint64{"/rate": {4, 3, 2}, "/every": {3, 3, 3}, "/both": {3, 3, 3}} {
+		if !slices.Equal(kept[topic], want) {
+			t.Errorf("%s: %d messages recorded in the passes, want %d", topic, kept[topic], want)
+		}
+	}
+	if files != 4 { // 15 s have passed
+		t.Errorf("%d files, want 4", files)
+	}
+}
+
+// TestSimSplitAtStartsAgain: files end at multiples of the clock also after it has gone back.
+func TestSimSplitAtStartsAgain(t *testing.T) {
+	t.Parallel()
+	clock := testClock()
+	clock.set(95e9)
+	p := testPipeline(t, Options{sim: clock, Split: true, SplitAt: 10 * time.Second}, nil)
+	l := open(t, p, "/t", "/p")
+	var ends []int64
+	for _, second := range []int64{99, 100, 109, 110, 115, 30, 39, 40, 49, 51} {
+		clock.set(second * 1e9)
+		number := p.rotation.number
+		p.tick(time.Now())
+		l.Frames(frame(1, uint32(second), 10), 1, time.Now())
+		if p.rotation.number != number {
+			ends = append(ends, second)
+		}
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{100, 110, 40, 51}; !slices.Equal(ends, want) {
+		t.Errorf("files end at %v, want %v", ends, want)
+	}
+}

@@ -217,14 +217,15 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 // as it is; so does one for which there is no memory. false means that nothing of it is
 // wanted.
 func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted bool) {
-	var from bagfmt.Time
-	if before, span := sn.from.Sub(old.firstAt), old.lastAt.Sub(old.firstAt); before > 0 && span > 0 { // by the monotonic clock, whatever others do
-		if w.in.sim != nil {
-			before = time.Duration(float64(before) / float64(span) * float64(old.End.Sub(old.Start)))
+	var from time.Duration
+	before, span := sn.from.Sub(old.firstAt), old.lastAt.Sub(old.firstAt) // by the monotonic clock, whatever others do
+	if before > 0 && span > 0 {
+		from = before
+		if p := passageOf(&old); w.in.sim != nil || p.back > 0 {
+			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
-		from = old.Start.Add(before)
 	}
-	if old.End.Before(from) && w.divide(sn, &old, from, nil) == nil {
+	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	}
@@ -263,21 +264,60 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	return ringChunk{SealedChunk: fresh.sealed, usage: fresh.usage, chunk: fresh}, true
 }
 
-// divide appends the messages of c that are not before from, in their order, to b. What is
-// latched before it becomes part of the state where sn begins; there is an error if there is no
-// memory for that.
-func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from bagfmt.Time, b *bagfmt.ChunkBuilder) error {
+// passage measures the time that passes by the stamps of messages in the order of their arrival.
+// Publishers overtake each other by little; a larger step back is one of the clock, over which
+// no time passes.
+type passage struct {
+	begun  bool
+	first  bagfmt.Time
+	passed time.Duration // until the latest stamp
+	back   time.Duration // by which the clock has gone back, all steps together
+}
+
+// clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
+const clockStep = time.Second
+
+// at returns the time from the first message to one with that stamp.
+func (p *passage) at(stamp bagfmt.Time) time.Duration {
+	if !p.begun {
+		p.begun, p.first = true, stamp
+	}
+	at := stamp.Sub(p.first) + p.back
+	if step := p.passed - at; step > clockStep {
+		p.back += step
+		at = p.passed
+	}
+	p.passed = max(p.passed, at)
+	return at
+}
+
+// passageOf measures a whole chunk, as far as it can be read.
+func passageOf(c *ringChunk) (p passage) {
+	for m, err := range c.Messages() {
+		if err != nil {
+			break
+		}
+		p.at(m.Time)
+	}
+	return p
+}
+
+// divide appends the messages of c that come at from, counted from its first one, or later to b,
+// in their order. What is latched before becomes part of the state where sn begins; there is an
+// error if there is no memory for that.
+func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
 	latching := latchingOf(c.usage)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
 	var before []pinned
+	var passed passage
 	last := map[*connection]int{} // its place in before
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
 			return err
-		case !m.Time.Before(from):
+		case passed.at(m.Time) >= from && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}

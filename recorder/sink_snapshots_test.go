@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"encoding/binary"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +84,43 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		}
 		if wanted && got.messages() != tc.messages {
 			t.Errorf("%s: %d messages, want %d", name, got.messages(), tc.messages)
+		}
+	}
+}
+
+// TestFirstChunkAcrossAStepBack: the clock goes back within the chunk that the window begins in. What
+// came since then has the earlier stamps, and belongs to the window.
+func TestFirstChunkAcrossAStepBack(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	clock := testClock()
+	for name, sim := range map[string]*simClock{"wall": nil, "sim": clock} {
+		for from, want := range map[time.Duration][]uint32{
+			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
+		} {
+			p := ringOf(0, time.Now())
+			p.pool.budget, p.chunkBytes, p.sim = 64<<20, 100, sim
+			c := latchingConnection(p, "/a")
+			var messages []recorded
+			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
+				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, frame(1, uint32(i), 10)})
+			}
+			sealed := sealedChunk(t, p, messages...)
+			sealed.firstAt, sealed.lastAt = start, start.Add(5*time.Second)
+			sn := &snapshot{from: start.Add(from)}
+			got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
+			var numbers []uint32
+			if wanted {
+				for m, err := range got.Messages() {
+					if err != nil {
+						t.Fatal(err)
+					}
+					numbers = append(numbers, binary.LittleEndian.Uint32(m.Frame[8:]))
+				}
+			}
+			if !slices.Equal(numbers, want) {
+				t.Errorf("%s: from %v on: %v, want %v", name, from, numbers, want)
+			}
 		}
 	}
 }

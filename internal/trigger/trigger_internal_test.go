@@ -139,11 +139,12 @@ func header(definition string) bagfmt.ConnectionHeader {
 
 const xDefinition = "uint8 x\n"
 
-// say sends messages with these values of x, one a second from the given one on.
+// say sends messages with these values of x, one a second from the given one on. Their stamps go
+// back: triggers go by the time of arrival.
 func say(l recorder.LinkWatcher, second int64, values ...byte) {
 	for i, x := range values {
 		at := time.Unix(second+int64(i), 0)
-		l.Frames([]byte{1, 0, 0, 0, x}, 1, at, at)
+		l.Frames([]byte{1, 0, 0, 0, x}, 1, time.Unix(1_000_000-at.Unix(), 0), at)
 	}
 }
 

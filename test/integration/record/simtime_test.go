@@ -1,13 +1,16 @@
 package record_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 )
 
@@ -96,5 +99,70 @@ func TestNoClock(t *testing.T) {
 	rec.Stop()
 	if harness.Size(g, "out.bag") >= 0 || harness.Size(g, "out.bag.active") >= 0 {
 		t.Error("there is a bag")
+	}
+}
+
+// TestSimTimeStartsAgain: a simulator that plays in a loop goes back at the end of each pass. Limits of
+// topics hold in every pass as in the first one, and files end as time passes on the clock.
+func TestSimTimeStartsAgain(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	n := g.Node("simulator")
+	if err := n.Master().SetParam(t.Context(), "/use_sim_time", true); err != nil {
+		t.Fatal(err)
+	}
+	clock, err := n.Advertise(tcpros.AdvertiseOptions{
+		Topic: "/clock", Type: "rosgraph_msgs/Clock", MD5Sum: "a9c97c1d230cfc112e270351a944ee47", MessageDefinition: "time clock\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics := []string{"/rate", "/every", "/both"}
+	publications := []*tcpros.Publication{clock}
+	var sources []*tcpros.Source
+	for _, topic := range topics {
+		p := g.Advertise(n, topic, false)
+		publications, sources = append(publications, p), append(sources, p.Source(false))
+	}
+	rec := g.Start("gorecord", "/rate", "/every", "/both", "-O", "out", "--split", "--duration", "4",
+		"--max-rate", "/rate=10", "--every", "/every=2", "--max-rate", "/both=10", "--every", "/both=2")
+	g.Eventually("the recorder is linked", func() bool {
+		return !slices.ContainsFunc(publications, func(p *tcpros.Publication) bool { return p.Subscribers() == 0 })
+	})
+	const passes, steps = 3, 100 // of 50 ms
+	ticks := clock.Source(false)
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
+	for pass := range passes {
+		for step := range steps {
+			<-pace.C
+			now := 100*time.Second + time.Duration(step)*50*time.Millisecond
+			frame := binary.LittleEndian.AppendUint32([]byte{8, 0, 0, 0}, uint32(now/time.Second))
+			ticks.Publish(binary.LittleEndian.AppendUint32(frame, uint32(now%time.Second)))
+			for _, s := range sources {
+				s.Publish(harness.StringFrame(fmt.Sprint(pass)))
+			}
+		}
+	}
+	rec.WaitIdle()
+	rec.Stop()
+	kept := map[string]int{}
+	bags := g.Bags("out")
+	for _, bag := range bags {
+		for name, topic := range harness.Read(t, filepath.Join(g.Dir, "out"+bag)) {
+			for _, m := range topic.Messages {
+				kept[name+" "+string(m.Data[4:])]++
+			}
+		}
+	}
+	for pass := range passes {
+		for _, topic := range topics { // 50 of each topic, unless messages and clock arrive in bursts
+			if n := kept[fmt.Sprint(topic, " ", pass)]; n < 15 || n > 60 || topic == "/every" && n != steps/2 {
+				t.Errorf("pass %d: %d of %d messages of %s", pass, n, steps, topic)
+			}
+		}
+	}
+	if len(bags) != 4 { // 15 s have passed
+		t.Errorf("files %v, want 4", bags)
 	}
 }
