@@ -76,12 +76,8 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	definition, err := msgproc.Definition(msg)
-	if err != nil {
-		return c, err
-	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: definition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: tcpros.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err

@@ -5,34 +5,34 @@ import (
 	"time"
 )
 
-// The wire type of DiagnosticArray. The definition is that of diagnostic_msgs and std_msgs
-// without comments, which do not affect the checksum.
+// The wire type of DiagnosticArray. The definition is that of genmsg, byte by byte.
 const (
 	DiagnosticArrayType       = "diagnostic_msgs/DiagnosticArray"
 	DiagnosticArrayMD5Sum     = "60810da900de1dd6ddd437c3503511da"
-	DiagnosticArrayDefinition = `Header header
-DiagnosticStatus[] status
-================================================================================
-MSG: std_msgs/Header
-uint32 seq
-time stamp
-string frame_id
-================================================================================
-MSG: diagnostic_msgs/DiagnosticStatus
-byte OK=0
-byte WARN=1
-byte ERROR=2
-byte STALE=3
-byte level
-string name
-string message
-string hardware_id
-KeyValue[] values
-================================================================================
-MSG: diagnostic_msgs/KeyValue
-string key
-string value
-`
+	DiagnosticArrayDefinition = "# This message is used to send diagnostic information about the state of the robot\n" +
+		"Header header #for timestamp\n" +
+		"DiagnosticStatus[] status # an array of components being reported on\n" +
+		definitionRule + "MSG: std_msgs/Header\n" + headerDefinition + "\n" +
+		definitionRule + "MSG: diagnostic_msgs/DiagnosticStatus\n" +
+		"# This message holds the status of an individual component of the robot.\n" +
+		"# \n" +
+		"\n" +
+		"# Possible levels of operations\n" +
+		"byte OK=0\n" +
+		"byte WARN=1\n" +
+		"byte ERROR=2\n" +
+		"byte STALE=3\n" +
+		"\n" +
+		"byte level # level of operation enumerated above \n" +
+		"string name # a description of the test/component reporting\n" +
+		"string message # a description of the status\n" +
+		"string hardware_id # a hardware unique string\n" +
+		"KeyValue[] values # an array of values associated with the status\n" +
+		"\n" +
+		"\n" +
+		definitionRule + "MSG: diagnostic_msgs/KeyValue\n" +
+		"string key # what to label this value when viewing\n" +
+		"string value # a value to track over time\n"
 )
 
 // DiagnosticLevel is the health of a component.
