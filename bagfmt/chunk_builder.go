@@ -99,6 +99,7 @@ type chunkEntry struct {
 type connSlot struct {
 	conn  *Connection
 	count uint32 // messages in the current chunk
+	bytes uint64 // of their payload
 	used  bool
 	at    int  // while sealing: where the next index entry goes
 	last  Time // while sealing: time of the entry before
@@ -133,7 +134,7 @@ func (b *ChunkBuilder) Reset(r *ConnRecords) {
 	b.records = r
 	b.entries = b.entries[:0]
 	for _, s := range b.used {
-		b.slots[s].count, b.slots[s].used = 0, false
+		b.slots[s].count, b.slots[s].bytes, b.slots[s].used = 0, 0, false
 		b.slots[s].conn = nil // it may not come again
 	}
 	if len(b.slots) > keptSlots && len(b.slots) > 2*len(b.used) { // most have not come again
@@ -142,7 +143,7 @@ func (b *ChunkBuilder) Reset(r *ConnRecords) {
 	b.used = b.used[:0]
 	b.open = openMessage{}
 	clear(b.sealed.Counts)
-	b.sealed = SealedChunk{Counts: b.sealed.Counts[:0]}
+	b.sealed = SealedChunk{Counts: b.sealed.Counts[:0], PayloadBytes: b.sealed.PayloadBytes[:0]}
 }
 
 // Len returns the bytes of chunk data so far.
@@ -349,6 +350,7 @@ func (b *ChunkBuilder) count(slot int32, messages, size int, first, last Time) {
 		b.end = last
 	}
 	b.slots[slot].count += uint32(messages)
+	b.slots[slot].bytes += uint64(size - messages*(messageHeaderBytes+4))
 	if b.records != nil {
 		b.records.bytes += int64(size)
 	}

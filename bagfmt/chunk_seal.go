@@ -17,6 +17,7 @@ type SealedChunk struct {
 	StoredBytes       int64 // chunk data as stored in Record
 	Start, End        Time  // of the earliest and the latest message
 	Counts            []ConnCount
+	PayloadBytes      []uint64 // of the messages of each of Counts, without their length words
 }
 
 // ConnCount is the number of messages of one connection in a chunk.
@@ -46,6 +47,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 		Start:             b.start,
 		End:               b.end,
 		Counts:            slices.Grow(c.Counts[:0], len(b.used)),
+		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
 	}
 	out, headroom := b.buf, chunkHeadroom
 	if z != nil && z.kind != CompressionNone {
@@ -69,7 +71,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 var errEmptyChunk = errors.New("chunk without messages")
 
 // appendIndex adds one index data record for each connection, by ascending id, and
-// fills c.Counts.
+// fills c.Counts and c.PayloadBytes.
 func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 	slices.SortFunc(b.used, func(x, y int32) int {
 		if b.slots[x].conn.ID < b.slots[y].conn.ID {
@@ -88,6 +90,7 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 		slot.at, slot.last, slot.mixed = len(out), Time{}, false
 		out = out[:len(out)+int(slot.count)*indexEntryBytes]
 		c.Counts = append(c.Counts, ConnCount{slot.conn, slot.count})
+		c.PayloadBytes = append(c.PayloadBytes, slot.bytes)
 	}
 	for _, e := range b.entries {
 		slot := &b.slots[e.slot]

@@ -587,10 +587,10 @@ func TestSealAfterLargerChunk(t *testing.T) {
 	seal(t, &b, z)
 	b.Reset(nil)
 	b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, nil, 0)
-	b.AppendRun(conns[1], bagfmt.Time{Sec: 2}, frame("x"), 1)
+	b.AppendRun(conns[1], bagfmt.Time{Sec: 2}, frame("x"), 1) // a byte and its length word
 	c := seal(t, &b, z)
-	if got, errs := readAll(t, bagOf(t, c), bagfmt.Query{}); len(got) != 1 || got[0].Data != "x" || errs != nil || len(c.Counts) != 1 {
-		t.Errorf("%v, %v, %d connections", got, errs, len(c.Counts))
+	if got, errs := readAll(t, bagOf(t, c), bagfmt.Query{}); len(got) != 1 || got[0].Data != "x" || errs != nil || len(c.Counts) != 1 || !slices.Equal(c.PayloadBytes, []uint64{1}) {
+		t.Errorf("%v, %v, %d connections, %v bytes", got, errs, len(c.Counts), c.PayloadBytes)
 	}
 }
 

@@ -112,16 +112,16 @@ func TestAbandonedMessages(t *testing.T) {
 	for name, snaps := range map[string]*snapshots{"a recording": nil, "a ring": {Snapshot: Snapshot{Mode: SnapshotOnly}}} {
 		in := bareIntake(-1, 100)
 		in.snaps = snaps
-		of := &topic{messages: 10}
-		of.written.Store(7)
+		of := &topic{tally: tally{10, 1000}}
+		of.written.Add(tally{7, 700})
 		of.dropped[dropDisk] = 1
 		in.topics = []*topic{of}
-		messages, lost := uint64(7), uint64(1+3)
+		recorded, lost := tally{7, 700}, uint64(1+3)
 		if snaps != nil {
-			messages, lost = 10, 1
+			recorded, lost = tally{10, 1000}, 1
 		}
-		if in.abandon(); !in.ended || of.messages != messages || of.dropped[dropDisk] != lost {
-			t.Errorf("%s: ended %v, %d messages, %d lost; want %d and %d", name, in.ended, of.messages, of.dropped[dropDisk], messages, lost)
+		if in.abandon(); !in.ended || of.tally != recorded || of.dropped[dropDisk] != lost {
+			t.Errorf("%s: ended %v, %+v, %d lost; want %+v and %d", name, in.ended, of.tally, of.dropped[dropDisk], recorded, lost)
 		}
 	}
 }

@@ -12,7 +12,7 @@ type bagFile struct {
 	snapshot bool
 	last     bool              // of the recording
 	part     int               // the last one of the recording that is in it; set by who writes it
-	messages map[*topic]uint64 // in it; owned by who writes it, then by the closer
+	content  map[*topic]tally  // in it; owned by who writes it, then by the closer
 	retained *bagfile.Retained // what the retention knows of it; nil for a snapshot
 
 	finished chan struct{} // closed when the file is, and all is done about it
@@ -26,5 +26,13 @@ func createBag(s *bagfile.Series, now time.Time) (*bagFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bagFile{File: f, messages: map[*topic]uint64{}, finished: make(chan struct{})}, nil
+	return &bagFile{File: f, content: map[*topic]tally{}, finished: make(chan struct{})}, nil
+}
+
+// hold counts messages that were written to the file.
+func (b *bagFile) hold(t *topic, n tally) {
+	sum := b.content[t]
+	sum.add(n)
+	b.content[t] = sum
+	t.written.Add(n)
 }

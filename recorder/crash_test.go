@@ -175,7 +175,11 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 	for n := range uint32(crashMessages) {
 		l.Frames(crashFrame(n), 1, time.Now())
 		if n%14 == 13 {
-			queued := func() bool { p.mu.Lock(); defer p.mu.Unlock(); return l.connection.topic.written.Load()+2 < uint64(n) }
+			queued := func() bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return l.connection.topic.written.Load().messages+2 < uint64(n)
+			}
 			waitFor(t, func() bool { return !queued() })
 			p.sync(p.out)
 		}

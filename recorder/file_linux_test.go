@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"golang.org/x/sys/unix"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -114,8 +115,9 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
 				t.Errorf("the second file holds %v", byTime[1])
 			}
-			lost := uint64(sent) - inSecond
+			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.out.Target(), "/t")
 			if tc.want == nil {
+				bytes += payloadBytes(t, elsewhere, "/t")
 				byTime, _ := numbers(t, elsewhere)
 				if n := uint64(len(byTime[1])); n != lost {
 					t.Errorf("%d messages in the file that was moved, want %d", n, lost)
@@ -124,6 +126,9 @@ func TestFileThatLosesItsName(t *testing.T) {
 			}
 			if topic.dropped[dropDeleted] != lost || topic.messages != uint64(sent)-lost {
 				t.Errorf("%d messages counted and %d lost of %d; want %d lost", topic.messages, topic.dropped[dropDeleted], sent, lost)
+			}
+			if topic.bytes != bytes {
+				t.Errorf("%d bytes counted, %d are in the bags", topic.bytes, bytes)
 			}
 		})
 	}
@@ -172,4 +177,18 @@ func TestDirectoryThatMoves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// payloadBytes sums up the messages of a topic in a bag.
+func payloadBytes(t *testing.T, path, topic string) (n uint64) {
+	t.Helper()
+	for m, err := range openBag(t, path).All(bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Conn.Topic == topic {
+			n += uint64(len(m.Data()))
+		}
+	}
+	return n
 }

@@ -50,8 +50,8 @@ func (l *finishedBags) add(b *bagFile, fault error, own bool) {
 		faulty:   b.fault != nil,
 		gone:     errors.Is(b.Away(), bagfile.ErrDeleted),
 	}
-	for _, n := range b.messages {
-		f.Messages += n
+	for _, n := range b.content {
+		f.Messages += n.messages
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

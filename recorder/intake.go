@@ -286,8 +286,8 @@ func (in *intake) abandon() {
 	for _, t := range in.topics {
 		if !in.snaps.only() { // otherwise it is not known what was to be written
 			written := t.written.Load()
-			t.dropped[dropDisk] += t.messages - written
-			t.messages = written
+			t.dropped[dropDisk] += t.messages - written.messages
+			t.tally = written
 		}
 	}
 	in.mu.Unlock()

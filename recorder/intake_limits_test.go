@@ -34,7 +34,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 	} {
 		p := bareIntake(-1, 100)
 		p.open, p.sealAt = new(chunk), c.fill
-		topic := &topic{messages: c.messages}
+		topic := &topic{tally: tally{messages: c.messages}}
 		topic.limit = c.limit
 		if n, size := p.fit(topic, run, 10); n != c.want || size != c.want*(4+58) {
 			t.Errorf("%s: %d messages of %d bytes, want %d", name, n, size, c.want)

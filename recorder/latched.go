@@ -181,5 +181,5 @@ func (in *intake) repeatedInSnapshot(c *bagfmt.SealedChunk, usage []chunkUsage) 
 
 // countRepeated counts latched messages that were repeated. mu is held.
 func (in *intake) countRepeated(c *bagfmt.SealedChunk, usage []chunkUsage) {
-	eachCount(c.Counts, usage, func(t *topic, messages uint64) { t.repeated += messages })
+	eachCount(c, usage, func(t *topic, n tally) { t.repeated += n.messages })
 }

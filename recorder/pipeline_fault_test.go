@@ -111,6 +111,9 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 	if sum := topic.messages + topic.dropped[dropDisk]; sum != 20 {
 		t.Errorf("write %d: %d messages accounted for, 20 sent", at, sum)
 	}
+	if topic.bytes != topic.messages*10_000 {
+		t.Errorf("write %d: %d bytes in %d messages of 10000", at, topic.bytes, topic.messages)
+	}
 	if errors.Is(injected, errInjected) && topic.messages != 20 {
 		t.Errorf("write %d: %d messages after a fault that a new file heals", at, topic.messages)
 	}
@@ -168,8 +171,8 @@ func TestSecondFaultEnds(t *testing.T) {
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}
-	if topic := l.connection.topic; p.finished.number() != 2 || topic.messages != 0 || topic.dropped[dropDisk] != 20 {
-		t.Errorf("%d files, %d messages, %d dropped", p.finished.number(), topic.messages, topic.dropped[dropDisk])
+	if topic := l.connection.topic; p.finished.number() != 2 || topic.tally != (tally{}) || topic.dropped[dropDisk] != 20 {
+		t.Errorf("%d files, %+v, %d dropped", p.finished.number(), topic.tally, topic.dropped[dropDisk])
 	}
 }
 

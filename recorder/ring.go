@@ -112,7 +112,7 @@ func (in *intake) takeOver(c *chunk) ringChunk {
 	in.mu.Unlock()
 	own := *c.sealed // which goes back with its chunk
 	rc.memory = append(rc.memory, own.Record...)
-	own.Record, own.Counts, rc.usage = rc.memory, slices.Clone(own.Counts), slices.Clone(c.usage)
+	own.Record, own.Counts, own.PayloadBytes, rc.usage = rc.memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes), slices.Clone(c.usage)
 	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
 	in.release(c)
 	return rc

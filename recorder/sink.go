@@ -188,10 +188,7 @@ func (s *sink) written(c *chunk) {
 	if s.newest.Before(c.sealed.End) {
 		s.newest = c.sealed.End
 	}
-	eachCount(c.sealed.Counts, c.usage, func(t *topic, messages uint64) {
-		s.out.messages[t] += messages
-		t.written.Add(messages)
-	})
+	eachCount(c.sealed, c.usage, s.out.hold)
 	s.encoder.count(c.sealed.Compression)
 	s.in.written(c, bytes, s.out.part)
 }

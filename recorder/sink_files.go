@@ -185,7 +185,7 @@ func (s *sink) closeFiles() {
 		err := b.Finish()
 		s.followDirectory()
 		if errors.Is(b.Away(), bagfile.ErrDeleted) {
-			s.in.countDeleted(b.messages)
+			s.in.countDeleted(b.content)
 		}
 		switch {
 		case err != nil:

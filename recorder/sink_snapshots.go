@@ -365,10 +365,7 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 	w.sink.stored.Add(int64(len(c.Record)))
 	sn.messages += c.messages()
 	if w.only {
-		eachCount(c.Counts, c.usage, func(t *topic, messages uint64) {
-			sn.out.messages[t] += messages
-			t.written.Add(messages)
-		})
+		eachCount(c.SealedChunk, c.usage, sn.out.hold)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)

@@ -297,10 +297,10 @@ func (in *intake) snapshotStats(now time.Time) SnapshotStats {
 	return stats
 }
 
-// recorded returns the messages of t that are in bags, or about to be. mu is held.
-func (in *intake) recorded(t *topic) uint64 {
+// recorded returns what of t is in bags, or about to be. mu is held.
+func (in *intake) recorded(t *topic) tally {
 	if in.snaps.only() {
 		return t.written.Load()
 	}
-	return t.messages
+	return t.tally
 }

@@ -94,8 +94,8 @@ func TestSnapshotThatFails(t *testing.T) {
 	if err := p.close(); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("close returns %v", err)
 	}
-	if topic := l.connection.topic; topic.dropped[dropDisk] != 100 || p.recorded(topic) != 1 {
-		t.Errorf("dropped %v, recorded %d", topic.dropped, p.recorded(topic))
+	if topic := l.connection.topic; topic.dropped[dropDisk] != 100 || p.recorded(topic) != (tally{1, 100}) {
+		t.Errorf("dropped %v, recorded %+v", topic.dropped, p.recorded(topic))
 	}
 }
 

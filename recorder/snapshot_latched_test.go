@@ -437,8 +437,8 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		if l == chart {
 			want = 0
 		}
-		if topic.messages != want || topic.dropped[dropDeleted] != 1 || p.recorded(topic) != 0 {
-			t.Errorf("%s: %d messages came, %d were deleted, %d are recorded; want %d, 1 and 0", topic.name, topic.messages, topic.dropped[dropDeleted], p.recorded(topic), want)
+		if topic.messages != want || topic.dropped[dropDeleted] != 1 || p.recorded(topic) != (tally{}) {
+			t.Errorf("%s: %d messages came, %d were deleted, %+v are recorded; want %d, 1 and 0", topic.name, topic.messages, topic.dropped[dropDeleted], p.recorded(topic), want)
 		}
 	}
 }

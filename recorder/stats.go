@@ -72,9 +72,9 @@ func (t *topic) drop(cause dropCause, messages uint64) {
 func (in *intake) lose(c *chunk, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	eachCount(c.sealed.Counts, c.usage, func(t *topic, messages uint64) {
-		t.messages -= messages
-		t.dropped[cause] += messages
+	eachCount(c.sealed, c.usage, func(t *topic, n tally) {
+		t.sub(n)
+		t.dropped[cause] += n.messages
 	})
 }
 
@@ -83,35 +83,35 @@ func (in *intake) lose(c *chunk, cause dropCause) {
 func (in *intake) loseFromSnapshot(c *ringChunk, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	eachCount(c.Counts, c.usage, func(t *topic, messages uint64) { t.dropped[cause] += messages })
+	eachCount(c.SealedChunk, c.usage, func(t *topic, n tally) { t.dropped[cause] += n.messages })
 }
 
 // countDeleted takes the messages of a deleted file for lost. Where only snapshots are written,
 // messages are those that came, and what came in a pause is not among them.
-func (in *intake) countDeleted(messages map[*topic]uint64) {
+func (in *intake) countDeleted(content map[*topic]tally) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for t, n := range messages {
+	for t, n := range content {
 		if !in.snaps.only() {
-			t.messages -= n
+			t.sub(n)
 		}
-		t.written.Add(-n)
-		t.dropped[dropDeleted] += n
+		t.written.Sub(n)
+		t.dropped[dropDeleted] += n.messages
 	}
 }
 
-// eachCount calls do with the topic and the number of messages of each connection that
-// has some in a chunk. It sorts usage as counts are, by connection.
-func eachCount(counts []bagfmt.ConnCount, usage []chunkUsage, do func(t *topic, messages uint64)) {
+// eachCount calls do with the topic and the messages of each connection that has some in a
+// chunk. It sorts usage as the counts are, by connection.
+func eachCount(c *bagfmt.SealedChunk, usage []chunkUsage, do func(*topic, tally)) {
 	slices.SortFunc(usage, func(a, b chunkUsage) int {
 		return cmp.Compare(a.connection.conn.ID, b.connection.conn.ID)
 	})
 	i := 0
-	for _, n := range counts {
+	for at, n := range c.Counts {
 		for usage[i].connection.conn != n.Conn {
 			i++
 		}
-		do(usage[i].connection.topic, uint64(n.Count))
+		do(usage[i].connection.topic, tally{uint64(n.Count), c.PayloadBytes[at]})
 	}
 }
 
@@ -178,7 +178,7 @@ type TopicSummary struct {
 	Waiting    Waiting            // what a topic that was never linked waited for at the end
 	Skipped    uint64             // as Options.Limits asks
 	Passed     uint64             // while paused or stopped
-	Bytes      uint64             // payload of the messages that went into chunks
+	Bytes      uint64             // of their payload
 	HeldUp     time.Duration      // publishers waited, with OverflowBlock, in waits of 3 s and more; what their queues did not hold is not in Dropped
 	Dropped    map[string]uint64
 }
@@ -311,7 +311,8 @@ func (in *intake) summarize(now time.Time) []TopicSummary {
 func (in *intake) accounts(now time.Time) []TopicSummary {
 	all := make([]TopicSummary, 0, len(in.topics))
 	for _, t := range in.topics {
-		ts := TopicSummary{Topic: t.name, Type: t.typ, Former: t.former, Refused: len(t.refused), Messages: in.recorded(t), Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Waiting: t.waitsFor, Bytes: t.bytes, HeldUp: in.heldUp(t, now), Dropped: map[string]uint64{}}
+		recorded := in.recorded(t)
+		ts := TopicSummary{Topic: t.name, Type: t.typ, Former: t.former, Refused: len(t.refused), Messages: recorded.messages, Repeated: t.repeated, Skipped: t.skipped, Passed: t.passed, Pickup: t.pickup, Waiting: t.waitsFor, Bytes: recorded.bytes, HeldUp: in.heldUp(t, now), Dropped: map[string]uint64{}}
 		for _, u := range t.publishers {
 			a := u.Account(now)
 			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: u.ID, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})

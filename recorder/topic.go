@@ -8,15 +8,42 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
+// tally is a number of messages, and the bytes of their payload.
+type tally struct{ messages, bytes uint64 }
+
+func (t *tally) add(n tally) {
+	t.messages += n.messages
+	t.bytes += n.bytes
+}
+
+func (t *tally) sub(n tally) {
+	t.messages -= n.messages
+	t.bytes -= n.bytes
+}
+
+// writtenTally is a tally for concurrent use. Messages and bytes agree once nobody changes it.
+type writtenTally struct{ messages, bytes atomic.Uint64 }
+
+func (t *writtenTally) Add(n tally) {
+	t.messages.Add(n.messages)
+	t.bytes.Add(n.bytes)
+}
+
+func (t *writtenTally) Sub(n tally) {
+	t.messages.Add(-n.messages)
+	t.bytes.Add(-n.bytes)
+}
+
+func (t *writtenTally) Load() tally { return tally{t.messages.Load(), t.bytes.Load()} }
+
 // topic is the account of one subscription, guarded by intake.mu.
 type topic struct {
 	name     string
 	conns    []*connection
-	messages uint64        // in a chunk; minus those that were dropped with it
-	repeated uint64        // latched ones, at the start of a later file or after a pause
-	passed   uint64        // while paused or stopped
-	bytes    uint64        // payload of what went into chunks
-	written  atomic.Uint64 // of messages, those that are in a file; counted by the writers
+	tally                 // what is in a chunk; minus what was dropped with it
+	repeated uint64       // latched ones, at the start of a later file or after a pause
+	passed   uint64       // while paused or stopped
+	written  writtenTally // of tally, what is in a file; counted by the writers
 	sampler
 	topicUsage
 	publishers      []*loss.Publisher
@@ -63,8 +90,7 @@ func topicNamed(topics []*topic, name string) *topic {
 
 // account counts messages that are in a chunk now.
 func (in *intake) account(t *topic, messages, bytes uint64) {
-	t.messages += messages
-	t.bytes += bytes
+	t.add(tally{messages, bytes})
 	if t.atLimit() {
 		in.room.Broadcast() // links of t need not wait any more
 		select {

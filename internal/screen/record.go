@@ -21,16 +21,21 @@ func RecordSummary(s *recorder.Summary) string {
 		t := &s.Topics[i]
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
-	return tab.lines() + fmt.Sprintf("%s: %d messages, %s, %s\n%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		file(s), s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s)+triggers(s))
+	return tab.lines() + fmt.Sprintf("%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
+		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s)+triggers(s))
 }
 
-// file names the last bag.
-func file(s *recorder.Summary) string {
-	if s.File == "" {
-		return "no bag"
+// totals sums up all files, snapshots among them.
+func totals(s *recorder.Summary) string {
+	what, last := "no bag", ""
+	switch {
+	case s.File == "":
+	case s.Earlier.Files+len(s.Files) > 1:
+		what, last = "all files", "; the last is "+Plain(s.File)
+	default:
+		what = Plain(s.File)
 	}
-	return Plain(s.File)
+	return fmt.Sprintf("%s: %d messages, %s, %s%s\n", what, s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), last)
 }
 
 // snapshots tells of the bags of snapshots.

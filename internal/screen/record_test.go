@@ -20,11 +20,17 @@ func TestRecordSummaryOfSnapshots(t *testing.T) {
 		"alone": {recorder.Summary{
 			File: "b.bag", Bytes: 3 << 20, Duration: time.Second,
 			Files: []recorder.FileSummary{{File: "a.bag", Bytes: 1 << 20, Snapshot: true}, {File: "b.bag", Bytes: 2 << 20, Snapshot: true}},
-		}, "b.bag: 0 messages, 3.0 MiB, 1s\nsnapshots: 2, 3.0 MiB\n", "files"},
+		}, "all files: 0 messages, 3.0 MiB, 1s; the last is b.bag\nsnapshots: 2, 3.0 MiB\n", " files, "},
 		"beside": {recorder.Summary{
 			File: "b.bag", Bytes: 6 << 20, Duration: time.Second,
 			Files: []recorder.FileSummary{{File: "a.bag"}, {File: "s.bag", Bytes: 5 << 20, Snapshot: true}, {File: "b.bag"}},
-		}, "2 files, 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
+		}, "all files: 0 messages, 6.0 MiB, 1s; the last is b.bag\n2 files, 0 deleted; 0 latched messages repeated\nsnapshots: 1, 5.0 MiB\n", "3 files"},
+		"one file": {recorder.Summary{
+			File: "a.bag", Bytes: 1 << 20, Duration: time.Second, Files: []recorder.FileSummary{{File: "a.bag", Bytes: 1 << 20}},
+		}, "a.bag: 0 messages, 1.0 MiB, 1s\nlost: ", "files"},
+		"more than are listed": {recorder.Summary{
+			File: "z.bag", Bytes: 7 << 20, Duration: time.Second, Files: []recorder.FileSummary{{File: "z.bag", Bytes: 1 << 20}}, Earlier: recorder.EarlierFiles{Files: 1},
+		}, "all files: 0 messages, 7.0 MiB, 1s; the last is z.bag\n2 files, ", "z.bag: "},
 	}
 	for name, tc := range tests {
 		got := screen.RecordSummary(&tc.s)

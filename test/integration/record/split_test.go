@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -40,7 +41,8 @@ func TestSplitLosesNothing(t *testing.T) {
 	if n != messages {
 		t.Errorf("%d of %d messages", n, messages)
 	}
-	if !strings.Contains(rec.Out.String(), "lost: none") || !strings.Contains(rec.Out.String(), " files, 0 deleted") {
+	if !strings.Contains(rec.Out.String(), "lost: none") || !strings.Contains(rec.Out.String(), " files, 0 deleted") ||
+		!strings.Contains(rec.Out.String(), fmt.Sprintf("all files: %d messages, ", messages)) || !strings.Contains(rec.Out.String(), fmt.Sprintf("; the last is out_%d.bag\n", len(names)-1)) {
 		t.Errorf("summary:\n%s", rec.Out.String())
 	}
 }
