@@ -16,7 +16,7 @@ type Stats struct {
 	Buffered   int64         // bytes of all buffers in use
 	BufferMost int64         // their bound; negative means none
 	DiskFree   int64         // on the disk that is recorded to; negative if not known
-	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late; negative if not known, or if old files are deleted
+	TimeLeft   time.Duration // until the recording ends for want of space, as fast as of late, with snapshots as of the last ten minutes; negative if not known, or if old files are deleted
 	Disk       DiskTimes
 	Finished   int // bags until now: Control.Bags has them
 	Deleted    int // of those and of earlier runs, by the recorder, to keep within what Options.Retain sets

@@ -34,6 +34,7 @@ type sink struct {
 	snapshots    *snapshotWriter
 	finished     finishedBags
 	stored       atomic.Int64 // bytes of chunks written, in all files
+	snapped      atomic.Int64 // of them, in snapshots
 	newest       bagfmt.Time  // of what is written
 	failoverUsed bool         // the single permitted failover has been used
 	followed     time.Time    // when the directory was last looked for
@@ -288,5 +289,6 @@ func (s *sink) lowDisk(now time.Time) bool {
 	if out := s.current(); out != nil {
 		file = filepath.Clean(out.Target())
 	}
-	return s.disk.Check(now, s.stored.Load(), file)
+	snapped := s.snapped.Load()
+	return s.disk.Check(now, s.stored.Load()-snapped, snapped, file)
 }

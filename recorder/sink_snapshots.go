@@ -362,6 +362,7 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 		w.countMissing(sn, &c, dropDisk)
 		return
 	}
+	w.sink.snapped.Add(int64(len(c.Record)))
 	w.sink.stored.Add(int64(len(c.Record)))
 	sn.messages += c.messages()
 	if w.only {

@@ -22,6 +22,13 @@ const lowTime = 10 * time.Minute
 // rateKnownAfter is how long it takes to know how fast the disk fills.
 const rateKnownAfter = 5 * time.Second
 
+// The times over which rates are smoothed. A snapshot writes within seconds what came in minutes:
+// taken for a rate, that would fill every disk.
+const (
+	recordingSpan = 10 * time.Second
+	snapshotSpan  = 10 * time.Minute
+)
+
 // Space watches the disk that is recorded to. It is for concurrent use.
 type Space struct {
 	min     int64
@@ -37,11 +44,25 @@ type Space struct {
 	lowTimeSaid bool       // that there is little time
 	failed      bool
 
-	have  int64 // free at the last look; negative before the first
-	bytes int64 // written in all at the last look
-	at    time.Time
-	rate  float64       // bytes a second, smoothed over some ten seconds
-	seen  time.Duration // how long it was measured
+	have  int64         // free at the last look; negative before the first
+	at    time.Time     // of the last look
+	seen  time.Duration // how long the rates were measured
+	files flow          // of the recording's own files
+	snaps flow          // of snapshots
+}
+
+// flow is how fast some files grow.
+type flow struct {
+	bytes int64   // written in all at the last look
+	rate  float64 // bytes a second, smoothed
+}
+
+// measure follows what was written in all, after the time that has passed since the last look.
+func (f *flow) measure(written int64, passed, span time.Duration) {
+	if passed > 0 {
+		f.rate += min(passed.Seconds()/span.Seconds(), 1) * (float64(written-f.bytes)/passed.Seconds() - f.rate)
+	}
+	f.bytes = written
 }
 
 // NewSpace watches for less than least bytes on the disk; zero does not look. text is least
@@ -51,9 +72,10 @@ func NewSpace(least int64, text string, deletes bool, free func() (int64, error)
 	return &Space{min: least, text: text, Free: free, log: log, Full: make(chan struct{}), deletes: deletes, have: -1}
 }
 
-// Check looks once and reports whether the recording has to end. written is what was
-// written so far in all files, file the name of the present one, empty if there is none.
-func (d *Space) Check(now time.Time, written int64, file string) (full bool) {
+// Check looks once and reports whether the recording has to end. written is what was written
+// so far in the files of the recording, snapshots that in snapshots, file the name of the present
+// file, empty if there is none.
+func (d *Space) Check(now time.Time, written, snapshots int64, file string) (full bool) {
 	free, err := d.Free()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,7 +87,7 @@ func (d *Space) Check(now time.Time, written int64, file string) (full bool) {
 		return d.over
 	}
 	d.failed, d.have = false, free
-	d.measure(now, written)
+	d.measure(now, written, snapshots)
 	left, known := d.left()
 	switch {
 	case d.over:
@@ -103,26 +125,30 @@ func (d *Space) Short() error {
 	return fmt.Errorf("less than %s of space free on disk: %w", d.text, ErrMinSpace)
 }
 
-// measure keeps the rate at which the disk is filled.
-func (d *Space) measure(now time.Time, written int64) {
-	if passed := now.Sub(d.at); !d.at.IsZero() && passed > 0 {
-		rate := float64(written-d.bytes) / passed.Seconds()
-		if d.rate == 0 {
-			d.rate = rate
-		}
-		d.rate += min(passed.Seconds()/10, 1) * (rate - d.rate)
-		d.seen += passed
+// measure keeps the rates at which the disk is filled.
+func (d *Space) measure(now time.Time, written, snapshots int64) {
+	var passed time.Duration
+	if !d.at.IsZero() {
+		passed = max(now.Sub(d.at), 0)
 	}
-	d.bytes, d.at = written, now
+	span := recordingSpan
+	if d.files.rate == 0 {
+		span = passed // it begins with the first rate
+	}
+	d.files.measure(written, passed, span)
+	d.snaps.measure(snapshots, passed, snapshotSpan)
+	d.seen += passed
+	d.at = now
 }
 
 // left says how long it will take until recording ends for want of space.
 func (d *Space) left() (left time.Duration, known bool) {
 	const most = 100 * 365 * 24 * 3600
-	if d.deletes || d.rate < 1 {
+	rate := d.files.rate + d.snaps.rate
+	if d.deletes || rate < 1 {
 		return 0, false
 	}
-	return time.Duration(min(max(float64(d.have-d.min), 0)/d.rate, most)) * time.Second, true
+	return time.Duration(min(max(float64(d.have-d.min), 0)/rate, most)) * time.Second, true
 }
 
 func leftText(left time.Duration, known bool) string {

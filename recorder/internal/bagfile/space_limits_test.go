@@ -18,7 +18,7 @@ func watchedSpace(least int64) (d *Space, look func(free, written int64), logs *
 	now, all := time.Now(), int64(0)
 	look = func(free, written int64) {
 		have, all, now = free, all+written, now.Add(time.Second)
-		d.Check(now, all, "x.bag")
+		d.Check(now, all, 0, "x.bag")
 	}
 	return d, look, logs
 }
@@ -76,8 +76,8 @@ func TestRateOfTheSlowest(t *testing.T) {
 	for range 10 {
 		look(101, 1)
 	}
-	d.Check(d.at, d.bytes+50, "x.bag")
-	d.bytes -= 50
+	d.Check(d.at, d.files.bytes+50, 0, "x.bag")
+	d.files.bytes -= 50
 	look(101, 1)
 	if free, left := d.Forecast(); free != 101 || left != 100*time.Second {
 		t.Errorf("%d bytes are free for %v, want 101 for 100 s", free, left)
@@ -118,8 +118,53 @@ func TestNoFileWithoutSpace(t *testing.T) {
 // TestTimeLeftIsBounded: a disk that fills ever so slowly does so in a hundred years at most.
 func TestTimeLeftIsBounded(t *testing.T) {
 	t.Parallel()
-	d := Space{have: 1 << 62, rate: 1}
+	d := Space{have: 1 << 62, files: flow{rate: 1}}
 	if left, known := d.left(); !known || left != 100*365*24*time.Hour {
 		t.Errorf("%v, %v", left, known)
+	}
+}
+
+// TestSnapshotsFillTheDisk as fast as they come in the long run: a snapshot at once is no reason to
+// say that the disk is full in a minute, and snapshots that come again and again count.
+func TestSnapshotsFillTheDisk(t *testing.T) {
+	t.Parallel()
+	const free, snapshot, rate = 100_000_000, 10_000_000, 10_000
+	core, logs := observer.New(zap.InfoLevel)
+	d := NewSpace(0, "0", false, func() (int64, error) { return free, nil }, zap.New(core))
+	now, files, snaps := time.Now(), int64(0), int64(0)
+	look := func(n int64) (left time.Duration) {
+		now, files, snaps = now.Add(time.Second), files+rate, snaps+n
+		d.Check(now, files, snaps, "x.bag")
+		_, left = d.Forecast()
+		return left
+	}
+	for range 20 {
+		look(0)
+	}
+	if left := look(0); left != free/rate*time.Second {
+		t.Errorf("%v left without snapshots", left)
+	}
+	if left := look(snapshot); left < time.Hour || left > 2*time.Hour {
+		t.Errorf("%v left after a snapshot", left) // it is a tenth of the disk: 10 MB in 10 minutes are 17 kB/s
+	}
+	for range 3600 {
+		look(0)
+	}
+	if left := look(0); left < 99*free/rate*time.Second/100 {
+		t.Errorf("%v left an hour after a snapshot", left)
+	}
+	var left time.Duration
+	for i := range 3600 { // every ten seconds: 1 MB/s
+		n := int64(0)
+		if i%10 == 0 {
+			n = snapshot
+		}
+		left = look(n)
+	}
+	if want := free / (snapshot/10 + rate) * time.Second; left < want*95/100 || left > want*105/100 {
+		t.Errorf("%v left with a snapshot every ten seconds, want %v", left, want)
+	}
+	if said := logs.FilterMessageSnippet("full soon").Len(); said != 1 {
+		t.Errorf("said %d times that the disk is full soon, want once", said)
 	}
 }

@@ -20,7 +20,7 @@ func TestDiskWatch(t *testing.T) {
 		t.Helper()
 		free, err = have, fault
 		now = now.Add(time.Second)
-		if full := d.Check(now, d.bytes+100, "x.bag"); full != want {
+		if full := d.Check(now, d.files.bytes+100, 0, "x.bag"); full != want {
 			t.Errorf("%d free: full is %v", have, full)
 		}
 	}
@@ -59,7 +59,7 @@ func TestDiskWatch(t *testing.T) {
 		t.Errorf("forecast %v where old files are deleted", left)
 	}
 	d = Space{log: zap.NewNop(), Free: func() (int64, error) { return 0, nil }}
-	if d.Check(now, 0, "x.bag") {
+	if d.Check(now, 0, 0, "x.bag") {
 		t.Error("zero does not look")
 	}
 }
