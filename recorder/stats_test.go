@@ -1,0 +1,30 @@
+package recorder
+
+import "testing"
+
+// TestDropWithinTheLimit: what is lost counts under its cause, but for messages that the limit of
+// the topic would have left out.
+func TestDropWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ limit, recorded, messages, want uint64 }{
+		"no limit":               {limit: 0, recorded: 100, messages: 7, want: 7},
+		"far from the limit":     {limit: 100, recorded: 3, messages: 7, want: 7},
+		"up to the limit":        {limit: 10, recorded: 3, messages: 7, want: 7},
+		"one beyond the limit":   {limit: 10, recorded: 4, messages: 7, want: 6},
+		"none recorded":          {limit: 5, recorded: 0, messages: 7, want: 5},
+		"at the limit":           {limit: 10, recorded: 10, messages: 7, want: 0},
+		"limit of one, not used": {limit: 1, recorded: 0, messages: 1, want: 1},
+		"more than the limit":    {limit: 10, recorded: 12, messages: 7, want: 0},
+	} {
+		of := &topic{tally: tally{messages: c.recorded}, sampler: sampler{limit: c.limit}}
+		of.dropped[dropDisk] = 1
+		of.drop(dropDisk, c.messages)
+		want := [dropCauses]uint64{dropDisk: 1 + c.want}
+		if of.dropped != want {
+			t.Errorf("%s: dropped %v, want %v", name, of.dropped, want)
+		}
+		if of.messages != c.recorded {
+			t.Errorf("%s: %d messages recorded, want %d", name, of.messages, c.recorded)
+		}
+	}
+}
