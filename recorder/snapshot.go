@@ -30,7 +30,7 @@ type Snapshot struct {
 }
 
 // ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
-var ErrNoSnapshots = errors.New("no snapshots are kept ready: the recording was not started for them")
+var ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
 
 // ErrOnlySnapshots means that there is no bag but those of snapshots.
 var ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")

@@ -70,17 +70,20 @@ func (d *display) keys(ctx context.Context, signals *program.Signals, snapshots 
 	is := func(name string) func(*recorder.Stats) string {
 		return func(*recorder.Stats) string { return name }
 	}
-	all := []screen.Key[recorder.Stats]{
+	// A key that this recording has no use for is not shown, and answers why.
+	split, snapshot := splitName, is("snapshot")
+	if snapshots == recorder.SnapshotOnly {
+		split = is("")
+	}
+	if snapshots == recorder.SnapshotOff {
+		snapshot = is("")
+	}
+	return []screen.Key[recorder.Stats]{
 		{Press: []keys.Key{' ', 'p'}, Name: toggleName, Do: func() { d.toggle(ctx) }},
 		{Press: []keys.Key{'q'}, Name: is("quit"), Do: signals.End},
+		{Press: []keys.Key{'s'}, Name: split, Do: func() { d.runAsync(ctx, "split", d.control.Split) }},
+		{Press: []keys.Key{'n', 't'}, Name: snapshot, Do: func() { d.runAsync(ctx, "snapshot", d.control.Snapshot) }},
 	}
-	if snapshots != recorder.SnapshotOnly {
-		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'s'}, Name: splitName, Do: func() { d.runAsync(ctx, "split", d.control.Split) }})
-	}
-	if snapshots != recorder.SnapshotOff {
-		all = append(all, screen.Key[recorder.Stats]{Press: []keys.Key{'n', 't'}, Name: is("snapshot"), Do: func() { d.runAsync(ctx, "snapshot", d.control.Snapshot) }})
-	}
-	return all
 }
 
 func markName(s *recorder.Stats) string {

@@ -102,6 +102,24 @@ func TestRecordScreenSizes(t *testing.T) {
 	tm.Prompt()
 }
 
+// A key that the recording has no use for says why.
+func TestRecordScreenUselessKeys(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	for key, c := range map[string]struct{ option, answer string }{
+		"n": {"", `the key did nothing command=snapshot error="no snapshots are kept ready: record with --snapshot or --snapshot-beside"`},
+		"s": {" --snapshot", `the key did nothing command=split error="only snapshots are written: there is no bag to split"`},
+	} {
+		tm := g.Terminal(150, 24)
+		tm.Keys("gorecord /t -O "+key+c.option, "Enter")
+		tm.Shows("q: quit")
+		tm.Keys(key)
+		tm.Shows(c.answer)
+		tm.Keys("q")
+		tm.Prompt()
+	}
+}
+
 // With many topics a terminal gets their number; without a screen, each name, as in pipes.
 func TestRecordScreenManyTopics(t *testing.T) {
 	t.Parallel()

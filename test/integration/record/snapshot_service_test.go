@@ -37,7 +37,7 @@ func TestSnapshotByService(t *testing.T) {
 		{"/only/start", "True", "recording"},
 		{"/only/snapshot", "True", "wrote only_1.bag"},
 		{"/beside/snapshot", "True", "wrote run_snapshot_"},
-		{"/plain/snapshot", "False", "no snapshots are kept ready: the recording was not started for them"},
+		{"/plain/snapshot", "False", "no snapshots are kept ready: record with --snapshot or --snapshot-beside"},
 	}
 	for _, s := range steps {
 		answer := g.Call(s.service)
