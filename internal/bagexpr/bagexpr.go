@@ -34,7 +34,6 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosmsg"
@@ -43,9 +42,6 @@ import (
 const (
 	maxBytes = 16 << 10 // of the text of an expression
 	maxNodes = 2000     // of its syntax tree
-
-	// memoryBudget bounds the elements of lists and ranges that one evaluation creates.
-	memoryBudget = 1 << 20
 
 	// maxTypes and maxTypeBytes bound the message types that are remembered, and the text of
 	// their definitions: with each publisher of a live graph another one may come.
@@ -62,8 +58,7 @@ const (
 
 // Program is a compiled expression. It is not for concurrent use.
 type Program struct {
-	code        *vm.Program
-	machine     vm.VM
+	machine     machine
 	env         environment
 	paths       []path
 	message     uint64 // number of calls of Keep; path.message is compared with it
@@ -107,22 +102,15 @@ func Compile(text string) (*Program, error) { return compile(text) }
 
 // compile is Compile with further options of the library.
 func compile(text string, more ...expr.Option) (*Program, error) {
-	if err := checkLength(text); err != nil {
-		return nil, err
-	}
 	p := &Program{types: make(map[typeKey]*typeState)}
-	p.machine.MemoryBudget = memoryBudget
-	code, err := expr.Compile(text, append([]expr.Option{
+	err := p.machine.compile(text, append([]expr.Option{
 		expr.Env(environment{}),
-		expr.AsBool(),
-		expr.MaxNodes(maxNodes),
 		expr.Function(lookupName, p.lookup, new(func(int) any)),
 		expr.Patch(&patcher{program: p}),
 	}, more...)...)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
-	p.code = code
 	return p, nil
 }
 
@@ -136,7 +124,7 @@ func checkLength(text string) error {
 
 // Keep evaluates the expression for a message of conn. Its errors are about this
 // message: [ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
-// or an [ExpressionError].
+// or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.
 func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
 	if conn != p.conn {
 		p.conn, p.state = conn, nil
@@ -149,9 +137,9 @@ func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error)
 	p.m = m
 	p.message++
 	defer func() { p.m = nil }()
-	result, err := p.machine.Run(p.code, &p.env)
+	result, err := p.machine.run(&p.env, len(m.Data()))
 	if err == nil {
-		return result == true, nil
+		return result, nil
 	}
 	var f *file.Error
 	if errors.Is(err, rosmsg.ErrNoField) || errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange) {

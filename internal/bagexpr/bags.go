@@ -7,7 +7,6 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/vm"
 )
 
 // Bag is what an expression about a bag as a whole may use.
@@ -30,41 +29,36 @@ type Bag struct {
 
 // BagProgram is a compiled expression about bags. It is not for concurrent use.
 type BagProgram struct {
-	code    *vm.Program
-	machine vm.VM
+	machine machine
 }
 
 // CompileBags compiles an expression about bags, with the fields of Bag; date("2006-01-02 15:04")
 // is a time in seconds, as parseTime returns it, and now() the present one. Errors are an
 // [ExpressionError].
 func CompileBags(text string, parseTime func(text string) (seconds float64, err error)) (*BagProgram, error) {
-	if err := checkLength(text); err != nil {
-		return nil, err
-	}
 	date := func(args ...any) (any, error) {
 		text, _ := args[0].(string) // the type is checked
 		return parseTime(text)
 	}
 	now := func(...any) (any, error) { return float64(time.Now().UnixMicro()) / 1e6, nil }
-	code, err := expr.Compile(text,
+	p := new(BagProgram)
+	err := p.machine.compile(text,
 		expr.Env(Bag{}),
-		expr.AsBool(),
-		expr.MaxNodes(maxNodes),
 		expr.DisableBuiltin("date"),
 		expr.DisableBuiltin("now"),
 		expr.Function("date", date, new(func(string) float64)),
 		expr.Function("now", now, new(func() float64)),
 	)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
-	return &BagProgram{code: code, machine: vm.VM{MemoryBudget: memoryBudget}}, nil
+	return p, nil
 }
 
 // Matches evaluates the expression. An index beyond the end of a list makes it false. Errors are an
 // [ExpressionError].
 func (p *BagProgram) Matches(b *Bag) (bool, error) {
-	result, err := p.machine.Run(p.code, b)
+	result, err := p.machine.run(b, 0)
 	var f *file.Error
 	switch {
 	case errors.As(err, &f) && strings.Contains(f.Message, indexOutOfRange):
@@ -72,5 +66,5 @@ func (p *BagProgram) Matches(b *Bag) (bool, error) {
 	case err != nil:
 		return false, explain(err)
 	}
-	return result == true, nil
+	return result, nil
 }

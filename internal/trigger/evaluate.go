@@ -144,7 +144,7 @@ func (f *fieldCheck) add(topic string, lacking []bagexpr.Lack, topics int) (nowh
 
 // kindOf returns what errors of one kind have in common.
 func kindOf(err error) string {
-	for _, kind := range []error{bagexpr.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
+	for _, kind := range []error{bagexpr.ErrBudget, bagexpr.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}
