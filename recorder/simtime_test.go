@@ -155,7 +155,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
 	}}, nil)
 	links := map[string]*link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
-	var kept = map[string][]uint64{}
+	kept := map[string][]uint64{}
 	for pass := range 3 {
 		before := map[string]uint64{}
 		for topic, l := range links {

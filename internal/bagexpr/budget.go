@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // ErrBudget is matched by the errors of an evaluation that would take too much memory or too many
@@ -112,17 +113,16 @@ func (s *sizer) measure(x any, depth int) {
 
 // reflect is measure for values of other types.
 func (s *sizer) reflect(v reflect.Value, depth int) {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Array:
-		switch v.Type().Elem().Kind() {
-		case reflect.Interface, reflect.Slice, reflect.Array, reflect.Map, reflect.String:
-			for i := 0; i < v.Len() && s.left >= 0 && !s.deep; i++ {
-				s.measure(v.Index(i).Interface(), depth+1)
-			}
-		default:
+	switch kind := v.Kind(); {
+	case kind == reflect.Slice || kind == reflect.Array:
+		if of := v.Type().Elem().Kind(); of != reflect.Interface && of != reflect.String && !slices.Contains(lists, of) {
 			s.left -= units(v.Len())
+			return
 		}
-	case reflect.Map:
+		for i := 0; i < v.Len() && s.left >= 0 && !s.deep; i++ {
+			s.measure(v.Index(i).Interface(), depth+1)
+		}
+	case kind == reflect.Map:
 		for entries := v.MapRange(); entries.Next() && s.left >= 0 && !s.deep; {
 			s.measure(entries.Key().Interface(), depth+1)
 			s.measure(entries.Value().Interface(), depth+1)
@@ -132,10 +132,11 @@ func (s *sizer) reflect(v reflect.Value, depth int) {
 
 // length returns the number of elements of a list or map, or the bytes of a string.
 func length(x any) units {
-	switch v := reflect.ValueOf(x); v.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map, reflect.String:
+	if v := reflect.ValueOf(x); v.Kind() == reflect.String || slices.Contains(lists, v.Kind()) {
 		return units(v.Len())
-	default:
-		return 0
 	}
+	return 0
 }
+
+// lists are the kinds of values that hold others.
+var lists = []reflect.Kind{reflect.Slice, reflect.Array, reflect.Map}

@@ -27,8 +27,9 @@ type area struct {
 }
 
 var areas = []area{
-	{name: "recorder-intake", dir: "recorder", files: "intake buffer admit pool latched large link sampler rotation", slow: slowRecorder},
+	{name: "recorder-intake", dir: "recorder", files: "intake buffer admit pool latched large link sampler rotation simtime stats topic", slow: slowRecorder},
 	{name: "recorder-sink", dir: "recorder", files: "encoder ring snapshot sink sink_files sink_latched sink_snapshots sink_triggers", slow: slowRecorder},
+	{name: "bagexpr", dir: "internal/bagexpr"},
 	{name: "recorder-loss", dir: "recorder/internal/loss"},
 	{name: "recorder-queue", dir: "recorder/internal/queue"},
 	{name: "recorder-bagfile", dir: "recorder/internal/bagfile"},
