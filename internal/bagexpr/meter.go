@@ -281,7 +281,7 @@ func matching(pattern ast.Node) call {
 	if constant, ok := pattern.(*ast.StringNode); ok {
 		if re, err := regexp.Compile(constant.Value); err == nil { // otherwise the library has said so
 			return call{
-				func(b *budget, args []any) { b.spend(b.product(args)*stringUnits(len(constant.Value)), 0) },
+				func(b *budget, args []any) { b.spend(b.product(args[:1])*stringUnits(len(constant.Value)), 0) },
 				func(args ...any) (any, error) { return matches(re, args[0]), nil },
 			}
 		}
