@@ -1,15 +1,12 @@
 package tcpros
 
-import (
-	"container/heap"
-	"time"
-)
+import "time"
 
 // agenda orders the registrations by what has to be done next, so that finding the next one
 // does not mean looking at all of them. registrar.mu guards it.
 type agenda struct {
-	due   entryHeap // need a call now; the most urgent first
-	later entryHeap // need one at a time to come; the earliest first
+	due   placeHeap[*regEntry] // need a call now; the most urgent first
+	later placeHeap[*regEntry] // need one at a time to come; the earliest first
 
 	added        uint64 // number of entries that were ever added: their order
 	onlyRemovals bool   // another node has our name: nothing is registered
@@ -18,6 +15,8 @@ type agenda struct {
 
 func newAgenda() *agenda {
 	a := &agenda{}
+	moved := func(e *regEntry, slot int) { e.slot = slot }
+	a.due.moved, a.later.moved = moved, moved
 	a.due.before = func(x, y *regEntry) bool {
 		a.compared++
 		switch {
@@ -42,8 +41,8 @@ type agendaState struct {
 
 	rank  int // urgency at the last update
 	dueAt time.Time
-	waits *entryHeap // that has the entry; nil if none
-	slot  int        // its place there
+	waits *placeHeap[*regEntry] // that has the entry; nil if none
+	slot  int                   // its place there
 }
 
 // add gives e its place in the order of those that are equally urgent.
@@ -58,7 +57,7 @@ func (a *agenda) update(e *regEntry, now time.Time, updateEvery time.Duration) {
 	if e.removed || !a.onlyRemovals {
 		rank, at = e.urgency(now, updateEvery)
 	}
-	var to *entryHeap
+	var to *placeHeap[*regEntry]
 	switch {
 	case rank > 0:
 		to = &a.due
@@ -71,14 +70,16 @@ func (a *agenda) update(e *regEntry, now time.Time, updateEvery time.Duration) {
 	a.drop(e)
 	e.rank, e.dueAt = rank, at
 	if to != nil {
-		heap.Push(to, e)
+		to.add(e)
+		e.waits = to
 	}
 }
 
 // drop takes e off the agenda.
 func (a *agenda) drop(e *regEntry) {
 	if e.waits != nil {
-		heap.Remove(e.waits, e.slot)
+		e.waits.remove(e.slot)
+		e.waits = nil
 	}
 }
 
@@ -125,38 +126,4 @@ func (e *regEntry) urgency(now time.Time, updateEvery time.Duration) (rank int, 
 		return 1, due
 	}
 	return 0, due
-}
-
-// entryHeap is a heap of entries that know their place in it.
-type entryHeap struct {
-	list   []*regEntry
-	before func(x, y *regEntry) bool
-}
-
-// Len implements heap.Interface.
-func (h *entryHeap) Len() int { return len(h.list) }
-
-// Less implements heap.Interface.
-func (h *entryHeap) Less(i, j int) bool { return h.before(h.list[i], h.list[j]) }
-
-// Swap implements heap.Interface.
-func (h *entryHeap) Swap(i, j int) {
-	h.list[i], h.list[j] = h.list[j], h.list[i]
-	h.list[i].slot, h.list[j].slot = i, j
-}
-
-// Push implements heap.Interface.
-func (h *entryHeap) Push(x any) {
-	e := x.(*regEntry)
-	e.waits, e.slot = h, len(h.list)
-	h.list = append(h.list, e)
-}
-
-// Pop implements heap.Interface.
-func (h *entryHeap) Pop() any {
-	last := len(h.list) - 1
-	e := h.list[last]
-	h.list[last] = nil // closed topics are not kept
-	h.list, e.waits = h.list[:last], nil
-	return e
 }

@@ -22,6 +22,9 @@ const anyType = "*"
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("link not taken")
 
+// errTooMany refuses a link beyond maxPublishers.
+var errTooMany = errors.New("the topic has as many links as it may")
+
 // Attempts to reach a publisher; their intervals are retryTiming.
 const (
 	retryJitter       = 0.2
@@ -31,8 +34,8 @@ const (
 // backoff doubles the wait between attempts, with jitter, so that many nodes do not
 // reconnect at the same moment.
 type backoff struct {
-	timing retryTiming
-	next   time.Duration
+	timing *retryTiming
+	next   time.Duration // zero before the first failure
 }
 
 func (b *backoff) reset() { b.next = 0 }
@@ -44,15 +47,13 @@ func (b *backoff) wait(most time.Duration) time.Duration {
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
-// inLink is the link to one publisher. It reconnects as long as the publisher is listed.
+// inLink is the link to one publisher. It tries again as long as the publisher is listed, when the
+// connector says so.
 type inLink struct {
 	sub      *Subscription
 	uri      string // the publisher's slave API
 	hostport string // of uri
 	id       int
-	run      func() // the link's goroutine
-	cancel   context.CancelFunc
-	retryNow chan struct{} // ends a wait between attempts
 
 	listed atomic.Bool // by the master
 	orphan atomic.Bool // listed by an earlier master, not by the present one
@@ -60,12 +61,10 @@ type inLink struct {
 	title  atomic.Pointer[linkTitle] // text for getBusInfo, while the link is up
 	stats  linkCounters
 
-	// Owned by Subscription.run.
-	epoch      int    // of the last list that contained the publisher
-	idleChecks int    // checks in a row without progress
-	lastBytes  uint64 // stats.bytes at the last check
+	linkSchedule
 
-	// Owned by the link's goroutine.
+	// Owned by the goroutine of an attempt, and between attempts by the connector.
+	backoff  backoff
 	address  string // of the last answer to requestTopic
 	failures int    // attempts in a row without a link
 }
@@ -73,63 +72,24 @@ type inLink struct {
 // linkTitle describes a link in getBusInfo.
 type linkTitle struct{ transport, text string }
 
-func newInLink(ctx context.Context, s *Subscription, uri, hostport string) *inLink {
-	l := &inLink{
-		sub: s, uri: uri, hostport: hostport, id: s.node.nextLink(),
-		retryNow: make(chan struct{}, 1),
-	}
-	l.listed.Store(true)
-	ctx, l.cancel = context.WithCancel(ctx)
-	l.run = func() {
-		defer l.cancel()
-		l.maintain(ctx)
-	}
-	return l
-}
+// repeats reports whether the last attempt of the link failed.
+func (l *inLink) repeats() bool { return l.backoff.next > 0 }
 
-// unlisted reports whether the publisher is missing in the lists of the present master.
-func (l *inLink) unlisted(epoch int) bool { return !l.listed.Load() || l.epoch != epoch }
-
-func (l *inLink) triggerRetry() {
-	select {
-	case l.retryNow <- struct{}{}:
-	default: // one is pending
+// failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
+// returns how long to wait before the next attempt.
+func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
+	if lived >= l.backoff.timing.healthy {
+		l.backoff.reset()
 	}
-}
-
-// maintain connects and reconnects until the publisher is no longer listed.
-func (l *inLink) maintain(ctx context.Context) {
-	b := backoff{timing: l.sub.node.timing.retry}
-	down := &l.sub.node.down
-	defer down.left(l)
-	for ctx.Err() == nil && l.listed.Load() {
-		down.await(ctx, l)
-		select {
-		case <-l.retryNow: // discard a request from before this attempt
-		default:
-		}
-		lived, err := l.session(ctx)
-		if lived >= b.timing.healthy {
-			b.reset()
-		}
-		if ctx.Err() != nil || !l.listed.Load() {
-			return
-		}
-		most := b.timing.most
-		if noAnswer(err) {
-			most = b.timing.silent
-		}
-		wait := b.wait(most)
+	most := l.backoff.timing.most
+	if noAnswer(err) {
+		most = l.backoff.timing.silent
+	}
+	wait = l.backoff.wait(most)
+	if l.listed.Load() {
 		l.logFailure(err, lived > 0, wait)
-		t := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		case <-l.retryNow:
-			b.reset()
-		}
-		t.Stop()
 	}
+	return wait
 }
 
 // session runs one connection, from the request for the address to its end. lived is how
@@ -146,9 +106,6 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 	}
 	src, address, err := l.request(ctx, udp)
 	l.address = address
-	if ctx.Err() == nil { // otherwise the attempt says nothing
-		l.sub.node.down.tried(l, err)
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -238,7 +195,8 @@ func (l *inLink) receive(ctx context.Context, title linkTitle, peer string, sink
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
 	l.failures = 0
-	l.sub.log.Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
+	l.sub.node.connector.opened(l)
+	l.sub.logger().Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
 	start := time.Now()
 	err := read()
 	lived := time.Since(start)
@@ -279,6 +237,9 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	case errors.As(err, &resolve):
 		text = "cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here"
 		host = zap.String("host", resolve.Host)
+	case errors.Is(err, errTooMany):
+		l.sub.logger().Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
+		return
 	case errors.Is(err, ErrPeer):
 		text = "publisher refuses the link"
 	case errors.Is(err, ErrHeader) && !errors.Is(err, io.EOF):
@@ -288,7 +249,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	case errors.Is(err, ErrStalled):
 		text = "publisher stopped in the middle of a message: link closed"
 	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
-		l.sub.log.Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+		l.sub.logger().Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 		return
 	case wasUp:
 		text = "link lost"
@@ -296,12 +257,12 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 		// A killed node keeps its registration: warn only after repeated failures. The same
 		// holds for links that Open refuses while we shut down.
 		if l.failures++; l.failures < warnAfterFailures {
-			l.sub.log.Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
+			l.sub.logger().Debug("no link yet", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
 			return
 		}
 		text, host = l.explainFailure(err)
 	}
-	l.sub.log.Warn(text, zap.String("publisher", l.uri), host, zap.Duration("retry", wait), zap.Error(err))
+	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, zap.Duration("retry", wait), zap.Error(err))
 }
 
 // explainFailure returns the log text of a failure to connect, and the host that is meant, if

@@ -410,7 +410,7 @@ func (s *slowSink) Frames(_ []byte, count int, _ time.Time) {
 
 func TestBackoff(t *testing.T) {
 	retry := defaultTiming().retry
-	b := backoff{timing: retry}
+	b := backoff{timing: &retry}
 	want := retry.first
 	for range 20 {
 		got := b.wait(retry.most)

@@ -40,6 +40,7 @@ type Master struct {
 	uri      string
 	hostport string
 	callerID string
+	dialer   *dialer
 	http     http.RoundTripper
 	hangs    *hangWatch
 	contact  contactCounts
@@ -61,7 +62,7 @@ func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answer
 type TopicInfo struct{ Name, Type string }
 
 func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
-	m := &Master{uri: uri, hostport: hostport, callerID: callerID, hangs: hangs}
+	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
 	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -247,6 +248,25 @@ func (m *Master) registrations(ctx context.Context) (map[regKey][]string, error)
 		}
 	}
 	return nodes, err
+}
+
+// probe connects to the slave API at hostport and asks nothing.
+func (m *Master) probe(ctx context.Context, hostport string) error {
+	conn, err := m.dialer.DialContext(ctx, "tcp", hostport)
+	if err != nil {
+		return &CallError{Method: "requestTopic", Host: hostport, Err: err}
+	}
+	return conn.Close()
+}
+
+// Accepts tries whether the node whose slave API is at uri accepts connections. known is false if
+// that cannot be told, as nothing came back from the node's machine.
+func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
+	hostport, err := splitURI(uri)
+	if err == nil {
+		err = m.probe(ctx, hostport)
+	}
+	return err == nil, err == nil || ctx.Err() == nil && !noAnswer(err)
 }
 
 // requestTopic asks the node at hostport for its TCPROS address of a topic.

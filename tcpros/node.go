@@ -57,7 +57,7 @@ type Node struct {
 	bind       string // address to listen on; empty means all
 	timing     timing
 	pending    *pendingReads
-	down       downPeers
+	connector  *connector
 	names      *names
 	log        *zap.Logger
 	master     *Master
@@ -120,6 +120,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.name = n.names.node
 	n.keepAlive.Store(true)
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
+	n.connector = newConnector(n.timing, n.master.probe)
 	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
 	if err := checkHost(at.host); err != nil {
 		return nil, err
@@ -165,13 +166,14 @@ func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	server := &tcprosServer{node: n, ln: data}
-	// owner: Node; both end with Close.
+	// owner: Node; all end with Close.
 	n.start(func(context.Context) {
 		if err := n.api.Serve(api); err != nil {
 			n.log.Error("slave API ended", zap.Error(err))
 		}
 	})
 	n.start(server.run)
+	n.start(n.connector.run)
 	return nil
 }
 
@@ -239,7 +241,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	n.subs[topic] = s
 	ctx, cancel := n.child()
 	s.cancel = cancel
-	n.start(func(context.Context) { s.run(ctx) })
+	s.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
 	n.reg.add(regKey{name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }
@@ -334,7 +336,7 @@ func (n *Node) Close(ctx context.Context) error {
 		}
 	}
 	for _, s := range subs {
-		s.cancel()
+		s.stop()
 	}
 	var calls sync.WaitGroup
 	for _, s := range services {
@@ -346,6 +348,9 @@ func (n *Node) Close(ctx context.Context) error {
 	n.stopAll()
 	n.master.close()
 	err = errors.Join(err, n.api.Close())
+	for _, s := range subs {
+		s.wait()
+	}
 	n.wait()
 	return err
 }

@@ -302,12 +302,12 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 		return r.recordResult(ctx, e, r.master.registerPublisher(ctx, e.key.name, e.typ, r.uri))
 	case e.key.kind == regService:
 		return r.recordResult(ctx, e, r.registerService(ctx, e))
-	case hint != nil && e.registered && sameSet(hint, known):
+	case hint != nil && e.registered && len(hint) == len(known) && subset(hint, known):
 		r.deliver(e, publishers{known, r.epoch, true}) // the list is unchanged: a publisher has restarted
 		return nil
 	}
 	uris, err := r.master.registerSubscriber(ctx, e.key.name, e.typ, r.uri)
-	if err == nil && slices.ContainsFunc(known, func(u string) bool { return !slices.Contains(uris, u) }) {
+	if err == nil && !subset(known, uris) {
 		// Before links are closed: a master that has just restarted has an incomplete list,
 		// which would close links to live publishers.
 		if err := r.identify(ctx, r.anyRegistered(false)); err != nil {
@@ -406,6 +406,11 @@ func (r *registrar) unregisterAll(ctx context.Context, answered func()) error {
 	return first
 }
 
-func sameSet(a, b []string) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+// subset reports whether all of a are in b. Lists of publishers may be long.
+func subset(a, b []string) bool {
+	have := make(map[string]bool, len(b))
+	for _, s := range b {
+		have[s] = true
+	}
+	return !slices.ContainsFunc(a, func(s string) bool { return !have[s] })
 }

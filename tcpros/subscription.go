@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxPublishers = 1024   // of one topic; a link each
+	maxPublishers = 1024   // links of one topic that are up at the same time
 	lingerChecks  = 2      // checks without data before a link that the master no longer lists is closed
 	orphanChecks  = 5 * 60 // checks without a link before a publisher of an earlier master is given up
 )
@@ -94,33 +94,37 @@ type Subscription struct {
 	node  *Node
 	opts  SubscribeOptions
 	topic string
-	log   *zap.Logger
 
-	cancel context.CancelFunc
-	done   chan struct{} // closed when run has returned
-	wake   chan struct{}
-	up     atomic.Int32
+	cancel   context.CancelFunc
+	child    func() (context.Context, context.CancelFunc) // the context of an attempt; ends with cancel
+	attempts sync.WaitGroup                               // goroutines of links
+	sessions atomic.Int32                                 // links that are up, or whose publisher is asked
+	up       atomic.Int32
 
-	mu    sync.Mutex
-	list  *publishers        // not processed by run yet
-	ended []*inLink          // links whose goroutines have ended
-	links map[string]*inLink // by slave URI; written by run only
+	// Guarded by connector.mu.
+	links  map[string]*inLink // by slave URI
+	closed bool               // no attempt starts
 }
 
 func newSubscription(n *Node, topic string, o SubscribeOptions) *Subscription {
-	return &Subscription{
-		node: n, opts: o, topic: topic, log: n.log.With(zap.String("topic", topic)),
-		done: make(chan struct{}), wake: make(chan struct{}, 1), links: map[string]*inLink{},
-	}
+	return &Subscription{node: n, opts: o, topic: topic, links: map[string]*inLink{}}
 }
 
 // Close closes every link. When it returns, the goroutines have ended and Closed was called
 // on each sink. The node unregisters the topic. A sink must not call Close.
 func (s *Subscription) Close() {
 	s.node.dropSubscription(s)
-	s.cancel()
-	<-s.done
+	s.stop()
+	s.wait()
 }
+
+// stop ends all links; wait waits for their goroutines.
+func (s *Subscription) stop() {
+	s.node.connector.close(s)
+	s.cancel()
+}
+
+func (s *Subscription) wait() { s.attempts.Wait() }
 
 // Topic returns the resolved name.
 func (s *Subscription) Topic() string { return s.topic }
@@ -134,17 +138,21 @@ func (s *Subscription) Registered() (publishers int, ok bool) {
 	return s.node.reg.registered(regKey{name: s.topic})
 }
 
+// logger returns the node's log with the topic. It is made when it is needed: a node may have
+// thousands of subscriptions that have nothing to log.
+func (s *Subscription) logger() *zap.Logger { return s.node.log.With(zap.String("topic", s.topic)) }
+
 func (s *Subscription) allLinks() []*inLink {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.node.connector.mu.Lock()
+	defer s.node.connector.mu.Unlock()
 	return slices.Collect(maps.Values(s.links))
 }
 
 // allUp reports whether every link is up, including links that the master no longer lists.
 // It ignores publishers that have no link because of an unusable URI.
 func (s *Subscription) allUp() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.node.connector.mu.Lock()
+	defer s.node.connector.mu.Unlock()
 	for _, l := range s.links {
 		if !l.isUp.Load() {
 			return false
@@ -153,151 +161,17 @@ func (s *Subscription) allUp() bool {
 	return true
 }
 
-// setPublishers passes a new list to run. It replaces a list that run has not processed yet.
-func (s *Subscription) setPublishers(p publishers) {
-	s.mu.Lock()
-	if s.list != nil && s.list.retryNow {
-		p.retryNow = true
-	}
-	s.list = &p
-	s.mu.Unlock()
-	s.signal()
-}
+// setPublishers updates the links from a list of the master.
+func (s *Subscription) setPublishers(p publishers) { s.node.connector.update(s, p) }
 
-func (s *Subscription) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it is awake already
+// newLink returns a link to a publisher, or nil if its URI is not usable.
+func (s *Subscription) newLink(uri string) *inLink {
+	hostport, err := splitURI(uri)
+	if err != nil {
+		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
+		return nil
 	}
-}
-
-// run starts and closes links according to the master's lists.
-func (s *Subscription) run(ctx context.Context) {
-	defer close(s.done)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	var last publishers
-	check := time.NewTicker(s.node.timing.lingerCheck)
-	defer check.Stop()
-	for {
-		var tick <-chan time.Time
-		if s.anyUnlisted(last.epoch) {
-			tick = check.C
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick:
-			s.dropUnlisted(last.epoch)
-			continue
-		case <-s.wake:
-		}
-		s.mu.Lock()
-		if s.list != nil {
-			last, s.list = *s.list, nil
-		}
-		for _, l := range s.ended {
-			if s.links[l.uri] == l {
-				delete(s.links, l.uri)
-			}
-		}
-		s.ended = nil
-		started := s.updateLinks(ctx, last)
-		s.mu.Unlock()
-		last.retryNow = false
-		for _, l := range started {
-			// owner: run; ends when its publisher is no longer listed, or with ctx.
-			wg.Go(func() {
-				l.run()
-				s.mu.Lock()
-				s.ended = append(s.ended, l)
-				s.mu.Unlock()
-				s.signal()
-			})
-		}
-	}
-}
-
-// updateLinks updates the links from a list and returns the new ones. Called with s.mu held.
-func (s *Subscription) updateLinks(ctx context.Context, p publishers) (started []*inLink) {
-	for _, uri := range p.uris {
-		if l := s.links[uri]; l != nil {
-			l.listed.Store(true)
-			l.orphan.Store(false)
-			l.epoch, l.idleChecks = p.epoch, 0
-			if p.retryNow {
-				l.triggerRetry()
-			}
-			continue
-		}
-		if len(s.links) >= maxPublishers {
-			s.log.Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
-			break
-		}
-		hostport, err := splitURI(uri)
-		if err != nil {
-			s.log.Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
-			continue
-		}
-		l := newInLink(ctx, s, uri, hostport)
-		l.epoch = p.epoch
-		s.links[uri] = l
-		started = append(started, l)
-	}
-	for uri, l := range s.links {
-		if slices.Contains(p.uris, uri) {
-			continue
-		}
-		// A publisher that the same master has listed before is gone. Its link is read to the
-		// end; stock closes it and loses the messages in transit. A restarted master does not
-		// know a publisher until that registers again, which most never do: such links stay.
-		if l.epoch == p.epoch {
-			l.listed.Store(false)
-			if !l.isUp.Load() {
-				l.cancel()
-			}
-		} else if l.listed.Load() {
-			l.orphan.Store(true)
-		}
-	}
-	return started
-}
-
-// anyUnlisted reports whether there are links to publishers that the master does not list.
-func (s *Subscription) anyUnlisted(epoch int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.links {
-		if l.unlisted(epoch) {
-			return true
-		}
-	}
-	return false
-}
-
-// dropUnlisted closes unlisted links that have been idle for long enough.
-func (s *Subscription) dropUnlisted(epoch int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.links {
-		if !l.unlisted(epoch) {
-			continue
-		}
-		most := orphanChecks
-		moved := l.isUp.Load()
-		if !l.listed.Load() {
-			most = lingerChecks
-			// A link that waits for its sink is not idle: data may wait in the socket, and
-			// closing the link would lose it.
-			b := l.stats.bytes.Load()
-			moved = b != l.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
-			l.lastBytes = b
-		}
-		if moved {
-			l.idleChecks = 0
-		} else if l.idleChecks++; l.idleChecks >= most {
-			l.listed.Store(false)
-			l.cancel()
-		}
-	}
+	l := &inLink{sub: s, uri: uri, hostport: hostport, id: s.node.nextLink(), backoff: backoff{timing: &s.node.timing.retry}}
+	l.listed.Store(true)
+	return l
 }

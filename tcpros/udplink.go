@@ -253,10 +253,10 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 		conn: conn, connID: src.connID, allowed: allowed, stats: &l.stats, sink: sink,
 		frames: udpAssembler{max: int64(l.sub.opts.MaxMessageBytes)},
 		onStranger: func(from netip.AddrPort) {
-			l.sub.log.Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
+			l.sub.logger().Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
 		},
 		onTooLarge: func(err error) {
-			l.sub.log.Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
+			l.sub.logger().Warn("message too large: dropped", zap.String("publisher", l.uri), zap.Error(err))
 		},
 	}
 	if s, ok := sink.(LostSink); ok {

@@ -74,3 +74,27 @@ func TestCrashedNodeIsTriedOnce(t *testing.T) {
 		return true
 	})
 }
+
+// TestLivePublisherAmongDead: nodes that have crashed stay listed, however many they are, and the
+// one that is alive is linked beside them.
+func TestLivePublisherAmongDead(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	const dead = 1100
+	register := func(i int) {
+		call(t, m.URI(), "registerPublisher", "/dead"+itoa(i), "/t", stringType, "http://127.0.0."+itoa(2+i%200)+":"+itoa(1+i/200)+"/")
+	}
+	for i := range dead / 2 {
+		register(i)
+	}
+	newFakePublisher(t, "/t", sends("/t", frame("x"))).register(m.URI(), "/live")
+	for i := dead / 2; i < dead; i++ {
+		register(i)
+	}
+	b := &inbox{}
+	s := subscribe(t, newNode(t, nodeOptions("sub", m.URI())), "/t", b)
+	waitFor(t, "the list", func() bool { n, ok := s.Registered(); return ok && n == dead+1 })
+	start := time.Now()
+	waitFor(t, "the message", func() bool { return b.count() == 1 })
+	t.Log("linked after", time.Since(start))
+}

@@ -1,0 +1,469 @@
+package tcpros
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
+// topics, so most publishers of a list may be dead.
+const (
+	maxProbes    = 1024                     // concurrent probes
+	crowded      = 256                      // concurrent probes from which on a first probe has only quickProbe
+	quickProbe   = time.Second              // timeout that machines which are gone do not exceed while others wait for their first probe
+	callsPerPeer = 8                        // concurrent attempts of all links to one node
+	retryEvery   = 10 * time.Millisecond    // mean interval of repeated attempts of all links together
+	retryBurst   = time.Second / retryEvery // repeated attempts that start without delay
+)
+
+// connector starts the attempts of all links of a node to reach their publishers, and closes links
+// that the master no longer lists. A link has a goroutine only while it tries or is up: a link that
+// waits costs an entry in a heap.
+//
+//   - A link to a node that is not known to accept connections first probes it: it only connects.
+//     The other links to the same node wait for the result, and for as long as probes fail.
+//   - First attempts go before repeated ones, which share a rate: one each retryEvery.
+//   - Among repeated attempts the one that waits longest goes first, measured by its own backoff:
+//     a publisher that failed a moment ago does not wait behind a thousand that have been dead for hours.
+type connector struct {
+	timing  timing
+	probe   func(ctx context.Context, hostport string) error              // Master.probe; tests replace it
+	session func(context.Context, *inLink) (lived time.Duration, _ error) // inLink.session; tests replace it
+	wake    chan struct{}
+
+	mu       sync.Mutex // also guards the links of each subscription
+	peers    map[string]*peer
+	ready    placeHeap[*inLink] // may try now, except for the limits
+	later    placeHeap[*inLink] // wait for the time of their next attempt
+	added    uint64             // links that were ever added to ready
+	unlisted map[*inLink]struct{}
+	probes   int       // in progress
+	tokens   int       // repeated attempts that may start now
+	refilled time.Time // when the last token was added
+}
+
+// peer is a node with links to it, by the address of its slave API.
+type peer struct {
+	links    int       // to the node
+	accepts  bool      // the last connection to the node succeeded
+	leader   *inLink   // probes the node while others wait; nil if accepts
+	attempts int       // in progress
+	parked   []*inLink // wait for the leader, or for an attempt to end
+}
+
+// admits reports whether an attempt of l may start.
+func (p *peer) admits(l *inLink) bool {
+	if !p.accepts {
+		return p.leader == nil || p.leader == l
+	}
+	return p.attempts < callsPerPeer
+}
+
+// linkSchedule is what the connector knows of one link. connector.mu guards it.
+type linkSchedule struct {
+	peer    *peer
+	waits   *placeHeap[*inLink] // that has the link; nil if none
+	slot    int
+	parked  bool // in peer.parked
+	dueAt   time.Time
+	urgency time.Time // of a repeated attempt: the earliest goes first
+	order   uint64
+
+	running bool               // an attempt is in progress, or the link is up
+	opened  bool               // the attempt in progress has succeeded: the link is up
+	end     context.CancelFunc // ends it
+	again   bool               // retry without delay once it has ended
+
+	epoch      int    // of the last list that contained the publisher
+	idleChecks int    // checks in a row without progress
+	lastBytes  uint64 // stats.bytes at the last check
+}
+
+func newConnector(t timing, probe func(context.Context, string) error) *connector {
+	c := &connector{
+		timing: t, probe: probe, session: func(ctx context.Context, l *inLink) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
+		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: int(retryBurst), refilled: time.Now(),
+	}
+	moved := func(l *inLink, slot int) { l.slot = slot }
+	c.ready.moved, c.later.moved = moved, moved
+	c.later.before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
+	c.ready.before = func(x, y *inLink) bool {
+		switch {
+		case x.repeats() != y.repeats():
+			return y.repeats()
+		case x.repeats() && !x.urgency.Equal(y.urgency):
+			return x.urgency.Before(y.urgency)
+		}
+		return x.order < y.order
+	}
+	return c
+}
+
+func (c *connector) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// run starts attempts and closes unlisted links until ctx ends.
+func (c *connector) run(ctx context.Context) {
+	check := time.NewTicker(c.timing.lingerCheck)
+	defer check.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		next, unlisted := c.start(time.Now())
+		var tick, due <-chan time.Time
+		if unlisted {
+			tick = check.C
+		}
+		if !next.IsZero() {
+			timer.Reset(time.Until(next))
+			due = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+			c.dropUnlisted()
+		case <-due:
+		case <-c.wake:
+		}
+	}
+}
+
+// start starts the attempts that are due and within the limits. next is when another one is due;
+// zero if none is, or if the end of an attempt makes room for it. unlisted reports whether there are
+// links that the master no longer lists.
+func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
+		c.tokens, c.refilled = min(c.tokens+n, int(retryBurst)), now
+	}
+	for c.later.Len() > 0 && !c.later.list[0].dueAt.After(now) {
+		c.schedule(c.later.list[0], time.Time{})
+	}
+	for c.ready.Len() > 0 {
+		l := c.ready.list[0]
+		switch {
+		case l.repeats() && c.tokens == 0:
+			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
+		case !l.peer.admits(l):
+			c.park(l)
+		case !l.peer.accepts && c.probes >= maxProbes:
+			return next, len(c.unlisted) > 0
+		default:
+			c.begin(l)
+		}
+	}
+	if c.later.Len() > 0 {
+		next = c.later.list[0].dueAt
+	}
+	return next, len(c.unlisted) > 0
+}
+
+// begin starts an attempt of l. Called with c.mu held.
+func (c *connector) begin(l *inLink) {
+	c.takeOut(l)
+	timeout := time.Duration(0)
+	if l.repeats() {
+		c.tokens--
+	} else if c.probes >= crowded {
+		timeout = quickProbe
+	}
+	p := l.peer
+	probe := !p.accepts
+	if probe {
+		p.leader = l
+		c.probes++
+	}
+	p.attempts++
+	l.running, l.opened, l.again = true, false, false
+	ctx, end := l.sub.child()
+	l.end = end
+	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
+	l.sub.attempts.Go(func() {
+		defer end()
+		var lived time.Duration
+		var err error
+		if probe {
+			err = c.probePeer(ctx, l, timeout)
+		}
+		if err == nil {
+			lived, err = c.admitted(ctx, l)
+		}
+		c.ended(ctx, l, lived, err)
+	})
+}
+
+// admitted runs the session of l, unless its topic has as many as it may.
+func (c *connector) admitted(ctx context.Context, l *inLink) (lived time.Duration, err error) {
+	s := l.sub
+	if s.sessions.Add(1) > maxPublishers {
+		err = errTooMany
+	} else {
+		lived, err = c.session(ctx, l)
+	}
+	s.sessions.Add(-1)
+	return lived, err
+}
+
+// probePeer connects to the node of l and lets the other links to it go if that succeeds. A timeout
+// of zero is the dialer's.
+func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Duration) error {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	err := c.probe(ctx, l.hostport)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes--
+	if err == nil {
+		l.peer.accepts, l.peer.leader = true, nil
+		c.unpark(l.peer)
+	}
+	c.signal()
+	return err
+}
+
+// opened says that l is up: another attempt may take its place.
+func (c *connector) opened(l *inLink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.opened = true
+	l.peer.attempts--
+	c.unpark(l.peer)
+	c.signal()
+}
+
+// ended records the end of an attempt, or of a link that was up for the time of lived, and schedules
+// the next attempt.
+func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, err error) {
+	wait := time.Duration(0)
+	if ctx.Err() == nil {
+		wait = l.failed(err, lived)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.signal()
+	p := l.peer
+	l.running = false
+	if !l.opened {
+		p.attempts--
+	}
+	if ctx.Err() == nil && notConnected(err) {
+		p.accepts = false
+		if p.leader == nil {
+			p.leader = l
+		}
+	}
+	switch {
+	case l.sub.closed || !l.listed.Load():
+		c.forget(l)
+	case l.again:
+		c.schedule(l, time.Time{})
+	default:
+		c.schedule(l, time.Now().Add(wait))
+	}
+	c.unpark(p)
+}
+
+// add adds a link that has not tried yet. Called with c.mu held.
+func (c *connector) add(l *inLink) {
+	p := c.peers[l.hostport]
+	if p == nil {
+		p = &peer{}
+		c.peers[l.hostport] = p
+	}
+	p.links++
+	l.peer = p
+	c.schedule(l, time.Time{})
+}
+
+// schedule lets l try at a time, or at once if that is zero. Called with c.mu held.
+func (c *connector) schedule(l *inLink, at time.Time) {
+	c.takeOut(l)
+	if !at.IsZero() {
+		l.dueAt = at
+		c.later.add(l)
+		l.waits = &c.later
+		return
+	}
+	l.order = c.added
+	c.added++
+	l.urgency = time.Now().Add(l.backoff.next)
+	c.ready.add(l)
+	l.waits = &c.ready
+}
+
+// retry lets l try again at once, or the link that probes the node for it. Called with c.mu held.
+func (c *connector) retry(l *inLink) {
+	if l.parked && l.peer.leader != nil {
+		l = l.peer.leader
+	}
+	switch {
+	case l.running:
+		l.again = true
+	case l.waits == &c.later:
+		c.schedule(l, time.Time{})
+	}
+}
+
+// park lets l wait for its node. Called with c.mu held.
+func (c *connector) park(l *inLink) {
+	c.takeOut(l)
+	l.parked, l.slot = true, len(l.peer.parked)
+	l.peer.parked = append(l.peer.parked, l)
+}
+
+// unpark lets as many links try as their node admits. Called with c.mu held.
+func (c *connector) unpark(p *peer) {
+	room := 0
+	switch {
+	case p.accepts:
+		room = callsPerPeer - p.attempts
+	case p.leader == nil:
+		room = 1
+	}
+	for ; room > 0 && len(p.parked) > 0; room-- {
+		c.schedule(p.parked[0], time.Time{})
+	}
+}
+
+// takeOut takes l out of where it waits. Called with c.mu held.
+func (c *connector) takeOut(l *inLink) {
+	if l.waits != nil {
+		l.waits.remove(l.slot)
+		l.waits = nil
+	}
+	if l.parked {
+		all := l.peer.parked
+		last := len(all) - 1
+		all[l.slot] = all[last]
+		all[l.slot].slot = l.slot
+		all[last] = nil
+		l.peer.parked, l.parked = all[:last], false
+	}
+}
+
+// drop ends l, or forgets it if it is not running. Called with c.mu held.
+func (c *connector) drop(l *inLink) {
+	if l.running {
+		l.end()
+		return
+	}
+	c.forget(l)
+}
+
+// forget removes a link that is not running. Called with c.mu held.
+func (c *connector) forget(l *inLink) {
+	c.takeOut(l)
+	delete(c.unlisted, l)
+	delete(l.sub.links, l.uri)
+	p := l.peer
+	if p.links--; p.links == 0 {
+		delete(c.peers, l.hostport)
+	}
+	if p.leader == l {
+		p.leader = nil
+		c.unpark(p)
+		c.signal()
+	}
+}
+
+// update updates the links of s from a list.
+func (c *connector) update(s *Subscription, p publishers) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.closed {
+		return
+	}
+	listed := make(map[string]bool, len(p.uris))
+	// The last ones first: they registered last, so they are most likely alive.
+	for _, uri := range slices.Backward(p.uris) {
+		listed[uri] = true
+		if l := s.links[uri]; l != nil {
+			l.listed.Store(true)
+			l.orphan.Store(false)
+			l.epoch, l.idleChecks = p.epoch, 0
+			delete(c.unlisted, l)
+			if p.retryNow {
+				c.retry(l)
+			}
+			continue
+		}
+		if l := s.newLink(uri); l != nil {
+			l.epoch = p.epoch
+			s.links[uri] = l
+			c.add(l)
+		}
+	}
+	for uri, l := range s.links {
+		if listed[uri] {
+			continue
+		}
+		c.unlisted[l] = struct{}{}
+		// A publisher that the same master has listed before is gone. Its link is read to the
+		// end; stock closes it and loses the messages in transit. A restarted master does not
+		// know a publisher until that registers again, which most never do: such links stay.
+		if l.epoch == p.epoch {
+			l.listed.Store(false)
+			if !l.isUp.Load() {
+				c.drop(l)
+			}
+		} else if l.listed.Load() {
+			l.orphan.Store(true)
+		}
+	}
+	c.signal()
+}
+
+// dropUnlisted closes unlisted links that have been idle for long enough.
+func (c *connector) dropUnlisted() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for l := range c.unlisted {
+		most := orphanChecks
+		moved := l.isUp.Load()
+		if !l.listed.Load() {
+			most = lingerChecks
+			// A link that waits for its sink is not idle: data may wait in the socket, and
+			// closing the link would lose it.
+			b := l.stats.bytes.Load()
+			moved = b != l.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
+			l.lastBytes = b
+		}
+		if moved {
+			l.idleChecks = 0
+		} else if l.idleChecks++; l.idleChecks >= most {
+			l.listed.Store(false)
+			c.drop(l)
+		}
+	}
+}
+
+// close lets the links of s end. Those that have ended are forgotten.
+func (c *connector) close(s *Subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.closed = true
+	for _, l := range s.links {
+		c.drop(l)
+	}
+}
+
+// notConnected reports whether err is that of a call for which there was no connection. Other
+// failures say nothing about other topics of the node.
+func notConnected(err error) bool {
+	call, op := (*CallError)(nil), (*net.OpError)(nil)
+	return errors.As(err, &call) && !call.answered &&
+		(errors.Is(err, ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
+}

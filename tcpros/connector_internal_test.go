@@ -1,0 +1,310 @@
+package tcpros
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
+// are well. Only the goroutines of one bubble use it.
+type peerNet struct {
+	c             *connector
+	node          *Node
+	refuse        func(hostport string) bool
+	silent        func(hostport string) bool
+	probed        map[string]int // by host and port
+	probing, most int
+	linked        map[string]time.Duration // by URI: when the link came up
+	start         time.Time
+}
+
+func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
+	g := &peerNet{probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
+	mu := make(chan struct{}, 1)
+	g.node = &Node{log: zap.NewNop(), timing: defaultTiming()}
+	g.c = newConnector(g.node.timing, func(ctx context.Context, hostport string) error {
+		mu <- struct{}{}
+		g.probed[hostport]++
+		g.probing++
+		g.most = max(g.most, g.probing)
+		err := dead(hostport)
+		<-mu
+		if err == errSilentPeer {
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			defer cancel()
+			<-ctx.Done()
+			err = &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
+		}
+		mu <- struct{}{}
+		g.probing--
+		<-mu
+		if err != nil {
+			return &CallError{Method: "requestTopic", Host: hostport, Err: err}
+		}
+		return nil
+	})
+	g.c.session = func(ctx context.Context, l *inLink) (time.Duration, error) {
+		g.c.opened(l)
+		l.isUp.Store(true)
+		defer l.isUp.Store(false)
+		mu <- struct{}{}
+		g.linked[l.uri] = time.Since(g.start)
+		<-mu
+		<-ctx.Done()
+		return time.Since(g.start), nil
+	}
+	g.node.connector = g.c
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.c.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return g
+}
+
+var (
+	errRefusedPeer = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	errSilentPeer  = fmt.Errorf("does not answer")
+)
+
+func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
+	s := newSubscription(g.node, topic, SubscribeOptions{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s.cancel = cancel
+	s.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
+	t.Cleanup(func() {
+		s.stop()
+		s.wait()
+	})
+	return s
+}
+
+const liveURI = "http://live:1/"
+
+// crowd returns the URIs of many dead publishers with the live one among them.
+func crowd(n, live int) (uris []string) {
+	for i := range n {
+		if i == live {
+			uris = append(uris, liveURI)
+		}
+		uris = append(uris, fmt.Sprintf("http://dead%d:1/", i))
+	}
+	return uris
+}
+
+// TestDeadPublishersStarveNobody: a live publisher is linked soon, wherever it stands in a list of
+// dead ones, and whether their machines refuse connections or are gone.
+func TestDeadPublishersStarveNobody(t *testing.T) {
+	t.Parallel()
+	for name, dead := range map[string]error{"refuse": errRefusedPeer, "silent": errSilentPeer} {
+		for _, live := range []int{0, 700, 1099} {
+			t.Run(fmt.Sprint(name, " ", live), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					g := newPeerNet(t, func(hostport string) error {
+						if hostport == "live:1" {
+							return nil
+						}
+						return dead
+					})
+					s := g.subscribe(t, "/t")
+					s.setPublishers(publishers{uris: crowd(1100, live)})
+					time.Sleep(2 * time.Second)
+					synctest.Wait()
+					if _, ok := g.linked[liveURI]; !ok {
+						t.Fatal("the live publisher is not linked")
+					}
+					// Another one that comes later does not wait for those that are tried again.
+					time.Sleep(10 * time.Minute)
+					synctest.Wait()
+					start := time.Since(g.start)
+					g.linked = map[string]time.Duration{}
+					other := g.subscribe(t, "/other")
+					other.setPublishers(publishers{uris: []string{liveURI}})
+					synctest.Wait()
+					if at, ok := g.linked[liveURI]; !ok || at != start {
+						t.Errorf("a later one is linked after %v", at-start)
+					}
+					if g.most > maxProbes {
+						t.Errorf("%d probes at the same time, at most %d", g.most, maxProbes)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDeadPublishersCostLittle: what is dead for long is tried rarely, however many there are, and
+// what has just been lost is tried again soon.
+func TestDeadPublishersCostLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const topics = 3000
+		g := newPeerNet(t, func(string) error { return errRefusedPeer })
+		for i := range topics {
+			g.subscribe(t, fmt.Sprint("/t", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		total := func() (n int) {
+			synctest.Wait()
+			for _, times := range g.probed {
+				n += times
+			}
+			return n
+		}
+		time.Sleep(time.Minute)
+		if n := total(); n > topics+int(retryBurst)+int(time.Minute/retryEvery) {
+			t.Errorf("%d attempts in the first minute", n)
+		}
+		before := total()
+		time.Sleep(10 * time.Minute)
+		if n, most := total()-before, int(10*time.Minute/retryEvery); n > most+1 || n < most*9/10 {
+			t.Errorf("%d attempts in ten minutes, want about %d", n, most)
+		}
+		for host, n := range g.probed {
+			if n < 10 {
+				t.Fatalf("%s was tried %d times", host, n)
+			}
+		}
+		fresh := g.subscribe(t, "/fresh")
+		fresh.setPublishers(publishers{uris: []string{"http://fresh:1/"}})
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := g.probed["fresh:1"]; n < 4 {
+			t.Errorf("what failed a moment ago was tried %d times in 2 s", n)
+		}
+	})
+}
+
+// TestOneLinkProbesANode: of the links to a node that accepts no connection only one tries, until
+// the node answers or that link is closed.
+func TestOneLinkProbesANode(t *testing.T) {
+	t.Parallel()
+	const node, uri = "node:1", "http://node:1/"
+	for name, tc := range map[string]struct {
+		then   func(g *peerNet, all []*Subscription)
+		probes int // after that, at once
+		links  int
+	}{
+		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
+		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).stop() }, 1, 0},
+		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).stop() }, 0, 0},
+		"the list changes": {func(_ *peerNet, all []*Subscription) {
+			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
+		}, 1, 0},
+		"it comes back": {func(g *peerNet, all []*Subscription) {
+			g.refuse = nil
+			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
+		}, 1, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var g *peerNet
+				g = newPeerNet(t, func(hostport string) error {
+					if g.refuse != nil && g.refuse(hostport) {
+						return errRefusedPeer
+					}
+					return nil
+				})
+				g.refuse = func(string) bool { return true }
+				var all []*Subscription
+				for i := range 40 {
+					s := g.subscribe(t, fmt.Sprint("/t", i))
+					all = append(all, s)
+					s.setPublishers(publishers{uris: []string{uri}})
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				before := g.probed[node]
+				if want := int(time.Hour / g.node.timing.retry.most); before < want*8/10 || before > want*13/10 {
+					t.Errorf("%d probes in an hour, want about %d", before, want)
+				}
+				tc.then(g, all)
+				synctest.Wait()
+				links := 0
+				for _, s := range all {
+					links += int(s.sessions.Load())
+				}
+				if n := g.probed[node] - before; n != tc.probes || links != tc.links {
+					t.Errorf("%d probes and %d links, want %d and %d", n, links, tc.probes, tc.links)
+				}
+				if tc.links > 0 && g.c.peers[node].attempts != 0 {
+					t.Errorf("%d attempts in progress", g.c.peers[node].attempts)
+				}
+			})
+		})
+	}
+}
+
+func leaderOf(all []*Subscription) *Subscription {
+	for _, s := range all {
+		for _, l := range s.links {
+			return l.peer.leader.sub
+		}
+	}
+	return nil
+}
+
+func followerOf(all []*Subscription) *Subscription {
+	for _, s := range all {
+		if s != leaderOf(all) {
+			return s
+		}
+	}
+	return nil
+}
+
+// TestClosedLinksAreForgotten: nothing is kept of subscriptions that were closed.
+func TestClosedLinksAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newPeerNet(t, func(hostport string) error {
+			return map[string]error{"live:1": nil, "refused:1": errRefusedPeer, "silent:1": errSilentPeer}[hostport]
+		})
+		var all []*Subscription
+		for i := range 3 * callsPerPeer {
+			s := g.subscribe(t, fmt.Sprint("/t", i))
+			s.setPublishers(publishers{uris: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
+			all = append(all, s)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		all[0].setPublishers(publishers{uris: []string{}}) // its link to the live one lingers
+		synctest.Wait()
+		if n := len(g.c.unlisted); n != 1 {
+			t.Errorf("%d links are not listed, want 1", n)
+		}
+		for _, s := range all {
+			s.stop()
+			s.wait()
+		}
+		g.c.mu.Lock()
+		defer g.c.mu.Unlock()
+		if len(g.c.peers)+g.c.ready.Len()+g.c.later.Len()+len(g.c.unlisted)+g.c.probes != 0 {
+			t.Errorf("left: %d peers, %d links ready, %d later, %d unlisted, %d probes", len(g.c.peers), g.c.ready.Len(), g.c.later.Len(), len(g.c.unlisted), g.c.probes)
+		}
+	})
+}
+
+func TestNotConnected(t *testing.T) {
+	t.Parallel()
+	refused := &CallError{Method: "requestTopic", Host: "a:1", Err: errRefusedPeer}
+	if notConnected(nil) || notConnected(&CallError{Err: context.DeadlineExceeded}) || notConnected(refused.Err) {
+		t.Error("takes an error for that of a node that accepts no connection")
+	}
+	if !notConnected(refused) || !notConnected(&CallError{Err: &ResolveError{Host: "a"}}) {
+		t.Error("takes a node whose host is not known for one that answers")
+	}
+}
