@@ -12,12 +12,12 @@ import (
 // Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
 // topics, so most publishers of a list may be dead.
 const (
-	maxProbes    = 1024                     // concurrent probes
-	crowded      = 256                      // concurrent probes from which on a first probe has only quickProbe
-	quickProbe   = time.Second              // timeout that machines which are gone do not exceed while others wait for their first probe
-	callsPerPeer = 8                        // concurrent attempts of all links to one node
-	retryEvery   = 10 * time.Millisecond    // mean interval of repeated attempts of all links together
-	retryBurst   = time.Second / retryEvery // repeated attempts that start without delay
+	maxProbes    = 1024                  // concurrent probes
+	crowded      = 256                   // concurrent probes from which on a first probe has only quickProbe
+	quickProbe   = time.Second           // timeout that machines which are gone do not exceed while others wait for their first probe
+	callsPerPeer = 8                     // concurrent attempts of all links to one node
+	retryEvery   = 20 * time.Millisecond // mean interval of repeated attempts of all links together
+	retryBurst   = 100                   // repeated attempts that start without delay
 )
 
 // connector starts the attempts of all links of a node to reach their publishers, and closes links
@@ -27,8 +27,8 @@ const (
 //   - A link to a node that is not known to accept connections first probes it: it only connects.
 //     The other links to the same node wait for the result, and for as long as probes fail.
 //   - First attempts go before repeated ones, which share a rate: one each retryEvery.
-//   - Among repeated attempts the one that waits longest goes first, measured by its own backoff:
-//     a publisher that failed a moment ago does not wait behind a thousand that have been dead for hours.
+//   - Among repeated attempts the one that has failed least often in a row goes first: a publisher
+//     that was lost a moment ago does not wait behind a thousand that have been dead for hours.
 type connector struct {
 	timing  timing
 	probe   func(ctx context.Context, hostport string) error              // Master.probe; tests replace it
@@ -65,13 +65,13 @@ func (p *peer) admits(l *inLink) bool {
 
 // linkSchedule is what the connector knows of one link. connector.mu guards it.
 type linkSchedule struct {
-	peer    *peer
-	waits   *placeHeap[*inLink] // that has the link; nil if none
-	slot    int
-	parked  bool // in peer.parked
-	dueAt   time.Time
-	urgency time.Time // of a repeated attempt: the earliest goes first
-	order   uint64
+	peer   *peer
+	place  int                 // in Subscription.links
+	waits  *placeHeap[*inLink] // that has the link; nil if none
+	slot   int
+	parked bool // in peer.parked
+	dueAt  time.Time
+	order  uint64
 
 	running bool               // an attempt is in progress, or the link is up
 	opened  bool               // the attempt in progress has succeeded: the link is up
@@ -86,17 +86,14 @@ type linkSchedule struct {
 func newConnector(t timing, probe func(context.Context, string) error) *connector {
 	c := &connector{
 		timing: t, probe: probe, session: func(ctx context.Context, l *inLink) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: int(retryBurst), refilled: time.Now(),
+		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: retryBurst, refilled: time.Now(),
 	}
 	moved := func(l *inLink, slot int) { l.slot = slot }
 	c.ready.moved, c.later.moved = moved, moved
 	c.later.before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
 	c.ready.before = func(x, y *inLink) bool {
-		switch {
-		case x.repeats() != y.repeats():
-			return y.repeats()
-		case x.repeats() && !x.urgency.Equal(y.urgency):
-			return x.urgency.Before(y.urgency)
+		if x.backoff.failed != y.backoff.failed {
+			return x.backoff.failed < y.backoff.failed
 		}
 		return x.order < y.order
 	}
@@ -144,7 +141,7 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
-		c.tokens, c.refilled = min(c.tokens+n, int(retryBurst)), now
+		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
 	}
 	for c.later.Len() > 0 && !c.later.list[0].dueAt.After(now) {
 		c.schedule(c.later.list[0], time.Time{})
@@ -185,7 +182,7 @@ func (c *connector) begin(l *inLink) {
 	}
 	p.attempts++
 	l.running, l.opened, l.again = true, false, false
-	ctx, end := l.sub.child()
+	ctx, end := l.sub.node.child()
 	l.end = end
 	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
 	l.sub.attempts.Go(func() {
@@ -299,7 +296,6 @@ func (c *connector) schedule(l *inLink, at time.Time) {
 	}
 	l.order = c.added
 	c.added++
-	l.urgency = time.Now().Add(l.backoff.next)
 	c.ready.add(l)
 	l.waits = &c.ready
 }
@@ -367,7 +363,7 @@ func (c *connector) drop(l *inLink) {
 func (c *connector) forget(l *inLink) {
 	c.takeOut(l)
 	delete(c.unlisted, l)
-	delete(l.sub.links, l.uri)
+	l.sub.removeLink(l)
 	p := l.peer
 	if p.links--; p.links == 0 {
 		delete(c.peers, l.hostport)
@@ -386,11 +382,18 @@ func (c *connector) update(s *Subscription, p publishers) {
 	if s.closed {
 		return
 	}
+	known := make(map[string]*inLink, len(s.links))
+	for _, l := range s.links {
+		known[l.uri] = l
+	}
 	listed := make(map[string]bool, len(p.uris))
 	// The last ones first: they registered last, so they are most likely alive.
 	for _, uri := range slices.Backward(p.uris) {
+		if listed[uri] {
+			continue
+		}
 		listed[uri] = true
-		if l := s.links[uri]; l != nil {
+		if l := known[uri]; l != nil {
 			l.listed.Store(true)
 			l.orphan.Store(false)
 			l.epoch, l.idleChecks = p.epoch, 0
@@ -402,11 +405,12 @@ func (c *connector) update(s *Subscription, p publishers) {
 		}
 		if l := s.newLink(uri); l != nil {
 			l.epoch = p.epoch
-			s.links[uri] = l
+			l.place = len(s.links)
+			s.links = append(s.links, l)
 			c.add(l)
 		}
 	}
-	for uri, l := range s.links {
+	for uri, l := range known {
 		if listed[uri] {
 			continue
 		}
@@ -455,7 +459,7 @@ func (c *connector) close(s *Subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.closed = true
-	for _, l := range s.links {
+	for _, l := range slices.Clone(s.links) { // drop removes from it
 		c.drop(l)
 	}
 }

@@ -35,12 +35,14 @@ const (
 // reconnect at the same moment.
 type backoff struct {
 	timing *retryTiming
-	next   time.Duration // zero before the first failure
+	next   time.Duration
+	failed int // attempts in a row
 }
 
-func (b *backoff) reset() { b.next = 0 }
+func (b *backoff) reset() { b.next, b.failed = 0, 0 }
 
 func (b *backoff) wait(most time.Duration) time.Duration {
+	b.failed++
 	b.next = min(max(b.next, b.timing.first), most)
 	d := b.next
 	b.next = min(2*d, b.timing.most)
@@ -73,7 +75,7 @@ type inLink struct {
 type linkTitle struct{ transport, text string }
 
 // repeats reports whether the last attempt of the link failed.
-func (l *inLink) repeats() bool { return l.backoff.next > 0 }
+func (l *inLink) repeats() bool { return l.backoff.failed > 0 }
 
 // failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
 // returns how long to wait before the next attempt.

@@ -239,9 +239,6 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	}
 	s := newSubscription(n, topic, o)
 	n.subs[topic] = s
-	ctx, cancel := n.child()
-	s.cancel = cancel
-	s.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }
 	n.reg.add(regKey{name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }

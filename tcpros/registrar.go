@@ -17,8 +17,10 @@ import (
 const (
 	contactMinWait  = 50 * time.Millisecond
 	contactMaxWait  = time.Second
-	updateBurst     = 10 // publisherUpdates of one topic that are confirmed without delay
-	unregisterCalls = 8  // concurrent unregister calls
+	updateBurst     = 10  // publisherUpdates of one topic that are confirmed without delay
+	unregisterCalls = 8   // concurrent unregister calls
+	reconcileShare  = 100 // of the time; a comparison in a large graph takes long
+	reconcileMost   = time.Minute
 	refreshMost     = 10 // topics with unreached publishers whose lists are requested in one round
 )
 
@@ -226,8 +228,9 @@ func (r *registrar) run(ctx, calls context.Context) {
 			err = r.process(calls, e)
 			next = time.Time{}
 		case !now.Before(reconcile):
-			reconcile = now.Add(r.timing.reconcileEvery)
 			err = r.reconcile(ctx)
+			done := time.Now()
+			reconcile = done.Add(max(r.timing.reconcileEvery, min(reconcileShare*done.Sub(now), reconcileMost)))
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
 			next = due

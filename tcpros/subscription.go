@@ -1,9 +1,7 @@
 package tcpros
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -95,19 +93,17 @@ type Subscription struct {
 	opts  SubscribeOptions
 	topic string
 
-	cancel   context.CancelFunc
-	child    func() (context.Context, context.CancelFunc) // the context of an attempt; ends with cancel
-	attempts sync.WaitGroup                               // goroutines of links
-	sessions atomic.Int32                                 // links that are up, or whose publisher is asked
+	attempts sync.WaitGroup // goroutines of links
+	sessions atomic.Int32   // links that are up, or whose publisher is asked
 	up       atomic.Int32
 
 	// Guarded by connector.mu.
-	links  map[string]*inLink // by slave URI
-	closed bool               // no attempt starts
+	links  []*inLink
+	closed bool // no attempt starts
 }
 
 func newSubscription(n *Node, topic string, o SubscribeOptions) *Subscription {
-	return &Subscription{node: n, opts: o, topic: topic, links: map[string]*inLink{}}
+	return &Subscription{node: n, opts: o, topic: topic}
 }
 
 // Close closes every link. When it returns, the goroutines have ended and Closed was called
@@ -119,10 +115,7 @@ func (s *Subscription) Close() {
 }
 
 // stop ends all links; wait waits for their goroutines.
-func (s *Subscription) stop() {
-	s.node.connector.close(s)
-	s.cancel()
-}
+func (s *Subscription) stop() { s.node.connector.close(s) }
 
 func (s *Subscription) wait() { s.attempts.Wait() }
 
@@ -145,7 +138,7 @@ func (s *Subscription) logger() *zap.Logger { return s.node.log.With(zap.String(
 func (s *Subscription) allLinks() []*inLink {
 	s.node.connector.mu.Lock()
 	defer s.node.connector.mu.Unlock()
-	return slices.Collect(maps.Values(s.links))
+	return slices.Clone(s.links)
 }
 
 // allUp reports whether every link is up, including links that the master no longer lists.
@@ -163,6 +156,15 @@ func (s *Subscription) allUp() bool {
 
 // setPublishers updates the links from a list of the master.
 func (s *Subscription) setPublishers(p publishers) { s.node.connector.update(s, p) }
+
+// removeLink removes a link. Called with connector.mu held.
+func (s *Subscription) removeLink(l *inLink) {
+	last := len(s.links) - 1
+	s.links[l.place] = s.links[last]
+	s.links[l.place].place = l.place
+	s.links[last] = nil
+	s.links = s.links[:last]
+}
 
 // newLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {

@@ -154,7 +154,12 @@ func known(n int64, otherwise string) string {
 	return strconv.FormatInt(n, 10)
 }
 
+const noPublisher = "no publisher"
+
 func (r *recordReport) topic(s *recorder.Stats, t *recorder.TopicStats, hz float64) tcpros.DiagnosticStatus {
+	if t.Type == "" && t.Publishers == 0 { // never was one: a master lists thousands of topics of nodes that crashed
+		return tcpros.DiagnosticStatus{Level: tcpros.DiagnosticStale, Name: r.name + ": " + t.Topic, Message: noPublisher}
+	}
 	d := tcpros.DiagnosticStatus{
 		Name:    r.name + ": " + t.Topic,
 		Message: fmt.Sprintf("%.1f Hz, %s", hz, humanize.IBytes(t.Bytes)),
@@ -179,7 +184,7 @@ func (r *recordReport) topic(s *recorder.Stats, t *recorder.TopicStats, hz float
 		d.Message += lost(t.Dropped, t.Missed)
 	case t.Publishers == 0:
 		d.Level = tcpros.DiagnosticStale
-		d.Message = "no publisher"
+		d.Message = noPublisher
 	}
 	return d
 }

@@ -65,7 +65,8 @@ func TestRecordStatus(t *testing.T) {
 		Taken: start.Add(2 * time.Second), State: recorder.StatePaused, File: "b.bag", Part: 1, DiskFree: 5000, TimeLeft: 90 * time.Second,
 		Topics: []recorder.TopicStats{
 			{Topic: "/imu", Publishers: 1, Messages: 200, Dropped: 50, Missed: 3, Passed: 50, Bytes: 2048, Last: start.Add(time.Second)},
-			{Topic: "/odom", Messages: 7},
+			{Topic: "/odom", Type: "nav_msgs/Odometry", Messages: 7},
+			{Topic: "/crashed"},
 		},
 	}
 	s := show(t, r.status(now, nil))
@@ -77,6 +78,7 @@ func TestRecordStatus(t *testing.T) {
 		"1 /rec: recording = paused: b.bag; 50 dropped; 3 never arrived; the disk will be full in 1m30s",
 		"1 /rec: /imu = 100.0 Hz, 2.0 KiB; 50 dropped; 3 never arrived",
 		"3 /rec: /odom = no publisher",
+		"3 /rec: /crashed = no publisher",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -90,6 +92,9 @@ func TestRecordStatus(t *testing.T) {
 		if got := s.value(1, key); got != want {
 			t.Errorf("/imu: %s: %s, want %s", key, got, want)
 		}
+	}
+	if n := len(s.Status[3].Values); n != 0 || s.value(2, "messages") != "7" {
+		t.Errorf("a topic that never had a publisher has %d values, one that had: %s messages", n, s.value(2, "messages"))
 	}
 	ready := recorder.Stats{Taken: start, Snapshots: recorder.SnapshotStats{Mode: recorder.SnapshotOnly, Taken: 2, Held: 5 * time.Second}, TimeLeft: -1}
 	if s := show(t, new(recordReport).status(ready, nil)); s.Status[0].Message != "recording for snapshots" || s.value(0, "seconds before a snapshot") != "5.0" {
