@@ -42,7 +42,8 @@ type intake struct {
 	topics      []*topic
 	ownTopics   []*topic // those of topics on which the recorder itself publishes: a few
 	connections connections
-	reported    *link // for the account of losses; nil until it is written
+	reported    *link  // for the account of losses; nil until it is written
+	unread      unread // what could not be read of the master's replies
 
 	state       State
 	begun       time.Time // when the recording was started, by sim.steady; zero while it is stopped

@@ -23,6 +23,7 @@ type Stats struct {
 	Snapshots  SnapshotStats
 	Handover   *HandoverStats // nil without Options.Handover
 	Triggers   []TriggerStats // nil without Options.Watch
+	Unread     string         // what cannot be read of the master's replies; empty if nothing
 	Topics     []TopicStats
 }
 
@@ -64,7 +65,7 @@ func (in *intake) addStats(s *Stats) {
 	s.State, s.Ending = in.state, in.ended || in.atSizeLimit
 	s.Part, s.FileBytes = max(in.rotation.number, 0), in.rotation.stored
 	s.Buffered, s.BufferMost = in.pool.held-in.pool.idle, in.budget
-	s.Snapshots = in.snapshotStats(s.Taken)
+	s.Snapshots, s.Unread = in.snapshotStats(s.Taken), in.unread.now
 	s.Topics = make([]TopicStats, 0, len(in.topics))
 	for _, t := range in.topics {
 		ts := TopicStats{Topic: t.name, Type: t.typ, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, HeldUp: in.heldUp(t, s.Taken), Last: t.last}

@@ -136,7 +136,7 @@ func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
 func (in *intake) lossReport(when Report) (Summary, *connection) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	s := Summary{Topics: in.accounts(time.Now())}
+	s := Summary{Topics: in.accounts(time.Now()), Unread: in.unread.ever}
 	if when == ReportOnLoss && s.Losses() == "" {
 		return s, nil
 	}

@@ -33,6 +33,7 @@ func (r *session) run(ctx context.Context) error {
 	defer func() {
 		r.pipe.unblockLinks()
 		r.noteWaiting()
+		r.noteUnread()
 		r.closeSubscriptions()
 	}()
 	defer cancel()
@@ -92,6 +93,7 @@ func (r *session) run(ctx context.Context) error {
 				r.leaveDeserted(seen.names)
 			}
 		case now := <-tick.C:
+			r.noteUnread()
 			r.pipe.tick(now)
 		case <-r.pipe.limited:
 			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {

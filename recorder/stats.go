@@ -145,6 +145,7 @@ type Summary struct {
 	Topics   []TopicSummary                // by name
 	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
+	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
 	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
@@ -267,6 +268,9 @@ func (s *Summary) Losses() string {
 	if n := s.Refused(); n > 0 {
 		parts = append(parts, fmt.Sprintf("publishers were refused (%d)", n))
 	}
+	if s.Unread != "" {
+		parts = append(parts, fmt.Sprintf("replies of the master could not be read in full (%s)", s.Unread))
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -283,7 +287,7 @@ func (r *session) summary(d time.Duration) Summary {
 		s.Bytes += bytes
 		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	s.Topics = r.pipe.summarize(time.Now())
+	s.Topics, s.Unread = r.pipe.summarize(time.Now())
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
 			s.Missing = append(s.Missing, t.Topic)
@@ -300,11 +304,11 @@ func (in *intake) fileBytes() int64 {
 	return in.rotation.stored
 }
 
-// summarize returns the accounts of the topics, by name.
-func (in *intake) summarize(now time.Time) []TopicSummary {
+// summarize returns the accounts of the topics, by name, and what noteUnread noted.
+func (in *intake) summarize(now time.Time) (topics []TopicSummary, unread string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.accounts(now)
+	return in.accounts(now), in.unread.ever
 }
 
 // accounts is summarize with mu held.

@@ -38,6 +38,21 @@ func (in *intake) noteWaiting(waiting map[*topic]Waiting) {
 	}
 }
 
+// unread is what could not be read of the master's replies, so that topics may be missing: of the
+// last replies, and at the last time that there was something.
+type unread struct{ now, ever string }
+
+func (r *session) noteUnread() {
+	now, ever := r.Node.Unread()
+	r.pipe.noteUnread(unread{now, ever})
+}
+
+func (in *intake) noteUnread(u unread) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.unread = u
+}
+
 // Waiting returns how many topics waited for w when the recording ended.
 func (s *Summary) Waiting(w Waiting) (n int) {
 	for i := range s.Topics {

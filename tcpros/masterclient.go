@@ -5,17 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/aler9/goroslib/pkg/apimaster"
 	"github.com/aler9/goroslib/pkg/apiparam"
 	"github.com/aler9/goroslib/pkg/apislave"
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
@@ -23,13 +26,18 @@ import (
 const (
 	callTimeout  = 5 * time.Second
 	maxHostBytes = 255 // of a host name, as DNS has it
+
+	longestText  = 8 * maxNameBytes // of names and URIs in lists; escapes make four bytes and more of one
+	longestParam = 12 << 20         // of a text among the parameters
+	sameListMost = 8 << 20          // of a list of topics that is compared with the next one
 )
 
 // Bounds on replies. The node calls every node that registers with the master, many at the
 // same time, so only replies of the master itself may be large.
 var (
-	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64} // the state of a large graph; parameters are trees
-	slaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20}
+	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestText} // the state of a large graph
+	paramReply   = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestParam}
+	slaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
 	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256} // [1, text, ["TCPROS", host, port]]
 )
 
@@ -44,6 +52,17 @@ type Master struct {
 	http     http.RoundTripper
 	hangs    *hangWatch
 	contact  contactCounts
+	unread   *unreadReplies
+	topicsMu sync.Mutex // guards listed
+	listed   topicList
+}
+
+// topicList is the last list of topics of the master. A large graph is listed each second, and is
+// mostly the same.
+type topicList struct {
+	body   []byte // reused by the next
+	sum    uint64 // of body
+	topics []TopicInfo
 }
 
 // contactCounts counts what tells whether the master is still the process that it was: a process
@@ -62,7 +81,7 @@ func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answer
 type TopicInfo struct{ Name, Type string }
 
 func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
-	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
+	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs, unread: new(unreadReplies)}
 	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -87,9 +106,29 @@ func (m *Master) close() { m.http.(*http.Transport).CloseIdleConnections() }
 // URI returns the master's URI.
 func (m *Master) URI() string { return m.uri }
 
-// PublishedTopics lists the topics that have a publisher.
+// PublishedTopics lists the topics that have a publisher. The list may be that of another call, and
+// must not be changed.
 func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
-	return m.topics(ctx, m.uri, masterReply, "getPublishedTopics", "") // goroslib takes three times as long
+	m.topicsMu.Lock()
+	defer m.topicsMu.Unlock()
+	got := reply{body: m.listed.body, last: &m.listed.sum}
+	v, err := m.exchange(ctx, m.uri, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
+	if m.listed.body = got.body[:0]; cap(got.body) > sameListMost {
+		m.listed.body = nil
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case got.same:
+		return m.listed.topics, nil
+	}
+	topics, err := topicRows(v)
+	if err != nil {
+		m.listed.sum = 0
+		return nil, &CallError{"getPublishedTopics", m.uri, err, true}
+	}
+	m.listed.topics = topics
+	return topics, nil
 }
 
 // LookupNode returns the slave URI of a node. The name must be resolved.
@@ -128,31 +167,67 @@ func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo,
 }
 
 // topics makes a call that answers rows of topic and type.
-func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) ([]TopicInfo, error) {
-	v, err := m.raw(ctx, uri, l, method, args...)
+func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
+	v, err := m.raw(ctx, uri, l, method)
 	if err != nil {
 		return nil, err
 	}
+	topics, err := topicRows(v)
+	if err != nil {
+		return nil, &CallError{method, uri, err, true}
+	}
+	return topics, nil
+}
+
+// topicRows reads rows of topic and type, without those whose name was skipped.
+func topicRows(v any) ([]TopicInfo, error) {
 	rows, ok := v.([]any)
-	out := make([]TopicInfo, len(rows))
+	out := make([]TopicInfo, 0, len(rows))
 	for i := range rows {
 		row, _ := arg[[]any](rows, i)
 		name, ok1 := arg[string](row, 0)
 		typ, ok2 := arg[string](row, 1)
-		out[i] = TopicInfo{name, typ}
+		switch {
+		case skippedArg(row, 0):
+			continue
+		case skippedArg(row, 1):
+			typ, ok2 = anyType, true
+		}
+		out = append(out, TopicInfo{name, typ})
 		ok = ok && ok1 && ok2
 	}
 	if !ok {
-		return nil, &CallError{method, uri, errors.New("answered no list of topics and types"), true}
+		return nil, errors.New("answered no list of topics and types")
 	}
 	return out, nil
+}
+
+// textList reads a list of texts, without those that were skipped.
+func textList(v any) (texts []string, ok bool) {
+	list, ok := v.([]any)
+	texts = make([]string, 0, len(list))
+	for i := range list {
+		text, isText := arg[string](list, i)
+		if skippedArg(list, i) {
+			continue
+		}
+		texts = append(texts, text)
+		ok = ok && isText
+	}
+	return texts, ok
+}
+
+// skippedArg reports whether argument i is a text that was skipped for its length.
+func skippedArg(args []any, i int) bool {
+	_, ok := arg[xmlrpc.Skipped](args, i)
+	return ok
 }
 
 // Param returns a parameter; ok is false when it is not set. The value is int,
 // bool, string, float64, time.Time, []byte, []any or map[string]any.
 func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err error) {
 	// goroslib reads a parameter only as a type known beforehand.
-	value, err = m.raw(ctx, m.uri, masterReply, "getParam", key)
+	value, err = m.raw(ctx, m.uri, paramReply, "getParam", key)
 	if errors.Is(err, ErrStatus) {
 		return nil, false, nil
 	}
@@ -193,12 +268,16 @@ func (m *Master) pid(ctx context.Context) (pid int, err error) {
 	return pid, err
 }
 
-func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) (uris []string, err error) {
-	err = m.call(ctx, m.hostport, masterReply, "registerSubscriber", func(hc *http.Client) (err error) {
-		uris, err = apimaster.NewClient(m.hostport, m.callerID, hc).RegisterSubscriber(topic, typ, uri)
-		return err
-	})
-	return uris, err
+func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
+	v, err := m.raw(ctx, m.uri, masterReply, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
+	if err != nil {
+		return nil, err
+	}
+	uris, ok := textList(v)
+	if !ok {
+		return nil, &CallError{"registerSubscriber", m.hostport, errors.New("answered no list of URIs"), true}
+	}
+	return uris, nil
 }
 
 func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) error {
@@ -298,41 +377,60 @@ func tcprosAddress(proto []any) (string, error) {
 
 // call runs one call of a goroslib client with an HTTP client of our own.
 func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, method string, do func(*http.Client) error) error {
+	return m.answered(ctx, hostport, l, method, new(reply), do)
+}
+
+// raw makes a call that goroslib lacks, or is slow at.
+func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
+	return m.exchange(ctx, uri, l, new(reply), method, args...)
+}
+
+// exchange is raw, with a reply that may have a list to be compared with.
+func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string, args ...any) (any, error) {
+	hostport, err := splitURI(uri)
+	if err != nil {
+		return nil, &CallError{Method: method, Host: uri, Err: err}
+	}
+	got.keep = true
+	err = m.answered(ctx, hostport, l, method, got, func(hc *http.Client) error {
+		_, err := xmlrpc.Call(ctx, hc, uri, method, append([]any{m.callerID}, args...)...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got.value, nil
+}
+
+// answered runs one call with an HTTP client, and notes what came of it.
+func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits, method string, got *reply, do func(*http.Client) error) error {
 	end := m.watch(ctx, hostport, method)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var got replyInfo
-	err := do(m.client(ctx, l, &got))
+	err := do(m.client(ctx, l, got))
 	end(err)
+	switch {
+	case hostport == m.hostport:
+		m.unread.note(m.hangs.log, hostport, method, got.skipped, err)
+	case got.skipped > 0:
+		m.hangs.log.Warn("a reply of a node cannot be read in full: the rest of it counts", zap.String("node", hostport), zap.String("method", method), zap.Int("too long", got.skipped))
+	}
 	if err != nil {
 		return &CallError{method, hostport, unwrapURLError(err), got.answered}
 	}
 	return nil
 }
 
-// raw makes a call that goroslib lacks, or is slow at.
-func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
-	hostport, err := splitURI(uri)
-	if err != nil {
-		return nil, &CallError{Method: method, Host: uri, Err: err}
-	}
-	end := m.watch(ctx, hostport, method)
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	got := replyInfo{keep: true}
-	_, err = xmlrpc.Call(ctx, m.client(ctx, l, &got), uri, method, append([]any{m.callerID}, args...)...)
-	end(err)
-	if err != nil {
-		return nil, &CallError{method, hostport, unwrapURLError(err), got.answered}
-	}
-	return got.value, nil
-}
-
-// replyInfo is what the transport of one call has to say besides the reply itself.
-type replyInfo struct {
+// reply is what the transport of one call has to say besides the reply itself.
+type reply struct {
 	answered bool // a valid reply came
+	skipped  int  // texts in it that were too long
 	keep     bool // set before: the value is wanted here, and need not be passed on
 	value    any
+
+	body []byte  // set before: memory for the body
+	last *uint64 // set before: checksum of an earlier body, to be replaced by that of this one
+	same bool    // both are equal: there is no value
 }
 
 // unwrapURLError removes the wrapping of net/http, which repeats method and URL.
@@ -352,7 +450,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // client returns an HTTP client for goroslib, which takes no context, decodes without limits
 // and drops the status of a refusal: calls of the client end with ctx, and it passes on
 // replies only within l and of the shape [1, text, value].
-func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *replyInfo) *http.Client {
+func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *reply) *http.Client {
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -364,12 +462,13 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *replyInfo) *h
 			if err != nil || resp.StatusCode != http.StatusOK {
 				return resp, err
 			}
-			body, err := io.ReadAll(io.LimitReader(resp.Body, l.BodyBytes+1))
+			body, skipped, err := xmlrpc.ReadBody(got.body, resp.Body, l)
 			_ = resp.Body.Close() // fully read, or abandoned
+			got.body, got.skipped = body, skipped
 			if err != nil {
 				return nil, err
 			}
-			v, err := checkReply(body, l)
+			v, err := got.parse(l)
 			got.answered = err == nil || errors.Is(err, ErrStatus)
 			if got.answered && r.URL.Host == m.hostport {
 				m.contact.answers.Add(1)
@@ -387,6 +486,27 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *replyInfo) *h
 			return resp, nil
 		}),
 	}
+}
+
+// bodySeed is that of checksums of bodies: nobody can make two that have the same.
+var bodySeed = maphash.MakeSeed()
+
+// parse returns the reply, [1, text, value], or the error that it holds.
+func (r *reply) parse(l xmlrpc.Limits) ([]any, error) {
+	if r.last == nil {
+		return checkReply(r.body, l)
+	}
+	sum := maphash.Bytes(bodySeed, r.body)
+	if sum == *r.last {
+		r.same = true
+		return []any{1, "", 0}, nil
+	}
+	*r.last = 0
+	v, err := checkReply(r.body, l)
+	if err == nil {
+		*r.last = sum
+	}
+	return v, err
 }
 
 // checkReply returns the reply, [1, text, value], or the error that it holds.
@@ -410,5 +530,6 @@ func checkReply(body []byte, l xmlrpc.Limits) ([]any, error) {
 	if code != 1 {
 		return nil, &StatusError{code, text}
 	}
+	reply[1] = text // of any other type it would not be passed on
 	return reply, nil
 }

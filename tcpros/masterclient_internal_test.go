@@ -49,13 +49,15 @@ func TestReplyLimits(t *testing.T) {
 		"address, many":    {address, list(256), true},
 		"address, deep":    {address, nest(4), true},
 		"address, strange": {address, list(200), false},
-		"slave, long":      {slave, text(1 << 20), true},
+		"slave, long":      {slave, text(1 << 20), false}, // the text is left out
 		"slave, many":      {slave, list(10_000), false},
+		"slave, too many":  {slave, list(1 << 18), true},
 		"slave, deep":      {slave, nest(20), true},
 		"master, long":     {params, text(2 << 20), false},
 		"master, many":     {params, list(300_000), false},
 		"master, deep":     {params, nest(40), false},
-		"master, too long": {params, text(16 << 20), true},
+		"master, too long": {params, text(16 << 20), false},
+		"master, too many": {params, list(3 << 20), true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -62,6 +62,7 @@ type Node struct {
 	log        *zap.Logger
 	master     *Master
 	dialer     *dialer
+	unread     unreadReplies
 	reg        *registrar
 	api        *xmlrpc.Server
 	onShutdown func(reason, peer string)
@@ -120,6 +121,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.name = n.names.node
 	n.keepAlive.Store(true)
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
+	n.master.unread = &n.unread
 	n.connector = newConnector(n.timing, n.master.probe)
 	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
 	if err := checkHost(at.host); err != nil {

@@ -3,9 +3,6 @@ package tcpros
 import (
 	"context"
 	"errors"
-	"net/http"
-
-	"github.com/aler9/goroslib/pkg/apimaster"
 )
 
 // SystemState is the node graph as the master knows it: the nodes behind each topic
@@ -34,21 +31,19 @@ func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
 	return SystemState{parts[0], parts[1], parts[2]}, nil
 }
 
-// nodesBy reads rows of a name and a list of nodes.
+// nodesBy reads rows of a name and a list of nodes, without what was skipped.
 func nodesBy(list any) (map[string][]string, bool) {
 	rows, ok := list.([]any)
 	by := make(map[string][]string, len(rows))
 	for i := range rows {
 		row, _ := arg[[]any](rows, i)
+		if skippedArg(row, 0) {
+			continue
+		}
 		name, ok1 := arg[string](row, 0)
 		all, ok2 := arg[[]any](row, 1)
-		ok = ok && ok1 && ok2
-		nodes := make([]string, len(all))
-		for k := range all {
-			if nodes[k], ok1 = arg[string](all, k); !ok1 {
-				ok = false
-			}
-		}
+		nodes, ok3 := textList(all)
+		ok = ok && ok1 && ok2 && ok3
 		by[name] = nodes
 	}
 	return by, ok
@@ -57,13 +52,5 @@ func nodesBy(list any) (map[string][]string, bool) {
 // TopicTypes lists all topics whose type the master knows, also those without a
 // publisher.
 func (m *Master) TopicTypes(ctx context.Context) ([]TopicInfo, error) {
-	var all []TopicInfo
-	err := m.call(ctx, m.hostport, masterReply, "getTopicTypes", func(hc *http.Client) error {
-		types, err := apimaster.NewClient(m.hostport, m.callerID, hc).GetTopicTypes()
-		for _, t := range types {
-			all = append(all, TopicInfo{t.Name, t.Type})
-		}
-		return err
-	})
-	return all, err
+	return m.topics(ctx, m.uri, masterReply, "getTopicTypes") // goroslib cannot leave out what is too long
 }

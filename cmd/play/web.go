@@ -28,7 +28,7 @@ func serveWeb(ctx context.Context, c *config.Play, node *tcpros.Node, page *web.
 	}
 	server, err := web.Serve(ctx, web.Options{
 		Listen: string(c.Web.Listen), Token: token, Hosts: hosts,
-		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Log: log,
+		Node: node.Name(), Version: program.Version(), MasterUp: node.MasterUp, Unread: node.Unread, Log: log,
 	}, page)
 	if err != nil {
 		return nil, err

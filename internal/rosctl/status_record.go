@@ -100,6 +100,10 @@ func (r *recordReport) recording(s *recorder.Stats) tcpros.DiagnosticStatus {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += lost(dropped, missed)
 	}
+	if s.Unread != "" {
+		d.Level = tcpros.DiagnosticWarn
+		d.Message += "; replies of the master cannot be read in full: " + s.Unread
+	}
 	if s.TimeLeft >= 0 && s.TimeLeft < lowTimeThreshold {
 		d.Level = tcpros.DiagnosticWarn
 		d.Message += fmt.Sprintf("; the disk will be full in %v", s.TimeLeft.Round(time.Second))

@@ -22,7 +22,15 @@ func RecordSummary(s *recorder.Summary) string {
 		tab.row(t.Messages, humanize.IBytes(t.Bytes), len(t.Publishers)+t.Former.Count, lost(t), t.Missed(), topicCell(t))
 	}
 	return tab.lines() + fmt.Sprintf("%s%s%s%s%s%s%slost: %s\nmissed: %s\nbroken links: %s\n%s%s",
-		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+heldUp(s), reconnected(s)+triggers(s))
+		totals(s), files(s), snapshots(s), chunks(s), pickups(s), missing(s), stillWaiting(s), causes(s), missed(s), linksLost(s), refused(s)+unread(s)+heldUp(s), reconnected(s)+triggers(s))
+}
+
+// unread tells what could not be read of the master's replies.
+func unread(s *recorder.Summary) string {
+	if s.Unread == "" {
+		return ""
+	}
+	return "the master's replies that could not be read in full: " + Plain(s.Unread) + "\n"
 }
 
 // totals sums up all files, snapshots among them.

@@ -81,6 +81,8 @@ func (s *Server) health(v encodedView) health {
 	h.Problems = slices.Clip(h.Problems) // the slice is shared with other requests
 	h.Master = s.MasterUp()
 	h.require(h.Master, "the master does not answer")
+	unread, _ := s.Unread()
+	h.require(unread == "", "replies of the master cannot be read in full, so topics may be missing: "+unread)
 	return h.withStatus()
 }
 

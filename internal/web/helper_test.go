@@ -39,7 +39,7 @@ func serve(t *testing.T, backend web.Backend, change ...func(*web.Options)) *cli
 
 func options() web.Options {
 	return web.Options{
-		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Log: zap.NewNop(),
+		Listen: "127.0.0.1:0", Node: "/node", Version: "1.2.3", MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop(),
 	}
 }
 

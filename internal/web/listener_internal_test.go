@@ -93,7 +93,7 @@ func TestProbesAreHeld(t *testing.T) {
 		block.Store(false)
 		close(finish)
 	})
-	s, err := Serve(t.Context(), Options{Listen: "127.0.0.1:0", Log: zap.NewNop(), MasterUp: func() bool {
+	s, err := Serve(t.Context(), Options{Listen: "127.0.0.1:0", Log: zap.NewNop(), Unread: func() (now, ever string) { return "", "" }, MasterUp: func() bool {
 		if block.Load() {
 			<-finish
 		}

@@ -154,8 +154,13 @@ func TestPlayerHealth(t *testing.T) {
 			}
 		})
 	}
+	backend, _ := playing("/t")
+	c := serve(t, backend, func(o *web.Options) { o.Unread = func() (now, ever string) { return "getSystemState: 1 too long", "" } })
+	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "getSystemState: 1 too long") {
+		t.Errorf("with an unreadable reply: %d %s", a.status, a.body)
+	}
 	backend, f := playing("/t")
-	c := serve(t, backend)
+	c = serve(t, backend)
 	f.did("", func(s *player.Stats) { s.Topics[0].Dropped = 3 })
 	if a := c.get("/healthz"); a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "3 messages were dropped within the last minute") {
 		t.Errorf("after drops: %d %s", a.status, a.body)

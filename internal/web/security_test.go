@@ -195,7 +195,7 @@ func TestListen(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, err := web.Serve(t.Context(), web.Options{Listen: test.listen, Token: test.token, MasterUp: func() bool { return true }, Log: zap.NewNop()}, idle())
+			s, err := web.Serve(t.Context(), web.Options{Listen: test.listen, Token: test.token, MasterUp: func() bool { return true }, Unread: func() (now, ever string) { return "", "" }, Log: zap.NewNop()}, idle())
 			if err == nil {
 				s.Close()
 			}

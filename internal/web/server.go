@@ -46,7 +46,8 @@ type Options struct {
 
 	Node     string // our name on the graph
 	Version  string
-	MasterUp func() bool // whether the master answers
+	MasterUp func() bool               // whether the master answers
+	Unread   func() (now, ever string) // what cannot be read of the replies of the master, see tcpros.Node.Unread
 	Log      *zap.Logger
 }
 

@@ -207,6 +207,9 @@ func (d *decoder) valueAfter(t tag, depth int) (any, error) {
 	case !t.is(tagOpen, "value"):
 		return nil, d.fail(t.at, "%v instead of <value>", t)
 	}
+	if skipped, ok := d.skipped(); ok {
+		return skipped, d.expect(tagClose, "value")
+	}
 	text, err := d.text()
 	if err != nil {
 		return nil, err
@@ -248,6 +251,9 @@ func (d *decoder) typed(t tag, depth int) (any, error) {
 	}
 	if t.kind != tagOpen && t.kind != tagEmpty {
 		return nil, d.fail(t.at, "%v in a value", t)
+	}
+	if skipped, ok := d.skipped(); ok {
+		return skipped, d.expect(tagClose, name)
 	}
 	var text string
 	if t.kind == tagOpen {
@@ -309,7 +315,7 @@ func (d *decoder) structure(depth int) (any, error) {
 		case !t.is(tagOpen, "member"):
 			return nil, d.fail(t.at, "%v instead of <member>", t)
 		}
-		name, err := d.memberName()
+		name, named, err := d.memberName()
 		if err != nil {
 			return nil, err
 		}
@@ -317,24 +323,44 @@ func (d *decoder) structure(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		m[name] = v
+		if named {
+			m[name] = v
+		}
 		if err := d.expect(tagClose, "member"); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (d *decoder) memberName() (string, error) {
+// memberName reads the name of a member. named is false if it was skipped.
+func (d *decoder) memberName() (name string, named bool, err error) {
 	t, err := d.next()
 	switch {
 	case err != nil:
-		return "", err
+		return "", false, err
 	case t.is(tagEmpty, "name"):
-		return "", nil
+		return "", true, nil
 	case !t.is(tagOpen, "name"):
-		return "", d.fail(t.at, "%v instead of <name>", t)
+		return "", false, d.fail(t.at, "%v instead of <name>", t)
 	}
-	return d.textUntil("name")
+	if _, ok := d.skipped(); ok {
+		return "", false, d.expect(tagClose, "name")
+	}
+	name, err = d.textUntil("name")
+	return name, true, err
+}
+
+// skipped reads the mark of a text that ReadBody has left out.
+func (d *decoder) skipped() (Skipped, bool) {
+	if d.limits.TextBytes == 0 || d.pos == len(d.b) || d.b[d.pos] != skippedMark {
+		return Skipped{}, false
+	}
+	digits := d.pos + 1
+	for d.pos = digits; d.pos < len(d.b) && d.b[d.pos] >= '0' && d.b[d.pos] <= '9'; {
+		d.pos++
+	}
+	n, err := strconv.ParseInt(string(d.b[digits:d.pos]), 10, 64)
+	return Skipped{n}, err == nil
 }
 
 // scalar converts the text of a type tag. known is false for a tag that is no

@@ -17,8 +17,8 @@ import (
 )
 
 // Value is any of: int (32 bit), bool, string, float64, time.Time, []byte,
-// []any, map[string]any. The decoder yields exactly these, and nil for <nil/>,
-// which is read but never written. The encoder takes further Go integers that
+// []any, map[string]any. The decoder yields exactly these, nil for <nil/>, which is
+// read but never written, and with Limits.TextBytes a Skipped. The encoder takes further Go integers that
 // fit 32 bits, and []string.
 type Value = any
 
@@ -27,6 +27,7 @@ type Limits struct {
 	BodyBytes int64 // whole HTTP body; zero means 1 MiB
 	Depth     int   // nesting of arrays and structs; zero means 16
 	Values    int   // values in one message, nested ones included; zero means one per 8 body bytes
+	TextBytes int64 // text between two tags that ReadBody keeps; zero means BodyBytes, and that no text is left out
 }
 
 const (

@@ -1,0 +1,112 @@
+package xmlrpc
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strconv"
+)
+
+// skippedMark stands before the length of a text that ReadBody has skipped: XML cannot carry it.
+const skippedMark = '\x00'
+
+// Skipped is the value of a text that ReadBody has skipped because it is longer than
+// Limits.TextBytes.
+type Skipped struct {
+	Bytes int64 // of the text, as it was written
+}
+
+// String implements fmt.Stringer.
+func (s Skipped) String() string { return strconv.FormatInt(s.Bytes, 10) + " bytes, not read" }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Skipped) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+const (
+	firstRead  = 4 << 10  // bytes that ReadBody reads at once: most messages have some hundred
+	laterReads = 64 << 10 // the same of a message that is as long as that
+	skipFactor = 16       // so many times Limits.BodyBytes are read, to find the end of what is skipped
+)
+
+// ReadBody reads the body of a message to parse, into the memory of dst or more. With
+// Limits.TextBytes it leaves out longer texts, such as names, which then take no memory: ParseResponse returns a
+// Skipped in their place. What is left has to be within Limits.BodyBytes: if not, the error matches
+// ErrLimit. skipped is the number of texts that were left out.
+func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err error) {
+	l = l.withDefaults()
+	c := clipper{body: dst[:0:cap(dst)], most: l.TextBytes}
+	buf := make([]byte, firstRead)
+	for total := int64(0); ; {
+		n, err := io.ReadFull(r, buf)
+		c.write(buf[:n])
+		if total += int64(n); total >= laterReads && len(buf) == firstRead {
+			buf = make([]byte, laterReads)
+		}
+		switch {
+		case int64(len(c.body)) > l.BodyBytes, total > skipFactor*l.BodyBytes:
+			return c.body, c.skipped, &LimitError{"body", l.BodyBytes}
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			c.end()
+			return c.body, c.skipped, nil
+		case err != nil:
+			return c.body, c.skipped, err
+		}
+	}
+}
+
+// clipper copies a message without its long texts. It looks for them only in blocks without a tag,
+// so a text that is a little longer than most may pass.
+type clipper struct {
+	body    []byte
+	most    int64 // bytes of a text; zero means any
+	tag     int   // where the last tag of body begins
+	skipped int   // texts
+
+	skipping bool
+	left     int64 // bytes of the text that is skipped
+}
+
+func (c *clipper) write(part []byte) {
+	if c.most == 0 {
+		c.body = append(c.body, part...)
+		return
+	}
+	for block := range slices.Chunk(part, max(int(c.most/2), 1)) {
+		c.writeBlock(block)
+	}
+}
+
+func (c *clipper) writeBlock(block []byte) {
+	if c.skipping {
+		n := bytes.IndexByte(block, '<')
+		if n < 0 {
+			c.left += int64(len(block))
+			return
+		}
+		c.left += int64(n)
+		c.end()
+		block = block[n:]
+	}
+	last := bytes.LastIndexByte(block, '<')
+	if last >= 0 {
+		c.tag = len(c.body) + last
+	}
+	c.body = append(c.body, block...)
+	if last >= 0 || int64(len(c.body)-c.tag) <= c.most {
+		return
+	}
+	if text := bytes.IndexByte(c.body[c.tag:], '>') + 1; text > 0 && int64(len(c.body)-c.tag-text) > c.most {
+		c.left = int64(len(c.body) - c.tag - text)
+		c.body = c.body[:c.tag+text]
+		c.skipping = true
+		c.skipped++
+	}
+}
+
+// end writes the mark of the text that was skipped, if there is one.
+func (c *clipper) end() {
+	if c.skipping {
+		c.body = strconv.AppendInt(append(c.body, skippedMark), c.left, 10)
+		c.skipping = false
+	}
+}

@@ -1,0 +1,61 @@
+package tcpros
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+// unreadReplies notes what could not be read of the master's replies. Any node can register names
+// of any length, which the master then repeats to all others. It is for concurrent use.
+type unreadReplies struct {
+	mu   sync.Mutex
+	now  map[string]string // by method: what was not read of its last reply
+	last string            // the latest one ever
+}
+
+// note records how a reply of the master was read: skipped texts were left out, or err is why there
+// is none.
+func (u *unreadReplies) note(log *zap.Logger, hostport, method string, skipped int, err error) {
+	what := ""
+	switch {
+	case errors.Is(err, xmlrpc.ErrLimit) || errors.Is(err, xmlrpc.ErrMalformed):
+		what = fmt.Sprintf("%s: %v", method, err)
+	case err != nil && !errors.Is(err, ErrStatus):
+		return // it was not read to the end: the next reply will tell
+	case skipped > 0:
+		what = fmt.Sprintf("%s: %d too long", method, skipped)
+	}
+	u.mu.Lock()
+	switch {
+	case what == "":
+		delete(u.now, method)
+	case u.now == nil:
+		u.now = map[string]string{method: what}
+	default:
+		u.now[method] = what
+	}
+	u.last = cmp.Or(what, u.last)
+	u.mu.Unlock()
+	if what != "" {
+		log.Warn("a reply of the master cannot be read in full: the rest of it counts; find out which node registers such names",
+			zap.String("master", hostport), zap.String("method", method), zap.Int("too long", skipped), zap.Error(err))
+	}
+}
+
+// Unread says what could not be read of the master's replies, such as names that are too long. now is
+// about the last reply of each method; empty if all were read in full. ever is the latest text that
+// was not empty.
+func (n *Node) Unread() (now, ever string) {
+	n.unread.mu.Lock()
+	defer n.unread.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Values(n.unread.now)), ", "), n.unread.last
+}

@@ -1,0 +1,107 @@
+package tcpros_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// TestLongNamesAreLeftOut: a name of any length, which any node can register, costs the others
+// nothing: all replies of the master are read but for that name, and it is told.
+func TestLongNamesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	m := newMaster(t)
+	f := newFront(t, m.URI())
+	p := newFakePublisher(t, "/t", sends("/t", frame("x")))
+	p.register(m.URI(), "/fake")
+	long := "/" + strings.Repeat("x", 17<<20)
+	answers := map[string]any{
+		"getPublishedTopics": []any{[]any{long, "a/A"}, []any{"/t", stringType}, []any{"/typed", long}},
+		"getTopicTypes":      []any{[]any{"/t", stringType}, []any{long, "a/A"}},
+		"getSystemState": []any{
+			[]any{[]any{long, []any{"/a"}}, []any{"/t", []any{"/fake", long}}}, []any{[]any{"/t", []any{"/sub"}}}, []any{[]any{long, []any{"/a"}}},
+		},
+		"registerSubscriber": []any{long, p.uri},
+		"getParam":           map[string]any{"a": 1, "b": long},
+	}
+	f.set(m.URI(), func(w http.ResponseWriter, call string) bool {
+		for method, answer := range answers {
+			if strings.Contains(call, "<methodName>"+method+"<") && !strings.Contains(call, "tcp_keepalive") && !strings.Contains(call, "run_id") {
+				body, err := xmlrpc.AppendResponse(nil, []any{1, long, answer})
+				if err != nil {
+					panic(err)
+				}
+				_, _ = w.Write(body)
+				return true
+			}
+		}
+		return false
+	})
+	o := nodeOptions("sub", f.URL)
+	log, logs := observedLog()
+	o.Log = log
+	n := newNode(t, o)
+	b := &inbox{}
+	subscribe(t, n, "/t", b)
+	waitFor(t, "the message of the publisher beside", func() bool { return b.count() == 1 })
+	for range 2 { // the second is compared with the first
+		topics, err := n.Master().PublishedTopics(t.Context())
+		if diff := cmp.Diff([]tcpros.TopicInfo{{Name: "/t", Type: stringType}, {Name: "/typed", Type: "*"}}, topics); err != nil || diff != "" {
+			t.Error(err, diff)
+		}
+	}
+	types, err := n.Master().TopicTypes(t.Context())
+	if diff := cmp.Diff([]tcpros.TopicInfo{{Name: "/t", Type: stringType}}, types); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	state, err := n.Master().SystemState(t.Context())
+	want := tcpros.SystemState{
+		Publishers: map[string][]string{"/t": {"/fake"}}, Subscribers: map[string][]string{"/t": {"/sub"}}, Services: map[string][]string{},
+	}
+	if diff := cmp.Diff(want, state); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	params, ok, err := n.Master().Param(t.Context(), "/")
+	if diff := cmp.Diff(map[string]any{"a": 1, "b": xmlrpc.Skipped{Bytes: int64(len(long))}}, params); err != nil || !ok || diff != "" {
+		t.Error(err, ok, diff)
+	}
+	unread, ever := n.Unread()
+	for method := range answers {
+		if !strings.Contains(unread, method) {
+			t.Errorf("%s is not among what was not read: %q", method, unread)
+		}
+	}
+	if logs.FilterMessageSnippet("cannot be read in full").Len() == 0 || ever == "" {
+		t.Error("it is not told")
+	}
+	// Once the name is gone all is well.
+	f.set(m.URI(), nil)
+	if topics, err := n.Master().PublishedTopics(t.Context()); err != nil || len(topics) != 1 {
+		t.Errorf("%v, %v", topics, err)
+	}
+	if now, ever := n.Unread(); strings.Contains(now, "getPublishedTopics") || ever == "" {
+		t.Errorf("not read: now %q, ever %q", now, ever)
+	}
+}
+
+// TestUnreadReply: a reply that is too large as a whole is told, too.
+func TestUnreadReply(t *testing.T) {
+	t.Parallel()
+	f := newFront(t, newMaster(t).URI())
+	f.set("", func(w http.ResponseWriter, call string) bool {
+		_, _ = w.Write([]byte(strings.Repeat("<value>a</value>", 2<<20)))
+		return strings.Contains(call, "<methodName>")
+	})
+	n := newNode(t, nodeOptions("n", f.URL))
+	if _, err := n.Master().PublishedTopics(t.Context()); err == nil {
+		t.Error("read")
+	}
+	if unread, _ := n.Unread(); !strings.Contains(unread, "getPublishedTopics: ") || !strings.Contains(unread, "over the limit") {
+		t.Errorf("not read: %q", unread)
+	}
+}
