@@ -2,6 +2,7 @@ package player
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -38,6 +39,8 @@ type graph interface {
 	// own nodes.
 	State(ctx context.Context) (tcpros.SystemState, error)
 	Names() []string
+	// Gone reports whether a node that the master lists is known not to run any more.
+	Gone(ctx context.Context, node string) bool
 	// Publishers opens the nodes for original publishers with these caller IDs.
 	Publishers(ctx context.Context, callers []string) error
 	// Advertise advertises a topic on behalf of these original publishers.
@@ -72,6 +75,16 @@ func (p nodePublication) Linked(node string) bool {
 // State implements graph.
 func (g nodeGraph) State(ctx context.Context) (tcpros.SystemState, error) {
 	return g.Master().SystemState(ctx)
+}
+
+// Gone implements graph. A node whose machine does not answer may be alive.
+func (g nodeGraph) Gone(ctx context.Context, node string) bool {
+	uri, err := g.Master().LookupNode(ctx, node)
+	if err != nil {
+		return errors.Is(err, tcpros.ErrStatus)
+	}
+	accepts, known := g.Master().Accepts(ctx, uri)
+	return known && !accepts
 }
 
 // Names implements graph.

@@ -260,6 +260,49 @@ func TestWaitForLinks(t *testing.T) {
 	}
 }
 
+// TestGoneSubscribersAreNotAwaited: a subscriber that has crashed stays listed, and play does not wait
+// for it, but for those whose machine does not answer.
+func TestGoneSubscribersAreNotAwaited(t *testing.T) {
+	t.Parallel()
+	var crashed []string
+	for i := range 100 {
+		crashed = append(crashed, fmt.Sprint("/crashed", i))
+	}
+	for name, tc := range map[string]struct {
+		silent bool
+		want   string // the first event
+	}{
+		"gone":              {false, "300ms /a#1 a0"},
+		"perhaps not there": {true, "2s /a#1 a0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bag := twoTopics(t)
+			synctest.Test(t, func(t *testing.T) {
+				g := newFakeGraph()
+				g.state = func(context.Context) (tcpros.SystemState, error) {
+					return tcpros.SystemState{Subscribers: map[string][]string{"/a": slices.Concat(crashed, []string{"/alive"}), "/b": {"/crashed0"}}}, nil
+				}
+				g.linked = func(_, node string) bool { return node == "/alive" && time.Since(g.start) >= 300*ms }
+				g.gone = func(ctx context.Context, node string) bool {
+					if tc.silent && node == "/crashed7" {
+						<-ctx.Done()
+						return false
+					}
+					return node != "/alive"
+				}
+				_, logs, err := playLogged(t.Context(), g, Options{LinkTimeout: 2 * time.Second, Bags: OpenTestBags(t, bag)})
+				if err != nil || len(g.events) == 0 || g.events[0] != tc.want {
+					t.Errorf("%v, events %q, want %q first", err, g.events, tc.want)
+				}
+				if n := logs.FilterMessageSnippet("do not run any more").Len(); n != 1 {
+					t.Errorf("said so %d times", n)
+				}
+			})
+		})
+	}
+}
+
 // TestWithoutLink: a topic that is not played does not hide those behind it.
 func TestWithoutLink(t *testing.T) {
 	t.Parallel()

@@ -2,12 +2,11 @@ package recorder
 
 import (
 	"context"
-	"errors"
-	"net"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Topics register with the master in this order, see tcpros.SubscribeOptions.Priority.
@@ -87,7 +86,7 @@ func (r *session) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	}
 	close(queue)
 	var mu sync.Mutex // guards nodes
-	hosts := &dialed{dialer: net.Dialer{Timeout: r.survey / surveyShare}, state: map[string]nodeState{}}
+	hosts := &dialed{master: r.Node.Master(), timeout: r.survey / surveyShare, state: map[string]nodeState{}}
 	var wg sync.WaitGroup
 	for range min(surveyCalls, len(nodes)) {
 		// owner: tryNodes; ends when the queue is empty or the time is over.
@@ -112,35 +111,32 @@ func (r *session) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 
 // dialed remembers which slave APIs accept connections.
 type dialed struct {
-	dialer net.Dialer
+	master  *tcpros.Master
+	timeout time.Duration
 
 	mu    sync.Mutex
-	state map[string]nodeState // by host and port
+	state map[string]nodeState // by URI
 }
 
 func (d *dialed) try(ctx context.Context, uri string) nodeState {
-	u, err := url.Parse(uri)
-	if err != nil {
-		return nodeDead
-	}
 	d.mu.Lock()
-	state, known := d.state[u.Host]
+	state, tried := d.state[uri]
 	d.mu.Unlock()
-	if known {
+	if tried {
 		return state
 	}
-	c, err := d.dialer.DialContext(ctx, "tcp", u.Host)
-	switch late := net.Error(nil); {
-	case err == nil:
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	switch accepts, known := d.master.Accepts(ctx, uri); {
+	case accepts:
 		state = nodeLive
-		_ = c.Close() // nothing was sent
-	case errors.As(err, &late) && late.Timeout():
+	case !known:
 		state = nodeUnknown
 	default:
 		state = nodeDead
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.state[u.Host] = state
+	d.state[uri] = state
 	return state
 }
