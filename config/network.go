@@ -7,7 +7,7 @@ import (
 
 // Network holds the network options of the node.
 type Network struct {
-	Bind IP `group:"ROS:" placeholder:"ADDR" help:"Listen on this address of this machine for the master, subscribers and service clients; 0.0.0.0 is all. Unless ROS_IP or ROS_HOSTNAME is set, it is advertised, too (default: the address that ROS_IP or ROS_HOSTNAME names; without them loopback where the master is on loopback, else the address of the host name)."`
+	Bind IP `group:"ROS:" placeholder:"ADDR" help:"Listen on this address of this machine for the master, subscribers and service clients; 0.0.0.0 is all. Unless ROS_IP or ROS_HOSTNAME is set, it is advertised, too (default: the address that ROS_IP or ROS_HOSTNAME names, all if this machine does not have it; without them loopback where the master is on loopback, else the address of the host name)."`
 }
 
 // IP is an address of this machine, without a port; empty if none was given.

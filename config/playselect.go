@@ -31,7 +31,7 @@ type PlaySelect struct {
 	DryRun bool     `group:"Before the first message:" help:"Print what would be played, and who publishes and subscribes to these topics now, and exit. Nothing is published or advertised."`
 	Deny   []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Refuse to start when this topic would be published, whatever its name in the bag. A glob as for --topics. May be given several times."`
 
-	LinkTimeout        Seconds  `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). A warning names those that have not connected by then."`
+	LinkTimeout        Seconds  `group:"Before the first message:" default:"2" placeholder:"TIME" help:"Wait at most this long for subscribers that the master lists when play begins, so that they miss nothing (default ${default} s; 0: do not wait). Those that do not run any more are not waited for. A warning names those that have not connected by then."`
 	WaitForSubscribers bool     `group:"Before the first message:" stock:"" help:"Wait until each topic has a subscriber."`
 	WaitFor            []string `group:"Before the first message:" sep:"none" placeholder:"TOPIC" help:"Wait until this topic, by its final name, has a subscriber. A glob as for --topics. May be given several times."`
 	WaitTimeout        Seconds  `group:"Before the first message:" placeholder:"TIME" help:"Wait no longer than this for subscribers, then exit with 1 and say which topics have none."`

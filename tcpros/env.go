@@ -98,6 +98,7 @@ type endpoint struct {
 
 	loopbackDefault bool // on loopback because of the master, not by the user's choice
 	unresolved      bool // the user chose a name that this machine cannot resolve
+	foreign         bool // the user chose an address, or a name of one, that this machine does not have
 }
 
 // locator determines a node's endpoint. Tests replace its functions.
@@ -117,6 +118,20 @@ func newLocator(d *dialer, getenv func(string) string) *locator {
 // that host only, because peers connect to the advertised host.
 func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoint {
 	host, explicit := l.advertised(o.Args)
+	e := l.choose(ctx, o, master, host, explicit)
+	if ip, err := netip.ParseAddr(host); err == nil && explicit {
+		e.foreign = !l.has(ip)
+	}
+	return e
+}
+
+// has reports whether ip is an address of this machine.
+func (l *locator) has(ip netip.Addr) bool {
+	return ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())
+}
+
+// choose is find for a host to advertise.
+func (l *locator) choose(ctx context.Context, o NodeOptions, master, host string, explicit bool) endpoint {
 	masterHost, _, _ := net.SplitHostPort(master)
 	switch ip, err := netip.ParseAddr(host); {
 	case o.Bind != "":
@@ -131,7 +146,7 @@ func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoi
 		return endpoint{host: lo, bind: lo, reason: "the master is on loopback; ROS_IP, ROS_HOSTNAME or a bind address open it", loopbackDefault: true}
 	case host == "localhost":
 		return endpoint{host: host, bind: "127.0.0.1", reason: "the advertised host is localhost"}
-	case err == nil && (ip.IsLoopback() || slices.Contains(l.local(), ip.Unmap())):
+	case err == nil && l.has(ip):
 		return endpoint{host: host, bind: host, reason: "it is the advertised address"}
 	case err == nil:
 		return endpoint{host: host, reason: "the advertised address is not of this machine"}
@@ -152,8 +167,8 @@ func (l *locator) byName(ctx context.Context, host string, explicit bool, master
 		// Debian lets a machine's own name be 127.0.1.1; others see the real address.
 		return endpoint{host: host, reason: "the advertised host name is on loopback here only"}
 	case a.IsLoopback():
-	case !slices.Contains(l.local(), a):
-		return endpoint{host: host, reason: "the advertised host name is no address of this machine"}
+	case !l.has(a):
+		return endpoint{host: host, reason: "the advertised host name is no address of this machine", foreign: explicit}
 	case !explicit && l.sourceAddr(ctx, master) != a:
 		return endpoint{host: host, reason: "the advertised host name is not the address toward the master"}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 )
 
@@ -70,9 +71,11 @@ func TestPlace(t *testing.T) {
 		{"nothing set, another way to the master", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {lan}}, wlan, "box", ""},
 		{"nothing set, name on loopback", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {debian}}, lan, "box", ""},
 		{"bind", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Bind: "0.0.0.0"}, away, nil, lan, "robot", "0.0.0.0"},
+		{"bind, ROS_IP behind NAT", env{"ROS_IP": "203.0.113.9"}, NodeOptions{Bind: "0.0.0.0"}, away, nil, lan, "203.0.113.9", "0.0.0.0"},
 		{"bind all beside a master on loopback", env{}, NodeOptions{Bind: "0.0.0.0"}, here, nil, lan, "box", "0.0.0.0"},
 		{"bind one", env{}, NodeOptions{Bind: "10.0.0.5"}, here, nil, lan, "10.0.0.5", "10.0.0.5"},
 	}
+	strangers := []string{"ROS_IP behind NAT", "ROS_HOSTNAME not local", "bind, ROS_IP behind NAT"}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			l := &locator{
@@ -87,8 +90,12 @@ func TestPlace(t *testing.T) {
 				},
 				sourceAddr: func(context.Context, string) netip.Addr { return tt.toward },
 			}
-			if got := l.find(t.Context(), tt.o, tt.master); got.host != tt.host || got.bind != tt.bind {
+			got := l.find(t.Context(), tt.o, tt.master)
+			if got.host != tt.host || got.bind != tt.bind {
 				t.Errorf("got %+v, want %q on %q", got, tt.host, tt.bind)
+			}
+			if foreign := slices.Contains(strangers, tt.name); got.foreign != foreign {
+				t.Errorf("the address is one of this machine: %v, want %v", !got.foreign, !foreign)
 			}
 		})
 	}

@@ -31,8 +31,8 @@ type NodeOptions struct {
 
 	// Bind is the address to listen on. Empty means the address that is advertised
 	// (ROS_IP, ROS_HOSTNAME), loopback if neither is set and the master is on
-	// loopback, and all addresses if others may know the advertised host under
-	// another address.
+	// loopback, and all addresses if this machine does not have the advertised
+	// address, or if others may know the advertised host under another one.
 	Bind string
 
 	// OnShutdown is called when a peer requests shutdown, as rosnode kill and the master
@@ -131,6 +131,10 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if at.unresolved {
 		n.log.Warn("the name that this node advertises cannot be resolved here, and perhaps not by others, who then cannot reach it: "+
 			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.host))
+	}
+	if at.foreign {
+		n.log.Warn("the address that this node advertises is none of this machine, so others reach it only if something forwards their connections: "+
+			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.host))
 	}
 	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.reason))
 	if err := n.serve(ctx, at, o.Args); err != nil {

@@ -109,3 +109,22 @@ func TestHostnameWithoutAddress(t *testing.T) {
 	p.Printed("no-such-robot.invalid")
 	p.Stop()
 }
+
+// TestAddressOfAnotherMachine: a ROS_IP that this machine does not have is named at the start, once.
+func TestAddressOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	g.Env = append(g.Env, "ROS_IP=10.99.99.99", "ROS_HOSTNAME=")
+	for _, args := range [][]string{{"gorecord", "/t", "-O", "x"}, {"goplay", "--pause", harness.DemoBag(t)}} {
+		p := g.Start(args[0], args[1:]...)
+		p.Printed("none of this machine")
+		g.Eventually(args[0]+" listens on all addresses", func() bool {
+			got := listening(t, p.Cmd.Process.Pid)
+			return len(got) == 2 && got[0] == "0.0.0.0" && got[1] == "0.0.0.0"
+		})
+		p.Stop()
+		if n := strings.Count(p.Out.String(), "none of this machine"); n != 1 {
+			t.Errorf("%s says so %d times", args[0], n)
+		}
+	}
+}
