@@ -19,6 +19,7 @@ type discoveryResult struct {
 	live  int       // so many of them, the first, have a publisher that answers, as far as is known
 	since time.Time // when the round before began, in which new names were not there; zero in the first
 	all   bool      // a topic that is not among names has no publisher
+	same  bool      // names are those of the result before
 }
 
 // Discovery asks a big graph, or a master that answers slowly, less often. rosmaster is one
@@ -104,6 +105,7 @@ func (r *session) discover(ctx context.Context, d discoverer, found chan<- disco
 	defer wait.Stop()
 	pace := pollPace{interval: r.PollInterval}
 	var before time.Time
+	var last []string
 	for {
 		select {
 		case <-wait.C:
@@ -114,12 +116,16 @@ func (r *session) discover(ctx context.Context, d discoverer, found chan<- disco
 		names, of := d.ask(ctx)
 		wait.Reset(pace.next(time.Since(start), of))
 		if len(names) == 0 {
-			before = start
+			before, last = start, nil
 			continue
 		}
-		live := d.rank(ctx, names)
+		result := discoveryResult{names: names, live: len(names), since: before, all: d.all, same: slices.Equal(names, last)}
+		if !result.same {
+			last = slices.Clone(names) // rank orders names anew
+			result.live = d.rank(ctx, names)
+		}
 		select {
-		case found <- discoveryResult{names, live, before, d.all}:
+		case found <- result:
 			before = start
 		case <-ctx.Done():
 			return

@@ -81,15 +81,17 @@ func (r *session) run(ctx context.Context) error {
 	for {
 		select {
 		case seen := <-found:
-			for i, name := range seen.names {
-				priority := priorityRest
-				if i < seen.live {
-					priority = priorityLive
+			if !seen.same { // a large graph is mostly the same each second
+				for i, name := range seen.names {
+					priority := priorityRest
+					if i < seen.live {
+						priority = priorityLive
+					}
+					r.consider(name, priority, seen.since) //nolint:contextcheck // a subscription lives until Close
 				}
-				r.consider(name, priority, seen.since) //nolint:contextcheck // a subscription lives until Close
+				r.logSubscribed()
 			}
-			r.logSubscribed()
-			if seen.all {
+			if seen.all && (!seen.same || len(r.subs) > len(seen.names)) { // otherwise none is deserted
 				r.leaveDeserted(seen.names)
 			}
 		case now := <-tick.C:

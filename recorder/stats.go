@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -126,6 +127,12 @@ type drop struct {
 func (in *intake) newDrops(now time.Time) []drop {
 	var all []drop
 	for _, t := range in.topics {
+		if t.reportedDrops == nil {
+			if t.dropped == [dropCauses]uint64{} {
+				continue
+			}
+			t.reportedDrops = new([dropCauses]loss.Told)
+		}
 		for cause, n := range t.dropped {
 			if d := t.reportedDrops[cause].News(n, now); d > 0 {
 				all = append(all, drop{t.name, dropCause(cause), d})

@@ -61,7 +61,7 @@ type topic struct {
 	since           time.Time           // before it was registered, if that is known
 	pickup          time.Duration       // from then to the first link
 	dropped         [dropCauses]uint64
-	reportedDrops   [dropCauses]loss.Told // drops already reported by tick
+	reportedDrops   *[dropCauses]loss.Told // drops already reported by tick; nil before the first
 }
 
 func (in *intake) addTopic(name string) *topic { return in.addTopicOf(name, name) }

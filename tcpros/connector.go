@@ -16,7 +16,7 @@ const (
 	crowded      = 256                   // concurrent probes from which on a first probe has only quickProbe
 	quickProbe   = time.Second           // timeout that machines which are gone do not exceed while others wait for their first probe
 	callsPerPeer = 8                     // concurrent attempts of all links to one node
-	retryEvery   = 20 * time.Millisecond // mean interval of repeated attempts of all links together
+	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
 	retryBurst   = 100                   // repeated attempts that start without delay
 )
 

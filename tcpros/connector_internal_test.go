@@ -149,7 +149,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 func TestDeadPublishersCostLittle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const topics = 3000
+		const topics = 1500
 		g := newPeerNet(t, func(string) error { return errRefusedPeer })
 		for i := range topics {
 			g.subscribe(t, fmt.Sprint("/t", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})

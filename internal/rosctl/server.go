@@ -38,6 +38,8 @@ type subject interface {
 const (
 	// statusEvery is how often the status is published while it does not change.
 	statusEvery = time.Second
+	// statusRate limits the bytes per second of the status of a huge graph, unless it changes.
+	statusRate = 400_000
 	// statusTimeout is how long the first status waits until the services are registered,
 	// followed by the range of the intervals between checks. Clients identify the owner of
 	// the topic by its services, and would take it for a robot's topic without them. A node
@@ -111,11 +113,13 @@ func (s *Server) publishStatus(ctx context.Context) {
 		return
 	}
 	to := topic.Source(true)
-	tick := time.NewTicker(statusEvery)
+	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
 		changed := s.subject.changed()
-		to.Publish(s.subject.status())
+		frame := s.subject.status()
+		to.Publish(frame)
+		tick.Reset(max(statusEvery, time.Duration(len(frame))*time.Second/statusRate))
 		select {
 		case <-tick.C:
 		case <-changed:
