@@ -74,7 +74,7 @@ func run(args []string) int {
 	defer endTriggers()
 	memory += up.memory()
 	fitMemory(&o, memoryLimit("/"), memory, log)
-	limitMemory(o.MemoryBytes(), memory)
+	limitMemory(o.MemoryBytes(), memory+masterMemory(&c))
 	defer snapshotOnSignal(o.Control, log)()
 	endServing, err := serve(ctx, &c, &o)
 	if err != nil {

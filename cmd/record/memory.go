@@ -12,17 +12,29 @@ import (
 	"github.com/dustin/go-humanize"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/recorder"
+	"github.com/gorosbag/gorosbag/tcpros/master"
 )
 
 // limitMemory sets a memory limit for the garbage collector near the size of the buffer:
 // buffers are reused, but released ones would otherwise be collected late. others is the
-// memory of uploads and triggers.
+// memory of uploads, triggers and an embedded master.
 func limitMemory(buffers, others int64) {
 	const overhead = 40 << 20 // for all else in the heap: with the program itself 64 MB at most
 	if buffers > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(buffers + others + overhead)
 	}
+}
+
+// masterMemory returns what the parameters of an embedded master may take. The collector must
+// leave room for it, or it never rests when they do. They seldom take a megabyte, so no buffer
+// is made smaller for them.
+func masterMemory(c *config.Record) int64 {
+	if c.EmbeddedMaster == "" {
+		return 0
+	}
+	return master.ParamBytes
 }
 
 // fitMemory makes the buffer smaller if it exceeds the memory limit of the container or unit:

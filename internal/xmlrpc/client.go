@@ -18,6 +18,10 @@ var responseLimits = Limits{BodyBytes: 16 << 20, Depth: 128}
 // dialTimeout bounds name lookup and connecting together.
 const dialTimeout = 5 * time.Second
 
+// sendBuffer bounds what the kernel holds of a message for a peer that does not read: by
+// default Linux takes megabytes for each connection.
+const sendBuffer = 256 << 10
+
 // NewHTTPClient returns a client fit for Call: no proxy, no redirects, no
 // compression, and at most timeout for a whole call.
 func NewHTTPClient(timeout time.Duration) *http.Client {
@@ -25,7 +29,11 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 	return &http.Client{
 		Timeout: timeout,
 		Transport: &http.Transport{
-			DialContext:            d.DialContext,
+			DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				c, err := d.DialContext(ctx, network, addr)
+				limitSendBuffer(c)
+				return c, err
+			},
 			DisableCompression:     true,
 			MaxIdleConns:           256,
 			MaxIdleConnsPerHost:    2,
@@ -37,23 +45,30 @@ func NewHTTPClient(timeout time.Duration) *http.Client {
 	}
 }
 
+func limitSendBuffer(c net.Conn) {
+	if tc, ok := c.(*net.TCPConn); ok && tc != nil {
+		_ = tc.SetWriteBuffer(sendBuffer) // a connection that is gone fails at its next use
+	}
+}
+
 // Call calls a method of the server at uri and returns the one value it answers.
 // The error is a *Fault if the server answered with one; it matches ErrTransport
 // if there was no answer, ErrNotXMLRPC if there was none of status 200, ErrMalformed
 // or ErrLimit if it could not be read, ErrEncode if the arguments cannot be sent.
 func Call(ctx context.Context, hc *http.Client, uri, method string, args ...any) (any, error) {
-	return call(ctx, hc, uri, responseLimits, method, args)
-}
-
-func call(ctx context.Context, hc *http.Client, uri string, l Limits, method string, args []any) (any, error) {
-	if u, err := url.Parse(uri); err != nil || u.Scheme != "http" || u.Host == "" {
-		return nil, fmt.Errorf("%w: %q is not an http URI", ErrTransport, uri)
-	}
 	body, err := AppendRequest(nil, method, args...)
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, uri, bytes.NewReader(body))
+	return Post(ctx, hc, uri, body)
+}
+
+// Post is Call for a request that AppendRequest has made. It does not change the request.
+func Post(ctx context.Context, hc *http.Client, uri string, request []byte) (any, error) {
+	if u, err := url.Parse(uri); err != nil || u.Scheme != "http" || u.Host == "" {
+		return nil, fmt.Errorf("%w: %q is not an http URI", ErrTransport, uri)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, uri, bytes.NewReader(request))
 	if err != nil {
 		return nil, &transportError{err}
 	}
@@ -69,6 +84,7 @@ func call(ctx context.Context, hc *http.Client, uri string, l Limits, method str
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%w: %s answers HTTP status %d", ErrNotXMLRPC, uri, resp.StatusCode)
 	}
+	l := responseLimits
 	if resp.ContentLength > l.BodyBytes {
 		return nil, &LimitError{"body", l.BodyBytes}
 	}

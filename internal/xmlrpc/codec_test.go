@@ -284,6 +284,50 @@ func TestCannotWrite(t *testing.T) {
 	}
 }
 
+// A limit is exact, and nothing is written of a message that exceeds it.
+// It is not parallel, because it counts allocations.
+func TestWriteWithinLimit(t *testing.T) {
+	raw, err := xmlrpc.EncodeRaw(1<<20, sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, _ := xmlrpc.AppendResponse(nil, sample())
+	request, _ := xmlrpc.AppendRequest(nil, "m", sample(), "<&>")
+	for name, tc := range map[string]struct {
+		want   []byte
+		encode func(limit int64) ([]byte, error)
+	}{
+		"response": {response, func(n int64) ([]byte, error) { return xmlrpc.EncodeResponse(n, sample()) }},
+		"raw":      {response, func(n int64) ([]byte, error) { return xmlrpc.EncodeResponse(n, raw) }},
+		"request":  {request, func(n int64) ([]byte, error) { return xmlrpc.EncodeRequest(n, "m", raw, "<&>") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := tc.encode(int64(len(tc.want)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(tc.want), string(got)); d != "" {
+				t.Error(d)
+			}
+			if len(got) != cap(got) {
+				t.Errorf("%d bytes in %d", len(got), cap(got))
+			}
+			for n := range int64(len(tc.want)) {
+				if got, err := tc.encode(n); !errors.Is(err, xmlrpc.ErrLimit) || got != nil {
+					t.Fatalf("%d bytes with a limit of %d: %v", len(got), n, err)
+				}
+			}
+		})
+	}
+	big := strings.Repeat("x", 1<<20)
+	for name, v := range map[string]any{"string": big, "bytes": []byte(big), "list": []any{big, big}} {
+		if n := testing.AllocsPerRun(10, func() { _, _ = xmlrpc.EncodeResponse(1000, v) }); n > 10 {
+			t.Errorf("%s: %v allocations for a message that is too long", name, n)
+		}
+	}
+}
+
 func TestFaultAlwaysGetsThrough(t *testing.T) {
 	t.Parallel()
 	b := xmlrpc.AppendFault(nil, &xmlrpc.Fault{Code: math.MaxInt, Text: "<x>: \x00\xff&"})

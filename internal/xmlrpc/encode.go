@@ -15,28 +15,28 @@ const xmlHead = "<?xml version=\"1.0\"?>\n"
 
 // AppendRequest adds a methodCall to dst. The error matches ErrEncode.
 func AppendRequest(dst []byte, method string, args ...any) ([]byte, error) {
-	if i := illegal(method); i >= 0 || method == "" {
-		return dst, fmt.Errorf("%w: method name %q", ErrEncode, method)
-	}
-	dst = append(dst, xmlHead+"<methodCall><methodName>"...)
-	dst = appendEscaped(dst, method)
-	dst = append(dst, "</methodName><params>"...)
-	for i, a := range args {
-		var err error
-		dst = append(dst, "<param>"...)
-		if dst, err = appendValue(dst, a, 0); err != nil {
-			return dst, fmt.Errorf("argument %d: %w", i, err)
-		}
-		dst = append(dst, "</param>"...)
-	}
-	return append(dst, "</params></methodCall>\n"...), nil
+	e := encoder{dst: dst}
+	err := e.request(method, args)
+	return e.dst, err
+}
+
+// EncodeRequest returns a methodCall of at most limit bytes, in memory of that size. The error
+// matches ErrLimit if it is longer, which costs no more than writing limit bytes, and
+// otherwise ErrEncode.
+func EncodeRequest(limit int64, method string, args ...any) ([]byte, error) {
+	return encode(limit, func(e *encoder) error { return e.request(method, args) })
 }
 
 // AppendResponse adds a methodResponse to dst. The error matches ErrEncode.
 func AppendResponse(dst []byte, v any) ([]byte, error) {
-	dst = append(dst, xmlHead+"<methodResponse><params><param>"...)
-	dst, err := appendValue(dst, v, 0)
-	return append(dst, "</param></params></methodResponse>\n"...), err
+	e := encoder{dst: dst}
+	err := e.response(v)
+	return e.dst, err
+}
+
+// EncodeResponse is EncodeRequest for a methodResponse.
+func EncodeResponse(limit int64, v any) ([]byte, error) {
+	return encode(limit, func(e *encoder) error { return e.response(v) })
 }
 
 // AppendFault adds a methodResponse that carries f to dst. Bytes of the text that
@@ -49,140 +49,254 @@ func AppendFault(dst []byte, f *Fault) []byte {
 		}
 		return '\ufffd'
 	}, text)
-	code := int64(f.Code)
-	dst = append(dst, xmlHead+"<methodResponse><fault><value><struct><member><name>faultCode</name><value><int>"...)
-	dst = strconv.AppendInt(dst, min(max(code, math.MinInt32), math.MaxInt32), 10)
-	dst = append(dst, "</int></value></member><member><name>faultString</name><value><string>"...)
-	dst = appendEscaped(dst, text)
-	return append(dst, "</string></value></member></struct></value></fault></methodResponse>\n"...)
+	code := min(max(int64(f.Code), math.MinInt32), math.MaxInt32)
+	e := encoder{dst: dst}
+	e.text(xmlHead + "<methodResponse><fault><value><struct><member><name>faultCode</name><value><int>")
+	e.text(strconv.FormatInt(code, 10))
+	e.text("</int></value></member><member><name>faultString</name><value><string>")
+	e.escaped(text)
+	e.text("</string></value></member></struct></value></fault></methodResponse>\n")
+	return e.dst
 }
 
-func appendValue(dst []byte, v any, depth int) ([]byte, error) {
-	if depth > MaxWriteDepth {
-		return dst, fmt.Errorf("%w: nested deeper than %d", ErrEncode, MaxWriteDepth)
+// TextSize returns the number of bytes that s takes in a message.
+func TextSize(s string) int64 {
+	e := encoder{counting: true}
+	e.escaped(s)
+	return e.size
+}
+
+// Raw is a value that is encoded already. It is written as it is.
+type Raw []byte
+
+// EncodeRaw is EncodeRequest for a value alone.
+func EncodeRaw(limit int64, v any) (Raw, error) {
+	return encode(limit, func(e *encoder) error { return e.value(v, 0) })
+}
+
+// encode counts what write writes, and then writes it.
+func encode(limit int64, write func(e *encoder) error) ([]byte, error) {
+	e := encoder{counting: true, limit: limit}
+	if err := write(&e); err != nil {
+		return nil, err
 	}
-	dst = append(dst, "<value>"...)
+	if e.size > limit {
+		return nil, &LimitError{"message", limit}
+	}
+	e = encoder{dst: make([]byte, 0, e.size)}
+	err := write(&e)
+	return e.dst, err
+}
+
+// encoder writes a message to dst, or only counts its bytes.
+type encoder struct {
+	dst      []byte
+	counting bool
+	size     int64 // of what was written, if counting
+	limit    int64 // of size, if counting
+}
+
+// fits fails if the message is over the limit with n more bytes.
+func (e *encoder) fits(n int) error {
+	if e.counting && e.size+int64(n) > e.limit {
+		return &LimitError{"message", e.limit}
+	}
+	return nil
+}
+
+func (e *encoder) text(s string) {
+	if e.counting {
+		e.size += int64(len(s))
+		return
+	}
+	e.dst = append(e.dst, s...)
+}
+
+func (e *encoder) request(method string, args []any) error {
+	if i := illegal(method); i >= 0 || method == "" {
+		return fmt.Errorf("%w: method name %q", ErrEncode, method)
+	}
+	e.text(xmlHead + "<methodCall><methodName>")
+	e.escaped(method)
+	e.text("</methodName><params>")
+	for i, a := range args {
+		e.text("<param>")
+		if err := e.value(a, 0); err != nil {
+			return fmt.Errorf("argument %d: %w", i, err)
+		}
+		e.text("</param>")
+	}
+	e.text("</params></methodCall>\n")
+	return nil
+}
+
+func (e *encoder) response(v any) error {
+	e.text(xmlHead + "<methodResponse><params><param>")
+	if err := e.value(v, 0); err != nil {
+		return err
+	}
+	e.text("</param></params></methodResponse>\n")
+	return nil
+}
+
+func (e *encoder) value(v any, depth int) error {
+	if depth > MaxWriteDepth {
+		return fmt.Errorf("%w: nested deeper than %d", ErrEncode, MaxWriteDepth)
+	}
+	if err := e.fits(0); err != nil {
+		return err
+	}
+	if raw, ok := v.(Raw); ok {
+		if e.counting {
+			e.size += int64(len(raw))
+		} else {
+			e.dst = append(e.dst, raw...)
+		}
+		return nil
+	}
+	e.text("<value>")
 	var err error
 	switch v := v.(type) {
 	case int:
-		dst, err = appendInt(dst, int64(v))
+		err = e.integer(int64(v))
 	case int32:
-		dst, err = appendInt(dst, int64(v))
+		err = e.integer(int64(v))
 	case int64:
-		dst, err = appendInt(dst, v)
+		err = e.integer(v)
 	case uint32:
-		dst, err = appendInt(dst, int64(v))
+		err = e.integer(int64(v))
 	case bool:
-		dst = append(dst, "<boolean>"...)
 		if v {
-			dst = append(dst, '1')
+			e.text("<boolean>1</boolean>")
 		} else {
-			dst = append(dst, '0')
+			e.text("<boolean>0</boolean>")
 		}
-		dst = append(dst, "</boolean>"...)
 	case string:
-		dst, err = appendString(dst, v)
+		err = e.str(v)
 	case float64:
-		dst = append(dst, "<double>"...)
-		dst = strconv.AppendFloat(dst, v, 'g', -1, 64)
-		dst = append(dst, "</double>"...)
+		e.text("<double>")
+		e.text(strconv.FormatFloat(v, 'g', -1, 64))
+		e.text("</double>")
 	case time.Time:
 		if y := v.UTC().Year(); y < 0 || y > 9999 {
-			return dst, fmt.Errorf("%w: year %d", ErrEncode, y)
+			return fmt.Errorf("%w: year %d", ErrEncode, y)
 		}
-		dst = append(dst, "<dateTime.iso8601>"...)
-		dst = v.UTC().AppendFormat(dst, dateTimeLayout)
-		dst = append(dst, "</dateTime.iso8601>"...)
+		e.text("<dateTime.iso8601>")
+		e.text(v.UTC().Format(dateTimeLayout))
+		e.text("</dateTime.iso8601>")
 	case []byte:
-		dst = append(dst, "<base64>"...)
-		dst = base64.StdEncoding.AppendEncode(dst, v)
-		dst = append(dst, "</base64>"...)
+		if err := e.fits(len(v)); err != nil {
+			return err
+		}
+		e.text("<base64>")
+		e.base64(v)
+		e.text("</base64>")
 	case []any:
-		dst, err = appendArray(dst, v, depth)
+		err = array(e, v, depth)
 	case []string:
-		dst, err = appendArray(dst, v, depth)
+		err = array(e, v, depth)
 	case map[string]any:
-		dst, err = appendStruct(dst, v, depth)
+		err = e.structure(v, depth)
 	default:
-		return dst, fmt.Errorf("%w: Go type %T", ErrEncode, v)
+		return fmt.Errorf("%w: Go type %T", ErrEncode, v)
 	}
-	return append(dst, "</value>"...), err
+	if err != nil {
+		return err
+	}
+	e.text("</value>")
+	return nil
 }
 
-func appendInt(dst []byte, n int64) ([]byte, error) {
+func (e *encoder) integer(n int64) error {
 	if n < math.MinInt32 || n > math.MaxInt32 {
-		return dst, fmt.Errorf("%w: %d does not fit 32 bits", ErrEncode, n)
+		return fmt.Errorf("%w: %d does not fit 32 bits", ErrEncode, n)
 	}
-	dst = append(dst, "<int>"...)
-	dst = strconv.AppendInt(dst, n, 10)
-	return append(dst, "</int>"...), nil
+	e.text("<int>")
+	e.text(strconv.FormatInt(n, 10))
+	e.text("</int>")
+	return nil
 }
 
-func appendString(dst []byte, s string) ([]byte, error) {
+func (e *encoder) str(s string) error {
+	if err := e.fits(len(s)); err != nil {
+		return err
+	}
 	if i := illegal(s); i >= 0 {
-		return dst, fmt.Errorf("%w: string with byte 0x%02x at %d", ErrEncode, s[i], i)
+		return fmt.Errorf("%w: string with byte 0x%02x at %d", ErrEncode, s[i], i)
 	}
 	// Typed, although roscpp itself writes bare text: a typed string keeps its
 	// spaces in every parser.
-	dst = append(dst, "<string>"...)
-	dst = appendEscaped(dst, s)
-	return append(dst, "</string>"...), nil
+	e.text("<string>")
+	e.escaped(s)
+	e.text("</string>")
+	return nil
 }
 
-func appendArray[T any](dst []byte, list []T, depth int) ([]byte, error) {
-	dst = append(dst, "<array><data>"...)
+func (e *encoder) base64(b []byte) {
+	if e.counting {
+		e.size += int64(base64.StdEncoding.EncodedLen(len(b)))
+		return
+	}
+	e.dst = base64.StdEncoding.AppendEncode(e.dst, b)
+}
+
+func array[T any](e *encoder, list []T, depth int) error {
+	e.text("<array><data>")
 	for i, v := range list {
-		var err error
-		if dst, err = appendValue(dst, v, depth+1); err != nil {
-			return dst, fmt.Errorf("element %d: %w", i, err)
+		if err := e.value(v, depth+1); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
 		}
 	}
-	return append(dst, "</data></array>"...), nil
+	e.text("</data></array>")
+	return nil
 }
 
-// appendStruct writes the members in the order of their names, so that equal
+// structure writes the members in the order of their names, so that equal
 // values give equal bytes.
-func appendStruct(dst []byte, m map[string]any, depth int) ([]byte, error) {
-	dst = append(dst, "<struct>"...)
+func (e *encoder) structure(m map[string]any, depth int) error {
+	e.text("<struct>")
+	if err := e.fits(len(m) * len("<member><name></name></member>")); err != nil {
+		return err // before the names are sorted
+	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if i := illegal(name); i >= 0 {
-			return dst, fmt.Errorf("%w: member name with byte 0x%02x at %d", ErrEncode, name[i], i)
+			return fmt.Errorf("%w: member name with byte 0x%02x at %d", ErrEncode, name[i], i)
 		}
-		dst = append(dst, "<member><name>"...)
-		dst = appendEscaped(dst, name)
-		dst = append(dst, "</name>"...)
-		var err error
-		if dst, err = appendValue(dst, m[name], depth+1); err != nil {
-			return dst, fmt.Errorf("member %q: %w", name, err)
+		e.text("<member><name>")
+		e.escaped(name)
+		e.text("</name>")
+		if err := e.value(m[name], depth+1); err != nil {
+			return fmt.Errorf("member %q: %w", name, err)
 		}
-		dst = append(dst, "</member>"...)
+		e.text("</member>")
 	}
-	return append(dst, "</struct>"...), nil
+	e.text("</struct>")
+	return nil
 }
 
-// appendEscaped writes the named entities only: roscpp leaves numeric ones, which
+// escaped writes the named entities only: roscpp leaves numeric ones, which
 // encoding/xml would write, as they stand.
-func appendEscaped(dst []byte, s string) []byte {
+func (e *encoder) escaped(s string) {
 	last := 0
 	for i := range len(s) {
-		var e string
+		var entity string
 		switch s[i] {
 		case '<':
-			e = "&lt;"
+			entity = "&lt;"
 		case '>':
-			e = "&gt;"
+			entity = "&gt;"
 		case '&':
-			e = "&amp;"
+			entity = "&amp;"
 		case '\'':
-			e = "&apos;"
+			entity = "&apos;"
 		case '"':
-			e = "&quot;"
+			entity = "&quot;"
 		default:
 			continue
 		}
-		dst = append(dst, s[last:i]...)
-		dst = append(dst, e...)
+		e.text(s[last:i])
+		e.text(entity)
 		last = i + 1
 	}
-	return append(dst, s[last:]...)
+	e.text(s[last:])
 }

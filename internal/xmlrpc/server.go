@@ -16,10 +16,19 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-// Handler answers one call. peer is the caller's host:port. A *Fault is sent as
-// it is, any other error as a fault with code 1. ctx ends with the caller's
+// Handler answers one call with a value or an *Answer. peer is the caller's host:port. A
+// *Fault is sent as it is, any other error as a fault with code 1. ctx ends with the caller's
 // connection and with the server.
 type Handler func(ctx context.Context, peer, method string, args []any) (any, error)
+
+// Answer is an answer that its Handler has encoded, to bound the memory of large ones.
+type Answer struct {
+	Body []byte // from AppendResponse; not changed
+
+	// Begin is called once, before Body is written. From then on abort closes the
+	// connection. The server calls end when it no longer needs Body.
+	Begin func(abort func()) (end func())
+}
 
 // ServerOptions configures a Server.
 type ServerOptions struct {
@@ -77,8 +86,11 @@ func NewServer(h Handler, o ServerOptions) *Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		ConnState:         s.conns.track,
-		ConnContext:       func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
-		ErrorLog:          loglimit.HTTPErrors(o.Log, "XML-RPC server", zap.WarnLevel),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			limitSendBuffer(c)
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ErrorLog: loglimit.HTTPErrors(o.Log, "XML-RPC server", zap.WarnLevel),
 	}
 	return s
 }
@@ -147,14 +159,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "request body incomplete", http.StatusBadRequest)
 		return
 	}
-	if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
-		s.conns.busy(c)
-	}
+	conn, _ := r.Context().Value(connKey{}).(net.Conn)
+	s.conns.busy(conn)
 	answer := s.answer(r.Context(), r.RemoteAddr, body)
+	if answer.Begin != nil {
+		defer answer.Begin(func() { _ = conn.Close() })()
+	}
 	w.Header().Set("Content-Type", "text/xml")
 	// roscpp does not understand chunked transfer.
-	w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
-	_, _ = w.Write(answer) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
+	w.Header().Set("Content-Length", strconv.Itoa(len(answer.Body)))
+	_, _ = w.Write(answer.Body) //nolint:gosec // text/xml, and escaped; if the caller is gone there is nobody to tell
 }
 
 // stallReader reads until end, and gives up when nothing comes for the time of stall:
@@ -199,14 +213,17 @@ func readAll(body []byte, r io.Reader, announced int64) ([]byte, error) {
 	}
 }
 
-func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {
+func (s *Server) answer(ctx context.Context, peer string, body []byte) *Answer {
 	method, args, err := ParseRequest(body, s.limits)
 	if err == nil {
 		var v any
 		if v, err = s.handler(ctx, peer, method, args); err == nil {
+			if a, ok := v.(*Answer); ok {
+				return a
+			}
 			var b []byte
 			if b, err = AppendResponse(nil, v); err == nil {
-				return b
+				return &Answer{Body: b}
 			}
 		}
 	}
@@ -214,7 +231,7 @@ func (s *Server) answer(ctx context.Context, peer string, body []byte) []byte {
 	if !errors.As(err, &f) {
 		f = &Fault{Code: 1, Text: err.Error()}
 	}
-	return AppendFault(nil, f)
+	return &Answer{Body: AppendFault(nil, f)}
 }
 
 // connTable counts connections. At the limit a new one replaces the one that has

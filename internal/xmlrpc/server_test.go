@@ -122,6 +122,38 @@ func TestCallAndAnswer(t *testing.T) {
 	}
 }
 
+// An Answer is sent as it is, and its end is told: when it is sent, and when it is aborted.
+func TestAnswerOfTheHandler(t *testing.T) {
+	t.Parallel()
+	body, err := xmlrpc.AppendResponse(nil, strings.Repeat("x", 8<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, ended := make(chan func(), 1), make(chan struct{}, 1)
+	addr := serve(t, func(context.Context, string, string, []any) (any, error) {
+		return &xmlrpc.Answer{Body: body, Begin: func(abort func()) func() {
+			begun <- abort
+			return func() { ended <- struct{}{} }
+		}}, nil
+	}, xmlrpc.ServerOptions{})
+	if v, err := xmlrpc.Call(t.Context(), newClient(t), "http://"+addr, "m"); err != nil {
+		t.Error(err)
+	} else if s, _ := v.(string); len(s) != 8<<20 {
+		t.Errorf("got %d bytes", len(s))
+	}
+	<-begun
+	<-ended
+	c := dial(t, addr)
+	request, _ := xmlrpc.AppendRequest(nil, "m")
+	fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s", len(request), request)
+	(<-begun)() // the caller does not read
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("an answer that was aborted does not end")
+	}
+}
+
 func TestHandlerSeesPeer(t *testing.T) {
 	t.Parallel()
 	addr := serve(t, func(_ context.Context, peer, _ string, _ []any) (any, error) { return peer, nil }, xmlrpc.ServerOptions{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
@@ -23,15 +24,20 @@ type reply struct {
 	value any
 }
 
+func (r reply) triple() []any { return []any{r.code, r.text, r.value} }
+
 func success(value any, format string, args ...any) reply {
 	return reply{codeSuccess, fmt.Sprintf(format, args...), value}
 }
 
-// call is one call with checked arguments.
+// call is one call.
 type call struct {
-	peer   string // host:port it came from
-	caller string // the node's name, as it claims
-	args   []any  // without the caller
+	name    string
+	method  method
+	peer    string // host:port it came from
+	caller  string // the node's name, as it claims
+	args    []any  // without the caller; checked
+	problem string // what is wrong with the arguments
 }
 
 func (c call) str(i int) string {
@@ -42,90 +48,144 @@ func (c call) str(i int) string {
 // check validates one argument. It returns the argument with names resolved, or the problem.
 type check func(v any, caller string) (final any, problem string)
 
+// effect says what a method does to the state of the master.
+type effect byte
+
+const (
+	changes effect = iota
+	repeats        // changes nothing when it is called again
+	reads          // changes nothing: whoever calls, equal arguments get equal answers until something changes
+)
+
 type method struct {
-	bad    any     // the value of a reply to invalid arguments
-	checks []check // of the arguments after the caller's name
-	run    func(m *Master, c call) reply
+	effect effect
+	bad    any                           // the value of a reply to invalid arguments
+	checks []check                       // of the arguments after the caller's name
+	run    func(m *Master, c call) reply // with Master's lock held
 }
 
 // methods returns the whole API, without system.multicall.
 func methods() map[string]method {
 	list := func(c ...check) []check { return c }
 	topic, svc, node := name("topic", true), name("service", true), name("node", false)
-	typ, api, key := typeName("topic_type"), uri("caller_api"), nonEmpty("key")
+	typ, api, key := typeName("topic_type"), uri("caller_api"), paramKey
 	none := []any{}
 	return map[string]method{
-		"getUri":   {"", nil, (*Master).getURI},
-		"getPid":   {-1, nil, (*Master).getPid},
-		"shutdown": {0, list(anything), (*Master).shutdown},
+		"getUri":   {reads, "", nil, (*Master).getURI},
+		"getPid":   {reads, -1, nil, (*Master).getPid},
+		"shutdown": {changes, 0, list(anything), (*Master).shutdown},
 
-		"registerPublisher":    {none, list(topic, typ, api), (*Master).registerPublisher},
-		"unregisterPublisher":  {0, list(topic, api), (*Master).unregisterPublisher},
-		"registerSubscriber":   {none, list(topic, typ, api), (*Master).registerSubscriber},
-		"unregisterSubscriber": {0, list(topic, api), (*Master).unregisterSubscriber},
-		"registerService":      {0, list(svc, uri("service_api"), api), (*Master).registerService},
-		"unregisterService":    {0, list(svc, uri("service_api")), (*Master).unregisterService},
-		"lookupService":        {"", list(svc), (*Master).lookupService},
-		"lookupNode":           {"", list(node), (*Master).lookupNode},
-		"getPublishedTopics":   {0, list(subgraph), (*Master).getPublishedTopics},
-		"getTopicTypes":        {none, nil, (*Master).getTopicTypes},
-		"getSystemState":       {[]any{none, none, none}, nil, (*Master).getSystemState},
+		"registerPublisher":    {changes, none, list(topic, typ, api), (*Master).registerPublisher},
+		"unregisterPublisher":  {changes, 0, list(topic, api), (*Master).unregisterPublisher},
+		"registerSubscriber":   {changes, none, list(topic, typ, api), (*Master).registerSubscriber},
+		"unregisterSubscriber": {changes, 0, list(topic, api), (*Master).unregisterSubscriber},
+		"registerService":      {changes, 0, list(svc, uri("service_api"), api), (*Master).registerService},
+		"unregisterService":    {changes, 0, list(svc, uri("service_api")), (*Master).unregisterService},
+		"lookupService":        {reads, "", list(svc), (*Master).lookupService},
+		"lookupNode":           {reads, "", list(node), (*Master).lookupNode},
+		"getPublishedTopics":   {reads, 0, list(subgraph), (*Master).getPublishedTopics},
+		"getTopicTypes":        {reads, none, nil, (*Master).getTopicTypes},
+		"getSystemState":       {reads, []any{none, none, none}, nil, (*Master).getSystemState},
 
-		"setParam":         {0, list(key, anything), (*Master).setParam},
-		"getParam":         {0, list(key), (*Master).getParam},
-		"deleteParam":      {0, list(key), (*Master).deleteParam},
-		"hasParam":         {false, list(key), (*Master).hasParam},
-		"searchParam":      {0, list(key), (*Master).searchParam},
-		"subscribeParam":   {0, list(api, key), (*Master).subscribeParam},
-		"unsubscribeParam": {0, list(api, key), (*Master).unsubscribeParam},
-		"getParamNames":    {none, nil, (*Master).getParamNames},
+		"setParam":         {changes, 0, list(key, anything), (*Master).setParam},
+		"getParam":         {reads, 0, list(key), (*Master).getParam},
+		"deleteParam":      {changes, 0, list(key), (*Master).deleteParam},
+		"hasParam":         {reads, false, list(key), (*Master).hasParam},
+		"searchParam":      {repeats, 0, list(nonEmpty), (*Master).searchParam},
+		"subscribeParam":   {repeats, 0, list(api, key), (*Master).subscribeParam},
+		"unsubscribeParam": {changes, 0, list(api, key), (*Master).unsubscribeParam},
+		"getParamNames":    {reads, none, nil, (*Master).getParamNames},
 	}
 }
 
 // handle answers one call.
-func (m *Master) handle(_ context.Context, peer, name string, args []any) (any, error) {
+func (m *Master) handle(ctx context.Context, peer, name string, args []any) (any, error) {
+	var answer *message
+	var err error
 	if name == "system.multicall" {
-		return m.multicall(peer, args)
+		answer, err = m.multicall(ctx, peer, args)
+	} else {
+		answer, err = m.single(ctx, peer, name, args)
 	}
-	r, err := m.dispatch(peer, name, args)
 	if err != nil {
 		return nil, err
 	}
-	return []any{r.code, r.text, r.value}, nil
+	return &xmlrpc.Answer{Body: answer.body, Begin: answer.begin}, nil
 }
 
-func (m *Master) dispatch(peer, name string, args []any) (reply, error) {
+// single answers a call that is not part of a system.multicall.
+func (m *Master) single(ctx context.Context, peer, name string, args []any) (*message, error) {
+	c, err := m.prepare(peer, name, args)
+	if err != nil {
+		return nil, err
+	}
+	identity := func() string {
+		if c.method.effect != reads {
+			return ""
+		}
+		return fmt.Sprintf("%d %s %q", m.version.Load(), c.name, c.args)
+	}
+	var first *reply // of a call that must not be run again
+	return m.answers.get(ctx, identity, func(room int64) ([]byte, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if first != nil {
+			return xmlrpc.EncodeResponse(room, first.triple())
+		}
+		r := m.run(c)
+		if c.method.effect == changes {
+			first = &r
+		}
+		return xmlrpc.EncodeResponse(room, r.triple())
+	})
+}
+
+// prepare checks a call.
+func (m *Master) prepare(peer, name string, args []any) (call, error) {
 	f, ok := m.methods[name]
 	if !ok {
-		return reply{}, &xmlrpc.Fault{Code: 1, Text: fmt.Sprintf("method %q is not supported", name)}
+		return call{}, &xmlrpc.Fault{Code: 1, Text: fmt.Sprintf("method %q is not supported", name)}
 	}
+	c := call{name: name, method: f, peer: peer}
 	switch {
 	case len(args) == 0:
-		return reply{codeError, "missing required caller_id parameter", f.bad}, nil
+		c.problem = "missing required caller_id parameter"
+		return c, nil
 	case len(args) != 1+len(f.checks):
-		return reply{codeError, "Error: bad call arity", f.bad}, nil
+		c.problem = "Error: bad call arity"
+		return c, nil
 	}
-	caller, ok := args[0].(string)
-	if !ok {
-		return reply{codeError, "caller_id must be a string", f.bad}, nil
+	if c.caller, ok = args[0].(string); !ok {
+		c.problem = "caller_id must be a string"
+		return c, nil
 	}
-	if len(caller) > maxNameBytes {
-		return reply{codeError, tooLong("caller_id"), f.bad}, nil
+	if len(c.caller) > maxNameBytes {
+		c.problem = tooLong("caller_id")
+		return c, nil
 	}
-	checked := make([]any, len(f.checks))
+	c.args = make([]any, len(f.checks))
 	for i, check := range f.checks {
-		v, problem := check(args[1+i], caller)
-		if problem != "" {
-			return reply{codeError, problem, f.bad}, nil
+		if c.args[i], c.problem = check(args[1+i], c.caller); c.problem != "" {
+			return c, nil
 		}
-		checked[i] = v
 	}
-	return f.run(m, call{peer, caller, checked}), nil
+	return c, nil
+}
+
+// run runs a call. The lock is held.
+func (m *Master) run(c call) reply {
+	if c.problem != "" {
+		return reply{codeError, c.problem, c.method.bad}
+	}
+	if c.method.effect != reads {
+		m.version.Add(1) // before the change: whoever sees the new version sees the change
+	}
+	return c.method.run(m, c)
 }
 
 // multicall executes several calls in one request, as Python's servers do: roslaunch sets
 // parameters that way. A fault replaces the result of its call.
-func (m *Master) multicall(peer string, args []any) (any, error) {
+func (m *Master) multicall(ctx context.Context, peer string, args []any) (*message, error) {
 	bad := &xmlrpc.Fault{Code: 1, Text: "system.multicall takes one list of {methodName, params}"}
 	if len(args) != 1 {
 		return nil, bad
@@ -134,29 +194,42 @@ func (m *Master) multicall(peer string, args []any) (any, error) {
 	if !ok {
 		return nil, bad
 	}
-	results := make([]any, 0, len(calls))
-	var size int64
-	for _, c := range calls {
-		s, _ := c.(map[string]any)
-		name, okName := s["methodName"].(string)
-		params, okParams := s["params"].([]any)
-		if !okName || !okParams {
-			return nil, bad
+	unshared := func() string { return "" }
+	return m.answers.get(ctx, unshared, func(room int64) ([]byte, error) {
+		if room < maxMulticallBytes { // run nothing before there is room for all results
+			return nil, &xmlrpc.LimitError{What: "message", Limit: room}
 		}
-		if size > maxMulticallSize {
-			return nil, &xmlrpc.Fault{Code: 1, Text: "the answers to system.multicall are too large"}
+		results := make([]any, 0, len(calls))
+		left := int64(maxMulticallBytes)
+		for _, c := range calls {
+			s, _ := c.(map[string]any)
+			name, okName := s["methodName"].(string)
+			params, okParams := s["params"].([]any)
+			if !okName || !okParams {
+				return nil, bad
+			}
+			result, err := m.result(peer, name, params, left)
+			if errors.Is(err, xmlrpc.ErrLimit) {
+				return nil, &xmlrpc.Fault{Code: 1, Text: fmt.Sprintf("the answers to system.multicall take more than %d bytes", maxMulticallBytes)}
+			} else if err != nil {
+				return nil, err
+			}
+			left -= int64(len(result))
+			results = append(results, result)
 		}
-		r, err := m.dispatch(peer, name, params)
-		f := new(xmlrpc.Fault)
-		if errors.As(err, &f) {
-			results = append(results, map[string]any{"faultCode": f.Code, "faultString": f.Text})
-			continue
-		}
-		n, _ := measure(r.value, xmlrpc.MaxWriteDepth)
-		size += n
-		results = append(results, []any{[]any{r.code, r.text, r.value}})
+		return xmlrpc.EncodeResponse(math.MaxInt64, results)
+	})
+}
+
+// result runs one call of a system.multicall and encodes its result.
+func (m *Master) result(peer, name string, params []any, limit int64) (xmlrpc.Raw, error) {
+	c, err := m.prepare(peer, name, params)
+	if f := new(xmlrpc.Fault); errors.As(err, &f) {
+		return xmlrpc.EncodeRaw(limit, map[string]any{"faultCode": f.Code, "faultString": f.Text})
 	}
-	return results, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return xmlrpc.EncodeRaw(limit, []any{m.run(c).triple()})
 }
 
 func tooLong(param string) string {
@@ -187,22 +260,29 @@ func isPythonFalse(v any) bool {
 	}
 }
 
-// nonEmpty checks the key of a parameter. It is resolved later, because some replies contain it
-// as it was sent.
-func nonEmpty(param string) check {
-	return func(v any, _ string) (any, string) {
-		if isPythonFalse(v) {
-			return nil, fmt.Sprintf("ERROR: parameter [%s] must be specified and non-empty", param)
-		}
-		s, ok := v.(string)
-		switch {
-		case !ok:
-			return nil, fmt.Sprintf("ERROR: parameter [%s] must be a string", param)
-		case len(s) > maxNameBytes:
-			return nil, tooLong(param)
-		}
-		return s, ""
+// nonEmpty checks the key of searchParam, which is not resolved.
+func nonEmpty(v any, _ string) (any, string) {
+	if isPythonFalse(v) {
+		return nil, "ERROR: parameter [key] must be specified and non-empty"
 	}
+	s, ok := v.(string)
+	switch {
+	case !ok:
+		return nil, "ERROR: parameter [key] must be a string"
+	case len(s) > maxNameBytes:
+		return nil, tooLong("key")
+	}
+	return s, ""
+}
+
+// paramKey checks and resolves the key of a parameter.
+func paramKey(v any, caller string) (any, string) {
+	v, problem := nonEmpty(v, caller)
+	if problem != "" {
+		return nil, problem
+	}
+	s, _ := v.(string)
+	return resolve(s, caller), ""
 }
 
 // uri checks the URI of a node or a service.

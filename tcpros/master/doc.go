@@ -28,16 +28,20 @@
 // The package makes network calls only from its queues, never while it holds a lock.
 package master
 
+// ParamBytes is the most memory that the parameters of a master take, roughly.
+const ParamBytes = maxParamBytes
+
 // What one master holds at most. rosmaster has no limits; these are far above
 // what real graphs need and keep a hostile peer from filling the memory.
 const (
-	maxNameBytes     = 4096      // a name, a type or a URI
-	maxRegistrations = 200_000   // publishers, subscribers, services and parameter subscribers together
-	maxParamBytes    = 256 << 20 // the parameter tree, roughly
-	maxParamDepth    = 64        // path elements of a parameter plus nesting of its value
-	maxMulticallSize = 64 << 20  // results of one system.multicall, roughly
-	maxRequestBytes  = 64 << 20  // one request: robot descriptions run to megabytes
-	maxRequestValues = 1 << 19   // values in one request
-	maxConns         = 4096      // open connections: nodes keep theirs between calls
-	sweepTypesAt     = 65536     // known topic types above which those of unused topics are forgotten
+	maxNameBytes     = 4096     // a name, a type or a URI
+	maxRegistrations = 200_000  // publishers, subscribers, services and parameter subscribers together
+	maxParamBytes    = 64 << 20 // the parameter tree, roughly, with its texts as they are sent
+	maxParamDepth    = 64       // path elements of a parameter plus nesting of its value
+	maxRequestBytes  = 32 << 20 // one request: robot descriptions run to megabytes
+	maxRequestValues = 1 << 19  // values in one request
+	maxConns         = 4096     // open connections: nodes keep theirs between calls
+	sweepTypesAt     = 65536    // known topic types above which those of unused topics are forgotten
+
+	maxMulticallBytes = outgoingBytes / 2 // results of one system.multicall
 )

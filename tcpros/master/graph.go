@@ -24,8 +24,6 @@ var errFull = reply{codeFailure, "Internal failure: too many registrations", 0}
 
 func (m *Master) registerPublisher(c call) reply {
 	topic, typ, from := c.str(0), c.str(1), ref{c.caller, c.str(2)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.reg.full() {
 		return reply{errFull.code, errFull.text, []any{}}
 	}
@@ -39,8 +37,6 @@ func (m *Master) registerPublisher(c call) reply {
 
 func (m *Master) unregisterPublisher(c call) reply {
 	topic, from := c.str(0), ref{c.caller, c.str(1)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	o := m.reg.unregister(publisher, topic, from)
 	if o == removed {
 		m.notifySubscribers(topic)
@@ -51,8 +47,6 @@ func (m *Master) unregisterPublisher(c call) reply {
 
 func (m *Master) registerSubscriber(c call) reply {
 	topic, typ, from := c.str(0), c.str(1), ref{c.caller, c.str(2)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.reg.full() {
 		return reply{errFull.code, errFull.text, []any{}}
 	}
@@ -65,8 +59,6 @@ func (m *Master) registerSubscriber(c call) reply {
 
 func (m *Master) unregisterSubscriber(c call) reply {
 	topic, from := c.str(0), ref{c.caller, c.str(1)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	o := m.reg.unregister(subscriber, topic, from)
 	m.log.Debug("subscriber unregistered", zap.String("topic", topic), zap.String("node", c.caller), zap.Bool("known", o == removed))
 	return unregistered(o, c.caller, topic)
@@ -74,8 +66,6 @@ func (m *Master) unregisterSubscriber(c call) reply {
 
 func (m *Master) registerService(c call) reply {
 	name, at, from := c.str(0), c.str(1), ref{c.caller, c.str(2)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.reg.full() {
 		return errFull
 	}
@@ -86,8 +76,6 @@ func (m *Master) registerService(c call) reply {
 
 func (m *Master) unregisterService(c call) reply {
 	name, at := c.str(0), c.str(1)
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	o := m.reg.unregisterService(name, c.caller, at)
 	m.log.Debug("service unregistered", zap.String("service", name), zap.String("node", c.caller), zap.Bool("known", o == removed))
 	if o == notProvider {
@@ -108,8 +96,6 @@ func unregistered(o outcome, caller, name string) reply {
 }
 
 func (m *Master) lookupService(c call) reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	p, ok := m.reg.services[c.str(0)]
 	if !ok {
 		return reply{codeError, "no provider", ""}
@@ -118,8 +104,6 @@ func (m *Master) lookupService(c call) reply {
 }
 
 func (m *Master) lookupNode(c call) reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	n, ok := m.reg.nodes[c.str(0)]
 	if !ok {
 		return reply{codeError, "unknown node [" + c.str(0) + "]", ""}
@@ -132,20 +116,14 @@ func (m *Master) getPublishedTopics(c call) reply {
 	if prefix != "" && prefix[len(prefix)-1] != '/' {
 		prefix += "/"
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return success(m.reg.publishedTopics(prefix), "current topics")
 }
 
 func (m *Master) getTopicTypes(call) reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return success(m.reg.topicTypes(), "current system state")
 }
 
 func (m *Master) getSystemState(call) reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return success(m.reg.systemState(), "current system state")
 }
 
@@ -158,7 +136,7 @@ func (m *Master) notifyReplaced(name string, b replacement, except string) {
 	m.log.Warn("node replaced by another with its name", zap.String("node", name), zap.String("old", b.uri))
 	m.notify.send(b.uri, &notice{
 		key: "shutdown " + name, method: "shutdown", once: true,
-		args: []any{"/master", "[" + name + "] Reason: new node registered with same name"},
+		args: func() []any { return []any{"/master", "[" + name + "] Reason: new node registered with same name"} },
 	})
 	for _, topic := range b.topics {
 		if topic != except {
@@ -169,11 +147,11 @@ func (m *Master) notifyReplaced(name string, b replacement, except string) {
 
 // notifySubscribers sends the list of publishers of a topic to its subscribers. The lock is held.
 func (m *Master) notifySubscribers(topic string) {
-	pubs := m.reg.uris(publisher, topic)
+	x := &notice{
+		key: "publishers of " + topic, method: "publisherUpdate",
+		args: func() []any { return []any{"/master", topic, m.reg.uris(publisher, topic)} },
+	}
 	for _, uri := range m.reg.uris(subscriber, topic) {
-		m.notify.send(uri, &notice{
-			key: "publishers of " + topic, method: "publisherUpdate",
-			args: []any{"/master", topic, pubs},
-		})
+		m.notify.send(uri, x)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -70,11 +71,13 @@ type Master struct {
 	onShutdown func(caller, reason, peer string)
 	methods    map[string]method
 	server     *xmlrpc.Server
+	answers    *outgoing
 	notify     *notifier
+	version    atomic.Uint64 // counts changes of what follows
 	wg         sync.WaitGroup
 	failed     chan error // one error of each listener at most
 
-	mu     sync.Mutex // guards what follows; never held during a network call
+	mu     sync.Mutex // guards what follows; held while a call runs and while its answer is encoded, never during a network call
 	reg    *registry
 	params *paramTree
 }
@@ -94,11 +97,12 @@ func New(ctx context.Context, o Options) (*Master, error) {
 		log:        o.Log,
 		onShutdown: o.OnShutdown,
 		methods:    methods(),
-		notify:     newNotifier(o.Log),
+		answers:    newOutgoing(),
 		failed:     make(chan error, len(listeners)),
 		reg:        newRegistry(),
 		params:     newParamTree(),
 	}
+	m.notify = newNotifier(o.Log, &m.mu, &m.version)
 	m.uri = "http://" + net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0]))) + "/"
 	for key, v := range map[string]any{"/run_id": newRunID(time.Now()), "/rosversion": rosVersion, "/rosdistro": rosDistro} {
 		if err := m.params.set(key, v); err != nil {

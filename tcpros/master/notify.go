@@ -4,8 +4,10 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,13 +27,18 @@ const (
 	maxBackoff  = 4 * time.Second
 )
 
-// notice is one call to a node. A later notice with the same key replaces an
+// notice is one call to a node, or to several. A later notice with the same key replaces an
 // earlier one that still waits.
 type notice struct {
-	key      string
-	method   string
-	args     []any
-	once     bool // a shutdown, which is not retried
+	key    string
+	method string
+	args   func() []any // called with Master's lock held, when the call is made: nodes get the latest state, and notices that wait hold none
+	once   bool         // a shutdown, which is not retried
+}
+
+// queued is a notice that waits for one node.
+type queued struct {
+	*notice
 	attempts int
 }
 
@@ -42,6 +49,9 @@ type notifier struct {
 	cancel       context.CancelFunc
 	http         *http.Client
 	log          *zap.Logger
+	state        sync.Locker    // Master's lock
+	version      *atomic.Uint64 // of the state
+	requests     *outgoing
 	callSlots    chan struct{}
 	suspectSlots chan struct{} // acquired before a call slot for suspect nodes
 
@@ -54,17 +64,21 @@ type notifier struct {
 
 // queue holds the notices for one node; guarded by notifier.mu.
 type queue struct {
-	pending *list.List // of *notice
+	pending *list.List // of *queued
 	byKey   map[string]*list.Element
 	dropped uint64
 }
 
-func newNotifier(log *zap.Logger) *notifier {
+// newNotifier returns a notifier of a state that a lock guards, and whose changes are counted.
+func newNotifier(log *zap.Logger, state sync.Locker, version *atomic.Uint64) *notifier {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &notifier{
 		ctx: ctx, cancel: cancel,
 		http:         xmlrpc.NewHTTPClient(callTimeout),
 		log:          log,
+		state:        state,
+		version:      version,
+		requests:     newOutgoing(),
 		callSlots:    make(chan struct{}, maxCalls),
 		suspectSlots: make(chan struct{}, maxCalls/2),
 		queues:       map[string]*queue{},
@@ -101,7 +115,7 @@ func (n *notifier) send(uri string, x *notice) {
 	if old, ok := q.byKey[x.key]; ok {
 		q.pending.Remove(old)
 	}
-	q.byKey[x.key] = q.pending.PushBack(x)
+	q.byKey[x.key] = q.pending.PushBack(&queued{notice: x})
 	if q.pending.Len() > maxPending {
 		q.pop()
 		q.dropped++
@@ -122,14 +136,14 @@ func (n *notifier) admits(uri string, x *notice) bool {
 	return false
 }
 
-func (q *queue) pop() *notice {
-	x, _ := q.pending.Remove(q.pending.Front()).(*notice)
+func (q *queue) pop() *queued {
+	x, _ := q.pending.Remove(q.pending.Front()).(*queued)
 	delete(q.byKey, x.key)
 	return x
 }
 
 // next returns the next notice. If the queue is empty, it removes the queue and returns nil.
-func (n *notifier) next(uri string, q *queue) *notice {
+func (n *notifier) next(uri string, q *queue) *queued {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if q.pending.Len() == 0 {
@@ -140,7 +154,7 @@ func (n *notifier) next(uri string, q *queue) *notice {
 }
 
 // requeue puts x back to the front, unless a newer notice with its key is queued.
-func (n *notifier) requeue(q *queue, x *notice) {
+func (n *notifier) requeue(q *queue, x *queued) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if _, newer := q.byKey[x.key]; !newer {
@@ -175,7 +189,7 @@ func (n *notifier) run(uri string, q *queue) {
 
 // call makes one call. Suspect nodes, where each call may take the whole timeout, must not use
 // all call slots.
-func (n *notifier) call(uri string, x *notice) error {
+func (n *notifier) call(uri string, x *queued) error {
 	need := []chan struct{}{n.callSlots}
 	if n.isSuspect(uri) {
 		need = []chan struct{}{n.suspectSlots, n.callSlots}
@@ -189,9 +203,26 @@ func (n *notifier) call(uri string, x *notice) error {
 		}
 	}
 	x.attempts++
-	_, err := xmlrpc.Call(n.ctx, n.http, uri, x.method, x.args...)
+	request, err := n.request(x.notice)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(n.ctx)
+	defer cancel()
+	defer request.begin(cancel)()
+	_, err = xmlrpc.Post(ctx, n.http, uri, request.body)
 	n.recordResult(uri, errors.Is(err, xmlrpc.ErrTransport))
 	return err
+}
+
+// request encodes a notice. Nodes that get the same notice share its bytes.
+func (n *notifier) request(x *notice) (*message, error) {
+	identity := func() string { return fmt.Sprint(n.version.Load(), x.key) }
+	return n.requests.get(n.ctx, identity, func(room int64) ([]byte, error) {
+		n.state.Lock()
+		defer n.state.Unlock()
+		return xmlrpc.EncodeRequest(room, x.method, x.args()...)
+	})
 }
 
 func (n *notifier) isSuspect(uri string) bool {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,12 +19,18 @@ type transport func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+func newTestNotifier() *notifier {
+	return newNotifier(zap.NewNop(), new(sync.Mutex), new(atomic.Uint64))
+}
+
+func noArgs() []any { return nil }
+
 // A node that is away for long is told soon after it is back: the wait grows with
 // the attempts for one notice, not with all notices that failed.
 func TestBackoffIsPerNotice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNotifier(zap.NewNop())
+		n := newTestNotifier()
 		defer n.close()
 		var at []time.Duration
 		start := time.Now()
@@ -32,7 +40,7 @@ func TestBackoffIsPerNotice(t *testing.T) {
 		})
 		const notices = 10
 		for i := range notices {
-			n.send("http://node:1/", &notice{key: fmt.Sprint(i), method: "m"})
+			n.send("http://node:1/", &notice{key: fmt.Sprint(i), method: "m", args: noArgs})
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -52,7 +60,7 @@ func TestBackoffIsPerNotice(t *testing.T) {
 func TestHangingNodesHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNotifier(zap.NewNop())
+		n := newTestNotifier()
 		defer n.close()
 		told := false
 		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
@@ -64,10 +72,10 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 			return nil, r.Context().Err()
 		})
 		for i := range maxCalls {
-			n.send(fmt.Sprintf("http://bad%d:1/", i), &notice{key: "k", method: "m"})
+			n.send(fmt.Sprintf("http://bad%d:1/", i), &notice{key: "k", method: "m", args: noArgs})
 		}
 		time.Sleep(callTimeout + 2*minBackoff) // all have failed and are tried again
-		n.send("http://good:1/", &notice{key: "k", method: "m"})
+		n.send("http://good:1/", &notice{key: "k", method: "m", args: noArgs})
 		synctest.Wait()
 		if !told {
 			t.Error("not told at once")
@@ -83,7 +91,7 @@ func TestHangingNodesHoldUpNobody(t *testing.T) {
 func TestQueuesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNotifier(zap.NewNop())
+		n := newTestNotifier()
 		defer n.close()
 		n.http.Transport = transport(func(r *http.Request) (*http.Response, error) {
 			<-r.Context().Done()
@@ -95,14 +103,14 @@ func TestQueuesAreBounded(t *testing.T) {
 			want int
 		}{{"old", true, maxQueues / 2}, {"new", false, maxQueues}} {
 			for i := range maxQueues + 10 {
-				n.send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &notice{key: "k", method: "m", once: tt.once})
+				n.send(fmt.Sprintf("http://%s%d:1/", tt.name, i), &notice{key: "k", method: "m", args: noArgs, once: tt.once})
 			}
 			synctest.Wait() // no goroutine is about to take a notice, or changes the table
 			if got := len(n.queues); got != tt.want {
 				t.Errorf("%s: %d queues, want %d", tt.name, got, tt.want)
 			}
 		}
-		n.send("http://new0:1/", &notice{key: "another", method: "m"}) // it has its queue
+		n.send("http://new0:1/", &notice{key: "another", method: "m", args: noArgs}) // it has its queue
 		synctest.Wait()
 		if got := n.queues["http://new0:1/"].pending.Len(); got == 0 {
 			t.Error("a node with a queue is not told")

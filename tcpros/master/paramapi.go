@@ -8,10 +8,8 @@ import (
 )
 
 func (m *Master) setParam(c call) reply {
-	key := resolve(c.str(0), c.caller)
+	key := c.str(0)
 	value := c.args[1]
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if err := m.params.set(key, value); err != nil {
 		text := err.Error()
 		if !errors.Is(err, errNoValue) {
@@ -19,19 +17,17 @@ func (m *Master) setParam(c call) reply {
 		}
 		return reply{codeError, text, 0}
 	}
-	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, value, c.caller))
+	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, c.caller))
 	m.log.Debug("parameter set", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s set", key)
 }
 
 func (m *Master) deleteParam(c call) reply {
-	key := resolve(c.str(0), c.caller)
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	key := c.str(0)
 	if !m.params.delete(key) {
 		return reply{codeError, "parameter [" + key + "] is not set", 0}
 	}
-	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, map[string]any{}, ""))
+	m.notifyParamSubscribers(updatesFor(m.reg.refs[paramSubscriber], key, ""))
 	m.log.Debug("parameter deleted", zap.String("key", key), zap.String("node", c.caller))
 	return success(0, "parameter %s deleted", key)
 }
@@ -39,20 +35,19 @@ func (m *Master) deleteParam(c call) reply {
 // notifyParamSubscribers queues updates. The lock is held.
 func (m *Master) notifyParamSubscribers(updates []paramUpdate) {
 	for _, u := range updates {
+		x := &notice{
+			key: "parameter " + u.key, method: "paramUpdate",
+			args: func() []any { return []any{"/master", u.key, m.params.valueOrEmpty(u.key)} },
+		}
 		for _, c := range u.to {
-			m.notify.send(c.uri, &notice{
-				key: "parameter " + u.key, method: "paramUpdate",
-				args: []any{"/master", u.key, u.value},
-			})
+			m.notify.send(c.uri, x)
 		}
 	}
 }
 
 func (m *Master) getParam(c call) reply {
-	key := resolve(c.str(0), c.caller)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	v, ok := m.params.get(key)
+	key := c.str(0)
+	v, ok := m.params.lookup(key)
 	if !ok {
 		return reply{codeError, "Parameter [" + key + "] is not set", 0}
 	}
@@ -60,9 +55,7 @@ func (m *Master) getParam(c call) reply {
 }
 
 func (m *Master) hasParam(c call) reply {
-	key := resolve(c.str(0), c.caller)
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	key := c.str(0)
 	return success(m.params.has(key), "%s", key)
 }
 
@@ -74,8 +67,6 @@ func (m *Master) searchParam(c call) reply {
 	case !strings.HasPrefix(c.caller, "/"):
 		return reply{codeFailure, "Internal failure: namespace must be global", 0}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	found, ok := m.params.search(c.caller, key)
 	if !ok {
 		return reply{codeError, "Cannot find parameter [" + key + "] in an upwards search", ""}
@@ -84,17 +75,12 @@ func (m *Master) searchParam(c call) reply {
 }
 
 func (m *Master) subscribeParam(c call) reply {
-	key := resolve(c.str(1), c.caller)
+	key := c.str(1)
 	from := ref{c.caller, c.str(0)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.reg.full() {
 		return errFull
 	}
-	v, ok := m.params.get(key)
-	if !ok {
-		v = map[string]any{} // how ROS says "not set"
-	}
+	v := m.params.valueOrEmpty(key)
 	if m.reg.wasReplaced(from) {
 		// roscpp logs that it is being shut down, and for its first log line subscribes
 		// a parameter. rosmaster takes that for a new node and shuts down the one that
@@ -107,16 +93,12 @@ func (m *Master) subscribeParam(c call) reply {
 }
 
 func (m *Master) unsubscribeParam(c call) reply {
-	key := resolve(c.str(1), c.caller)
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	key := c.str(1)
 	m.reg.unregister(paramSubscriber, subscriptionKey(key), ref{c.caller, c.str(0)})
 	m.log.Debug("parameter unsubscribed", zap.String("key", key), zap.String("node", c.caller))
 	return success(1, "Unsubscribe to parameter [%s]", key) // 1 even if it was not subscribed
 }
 
 func (m *Master) getParamNames(call) reply {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	return success(m.params.names(), "Parameter names")
 }

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 )
 
 // paramTree holds the parameters. Inner nodes are map[string]any; anything else is
-// a value. It is not safe for concurrent use; Master guards it with its lock.
-// Values go in and come out as copies, because the maps are changed in place.
+// a value. It is not safe for concurrent use; Master guards it with its lock, also while a
+// value is encoded, because the maps are changed in place.
 type paramTree struct {
 	root map[string]any
 	size int64
@@ -38,9 +40,13 @@ func (t *paramTree) lookup(key string) (any, bool) {
 	return v, true
 }
 
-func (t *paramTree) get(key string) (any, bool) {
-	v, ok := t.lookup(key)
-	return clone(v), ok
+// valueOrEmpty returns the value at key without copying it. A parameter that is not set is an
+// empty map, which is how ROS says so.
+func (t *paramTree) valueOrEmpty(key string) any {
+	if v, ok := t.lookup(key); ok {
+		return v
+	}
+	return map[string]any{}
 }
 
 func (t *paramTree) has(key string) bool {
@@ -152,7 +158,7 @@ func (t *paramTree) search(ns, key string) (string, bool) {
 	}
 }
 
-// Rough memory of values, for the limit on the whole tree.
+// Rough memory of values, and of messages with them, for the limit on the whole tree.
 const (
 	scalarCost    = 32
 	containerCost = 64
@@ -170,7 +176,7 @@ func measure(v any, depth int) (int64, error) {
 	case nil:
 		return 0, errNoValue
 	case string:
-		n += int64(len(v))
+		n += xmlrpc.TextSize(v)
 	case []byte:
 		n += int64(len(v))
 	case []any:
@@ -201,34 +207,16 @@ func measure(v any, depth int) (int64, error) {
 	return n, nil
 }
 
-func clone(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for name, e := range v {
-			m[name] = clone(e)
-		}
-		return m
-	case []any:
-		// Lists are never changed in place, nor is anything in them.
-		return v
-	default:
-		return v
-	}
-}
-
-// paramUpdate is one notice: who gets it, and what it says.
+// paramUpdate says which nodes are told the value of which parameter.
 type paramUpdate struct {
-	to    []ref
-	key   string // with a slash at its end, as rosmaster sends it
-	value any    // an empty map for a parameter that is gone
+	to  []ref
+	key string // with a slash at its end, as rosmaster sends it
 }
 
-// updatesFor returns whom to tell that key now has the value v; an empty map means
-// it is gone. subs maps subscribed keys, all with a slash at their end, to nodes.
-// The node setter hears nothing of what it subscribed at key or above, because it
-// knows; setter is empty for a deletion.
-func updatesFor(subs map[string][]ref, key string, v any, setter string) []paramUpdate {
+// updatesFor returns whom to tell what after key was set or deleted. subs maps subscribed keys,
+// all with a slash at their end, to nodes. The node setter hears nothing of what it subscribed
+// at key or above, because it knows; setter is empty for a deletion.
+func updatesFor(subs map[string][]ref, key, setter string) []paramUpdate {
 	if len(subs) == 0 {
 		return nil
 	}
@@ -241,17 +229,10 @@ func updatesFor(subs map[string][]ref, key string, v any, setter string) []param
 			if setter != "" {
 				to = excluding(to, setter)
 			}
-			list = append(list, paramUpdate{to, key, v})
+			list = append(list, paramUpdate{to, key})
 		case strings.HasPrefix(sub, key): // below it: still there, or gone with this value
-			below, ok := (&paramTree{root: map[string]any{"v": v}}).lookup("v/" + sub[len(key):])
-			if !ok {
-				below = map[string]any{}
-			}
-			list = append(list, paramUpdate{to, sub, below})
+			list = append(list, paramUpdate{to, sub})
 		}
-	}
-	for i := range list {
-		list[i].value = clone(list[i].value)
 	}
 	return list
 }
