@@ -63,6 +63,8 @@ type ROS struct {
 	IP        string `group:"ROS:" name:"ros-ip" env:"ROS_IP" placeholder:"ADDR" help:"The address of this machine as other nodes reach it. ROS_HOSTNAME and the argument __ip:= take precedence."`
 	Namespace string `group:"ROS:" name:"ros-namespace" env:"ROS_NAMESPACE" placeholder:"NAMESPACE" help:"The namespace of the node and of its relative names. The argument __ns:= takes precedence."`
 
+	NoRosout bool `group:"ROS:" help:"Do not publish lines of the log of level info and above on the topic /rosout, where rqt_console and others read the logs of all nodes."`
+
 	AllowRemoteShutdown bool `group:"ROS:" default:"true" help:"End when another node or the master asks for it, as rosnode kill and roslaunch do (default ${default}). With =false such calls are refused and logged with the address that they came from: for programs that a service manager starts and stops."`
 }
 

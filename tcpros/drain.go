@@ -2,6 +2,7 @@ package tcpros
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,17 +19,22 @@ const drainCheck = 50 * time.Millisecond
 // in it, when the master tells them that the publisher has unregistered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
+	return drain(ctx, slices.DeleteFunc(n.allPublications(), func(p *Publication) bool { return p.opts.Transient }))
+}
+
+// Drain is Node.Drain for one topic, also if it is transient. New subscribers of the topic are
+// refused from now on.
+func (p *Publication) Drain(ctx context.Context) error { return drain(ctx, []*Publication{p}) }
+
+func drain(ctx context.Context, all []*Publication) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var left []Undrained
-	for _, p := range n.allPublications() {
-		if p.opts.Transient {
-			continue
-		}
+	for _, p := range all {
 		for _, l := range p.stopPublishing() {
-			// owner: Drain; ends when the subscriber has closed or timed out.
+			// owner: drain; ends when the subscriber has closed or timed out.
 			wg.Go(func() {
-				reason := l.drain(ctx, n.timing.drainTimeout)
+				reason := l.drain(ctx, p.node.timing.drainTimeout)
 				p.remove(l)
 				if reason != "" {
 					s := l.snapshot()

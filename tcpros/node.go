@@ -291,13 +291,22 @@ func (n *Node) dropPublication(p *Publication) {
 	}
 }
 
-func (n *Node) publication(topic string) *Publication {
+// Publication returns what this node advertises under a resolved name, nil if it does not, or
+// no longer: after Drain subscribers are refused.
+func (n *Node) Publication(topic string) *Publication {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.draining.Load() {
 		return nil
 	}
 	return n.pubs[topic]
+}
+
+// Publications returns the names of the topics that this node advertises, sorted.
+func (n *Node) Publications() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(maps.Keys(n.pubs))
 }
 
 func (n *Node) allPublications() []*Publication {

@@ -135,7 +135,7 @@ func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
 		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", clip(h.get("callerid")), linkName(conn))
 	}
 	topic := cleanName(h.get("topic"))
-	p := s.node.publication(topic)
+	p := s.node.Publication(topic)
 	if s.node.draining.Load() {
 		return nil, ""
 	}

@@ -74,7 +74,7 @@ func (n *Node) requestTopic(_ string, args []any) any {
 	if !ok1 || !ok2 {
 		return refused(-1, "ERROR: requestTopic takes a topic and a list of protocols", []any{})
 	}
-	if p := n.publication(topic); p == nil {
+	if p := n.Publication(topic); p == nil {
 		return refused(-1, "Not a publisher of ["+topic+"]", []any{})
 	}
 	for i := range protocols {

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/web"
 	"github.com/gorosbag/gorosbag/player"
@@ -47,7 +48,9 @@ func run(args []string) int {
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	log := program.NewLog(errOut, program.LogTo(os.Stderr, c.Log, c.Quiet))
+	logTo := program.LogTo(os.Stderr, c.Log, c.Quiet)
+	logTo.Rosout = program.NewRosout(c.NoRosout)
+	log := program.NewLog(errOut, logTo)
 	program.LogConfig(log, &c.Common)
 
 	bags, err := open(ctx, out, log, c.AllBags())
@@ -73,7 +76,9 @@ func run(args []string) int {
 	d := newDisplay(&c, out, log, signals)
 	d.marks = player.RecordedMarks(bags)
 	raiseMaxProcs()
-	sum, runErr := play(ctx, &c, bags, graph, d)
+	sum, runErr := play(ctx, &c, bags, graph, logTo.Rosout, d)
+	loglimit.Flush(log) // while others still hear it
+	publishSummary(logTo.Rosout, &sum, runErr)
 	if err := graph.Close(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // all that was queued is delivered by now
 	}
@@ -85,8 +90,8 @@ func run(args []string) int {
 	return r.report(&sum, runErr)
 }
 
-// play runs the player with its display and its services.
-func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, d *display) (player.Summary, error) {
+// play runs the player with its display and its services, and publishes lines of its log with out.
+func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (player.Summary, error) {
 	node := graph.Node
 	o, err := options(c, bags, node, d.log)
 	if err != nil {
@@ -111,6 +116,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	endServing := func() {}
 	defer func() { endServing() }()
 	o.OnStart = func(control player.Control) {
+		graph.PublishLog(out) // after the topics of the bags, which may have /rosout
 		notifier.attach(control)
 		page.Attach(control)
 		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/player"
 )
@@ -18,6 +21,18 @@ type reporter struct {
 	out   io.Writer
 	errs  *program.Errors
 	quiet bool
+}
+
+// publishSummary publishes the summary on /rosout, losses first.
+func publishSummary(out *rosout.Publisher, sum *player.Summary, err error) {
+	level, text := zap.InfoLevel, "lost: "+screen.PlayLosses(sum)
+	if sum.Lossy() {
+		level = zap.WarnLevel
+	}
+	if err != nil {
+		level, text = zap.ErrorLevel, err.Error()+"; "+text
+	}
+	program.PublishSummary(out, level, text+"\n"+screen.PlaySummary(sum))
 }
 
 // report prints the summary and returns the exit code.

@@ -46,7 +46,9 @@ func run(args []string) int {
 	}
 	ctx, signals := program.Catch(context.Background()) // before any output: SIGPIPE must be ignored
 	defer signals.Close()
-	log := program.NewLog(console, program.LogTo(os.Stderr, c.Log, c.Quiet))
+	logTo := program.LogTo(os.Stderr, c.Log, c.Quiet)
+	logTo.Rosout = program.NewRosout(c.NoRosout)
+	log := program.NewLog(console, logTo)
 	program.LogConfig(log, &c.Common)
 	node.Log = log
 	if c.AllowRemoteShutdown {
@@ -59,6 +61,7 @@ func run(args []string) int {
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}
+	graph.PublishLog(logTo.Rosout)
 	o := options(&c, graph.Node, log, signals.Abort)
 	o.Notes = notes
 	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
@@ -86,6 +89,8 @@ func run(args []string) int {
 	hide()
 	endTriggers()
 	endServing()
+	loglimit.Flush(log) // while others still hear it
+	publishSummary(logTo.Rosout, &sum, runErr)
 	if err := graph.Close(); err != nil {
 		log.Debug("leaving the graph", zap.Error(err)) // the bag is closed: nothing to lose
 	}

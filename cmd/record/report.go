@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
+	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/upload"
 	"github.com/gorosbag/gorosbag/recorder"
@@ -16,6 +19,21 @@ var reports = map[string]recorder.Report{
 	"on-loss": recorder.ReportOnLoss,
 	"always":  recorder.ReportAlways,
 	"never":   recorder.ReportNever,
+}
+
+// publishSummary publishes the summary on /rosout, losses first.
+func publishSummary(out *rosout.Publisher, sum *recorder.Summary, err error) {
+	level, text := zap.InfoLevel, "nothing was lost"
+	if losses := sum.Losses(); losses != "" {
+		level, text = zap.WarnLevel, losses
+	}
+	if err != nil {
+		level, text = zap.ErrorLevel, err.Error()+"; "+text
+	}
+	if sum.Duration > 0 {
+		text += "\n" + screen.RecordSummary(sum)
+	}
+	program.PublishSummary(out, level, text)
 }
 
 // report prints the summary and returns the exit code.

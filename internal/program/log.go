@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/rosout"
 )
 
 // LogOptions say what a log looks like and what is in it.
@@ -27,6 +29,8 @@ type LogOptions struct {
 	Quiet    bool // nothing below warnings
 	Terminal bool // people read it as it is written
 	Colors   bool // of a terminal
+
+	Rosout *rosout.Publisher // gets lines of level Info and above, too; may be nil
 }
 
 // LogTo returns the options for a log that is written to f.
@@ -48,10 +52,14 @@ func NewLog(w io.Writer, o LogOptions) *zap.Logger {
 		level = zap.WarnLevel
 	}
 	out := zapcore.AddSync(w)
+	core := zapcore.NewCore(encoder(o.JSON()), out, level)
 	if o.Terminal && !o.JSON() {
-		return zap.New(loglimit.Core(&terminalCore{LevelEnabler: level, out: out, colors: o.Colors}))
+		core = &terminalCore{LevelEnabler: level, out: out, colors: o.Colors}
 	}
-	return zap.New(loglimit.Core(zapcore.NewCore(encoder(o.JSON()), out, level)))
+	if o.Rosout == nil {
+		return zap.New(loglimit.Core(core))
+	}
+	return zap.New(loglimit.Core(tee{core, &rosoutCore{out: o.Rosout}}), zap.AddCaller()) // which only /rosout has
 }
 
 // encoder returns what makes the lines that programs read.
@@ -59,12 +67,14 @@ func encoder(asJSON bool) zapcore.Encoder {
 	if asJSON {
 		enc := zap.NewProductionEncoderConfig()
 		enc.EncodeTime = zapcore.ISO8601TimeEncoder
+		enc.CallerKey = zapcore.OmitKey
 		return zapcore.NewJSONEncoder(enc)
 	}
 	enc := zap.NewDevelopmentEncoderConfig()
 	enc.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02 15:04:05.000")
 	enc.EncodeLevel = zapcore.CapitalLevelEncoder
 	enc.ConsoleSeparator = " "
+	enc.CallerKey = zapcore.OmitKey
 	return zapcore.NewConsoleEncoder(enc)
 }
 
@@ -104,20 +114,26 @@ func (c *terminalCore) Write(e zapcore.Entry, fields []zap.Field) error {
 		line.AppendString(c.paint(levelColor(e.Level), e.Level.CapitalString()))
 		line.AppendByte(' ')
 	}
-	line.AppendString(escape.Text(e.Message))
-	for _, list := range [][]zap.Field{c.fields, fields} {
-		for _, f := range list {
-			if f.Type != zapcore.SkipType {
-				line.AppendByte(' ')
-				line.AppendString(c.paint(dim, escape.Text(f.Key)+"="))
-				line.AppendString(valueText(f))
-			}
-		}
-	}
+	appendText(line, e.Message, slices.Concat(c.fields, fields), c.paint)
 	line.AppendByte('\n')
 	_, err := c.out.Write(line.Bytes())
 	return err
 }
+
+// appendText appends what a line says: its message and key=value.
+func appendText(line *buffer.Buffer, message string, fields []zap.Field, paint func(color, text string) string) {
+	line.AppendString(escape.Text(message))
+	for _, f := range fields {
+		if f.Type != zapcore.SkipType {
+			line.AppendByte(' ')
+			line.AppendString(paint(dim, escape.Text(f.Key)+"="))
+			line.AppendString(valueText(f))
+		}
+	}
+}
+
+// plain is a paint function for what is no terminal.
+func plain(_, text string) string { return text }
 
 var lines = buffer.NewPool() //nolint:gochecknoglobals // a pool
 

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
+	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -166,6 +167,7 @@ type Graph struct {
 	Node    *tcpros.Node
 	options tcpros.NodeOptions
 	master  *master.Master
+	rosout  *rosout.Publisher
 }
 
 // Join starts a node. embedded is the address of a master to start first; empty means none.
@@ -199,12 +201,20 @@ func (g *Graph) NewNode(ctx context.Context, name string) (*tcpros.Node, error) 
 	return tcpros.NewNode(ctx, o)
 }
 
+// PublishLog publishes what out has and gets, until Close. out may be nil.
+func (g *Graph) PublishLog(out *rosout.Publisher) {
+	out.Attach(g.Node)
+	g.rosout = out
+}
+
 // closeTimeout bounds unregistering while the master answers. If it does not answer,
 // tcpros.Node.Close gives up after one second.
 const closeTimeout = 5 * time.Second
 
-// Close unregisters and closes the node, and closes the master.
+// Close publishes the last lines of the log, unregisters and closes the node, and closes the
+// master.
 func (g *Graph) Close() error {
+	g.rosout.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	return errors.Join(g.Node.Close(ctx), g.closeMaster())

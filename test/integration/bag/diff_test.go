@@ -35,7 +35,7 @@ func TestDiffOfPlay(t *testing.T) {
 				})
 			}
 			g.MakeBag("run.bag", list...)
-			rec := g.Record("-a", "-O", "copy")
+			rec := g.Record("-a", "-x", "/rosout", "-O", "copy")
 			g.Start("goplay", "run.bag", "--wait-for-subscribers", "--overflow", "block").Ended(0)
 			rec.Stop()
 			want := fmt.Sprintf("Same but for the times: %d messages on ", len(list))

@@ -31,8 +31,8 @@ func TestRecordingOfPlay(t *testing.T) {
 			if lengthOf(harness.Read(t, bag)) > longest && !harness.Full() {
 				rate, timed = "5", false
 			}
-			rec := g.Record("-a", "-O", "out")
-			g.Start("goplay", bag, "--wait-for-subscribers", "--queue", "0", "--rate", rate).Ended(0)
+			rec := g.Record("-a", "-O", "out", "--no-rosout")
+			g.Start("goplay", bag, "--no-rosout", "--wait-for-subscribers", "--queue", "0", "--rate", rate).Ended(0)
 			rec.Stop()
 			r := harness.Same(t, asOffered(t, bag), filepath.Join(g.Dir, "out.bag"))
 			if !timed {

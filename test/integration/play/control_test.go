@@ -83,7 +83,7 @@ func TestStatusIsNotPartOfTheBag(t *testing.T) {
 	t.Parallel()
 	g := harness.NewGraph(t, "gomaster")
 	g.MakeBag("walk.bag", harness.Walk()...)
-	rec := g.Record("-a", "-O", "all", "__name:=rec")
+	rec := g.Record("-a", "-x", "/rosout", "-O", "all", "__name:=rec")
 	named := g.Record("/player/status", "-O", "named", "__name:=named")
 	e := g.Listen("listener", "/player/status")
 	play := g.Start("goplay", "walk.bag", "-l", "-q", "__name:=player")

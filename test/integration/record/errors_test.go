@@ -165,7 +165,7 @@ func TestDamagedIndex(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(g.Dir, "damaged.bag"), bag, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rec := g.Record("-a", "-O", "out")
+	rec := g.Record("-a", "-x", "/rosout", "-O", "out")
 	play := g.Start("goplay", "damaged.bag", "--rate", "10", "--wait-for-subscribers", "--overflow", "block")
 	if code := play.Wait(); code != 3 || !strings.Contains(play.Out.String(), "1 damaged chunk indexes") {
 		t.Errorf("exit code %d:\n%s", code, play.Out.String())

@@ -96,7 +96,7 @@ func TestCompressions(t *testing.T) {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
 			g := harness.NewGraph(t, "gomaster")
-			rec := g.Record("-a", "-O", "out", flag)
+			rec := g.Record("-a", "-x", "/rosout", "-O", "out", flag)
 			g.Run("goplay", harness.DemoBag(t), "--wait-for-subscribers", "--overflow", "block", "--rate", "5")
 			rec.Stop()
 			harness.Same(t, harness.DemoBag(t), filepath.Join(g.Dir, "out.bag"))

@@ -1,0 +1,130 @@
+package program
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/rosout"
+)
+
+// rosoutCore is a zapcore.Core that publishes lines of level Info and above on /rosout, whatever
+// the level of the log is: who reads /rosout selects there.
+type rosoutCore struct {
+	out    *rosout.Publisher
+	fields []zap.Field // of With
+}
+
+// Enabled implements zapcore.LevelEnabler.
+func (c *rosoutCore) Enabled(l zapcore.Level) bool { return l >= zap.InfoLevel }
+
+// With implements zapcore.Core.
+func (c *rosoutCore) With(fields []zap.Field) zapcore.Core {
+	return &rosoutCore{c.out, slices.Concat(c.fields, fields)}
+}
+
+// Check implements zapcore.Core.
+func (c *rosoutCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if c.Enabled(e.Level) {
+		return ce.AddCore(e, c)
+	}
+	return ce
+}
+
+// Sync implements zapcore.Core.
+func (c *rosoutCore) Sync() error { return nil }
+
+// Write implements zapcore.Core.
+func (c *rosoutCore) Write(e zapcore.Entry, fields []zap.Field) error {
+	all := slices.Concat(c.fields, fields)
+	if slices.ContainsFunc(all, c.aboutItself) {
+		return nil
+	}
+	text := lines.Get()
+	defer text.Free()
+	appendText(text, e.Message, all, plain)
+	c.out.Send(rosout.Line{
+		Time: e.Time, Level: rosoutLevel(e.Level), Text: text.String(),
+		File: e.Caller.File, Function: e.Caller.Function, Line: e.Caller.Line,
+	})
+	return nil
+}
+
+// aboutItself reports whether a line with this field is about the topic of the lines, or the one on
+// which the node rosout repeats them. Published, it would be the cause of another line when
+// a recorder drops it, and that of the next.
+func (c *rosoutCore) aboutItself(f zap.Field) bool {
+	return f.Type == zapcore.StringType && (f.Key == "topic" || f.Key == "name") && c.out.Carries(f.String)
+}
+
+func rosoutLevel(l zapcore.Level) rosout.Level {
+	switch l {
+	case zap.DebugLevel:
+		return rosout.Debug
+	case zap.InfoLevel:
+		return rosout.Info
+	case zap.WarnLevel:
+		return rosout.Warn
+	case zap.ErrorLevel:
+		return rosout.Error
+	default:
+		return rosout.Fatal
+	}
+}
+
+// tee writes each line to those of two cores that want its level.
+type tee [2]zapcore.Core
+
+// Enabled implements zapcore.LevelEnabler.
+func (t tee) Enabled(l zapcore.Level) bool { return t[0].Enabled(l) || t[1].Enabled(l) }
+
+// With implements zapcore.Core.
+func (t tee) With(fields []zap.Field) zapcore.Core { return tee{t[0].With(fields), t[1].With(fields)} }
+
+// Check implements zapcore.Core.
+func (t tee) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if t.Enabled(e.Level) {
+		return ce.AddCore(e, t)
+	}
+	return ce
+}
+
+// Sync implements zapcore.Core.
+func (t tee) Sync() error { return t[0].Sync() }
+
+// Write implements zapcore.Core.
+func (t tee) Write(e zapcore.Entry, fields []zap.Field) error {
+	if t[1].Enabled(e.Level) {
+		_ = t[1].Write(e, fields) // it only queues
+	}
+	if !t[0].Enabled(e.Level) {
+		return nil
+	}
+	return t[0].Write(e, fields)
+}
+
+// NewRosout returns what publishes the lines of a log on /rosout once a Graph does so; nil, which
+// does nothing, if the user has disabled that.
+func NewRosout(disabled bool) *rosout.Publisher {
+	if disabled {
+		return nil
+	}
+	return rosout.New()
+}
+
+// PublishSummary publishes the text that a program prints when it ends, which is no line of its log.
+// A long one is cut at the end.
+func PublishSummary(out *rosout.Publisher, level zapcore.Level, text string) {
+	at := zapcore.NewEntryCaller(runtime.Caller(1))
+	if f := runtime.FuncForPC(at.PC); f != nil {
+		at.Function = f.Name()
+	}
+	out.Send(rosout.Line{
+		Time: time.Now(), Level: rosoutLevel(level), Text: loglimit.Cut(text, loglimit.MaxLine),
+		File: at.File, Function: at.Function, Line: at.Line,
+	})
+}

@@ -1,0 +1,63 @@
+package play_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/rosout"
+	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/test/integration/harness"
+)
+
+// TestRosout: others hear what goplay logs, beside the recorded /rosout of the bag if it plays one.
+func TestRosout(t *testing.T) {
+	t.Parallel()
+	for name, topic := range map[string]string{"bag without /rosout": "/chatter", "bag with /rosout": "/rosout"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := harness.NewGraph(t, "gomaster")
+			g.MakeBag("strings.bag", harness.Walk()...)
+			w := harness.NewBag(t, filepath.Join(g.Dir, "log.bag"))
+			c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
+				{Key: "callerid", Value: "/recorded"}, {Key: "md5sum", Value: rosout.MD5Sum}, {Key: "type", Value: rosout.Type},
+				{Key: "message_definition", Value: rosout.Definition}, {Key: "topic", Value: topic},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// seq, stamp, frame_id; level; name, msg, file, function; line; topics
+			recorded := append(append(make([]byte, 16), 2), harness.StringData("/recorded")...)
+			recorded = append(recorded, make([]byte, 4+4+4+4+4)...)
+			for i := range 3 {
+				if err := w.WriteMessage(c, harness.BagStart().Add(time.Duration(i)*100*time.Millisecond), recorded); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			console := g.Rosout()
+			play := g.Start("goplay", "log.bag", "--pause", "--keep-alive", "__name:=player")
+			console.Hears("/player")
+			if _, err := g.Node("caller").CallService(t.Context(), "/player/play", tcpros.TriggerService, nil); err != nil {
+				t.Fatal(err)
+			}
+			heard := func() bool {
+				own := false
+				for _, l := range console.Of("/player") {
+					own = own || l.Level == 2 && strings.HasPrefix(l.Text, "service call service=~play")
+				}
+				return own && (topic != "/rosout" || len(console.Of("/recorded")) == 3)
+			}
+			g.Eventually("the lines", heard, console.String)
+			play.Stop()
+			lines := console.Of("/player")
+			if last := lines[len(lines)-1]; topic != "/rosout" && !strings.HasPrefix(last.Text, "lost: none\n") {
+				t.Errorf("the last line is %+v", last)
+			}
+		})
+	}
+}
