@@ -83,7 +83,7 @@ func TestHostileNames(t *testing.T) {
 	g := harness.NewGraph(t, "gomaster")
 	name := hostileTag + `"'&` + hostileTurn
 	recorder, player := "127.0.0.1:"+harness.FreePort(t), "127.0.0.1:"+harness.FreePort(t)
-	rec := g.Record("-a", "-O", name, "--http="+recorder)
+	rec := g.Record("-a", "-x", "/rosout", "-O", name, "--http="+recorder)
 	hostilePublishers(g)
 	play := g.Start("goplay", "--loop", "--quiet", manyTopics(t), "--http="+player)
 	for host, page := range map[string]string{recorder: "gorecord-100", player: "goplay-100"} {
