@@ -116,7 +116,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	endServing := func() {}
 	defer func() { endServing() }()
 	o.OnStart = func(control player.Control) {
-		graph.PublishLog(out) // after the topics of the bags, which may have /rosout
+		graph.PublishLog(out) //nolint:contextcheck // it publishes until Close; here, after the topics of the bags, which may have /rosout
 		notifier.attach(control)
 		page.Attach(control)
 		endServing = serve(c, node, control, d.log) //nolint:contextcheck // it serves until Close

@@ -62,18 +62,17 @@ func (c *rosoutCore) aboutItself(f zap.Field) bool {
 }
 
 func rosoutLevel(l zapcore.Level) rosout.Level {
-	switch l {
-	case zap.DebugLevel:
+	switch {
+	case l < zap.InfoLevel:
 		return rosout.Debug
-	case zap.InfoLevel:
+	case l < zap.WarnLevel:
 		return rosout.Info
-	case zap.WarnLevel:
+	case l < zap.ErrorLevel:
 		return rosout.Warn
-	case zap.ErrorLevel:
+	case l == zap.ErrorLevel:
 		return rosout.Error
-	default:
-		return rosout.Fatal
 	}
+	return rosout.Fatal
 }
 
 // tee writes each line to those of two cores that want its level.

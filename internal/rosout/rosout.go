@@ -98,7 +98,7 @@ func (p *Publisher) Attach(node *tcpros.Node) {
 		defer close(p.done)
 		p.publish(ctx, node, pub)
 		if own {
-			ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 			defer cancel()
 			_ = pub.Drain(ctx) // nothing can be done for a subscriber that does not read
 		}

@@ -22,8 +22,11 @@ func TestRosout(t *testing.T) {
 			g.MakeBag("strings.bag", harness.Walk()...)
 			w := harness.NewBag(t, filepath.Join(g.Dir, "log.bag"))
 			c, err := w.AddConnection(topic, bagfmt.ConnectionHeader{
-				{Key: "callerid", Value: "/recorded"}, {Key: "md5sum", Value: rosout.MD5Sum}, {Key: "type", Value: rosout.Type},
-				{Key: "message_definition", Value: rosout.Definition}, {Key: "topic", Value: topic},
+				{Key: "callerid", Value: "/recorded"},
+				{Key: "md5sum", Value: rosout.MD5Sum},
+				{Key: "type", Value: rosout.Type},
+				{Key: "message_definition", Value: rosout.Definition},
+				{Key: "topic", Value: topic},
 			})
 			if err != nil {
 				t.Fatal(err)

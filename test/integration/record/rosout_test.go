@@ -80,8 +80,14 @@ func TestRosoutOfLosses(t *testing.T) {
 	console := g.Rosout()
 	up := make(chan struct{}, 1)
 	crash := g.FakePublisher("/lidar", "/scan", func(_ tcpros.Header, conn net.Conn) {
-		h := tcpros.Header{{Key: "callerid", Value: "/lidar"}, {Key: "latching", Value: "0"}, {Key: "md5sum", Value: harness.StringMD5},
-			{Key: "message_definition", Value: "string data\n"}, {Key: "topic", Value: "/scan"}, {Key: "type", Value: "std_msgs/String"}}
+		h := tcpros.Header{
+			{Key: "callerid", Value: "/lidar"},
+			{Key: "latching", Value: "0"},
+			{Key: "md5sum", Value: harness.StringMD5},
+			{Key: "message_definition", Value: "string data\n"},
+			{Key: "topic", Value: "/scan"},
+			{Key: "type", Value: "std_msgs/String"},
+		}
 		conn.Write(append(tcpros.AppendHeader(nil, h), harness.StringFrame("x")...))
 		up <- struct{}{}
 	})
