@@ -80,11 +80,13 @@ type Message struct {
 // Data returns the serialized message without its length.
 func (m *Message) Data() []byte { return m.Frame[4:] }
 
-// denseTable bounds the slice of a connTable: ids beyond it cost a map lookup.
+// denseTable bounds the slice of a connTable whose number of connections is not known: ids
+// beyond it cost a map lookup.
 const denseTable = 4096
 
 // connTable finds the connections of a bag by id.
 type connTable struct {
+	most   int // connections to come, if that is known beforehand
 	dense  []*Connection
 	sparse map[ConnID]*Connection
 }
@@ -114,7 +116,7 @@ func (t *connTable) add(h *recordHeader, data []byte, at int64) error {
 		return nil
 	}
 	switch {
-	case c.ID >= denseTable:
+	case int64(c.ID) >= int64(max(denseTable, t.most)):
 		if t.sparse == nil {
 			t.sparse = make(map[ConnID]*Connection)
 		}

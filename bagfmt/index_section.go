@@ -70,6 +70,7 @@ func (x *indexSection) read(conns, chunks int) error {
 	r.prefetch(r.indexPos, maxPrefetchBytes)
 	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
 	s.decrypter = r.decrypter
+	x.table.most = conns
 	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
 		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]ConnCount, 0, n)
 	}

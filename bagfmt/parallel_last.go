@@ -110,6 +110,6 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 }
 
 // key is where the cache keeps the message of an entry of x, which was not loaded.
-func (s *lastSearch) key(x *cursorChunk, e *indexEntry) cacheKey {
+func (s *lastSearch) key(x *lastChunk, e *indexEntry) cacheKey {
 	return cacheKey{s.r, s.r.chunks[x.number].Pos, e.offset}
 }

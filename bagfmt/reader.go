@@ -65,8 +65,9 @@ type Reader struct {
 	messages  uint64
 	repeated  Repeated
 
-	lists *chunkLists
-	cache *cacheRef
+	lists   *chunkLists
+	cache   *cacheRef
+	indexes *indexLoaders
 }
 
 // NewReader opens a bag of size bytes, of any version. Of a bag with a good index
@@ -82,7 +83,7 @@ func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(cacheRef), r: r, size: size, o: o}
+	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(cacheRef), indexes: new(indexLoaders), r: r, size: size, o: o}
 	s := newFileStream(r, size, smallBufferBytes)
 	v, err := s.version(o.FutureVersion)
 	if err != nil {
@@ -259,18 +260,9 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 // that keep wants, nil for all, sorted by time and place. It does not look at the
 // chunk itself unless there is no index for it.
 func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, error) {
-	kept := make([]bool, len(r.conns))
-	for n, c := range r.conns {
-		kept[n] = keep == nil || keep(c)
-	}
-	l := chunkLoader{once: true}
-	var entries []indexEntry
-	var err error
-	if r.chunks[i].kind.derived() {
-		entries, err = l.derived(r, i, kept)
-	} else {
-		entries, err = l.entries(r, i, kept, nil)
-	}
+	l := r.indexes.get(r)
+	defer r.indexes.Put(l)
+	entries, err := l.load(r, i, keep)
 	if err != nil {
 		return nil, err
 	}

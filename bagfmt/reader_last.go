@@ -32,7 +32,7 @@ type Last struct {
 // all that have their message there.
 func (r *Reader) LastOfEach(conns []ConnID, t Time) iter.Seq2[int, Last] {
 	return func(yield func(int, Last) bool) {
-		s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns)), open: map[int]*cursorChunk{}}
+		s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns)), open: map[int]*lastChunk{}}
 		var known []int32
 		for _, id := range conns {
 			if at, ok := r.byID[id]; ok {
@@ -82,12 +82,29 @@ type lastSearch struct {
 	keep  []bool
 	lists map[int32][]int32 // the chunks of each connection
 	load  chunkLoader
-	open  map[int]*cursorChunk // by number
-	data  int                  // of them that hold data
+	open  map[int]*lastChunk // by number
+	data  int                // of them that hold data
 
 	conn int32 // looked for at present
 	best *Message
 	from int // the chunk of best
+}
+
+// lastChunk is a chunk with the last entry of each connection at the time of the search, so
+// that a chunk with many connections is not looked through for each of them.
+type lastChunk struct {
+	cursorChunk
+	last map[int32]int32 // index in entries by connection
+}
+
+// list fills in last from the entries.
+func (x *lastChunk) list(t Time) {
+	x.last = make(map[int32]int32)
+	for n := lastAt(x.entries, t); n >= 0; n-- {
+		if _, later := x.last[x.entries[n].conn]; !later {
+			x.last[x.entries[n].conn] = int32(n)
+		}
+	}
 }
 
 // What is kept in memory for other connections: chunks, and indexes of chunks.
@@ -117,18 +134,16 @@ func (s *lastSearch) find(conn int32) (l Last) {
 
 // last returns the last entry of the connection with a time of at most t, nil if there
 // is none later than best.
-func (s *lastSearch) last(x *cursorChunk) *indexEntry {
-	for n := lastAt(x.entries, s.t); n >= 0; n-- {
-		e := &x.entries[n]
-		if e.conn != s.conn {
-			continue
-		}
-		if s.best == nil || cmp.Or(e.time().Compare(s.best.Time), cmp.Compare(x.number, s.from)) > 0 {
-			return e
-		}
+func (s *lastSearch) last(x *lastChunk) *indexEntry {
+	n, ok := x.last[s.conn]
+	if !ok {
 		return nil
 	}
-	return nil
+	e := &x.entries[n]
+	if s.best != nil && cmp.Or(e.time().Compare(s.best.Time), cmp.Compare(x.number, s.from)) <= 0 {
+		return nil
+	}
+	return e
 }
 
 // chunk looks for a later message than best in chunk i. It loads the chunk only if
@@ -156,7 +171,11 @@ func (s *lastSearch) chunk(i int) error {
 			clear(s.open)
 			s.open[i], s.data = x, 0
 		}
-		err = s.load.load(s.r, x, s.keep, Query{})
+		unknown := x.entriesUnknown()
+		err = s.load.load(s.r, &x.cursorChunk, s.keep, Query{})
+		if err != nil || unknown { // the entries come from the data
+			x.list(s.t)
+		}
 		if x.data == nil {
 			delete(s.open, i) // who comes next hears of it, too
 			return err
@@ -181,7 +200,7 @@ func (s *lastSearch) chunk(i int) error {
 }
 
 // index returns chunk i with its entries. Those of a damaged index come with the data.
-func (s *lastSearch) index(i int) (*cursorChunk, error) {
+func (s *lastSearch) index(i int) (*lastChunk, error) {
 	if x := s.open[i]; x != nil {
 		return x, nil
 	}
@@ -189,13 +208,14 @@ func (s *lastSearch) index(i int) (*cursorChunk, error) {
 		clear(s.open)
 		s.data = 0
 	}
-	x := &cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}
+	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}}
 	if !x.derive {
 		entries, err := s.load.entries(s.r, i, s.keep, nil)
 		x.entries, x.damaged = entries, asCorrupt(err)
 		if err != nil && x.damaged == nil {
 			return nil, err
 		}
+		x.list(s.t)
 	}
 	s.open[i] = x
 	return x, nil

@@ -1,0 +1,39 @@
+package bagfmt
+
+import "sync"
+
+// indexLoaders are the idle indexLoaders of a Reader.
+type indexLoaders struct{ sync.Pool }
+
+// get returns a loader for r, to be put back.
+func (p *indexLoaders) get(r *Reader) *indexLoader {
+	if l, ok := p.Get().(*indexLoader); ok {
+		return l
+	}
+	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(r.conns))}
+}
+
+// indexLoader reads the indexes of chunks, one after the other. What it has for each
+// connection of the bag is set for those of one chunk at a time: a bag may have as many chunks
+// as connections.
+type indexLoader struct {
+	chunkLoader
+	kept []bool // by index in Reader.conns; all false between two calls
+}
+
+// load returns the entries of chunk i.
+func (l *indexLoader) load(r *Reader, i int, keep func(*Connection) bool) ([]indexEntry, error) {
+	counts := r.chunks[i].Counts
+	for _, n := range counts {
+		l.kept[r.byID[n.Conn.ID]] = keep == nil || keep(n.Conn)
+	}
+	defer func() {
+		for _, n := range counts {
+			l.kept[r.byID[n.Conn.ID]] = false
+		}
+	}()
+	if r.chunks[i].kind.derived() {
+		return l.derived(r, i, l.kept)
+	}
+	return l.entries(r, i, l.kept, nil)
+}
