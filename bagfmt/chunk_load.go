@@ -186,6 +186,7 @@ func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 	if err := readAt(r.r, stored, p.data, *p); err != nil {
 		return nil, err
 	}
+	l.unpack.interrupted = r.o.Interrupted
 	return l.open(p, stored)
 }
 
@@ -203,7 +204,11 @@ func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 	l.unpack.checked = p.checked
 	data, err := l.unpack.unpack(p.compression, stored, p.size, l.memory)
 	l.memory = nil
-	if err != nil {
+	var stop *interruption
+	switch {
+	case errors.As(err, &stop):
+		return nil, stop.err
+	case err != nil:
 		return nil, corrupt(p.pos, OpChunk, "%v", err)
 	}
 	return data, nil
@@ -219,12 +224,16 @@ func (p *chunkPlace) checkSize(limit int64) error {
 	return checkChunkSize(p.pos, p.compression, p.stored, p.size, limit)
 }
 
-// checkChunkSize compares the sizes of the chunk at pos with the limit.
+// checkChunkSize compares the sizes of the chunk at pos with the limit. What is not compressed
+// takes no more memory than it takes of the file.
 func checkChunkSize(pos int64, c Compression, stored, size, limit int64) error {
+	if c == CompressionNone {
+		size, limit = stored, hardMaxChunkBytes
+	}
 	if stored > limit {
 		return &LimitError{Offset: pos, Op: OpChunk, What: "stored chunk", Got: stored, Limit: limit}
 	}
-	if size > limit && c != CompressionNone {
+	if size > limit {
 		return &LimitError{Offset: pos, Op: OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
 	}
 	return nil
@@ -258,6 +267,9 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) erro
 	kind := r.chunks[x.number].kind
 	d := derivation{r: r, keep: keep, q: q, list: x.entries[:0]}
 	whole := d.run(kind, data)
+	if d.stopped != nil {
+		return d.stopped
+	}
 	x.entries, x.next, x.damaged, x.derive = d.list, 0, nil, false
 	x.hold(data)
 	promised := countKept(r, x.number, keep)
@@ -281,7 +293,7 @@ func (l *chunkLoader) derived(r *Reader, i int, keep []bool) ([]indexEntry, erro
 	}
 	d := derivation{r: r, keep: keep, records: true}
 	d.run(r.chunks[i].kind, data)
-	return d.list, nil
+	return d.list, d.stopped
 }
 
 // hold makes data, which entries point into, the data of x.

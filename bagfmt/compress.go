@@ -88,10 +88,11 @@ func (z *Compressor) appendTo(dst, src []byte) []byte {
 
 // decompressor unpacks chunks one after the other.
 type decompressor struct {
-	checked bool         // what comes next has had its crc32c compared
-	src     bytes.Reader // of lz4
-	lz4     lz4frame.Reader
-	bz2     *bzip2.Reader // nil until it is needed
+	interrupted interruptible
+	checked     bool         // what comes next has had its crc32c compared
+	src         bytes.Reader // of lz4
+	lz4         lz4frame.Reader
+	bz2         *bzip2.Reader // nil until it is needed
 }
 
 // unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
@@ -128,6 +129,7 @@ func (d *decompressor) stream(c Compression, stored []byte, size int64, memory [
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}
+	r = d.interrupted.reader(r)
 	out, err := fill(r, size, memory)
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -143,6 +145,64 @@ func (d *decompressor) stream(c Compression, stored []byte, size int64, memory [
 		return nil, fmt.Errorf("%s data: %w", c, err)
 	}
 	return out, nil
+}
+
+// interruptible is an option Interrupted, nil if nobody interrupts.
+type interruptible func() error
+
+// interruptionBytes is after how many unpacked bytes Interrupted is asked again: bz2 takes up to
+// 0.2 s for as many.
+const interruptionBytes = 4 << 20
+
+// interruption is an error of Interrupted, to be told from one about the bag.
+type interruption struct{ err error }
+
+func (i *interruption) Error() string { return i.err.Error() }
+
+// check asks whether to go on.
+func (f interruptible) check() error {
+	if f != nil {
+		if err := f(); err != nil {
+			return &interruption{err}
+		}
+	}
+	return nil
+}
+
+// interruptionPause asks f each time that interruptionBytes more were searched.
+type interruptionPause struct {
+	f    interruptible
+	next int // where to ask
+}
+
+// reached is told how far the search is.
+func (p *interruptionPause) reached(at int) error {
+	if p.f == nil || at < p.next {
+		return nil
+	}
+	p.next = at + interruptionBytes
+	return p.f()
+}
+
+// reader returns r with a check before each interruptionBytes.
+func (f interruptible) reader(r io.Reader) io.Reader {
+	if f == nil {
+		return r
+	}
+	return &interruptibleReader{f, r}
+}
+
+type interruptibleReader struct {
+	interrupted interruptible
+	r           io.Reader
+}
+
+// Read implements io.Reader.
+func (r *interruptibleReader) Read(p []byte) (int, error) {
+	if err := r.interrupted.check(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p[:min(len(p), interruptionBytes)])
 }
 
 var errNotLZ4 = errors.New("lz4 data does not start with an lz4 frame")

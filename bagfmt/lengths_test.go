@@ -118,8 +118,9 @@ func TestBombs(t *testing.T) {
 			"tiny":      {10, bagfmt.ErrCorrupt},
 			"zero":      {0, bagfmt.ErrCorrupt},
 			"200 MiB":   {200 << 20, bagfmt.ErrCorrupt},
-			"2 GiB - 1": {1<<31 - 1, bagfmt.ErrCorrupt},
-			"too much":  {1 << 31, bagfmt.ErrLimit},
+			"512 MiB":   {512 << 20, bagfmt.ErrCorrupt},
+			"too much":  {512<<20 + 1, bagfmt.ErrLimit},
+			"2 GiB":     {1 << 31, bagfmt.ErrLimit},
 			"4 GiB - 1": {1<<32 - 1, bagfmt.ErrLimit},
 		}
 		for name, tc := range tests {
@@ -149,6 +150,58 @@ func TestBombs(t *testing.T) {
 		}
 		if _, err := s.Next(); !errors.Is(err, bagfmt.ErrLimit) {
 			t.Errorf("%s: %v, want ErrLimit", comp, err)
+		}
+	}
+}
+
+// TestInterrupted ends the unpacking of a chunk after a few MiB of it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	const unpacked = 64 << 20
+	errStop := errors.New("stop")
+	for _, comp := range compressions[1:] {
+		z, err := bagfmt.NewCompressor(comp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns, _ := sample(0)
+		var b bagfmt.ChunkBuilder
+		b.Reset(nil)
+		b.AppendRun(conns[0], bagfmt.Time{Sec: 1}, frame(strings.Repeat("\x00", unpacked)), 1)
+		sealed := seal(t, &b, z)
+		bag := bomb(t, comp, cutRecord(t, sealed.Record, 0).data, uint32(sealed.UncompressedBytes))
+		for name, read := range map[string]func(func() error) error{
+			"reader": func(f func() error) error {
+				r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{Interrupted: f})
+				if err == nil {
+					_, err = r.Cursor(bagfmt.Query{}).Next()
+				}
+				return err
+			},
+			"scanner": func(f func() error) error {
+				s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Interrupted: f})
+				if err == nil {
+					_, err = s.Next()
+				}
+				return err
+			},
+			"recover": func(f func() error) error {
+				w, err := bagfmt.NewWriter(new(memFile), bagfmt.WriterOptions{})
+				if err == nil {
+					_, err = bagfmt.Recover(bytes.NewReader(bag), int64(len(bag)), w, bagfmt.RecoverOptions{Progress: func(int64) error { return f() }})
+				}
+				return err
+			},
+		} {
+			calls := 0
+			if err := read(func() error {
+				if calls++; calls > 2 {
+					return errStop
+				}
+				return nil
+			}); !errors.Is(err, errStop) || errors.Is(err, bagfmt.ErrCorrupt) || calls > 8 {
+				t.Errorf("%s, %s: %v, asked %d times", comp, name, err, calls)
+			}
 		}
 	}
 }

@@ -77,7 +77,7 @@ func newScanAhead(r io.Reader, o ScannerOptions) *scanAhead {
 		spare:   make(chan *scanPiece, n),
 	}
 	for range n {
-		a.loaders <- new(chunkLoader)
+		a.loaders <- &chunkLoader{unpack: decompressor{interrupted: o.Interrupted}}
 		a.idle <- &scanPiece{done: make(chan struct{}, 1)}
 	}
 	return a

@@ -12,10 +12,13 @@ const (
 
 // ReaderOptions limits what a Reader does. The zero value is ready to use.
 type ReaderOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
+	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
+	// Interrupted, if not nil, is asked while a chunk is unpacked or searched, every few MiB. An
+	// error that it returns ends that, and is returned. Goroutines may call it at the same time.
+	Interrupted func() error
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
 	// The key that it returns is overwritten. Without it encrypted bags are refused.
 	UnwrapKey func(Encryption) (key []byte, err error)

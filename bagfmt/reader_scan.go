@@ -365,6 +365,8 @@ func (x *bagScan) endChunk() error {
 	wrong := x.walk(data, &found)
 	x.load.memory = data // no slice of it is kept
 	switch {
+	case wrong != nil && !isDamage(wrong): // interrupted
+		return wrong
 	case x.otherBag:
 		x.r.damaged(wrong)
 		x.r.damaged(corrupt(info.Pos, OpChunk, "it is of another bag, as is what follows"))
@@ -420,9 +422,13 @@ func (x *bagScan) knows(counts map[ConnID]uint32) bool {
 // error.
 func (x *bagScan) walk(data []byte, found *tally) error {
 	w := chunkWalk{data: data}
+	pause := interruptionPause{f: x.r.o.Interrupted}
 	pos := x.chunk.place.pos
 	var wrong error
 	for {
+		if err := pause.reached(w.at); err != nil {
+			return err
+		}
 		h, tail, err := w.next()
 		switch {
 		case errors.Is(err, io.EOF):

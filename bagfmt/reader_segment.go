@@ -42,8 +42,9 @@ type derivation struct {
 	q       Query
 	records bool // entries shall point at records, not at frames
 
-	list  []indexEntry // sorted by time and place
-	found uint64       // messages of kept connections, at any time
+	list    []indexEntry // sorted by time and place
+	found   uint64       // messages of kept connections, at any time
+	stopped error        // of ReaderOptions.Interrupted
 }
 
 // run goes over data as far as it can be read. whole says that it was read wholly.
@@ -53,6 +54,9 @@ func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 	} else {
 		whole = d.chunk(data)
 	}
+	if d.stopped != nil {
+		return false
+	}
 	sortEntries(d.list)
 	return whole
 }
@@ -60,8 +64,12 @@ func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 // chunk goes over records of format V2.0.
 func (d *derivation) chunk(data []byte) (whole bool) {
 	w := chunkWalk{data: data}
+	pause := interruptionPause{f: d.r.o.Interrupted}
 	for whole = true; ; {
 		at := w.at
+		if d.stopped = pause.reached(at); d.stopped != nil {
+			return false
+		}
 		h, frame, err := w.next()
 		if errors.Is(err, io.EOF) {
 			return whole

@@ -21,10 +21,11 @@ const (
 
 	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
 	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
-	// 1 %, so that readers take all of them without options. A reader's memory follows
-	// what is in the file and, when it unpacks, what comes out.
+	// 1 %, so that readers can be told to take all of them. A reader's memory follows
+	// what is in the file and, when it unpacks, what comes out: a few kB of bz2 can be
+	// gigabytes, so compressed chunks have a lower limit unless the caller raises it.
 	hardMaxChunkBytes    = math.MaxInt32
-	defaultMaxChunkBytes = hardMaxChunkBytes
+	defaultMaxChunkBytes = 512 << 20
 	maxBuiltChunkBytes   = hardMaxChunkBytes - hardMaxChunkBytes/64
 	// What WriteMessage adds at most to a chunk that is not full yet.
 	maxAddedBytes = maxMessageBytes + messageHeaderBytes + 4 + maxHeaderBytes + maxConnectionBytes + minRecordBytes

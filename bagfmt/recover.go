@@ -9,7 +9,7 @@ import (
 
 // RecoverOptions limits what Recover does. The zero value is ready to use.
 type RecoverOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
+	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	// Progress, if not nil, is called every few MiB with how far the input has been read.
 	// If it returns an error, Recover stops and returns that error.
 	Progress func(offset int64) error
@@ -59,7 +59,7 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 	case scanner != nil:
 		err = convert(scanner, out, &progress)
 	default:
-		decoder := &chunkDecoder{report: &report, limit: limit}
+		decoder := &chunkDecoder{report: &report, limit: limit, unpack: decompressor{interrupted: progress.unmoved}}
 		if o.Workers > 0 {
 			decoder.ahead = newRecoverAhead(r, size, o.Workers)
 			defer decoder.ahead.close()
@@ -155,10 +155,22 @@ func convert(s *Scanner, out *recoverOutput, progress *progressMeter) error {
 type progressMeter struct {
 	call func(offset int64) error
 	last int64 // offset of the last call
+	err  error // of a call by unmoved
+}
+
+// unmoved calls it within a chunk, whose unpacking may take long. reached returns its error, too.
+func (p *progressMeter) unmoved() error {
+	if p.call != nil && p.err == nil {
+		p.err = p.call(p.last)
+	}
+	return p.err
 }
 
 func (p *progressMeter) reached(off int64) error {
 	const step = 4 << 20
+	if p.err != nil {
+		return p.err
+	}
 	if p.call == nil || off < p.last+step {
 		return nil
 	}

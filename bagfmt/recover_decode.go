@@ -174,6 +174,7 @@ func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64
 		// Not ours, which is faster: it needs all data in memory.
 		z = stdbzip2.NewReader(r)
 	}
+	z = d.unpack.interrupted.reader(z)
 	buf := d.plain[:cap(d.plain)]
 	if first := min(limit+1, firstUnpackBytes+firstUnpackRatio*stored); int64(len(buf)) < first {
 		buf = make([]byte, first)

@@ -45,6 +45,9 @@ func (w *recoverWalker) walk() error {
 	if err := w.stage.release(); err != nil {
 		return err
 	}
+	if err := w.progress.err; err != nil {
+		return err
+	}
 	if err := w.retryDeferred(); err != nil {
 		return err
 	}

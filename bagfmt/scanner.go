@@ -15,13 +15,15 @@ const (
 
 // ScannerOptions limits what a Scanner does. The zero value is ready to use.
 type ScannerOptions struct {
-	MaxChunkBytes int64 // largest chunk, stored or unpacked; zero means 2 GiB - 1, which is the most
+	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	// Workers compressed chunks are read ahead and unpacked on as many goroutines; zero does
 	// everything within Next. The messages and errors are the same and, from a slow pipe,
 	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
 	Workers int
 	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+	// Interrupted is as in ReaderOptions.
+	Interrupted func() error
 	// UnwrapKey is as in ReaderOptions. The chunks of encrypted bags are not read ahead.
 	UnwrapKey func(Encryption) (key []byte, err error)
 }
@@ -74,6 +76,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		return nil, err
 	}
 	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
+	s.load.unpack.interrupted = o.Interrupted
 	if o.Workers > 0 {
 		s.ahead = newScanAhead(r, o)
 		r = s.ahead

@@ -70,7 +70,7 @@ func TestRecovered(t *testing.T) {
 // TestLimitOffset checks that a chunk which is too big can be told by its offset.
 func TestLimitOffset(t *testing.T) {
 	t.Parallel()
-	full := sampleBag(t, bagfmt.CompressionNone)
+	full := sampleBag(t, bagfmt.CompressionLZ4)
 	r, err := bagfmt.NewReader(bytes.NewReader(full), int64(len(full)), bagfmt.ReaderOptions{MaxChunkBytes: 100})
 	if err != nil {
 		t.Fatal(err)
