@@ -18,8 +18,9 @@ type AmendFile interface {
 	Sync() error
 }
 
-// Addition is a message that Amend adds. It goes to the connection of the bag that has this
-// topic and header, or to a new one.
+// Addition is a message that Amend adds. Those with the same topic and header share a new
+// connection, also where the bag has such a one: stock readers take the index of a connection
+// to be in the order of time from chunk to chunk, and an addition may be earlier than what is there.
 type Addition struct {
 	Topic  string
 	Header ConnectionHeader
@@ -106,12 +107,17 @@ func newAmendWriter(f AmendFile, r *Reader, end int64) (*Writer, error) {
 
 // amend writes a chunk with the messages, and the index section.
 func (w *Writer) amend(add []Addition) error {
+	var added []*Connection
 	for _, a := range add {
-		c, err := w.connectionOf(a.Topic, a.Header)
-		if err != nil {
-			return err
+		i := slices.IndexFunc(added, func(c *Connection) bool { return c.Topic == a.Topic && slices.Equal(c.Header, a.Header) })
+		if i < 0 {
+			c, err := w.addLast(a.Topic, a.Header)
+			if err != nil {
+				return err
+			}
+			i, added = len(added), append(added, c)
 		}
-		if err := w.WriteMessage(c, a.Time, a.Data); err != nil {
+		if err := w.WriteMessage(added[i], a.Time, a.Data); err != nil {
 			return err
 		}
 	}
@@ -121,13 +127,8 @@ func (w *Writer) amend(add []Addition) error {
 	return w.writeIndexSection()
 }
 
-// connectionOf returns the connection with this topic and header.
-func (w *Writer) connectionOf(topic string, h ConnectionHeader) (*Connection, error) {
-	for _, c := range w.Connections() {
-		if c.Topic == topic && slices.Equal(c.Header, h) {
-			return c, nil
-		}
-	}
+// addLast is AddConnection, whose id is one more than the highest.
+func (w *Writer) addLast(topic string, h ConnectionHeader) (*Connection, error) {
 	if _, used := w.conns[math.MaxUint32]; used {
 		return nil, errors.New("the bag has no connection id left")
 	}
