@@ -118,6 +118,9 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 	if left := x.r.size - s.off; n > left {
 		return true, torn(start, h.op, "data", left, n)
 	}
+	if err := x.checkLength(&h, n, start); err != nil { // before it is in memory
+		return true, err
+	}
 	data, err := s.grab(n, start, h.op)
 	if err != nil {
 		return true, err
@@ -132,6 +135,19 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 	return true, x.addChunk(&h, data, start)
 }
 
+// checkLength compares the length of the data of the record at offset at, n, with what it can have.
+func (x *indexSection) checkLength(h *recordHeader, n, at int64) error {
+	switch {
+	case h.op == OpConnection && n > maxConnectionBytes:
+		return &LimitError{Offset: at, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+	case h.op == OpChunkInfo && int64(h.count)*countEntryBytes != n:
+		return corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, n)
+	case h.op == OpChunkInfo && int64(h.count) > int64(x.conns):
+		return corrupt(at, OpChunkInfo, "claims %d connections, %d are known", h.count, x.conns)
+	}
+	return nil
+}
+
 // addChunk adds the chunk of the chunk info record at offset at.
 func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 	r, all := x.r, x.counts
@@ -142,8 +158,6 @@ func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 	switch {
 	case h.ver != indexVersion:
 		return corrupt(at, OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
-	case int64(h.count)*countEntryBytes != int64(len(data)):
-		return corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, len(data))
 	case h.chunkPos > uint64(r.size-minRecordBytes):
 		return corrupt(at, OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
 	case int64(h.chunkPos) >= r.indexPos:

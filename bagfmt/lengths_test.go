@@ -67,6 +67,32 @@ func checkAllocs(tb testing.TB, in []byte, f func()) {
 	}
 }
 
+// TestLongConnection refuses a connection record of 16 MiB in the index section
+// before it is in memory.
+func TestLongConnection(t *testing.T) { // it counts what is allocated
+	const long = 16 << 20
+	conns, msgs := sample(3)
+	conns[0].Header = append(conns[0].Header[:3:3], bagfmt.Field{Key: "callerid", Value: strings.Repeat("c", 1<<20)})
+	whole := writeBag(t, bagfmt.WriterOptions{}, conns, msgs)
+	index := slices.IndexFunc(records(t, whole), func(r record) bool { return r.op == 7 })
+	at := records(t, whole)[index].dataAt
+	bag := slices.Concat(setU32(whole, at, uint32(len(records(t, whole)[index].data)+long))[:at+4], make([]byte, long), whole[at+4:])
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := openBag(bag)
+	var limit *bagfmt.LimitError
+	if !errors.As(err, &limit) || limit.What != "connection header" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := openAny(bag); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > long/2 {
+		t.Errorf("%d bytes allocated", got)
+	}
+}
+
 // bomb is a bag of one chunk that says it unpacks to size bytes.
 func bomb(tb testing.TB, comp bagfmt.Compression, stored []byte, size uint32) []byte {
 	tb.Helper()
