@@ -16,7 +16,7 @@ import (
 func playDefaults() config.Play {
 	return config.Play{
 		Files: []string{"x.bag"}, Rate: 1, Queue: 100, Delay: config.Seconds(200 * time.Millisecond), Hz: 100,
-		PlaySelect:  config.PlaySelect{Order: "received", OrderReach: config.Seconds(time.Second), LinkTimeout: config.Seconds(2 * time.Second)},
+		PlaySelect:  config.PlaySelect{Order: "received", OrderReach: config.Seconds(time.Second), MaxChunk: 512 << 20, LinkTimeout: config.Seconds(2 * time.Second)},
 		PlaySteer:   config.PlaySteer{Overflow: "auto", Stamps: "recorded"},
 		ROS:         config.ROS{AllowRemoteShutdown: true},
 		PlayControl: config.PlayControl{RateControlMaxDelay: config.Seconds(time.Second)},

@@ -23,6 +23,8 @@ type PlaySelect struct {
 
 	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
 
+	MaxChunk ChunkLimit `group:"What to play:" default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as lost: a hostile bag of a few kB could fill the memory."`
+
 	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. In TO, the wildcards of a glob are replaced by what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
 	Prefix string   `group:"Names:" short:"p" placeholder:"PREFIX" stock:"" help:"Put PREFIX in front of each topic name as it is, before names are resolved."`
 

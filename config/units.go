@@ -127,6 +127,26 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// ChunkLimit is the size of the largest compressed chunk that is unpacked.
+type ChunkLimit Size
+
+// maxChunkLimit is the most that readers of bags take, in whole MiB.
+const maxChunkLimit = 2047 << 20
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (l *ChunkLimit) UnmarshalText(text []byte) error {
+	if err := (*Size)(l).UnmarshalText(text); err != nil {
+		return err
+	}
+	if *l < 1 || *l > maxChunkLimit {
+		return fmt.Errorf("%q: want a size up to %s", text, ChunkLimit(maxChunkLimit))
+	}
+	return nil
+}
+
+// String returns the limit as Size does.
+func (l ChunkLimit) String() string { return Size(l).String() }
+
 // String returns the size with the largest unit that leaves an integer.
 func (s Size) String() string {
 	for _, unit := range []struct {

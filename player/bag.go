@@ -45,6 +45,8 @@ var errNotRegular = errors.New("not a regular file")
 
 // BagOptions says how a bag is opened. With the zero value encrypted bags are refused.
 type BagOptions struct {
+	// MaxChunkBytes is that of bagfmt.ReaderOptions.
+	MaxChunkBytes int64
 	// UnwrapKey gives the key of an encrypted bag, as in bagfmt.ReaderOptions.
 	UnwrapKey func(bagfmt.Encryption) (key []byte, err error)
 }
@@ -80,7 +82,7 @@ func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOp
 	if p, ok := r.(bagfmt.Prefetcher); ok {
 		input = prefetchingReader{placed, p}
 	}
-	reader, err := bagfmt.NewReader(input, size, bagfmt.ReaderOptions{UnwrapKey: o.UnwrapKey})
+	reader, err := bagfmt.NewReader(input, size, bagfmt.ReaderOptions{MaxChunkBytes: o.MaxChunkBytes, Interrupted: placed.stopped, UnwrapKey: o.UnwrapKey})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}

@@ -150,15 +150,21 @@ func (r prefetchingReader) Prefetch(off, n int64) { r.p.Prefetch(off, n) }
 // offsetReader adds the offset to read errors, except io.EOF.
 type offsetReader struct {
 	io.ReaderAt
-	stopErr func() error // returns an error once reading has to stop; may be nil
+	stopErr func() error // may be nil
+}
+
+// stopped returns an error once reading has to stop.
+func (r *offsetReader) stopped() error {
+	if r.stopErr == nil {
+		return nil
+	}
+	return r.stopErr()
 }
 
 // ReadAt implements io.ReaderAt.
 func (r *offsetReader) ReadAt(p []byte, off int64) (int, error) {
-	if r.stopErr != nil {
-		if err := r.stopErr(); err != nil {
-			return 0, err
-		}
+	if err := r.stopped(); err != nil {
+		return 0, err
 	}
 	n, err := r.ReaderAt.ReadAt(p, off)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -195,6 +201,10 @@ func (r *reader) report(e *DamageError) {
 	}
 	if e.IsReadError() {
 		r.plan.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
+		return
+	}
+	if errors.Is(e, bagfmt.ErrLimit) {
+		r.plan.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
 		return
 	}
 	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
@@ -186,6 +187,30 @@ func TestDamagedChunk(t *testing.T) {
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
+	}
+}
+
+// A chunk that is too large is lost, and the line about it names the option.
+func TestLargeChunk(t *testing.T) {
+	t.Parallel()
+	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
+	b, err := NewBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
+	if err != nil {
+		t.Fatal(err)
+	}
+	core, logged := observer.New(zap.ErrorLevel)
+	o := Options{Bags: []*Bag{b}, Log: zap.New(core)}
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newReader(p, newQueue(1<<20, 1<<10))
+	r.readPasses(t.Context(), readRequest{})
+	if damage := r.damageFound(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+		t.Errorf("damage %v", damage)
+	}
+	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
+		t.Errorf("logged %v", logged.All())
 	}
 }
 

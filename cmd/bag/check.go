@@ -58,7 +58,7 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers(), UnwrapKey: unwrapKey(ctx)})
+		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: unwrapKey(ctx)})
 	j.meter.clear()
 	switch {
 	case parent.Err() != nil:

@@ -92,7 +92,8 @@ func (j *job) done() error {
 // bar and ends with the job's context.
 func (j *job) open(path string) (*bag, error) {
 	j.meter.clear()
-	b, err := openBagThrough(j.ctx, path, unwrapKey(j.ctx), func(f io.ReaderAt, size int64) io.ReaderAt {
+	o := bagfmt.ReaderOptions{MaxChunkBytes: j.maxChunk, FutureVersion: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx)}
+	b, err := openBagThrough(j.ctx, path, o, func(f io.ReaderAt, size int64) io.ReaderAt {
 		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
 	})
 	if err != nil {

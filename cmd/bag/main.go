@@ -36,6 +36,8 @@ type flags struct {
 	Upload     uploadFlags     `cmd:"" help:"Upload bags to object storage without recording."`
 	Audit      auditFlags      `cmd:"" help:"Verify the bags of a store against their checksums."`
 
+	MaxChunk config.ChunkLimit `default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). A hostile bag of a few kB could fill the memory."`
+
 	config.LogFormat
 
 	Completion completionFlags `cmd:"" help:"Print what makes a shell complete gobag's arguments."`
@@ -73,7 +75,6 @@ func run(ctx context.Context, args []string, out output) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = code }),
 		kong.Vars{"version": "gobag " + program.Version()},
-		kong.Bind(out),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 	)
 	if err != nil {
@@ -91,6 +92,8 @@ func run(ctx context.Context, args []string, out output) int {
 		out.complain("%v; see gobag %s--help", err, commandOf(err))
 		return program.ExitUsage
 	}
+	out.maxChunk = int64(f.MaxChunk)
+	kctx.Bind(out)
 	return exitCode(perform(ctx, kctx), out)
 }
 

@@ -33,19 +33,16 @@ func (b *bag) Close() error { return b.file.Close() }
 // errors say what is wrong and what to do, but do not name the file. What is damaged in it
 // Damage tells.
 func openBag(ctx context.Context, path string) (*bag, error) {
-	return openBagThrough(ctx, path, nil, func(r io.ReaderAt, _ int64) io.ReaderAt { return r })
+	return openBagThrough(ctx, path, bagfmt.ReaderOptions{FutureVersion: true}, func(r io.ReaderAt, _ int64) io.ReaderAt { return r })
 }
 
-// openBagThrough reads the bag through what through makes of its file. unwrap gives the key
-// of an encrypted bag.
-func openBagThrough(
-	ctx context.Context, path string, unwrap func(bagfmt.Encryption) ([]byte, error), through func(io.ReaderAt, int64) io.ReaderAt,
-) (*bag, error) {
+// openBagThrough reads the bag through what through makes of its file.
+func openBagThrough(ctx context.Context, path string, o bagfmt.ReaderOptions, through func(io.ReaderAt, int64) io.ReaderAt) (*bag, error) {
 	f, size, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	r, err := bagfmt.NewReader(through(f, size), size, bagfmt.ReaderOptions{FutureVersion: true, UnwrapKey: unwrap})
+	r, err := bagfmt.NewReader(through(f, size), size, o)
 	if err == nil {
 		return &bag{r, path, f}, nil
 	}
@@ -101,12 +98,15 @@ func explain(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	var remote *store.Error
+	var limit *bagfmt.LimitError
 	text := err.Error()
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, errExists), errors.Is(err, errReported):
 		return err
 	case errors.As(err, &remote):
 		return errors.New(remote.Message())
+	case errors.As(err, &limit) && limit.Op == bagfmt.OpChunk:
+		return errors.New(text + "; a larger --max-chunk unpacks it")
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("no such file")
 	case errors.Is(err, fs.ErrPermission):

@@ -101,7 +101,7 @@ func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, e
 	title, done := "Reindexing "+p.path, int64(0)
 	j.meter.begin(title, size)
 	defer j.meter.clear()
-	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{Workers: workers(), Progress: func(at int64) error {
+	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
 		j.meter.add(at-done, title, size)
 		done = at
 		return j.ctx.Err()

@@ -105,7 +105,9 @@ func (j *job) openSource(path string) (*source, error) {
 		return nil, errors.New("standard input is a terminal; send a bag into it")
 	}
 	r := interruptible(j.ctx, j.stdin)
-	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{FutureVersion: true, Reuse: true, UnwrapKey: unwrapKey(j.ctx)})
+	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{
+		MaxChunkBytes: j.maxChunk, FutureVersion: true, Reuse: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx),
+	})
 	if err != nil {
 		return nil, errors.Join(explain(err), r.Close())
 	}

@@ -53,7 +53,7 @@ func run(args []string) int {
 	log := program.NewLog(errOut, logTo)
 	program.LogConfig(log, &c.Common)
 
-	bags, err := open(ctx, out, log, c.AllBags())
+	bags, err := open(ctx, out, log, c.AllBags(), int64(c.MaxChunk))
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)
 	}

@@ -24,10 +24,10 @@ const slowOpenReport = 3 * time.Second
 
 // open opens the bags in order. They are closed by the end of the process: on a file system
 // that hangs, such as a network file system without its server, close might never return.
-func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string) ([]*player.Bag, error) {
+func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string, maxChunk int64) ([]*player.Bag, error) {
 	openers := make([]func() (*player.Bag, error), len(paths))
 	for n, path := range paths {
-		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path) })
+		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk) })
 	}
 	if slices.ContainsFunc(paths, store.IsURL) {
 		// owner: the process; ends when all are open, or with ctx.
@@ -72,8 +72,8 @@ func openAhead(openers []func() (*player.Bag, error)) {
 }
 
 // openBag opens a bag by path or URL.
-func openBag(ctx context.Context, path string) (*player.Bag, error) {
-	o := player.BagOptions{UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }}
+func openBag(ctx context.Context, path string, maxChunk int64) (*player.Bag, error) {
+	o := player.BagOptions{MaxChunkBytes: maxChunk, UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }}
 	if !store.IsURL(path) {
 		return player.OpenBag(ctx, path, o)
 	}

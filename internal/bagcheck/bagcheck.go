@@ -19,6 +19,8 @@ import (
 type Options struct {
 	Deep    bool // decode every message
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
+	// MaxChunkBytes is that of bagfmt.ReaderOptions.
+	MaxChunkBytes int64
 	// Damaged, if not nil, is called for each damage when it is found.
 	Damaged func(Damage)
 	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
@@ -64,6 +66,7 @@ const (
 	adviceEnd     = "gobag reindex keeps what is before"
 	adviceBehind  = "not part of the bag; gobag reindex leaves it out"
 	adviceType    = "the messages cannot be read by their definition; where they are from may have the right one"
+	adviceChunk   = "a larger --max-chunk unpacks it; the bag may be sound"
 	adviceMessage = "the message does not fit its definition"
 )
 
@@ -74,7 +77,9 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	c := &checker{ctx: ctx, o: o, report: &Report{Size: size, Damage: []Damage{}, Warnings: []Warning{}}}
 	var key []byte
 	unwrap := rememberKey(o.UnwrapKey, &key)
-	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{IndexOnly: true, FutureVersion: true, UnwrapKey: unwrap})
+	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
+		MaxChunkBytes: o.MaxChunkBytes, IndexOnly: true, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
+	})
 	if err != nil && !errors.Is(err, bagfmt.ErrCorrupt) && !errors.Is(err, bagfmt.ErrUnindexed) && !errors.Is(err, bagfmt.ErrLimit) {
 		return nil, err
 	}
@@ -88,7 +93,9 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 			return nil, err
 		}
 	}
-	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(input, 0, size)}, bagfmt.ScannerOptions{FutureVersion: true, UnwrapKey: unwrap})
+	scanner, err := bagfmt.NewScanner(&contextReader{ctx: ctx, r: io.NewSectionReader(input, 0, size)}, bagfmt.ScannerOptions{
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: unwrap,
+	})
 	clear(key)
 	switch {
 	case err == nil:
@@ -201,6 +208,9 @@ func (c *checker) damage(err error) {
 		d.Advice, d.Lost = advice(bad)
 	case errors.As(err, &limit):
 		at = location{limit.Offset, limit.Op}
+		if limit.Op == bagfmt.OpChunk {
+			d.Advice = adviceChunk
+		}
 	case errors.Is(err, bagfmt.ErrUnindexed):
 		d.What, d.Advice, d.Lost = "the bag was not closed and has no index", adviceIndex, false
 		at = location{13, bagfmt.OpBagHeader}

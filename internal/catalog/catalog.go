@@ -186,7 +186,7 @@ func (c *Catalog) summarize(ctx context.Context, bag string, o Options) (*Summar
 		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read from
-	s, err := Summarize(file, size, bagfmt.ReaderOptions{IndexOnly: !o.Scan, FutureVersion: true})
+	s, err := Summarize(file, size, bagfmt.ReaderOptions{IndexOnly: !o.Scan, FutureVersion: true, Interrupted: ctx.Err})
 	if err != nil {
 		return nil, err
 	}
