@@ -132,7 +132,7 @@ func TestPlayFile(t *testing.T) {
 		t.Error(d)
 	}
 	for line, want := range map[string]string{
-		"rate: 2x": `rate: "2x": want a number`, "duration: 0": "duration: --duration 0: Invalid duration, must be > 0.0",
+		"rate: 2x": `rate: "2x": want a number`, "duration: 0": "duration: \"0\": Invalid duration, must be > 0.0",
 		"deny: ['']": "deny: a topic must not be empty",
 	} {
 		err := config.Parse("goplay", config.PlayHelp, "test", []string{"--config=" + writeConfig(t, "bags: [a.bag]\n"+line+"\n")}, &config.Play{})

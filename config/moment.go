@@ -15,14 +15,13 @@ type Base int
 
 // References of a Moment.
 const (
-	Plain      Base = iota // a number of seconds, whose reference depends on the program
-	AfterStart             // of the bags: +10s, 1m30s
+	AfterStart Base = iota // of the bags: 10, +10s, 1m30s
 	BeforeEnd              // of the bags: -10s
 	Since1970              // @1396293889.5, 2014-03-31T19:11:29.5Z; without a zone in local time
 	AtMark                 // mark=door opened
 )
 
-// Moment is a point in time in bags, as given by the user.
+// Moment is a point in time in bags, as given by the user. The zero value is the start of the bags.
 type Moment struct {
 	Base Base
 	At   time.Duration
@@ -31,6 +30,10 @@ type Moment struct {
 
 // maxStamp is the latest time that fits into a bag.
 const maxStamp = math.MaxUint32 * time.Second
+
+// minAbsolute is the number of seconds from which on a plain number is meant to be a time since
+// 1970, as other tools take it: no bag is three years long.
+const minAbsolute = 100_000_000 * time.Second
 
 // momentLayouts are the accepted formats of dates, besides RFC 3339. Seconds may have a
 // fraction.
@@ -46,11 +49,11 @@ func (m *Moment) UnmarshalText(text []byte) error {
 		*m = Moment{Base: AtMark, Mark: mark}
 		return nil
 	}
-	base, number := Plain, s
+	base, number := AfterStart, s
 	if s != "" {
 		switch s[0] {
 		case '+':
-			base, number = AfterStart, s[1:]
+			number = s[1:]
 		case '-':
 			base, number = BeforeEnd, s[1:]
 		case '@':
@@ -61,9 +64,9 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	switch {
 	case err == nil && at < 0, err == nil && base == Since1970 && unit:
 		err = errNotATime
-	case err == nil && base == Plain && unit:
-		base = AfterStart
-	case err != nil && base == Plain:
+	case err == nil && number == s && at >= minAbsolute:
+		return fmt.Errorf("%q: a number counts seconds from the beginning of the bag: write @%s for a time since 1970", text, s)
+	case err != nil && number == s:
 		var t time.Time
 		if t, err = parseDate(s); err == nil {
 			base, at = Since1970, time.Duration(t.Unix())*time.Second+time.Duration(t.Nanosecond())
@@ -71,7 +74,7 @@ func (m *Moment) UnmarshalText(text []byte) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q is not a time: write seconds, 1m30s, -10s before the end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT", text)
+		return fmt.Errorf("%q is not a time: write seconds or 1m30s from the beginning of the bag, -10s before its end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT", text)
 	case at < 0 || at > maxStamp:
 		return fmt.Errorf("%q is not a time that fits into a bag: from 1970 to 2106", text)
 	}
@@ -101,42 +104,29 @@ func checkYear(t time.Time) error {
 	return nil
 }
 
-// ResolveMark makes a moment at a mark one since 1970. find returns where the mark is. It has
-// no effect on others.
-func (m *Moment) ResolveMark(find func(text string) (time.Duration, error)) error {
-	if m.Base != AtMark {
-		return nil
-	}
-	at, err := find(m.Mark)
-	if err == nil {
-		*m = Moment{Base: Since1970, At: at}
-	}
-	return err
+// Bags says what the moments in bags are relative to.
+type Bags struct {
+	First, Last time.Duration                            // times of the earliest and the latest message, since 1970
+	Mark        func(text string) (time.Duration, error) // the time of the mark whose text is, or begins with, that
 }
 
-// In returns the moment as time since 1970, given the start and the end of the bags. plain is the
-// reference of Plain numbers.
-func (m Moment) In(start, end time.Duration, plain Base) time.Duration {
-	base := m.Base
-	if base == Plain {
-		base = plain
-	}
-	switch base {
-	case AfterStart:
-		return start + m.At
-	case BeforeEnd:
-		return end - m.At
-	case Plain, Since1970, AtMark:
-	}
-	return m.At
-}
+// errRelative is the error of a moment in bags of which nothing is known.
+var errRelative = errors.New("where a pipe starts and ends, and which marks it has, is not known beforehand: give an absolute time, such as @1748682000 or a date")
 
-// Relative reports whether the moment depends on the start or the end of the bags.
-func (m Moment) Relative(plain Base) bool {
-	if m.Base == Plain {
-		return plain != Since1970
+// In returns the moment as time since 1970. bags is nil for a pipe, in which only moments since
+// 1970 are known.
+func (m Moment) In(bags *Bags) (time.Duration, error) {
+	switch {
+	case m.Base == Since1970:
+		return m.At, nil
+	case bags == nil:
+		return 0, errRelative
+	case m.Base == AtMark:
+		return bags.Mark(m.Mark)
+	case m.Base == BeforeEnd:
+		return bags.Last - m.At, nil
 	}
-	return m.Base != Since1970
+	return bags.First + m.At, nil
 }
 
 // Seconds is a duration as in rosbag play, a float without a unit, or one with units such as

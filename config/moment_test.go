@@ -22,14 +22,14 @@ func TestMoment(t *testing.T) {
 	tests := []struct {
 		in   string
 		base config.Base
-		want time.Duration // with plain numbers after the start
+		want time.Duration
 	}{
-		{"0", config.Plain, start},
-		{"1.5", config.Plain, start + 1500*time.Millisecond},
-		{".25", config.Plain, start + 250*time.Millisecond},
-		{" 7 ", config.Plain, start + 7*time.Second},
-		{"100000.000000001", config.Plain, start + 100000*time.Second + 1},
-		{"1e3", config.Plain, start + 1000*time.Second},
+		{"0", config.AfterStart, start},
+		{"1.5", config.AfterStart, start + 1500*time.Millisecond},
+		{".25", config.AfterStart, start + 250*time.Millisecond},
+		{" 7 ", config.AfterStart, start + 7*time.Second},
+		{"100000.000000001", config.AfterStart, start + 100000*time.Second + 1},
+		{"1e3", config.AfterStart, start + 1000*time.Second},
 		{"+10", config.AfterStart, start + 10*time.Second},
 		{"+1m30s", config.AfterStart, start + 90*time.Second},
 		{"1m30s", config.AfterStart, start + 90*time.Second},
@@ -51,16 +51,13 @@ func TestMoment(t *testing.T) {
 			t.Errorf("%q: %+v, %v; want base %d", tc.in, m, err, tc.base)
 			continue
 		}
-		if got := m.In(start, end, config.AfterStart); got != tc.want {
-			t.Errorf("%q is %v, want %v", tc.in, got, tc.want)
+		if got, err := m.In(&config.Bags{First: start, Last: end}); got != tc.want || err != nil {
+			t.Errorf("%q is %v, %v, want %v", tc.in, got, err, tc.want)
 		}
-		if got, want := m.Relative(config.AfterStart), tc.base != config.Since1970; got != want {
-			t.Errorf("%q: relative %v, want %v", tc.in, got, want)
+		got, err := m.In(nil)
+		if relative := tc.base != config.Since1970; (err != nil) != relative || !relative && got != tc.want {
+			t.Errorf("%q in a pipe: %v, %v", tc.in, got, err)
 		}
-	}
-	plain := config.Moment{At: time.Second}
-	if got := plain.In(start, end, config.Since1970); got != time.Second || plain.Relative(config.Since1970) {
-		t.Errorf("a plain number is %v", got)
 	}
 }
 
@@ -70,7 +67,8 @@ func TestMomentErrors(t *testing.T) {
 		"": "is not a time", "+": "is not a time", "--1s": "is not a time", "+-1": "is not a time", "+1 day": "is not a time",
 		"now": "is not a time", "inf": "is not a time", "nan": "is not a time", "0x10": "is not a time", "1/2": "is not a time",
 		"@1m": "is not a time", "2014-13-01T00:00:00Z": "is not a time", "1e300": "is not a time", "1_0": "is not a time",
-		"4294967296": "from 1970 to 2106", "1969-12-31T00:00:00Z": "from 1970 to 2106", "2200-01-01T00:00:00Z": "from 1970 to 2106",
+		"@4294967296": "from 1970 to 2106", "1969-12-31T00:00:00Z": "from 1970 to 2106", "2200-01-01T00:00:00Z": "from 1970 to 2106",
+		"1748682000": "write @1748682000 for a time since 1970", "100000000.5": "write @100000000.5",
 		"9999-01-01T00:00:00Z": "from 1970 to 2106",
 	} {
 		var m config.Moment
@@ -87,11 +85,13 @@ func TestMomentAtMark(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	lost := errors.New("no such mark")
-	if err := m.ResolveMark(func(string) (time.Duration, error) { return 0, lost }); !errors.Is(err, lost) || m.Base != config.AtMark {
-		t.Errorf("%+v, %v", m, err)
+	b := config.Bags{Mark: func(string) (time.Duration, error) { return 0, lost }}
+	if _, err := m.In(&b); !errors.Is(err, lost) {
+		t.Error(err)
 	}
-	if err := m.ResolveMark(func(text string) (time.Duration, error) { return time.Duration(len(text)), nil }); err != nil || m.In(1, 2, config.AfterStart) != 11 {
-		t.Errorf("%+v, %v", m, err)
+	b.Mark = func(text string) (time.Duration, error) { return time.Duration(len(text)), nil }
+	if at, err := m.In(&b); err != nil || at != 11 {
+		t.Errorf("%v, %v", at, err)
 	}
 	if err := m.UnmarshalText([]byte("mark=")); err == nil || !strings.Contains(err.Error(), "names no mark") {
 		t.Error(err)

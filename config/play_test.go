@@ -31,7 +31,7 @@ func parsePlay(t *testing.T, args string) (config.Play, error) {
 }
 
 func TestPlay(t *testing.T) {
-	two := config.Seconds(2 * time.Second)
+	two := config.Length(2 * time.Second)
 	tests := map[string]struct {
 		args string
 		want func(*config.Play)
@@ -74,7 +74,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-func playAllShort(u config.Seconds) func(*config.Play) {
+func playAllShort(u config.Length) func(*config.Play) {
 	return func(c *config.Play) {
 		c.Prefix, c.Quiet, c.Immediate, c.Loop.On, c.KeepAlive = "/f", true, true, true, true
 		c.Delay, c.Rate, c.Start, c.Duration = config.Seconds(time.Second), 3, config.Moment{At: 1500 * time.Millisecond}, &u
@@ -88,7 +88,7 @@ func playSteer(c *config.Play) {
 }
 
 func playTimes(c *config.Play) {
-	length := config.Seconds(90 * time.Second)
+	length := config.Length(90 * time.Second)
 	c.Start = config.Moment{Base: config.BeforeEnd, At: 10 * time.Second}
 	c.Until = &config.Moment{Base: config.Since1970, At: 12500 * time.Millisecond}
 	c.Duration = &length
@@ -164,7 +164,7 @@ func TestPlayWindow(t *testing.T) {
 		{"-s 1.5 -u 2", 1500 * time.Millisecond, 2 * time.Second, ""},
 		{"-s -10s", 50 * time.Second, 0, ""},
 		{"-s -2m", 0, 0, ""},
-		{"-s 1396293899.5", 10500 * time.Millisecond, 0, ""},
+		{"-s @1396293899.5", 10500 * time.Millisecond, 0, ""},
 		{"-s @1396293899", 10 * time.Second, 0, ""},
 		{"-s @12", 0, 0, ""},
 		{"-s 99999999", 99999999 * time.Second, 0, ""},
@@ -175,6 +175,7 @@ func TestPlayWindow(t *testing.T) {
 		{"-s -20s --until -5s", 40 * time.Second, 15 * time.Second, ""},
 		{"--until 2014-03-31T19:24:59Z", 0, 10 * time.Second, ""},
 		{"--until 2014-03-31T19:24:39Z", 0, 0, "--until is 10s before the earliest message"},
+		{"--end 20", 0, 20 * time.Second, ""},
 		{"-s 20 --until 5", 0, 0, "--until is 15s before --start"},
 		{"-s 20 --until 20", 0, 0, "--until is 0s before --start"},
 	}
@@ -185,7 +186,7 @@ func TestPlayWindow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			start, length, err := c.Window(first, last)
+			start, length, err := c.Part(&config.Bags{First: first, Last: last})
 			if tc.wantErr != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
 					t.Fatalf("got %v, want an error with %q", err, tc.wantErr)
@@ -214,6 +215,11 @@ func TestPlayErrors(t *testing.T) {
 		"--queue -1 x.bag":                      "--queue -1 must be 0 or positive",
 		"--clock --hz 0 x.bag":                  "--hz 0: want a frequency from 0.001 to 10000",
 		"--clock --hz 1e-10 x.bag":              "--hz 1e-10: want a frequency from 0.001 to 10000",
+		"-s 1396293899 x.bag":                   "write @1396293899 for a time since 1970",
+		"--until 1396293899 x.bag":              "write @1396293899 for a time since 1970",
+		"-u 1396293899 x.bag":                   "for the end write --until @1396293899",
+		"-u @1396293899 x.bag":                  "for the end write --until @1396293899",
+		"-u 2014-03-31T19:24:59Z x.bag":         "this option says how long, as in rosbag play: for the end write --until 2014-03-31T19:24:59Z",
 		"-s nan x.bag":                          "is not a time",
 		"-u 5fortnights x.bag":                  "is not a number of seconds",
 		"-u 1e300 x.bag":                        "is longer than 292 years",
@@ -255,7 +261,7 @@ func TestPlayEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := playDefaults()
-	two := config.Seconds(2 * time.Second)
+	two := config.Length(2 * time.Second)
 	want.Rate, want.Topics, want.Duration, want.Loop.On, want.EmbeddedMaster = 3, []string{"/a", "/b"}, &two, true, "0.0.0.0:1"
 	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(config.Common{})); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

@@ -16,10 +16,9 @@ type PlaySelect struct {
 	Exclude []string `group:"What to play:" short:"x" sep:"none" placeholder:"TOPIC" help:"Exclude this topic, written as for --topics; takes precedence over --topics. May be given several times."`
 	Regex   bool     `group:"What to play:" short:"e" help:"Read the topics of --topics, --exclude, --rename, --deny and --wait-for as regular expressions (RE2 syntax, matching the whole name)."`
 
-	Start    Moment   `group:"What to play:" short:"s" default:"0" placeholder:"TIME" stock:"" help:"Start this many seconds after the earliest message of the bags; or 1m30s; or -10s, before the end; or at a time: a number from 100000000 on or @12.5, in seconds since 1970, or 2014-03-31T19:11:29Z, in local time without the Z; or at a mark: mark=TEXT, of which TEXT may be the beginning. Latched topics get the message that was current then."`
-	Until    *Moment  `group:"What to play:" placeholder:"TIME" help:"Play up to this time, written as for --start. The earlier of --until and --duration applies."`
-	Duration *Seconds `group:"What to play:" short:"u" placeholder:"TIME" stock:"" help:"Play only this much of the bags: seconds, or a duration such as 1m30s."`
-	Order    string   `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach."`
+	Window `embed:"" group:"What to play:"`
+
+	Order string `group:"What to play:" default:"received" placeholder:"received|header" enum:"received,header" help:"Play in the order and with the timing of the times at which messages were received, or of their header.stamp (default ${default}). Messages without a header keep the time at which they were received, and so do those whose stamp is further from it than --order-reach."`
 
 	OrderReach Seconds `group:"What to play:" default:"1" placeholder:"TIME" help:"With --order=header: how far a stamp may be from the time at which the message was received (default ${default} s). So much of the bags is read before the first message, and twice as much after a seek, which takes a while with bzip2. It is held in memory, up to 128 MiB."`
 
@@ -45,9 +44,6 @@ func (p *PlaySelect) checkSelect() error {
 	if slices.Contains(slices.Concat(p.Topics, p.Exclude, p.Deny, p.WaitFor), "") {
 		errs = append(errs, errorAbout("a topic must not be empty", "topics", "exclude", "deny", "wait-for"))
 	}
-	if p.Duration != nil {
-		errs.refuse(*p.Duration <= 0, "--duration %g: Invalid duration, must be > 0.0", time.Duration(*p.Duration).Seconds())
-	}
 	errs.refuse(p.OrderReach <= 0, "--order-reach %v must be positive", time.Duration(p.OrderReach))
 	errs.refuse(p.LinkTimeout < 0, "--link-timeout %v must be 0 or positive", time.Duration(p.LinkTimeout))
 	errs.refuse(p.WaitTimeout < 0, "--wait-timeout %v must be positive", time.Duration(p.WaitTimeout))
@@ -55,51 +51,19 @@ func (p *PlaySelect) checkSelect() error {
 	return errors.Join(errs...)
 }
 
-// minAbsoluteStamp is the limit from which on plain numbers are times since 1970: no bag is three
-// years long, and except in simulations none is from before 1973.
-const minAbsoluteStamp = 100_000_000 * time.Second
-
-// ResolveMarks finds the marks of --start and --until.
-func (p *PlaySelect) ResolveMarks(find func(text string) (time.Duration, error)) error {
-	if err := p.Start.ResolveMark(find); err != nil {
-		return fmt.Errorf("--start: %w", err)
-	}
-	if p.Until != nil {
-		if err := p.Until.ResolveMark(find); err != nil {
-			return fmt.Errorf("--until: %w", err)
-		}
-	}
-	return nil
-}
-
-// Window returns where play starts, in time since the earliest message of the bags, and
-// how long it plays; zero means to the end. first and last are the times of the earliest
-// and the latest message since 1970.
-func (p *PlaySelect) Window(first, last time.Duration) (start, length time.Duration, err error) {
-	start = max(p.Start.offset(first, last), 0)
-	if p.Duration != nil {
-		length = time.Duration(*p.Duration)
-	}
-	if p.Until == nil {
-		return start, length, nil
-	}
-	until := p.Until.offset(first, last)
+// Part returns where play starts, in time since the earliest message of the bags, and how long it
+// plays; zero means to the end.
+func (p *PlaySelect) Part(bags *Bags) (start, length time.Duration, err error) {
+	from, to, bounded, err := p.Times(bags)
 	switch {
-	case until <= 0:
-		return 0, 0, fmt.Errorf("--until is %v before the earliest message of the bags: there is nothing to play", -until)
-	case until <= start:
-		return 0, 0, fmt.Errorf("--until is %v before --start: there is nothing to play", start-until)
-	case length == 0 || until-start < length:
-		length = until - start
+	case err != nil:
+		return 0, 0, err
+	case !bounded:
+		return from - bags.First, 0, nil
+	case to <= bags.First:
+		return 0, 0, fmt.Errorf("--until is %v before the earliest message of the bags: there is nothing to play", bags.First-to)
+	case to <= from:
+		return 0, 0, fmt.Errorf("--until is %v before --start: there is nothing to play", from-to)
 	}
-	return start, length, nil
-}
-
-// offset returns the moment in time since first.
-func (m Moment) offset(first, last time.Duration) time.Duration {
-	plain := AfterStart
-	if m.At >= minAbsoluteStamp {
-		plain = Since1970
-	}
-	return m.In(first, last, plain) - first
+	return from - bags.First, to - from, nil
 }

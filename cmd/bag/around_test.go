@@ -44,12 +44,13 @@ func TestAround(t *testing.T) {
 		"--around mark=door --margin 3s": ": 8 messages",
 		"--around mark=door --margin 0":  ": 2 messages",
 		"--around mark=door":             ": 22 messages",
-		"--around +5s --margin 2":        ": 5 messages",
+		"--around 5 --margin 2":          ": 5 messages",
+		"--around @1005 --margin 2":      ": 5 messages",
 		"--start mark=door":              ": 51 messages",
-		"--end mark=door":                ": 52 messages",
+		"--until mark=door":              ": 52 messages",
 		"--around mark=x":                `--around: no mark begins with "x"; there are "door opened"`,
-		"--around mark=door --start +1s": "--around stands in place of --start and --end",
-		"--around mark=door --margin x":  `--margin "x" is not a time`,
+		"--around mark=door --start +1s": "--around stands in place of --start, --until and --duration",
+		"--around mark=door --margin x":  `"x" is not a number of seconds`,
 	} {
 		code, _, stderr := gobag(append(append([]string{"filter", "-f"}, strings.Fields(args)...), dir+"/in.bag", dir+"/out.bag")...)
 		if !strings.Contains(stderr, want) || (code == 0) != strings.Contains(want, " message") {

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -19,16 +20,19 @@ import (
 type echoFlags struct {
 	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
+	Regex     bool     `short:"e" help:"Topics are regular expressions for the whole name; no field can follow."`
 	All       bool     `short:"a" help:"All topics, as without any."`
 	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message."`
 	JSON      bool     `name:"json" xor:"format" help:"A line of JSON for each message; uint8[] is base64."`
 	Count     uint64   `short:"n" placeholder:"N" help:"Stop after N messages."`
 	NoArrays  bool     `name:"noarr" help:"Leave arrays out of text and CSV."`
 	NoStrings bool     `name:"nostr" help:"Leave strings out of text and CSV."`
-	Start     string   `short:"s" placeholder:"TIME" help:"Leave out messages before: as in filter, for example +10s."`
-	End       string   `short:"u" placeholder:"TIME" help:"Leave out messages after."`
-	Expr      string   `name:"expr" aliases:"filter" placeholder:"EXPR" help:"Only messages for which this is true: see gobag filter --help."`
-	Args      []string `arg:"" name:"bag|topic" optional:"" completion-predictor:"bag" help:"Bags of any version, one after the other, - for standard input, and topics, which begin with / and are no files."`
+
+	config.Window
+	emptyFlags
+
+	Expr string   `name:"expr" aliases:"filter" placeholder:"EXPR" help:"Only messages for which this is true: see gobag filter --help."`
+	Args []string `arg:"" name:"bag|topic" optional:"" completion-predictor:"bag" help:"Bags of any version, one after the other, - for standard input, and topics, which begin with / and are no files."`
 }
 
 // Help is printed below the flags.
@@ -86,13 +90,14 @@ type echo struct {
 
 	recorded []string // topics of the bags, to suggest one
 
-	path    string
-	shows   map[*bagfmt.Connection][]*show // of the current bag
-	buf     []byte
-	count   uint64
-	titled  bool // the header of CSV is out
-	failed  bool
-	anyBags bool
+	path     string
+	shows    map[*bagfmt.Connection][]*show // of the current bag
+	buf      []byte
+	last     *source // the last bag that was printed; nil before the first. Closed
+	selected uint64  // messages that were asked for, also those that cannot be shown
+	count    uint64
+	titled   bool // the header of CSV is out
+	failed   bool
 }
 
 // sort tells bags from topics.
@@ -100,6 +105,9 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 	bags = slices.Clone(e.flags.Bag)
 	topics := slices.Clone(e.flags.Topic)
 	for _, arg := range args {
+		if err := checkNotEnd(e.flags.Regex, arg); err != nil {
+			return nil, err
+		}
 		if isTopic(arg, len(e.flags.Bag) > 0) {
 			topics = append(topics, arg)
 		} else {
@@ -124,7 +132,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 		return nil, errors.New("--noarr and --nostr are for text and CSV")
 	}
 	for _, t := range topics {
-		topic, err := newEchoTopic(t)
+		topic, err := newEchoTopic(t, e.flags.Regex)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +173,7 @@ func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if e.ctx.Err() == nil && !e.limitReached() && e.anyBags {
+	if e.ctx.Err() == nil && !e.limitReached() && e.last != nil {
 		slices.Sort(e.recorded)
 		recorded := slices.Compact(e.recorded)
 		for _, t := range e.topics {
@@ -174,12 +182,17 @@ func (e *echo) end() error {
 				e.failed = true
 			}
 		}
+		var err error
 		if e.match != nil {
-			if err := e.match.finish(); err != nil {
-				e.complain("%v", err)
-				e.failed = true
-			}
+			err = errors.Join(e.match.checkTopics(recorded), e.match.finish())
 		}
+		if err == nil && !e.failed {
+			err = e.flags.refuse(e.selected, e.last)
+		}
+		if err != nil && !errors.Is(err, errReported) {
+			e.complain("%v", err)
+		}
+		e.failed = e.failed || err != nil
 	}
 	if err := e.done(); !e.failed {
 		return err
@@ -210,7 +223,7 @@ func (e *echo) bag(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	e.anyBags = true
+	e.last = src
 	for m, err := range src.messages(q) {
 		if e.ctx.Err() != nil {
 			return e.ctx.Err()
@@ -244,16 +257,8 @@ func (e *echo) query(src *source) (bagfmt.Query, error) {
 		r = src.bag.Reader
 	}
 	var err error
-	if q.Start, err = bagTime("--start", e.flags.Start, r); err != nil {
-		return q, err
-	}
-	if q.End, err = bagTime("--end", e.flags.End, r); err != nil {
-		return q, err
-	}
-	if e.flags.End != "" && q.End.Before(q.Start) {
-		return q, fmt.Errorf("--end %s is before --start %s", q.End, q.Start)
-	}
-	return q, nil
+	q.Start, q.End, err = times(&e.flags.Window, r)
+	return q, err
 }
 
 // wanted returns what is shown of the messages of a connection: the fields that topics
@@ -287,6 +292,7 @@ func (e *echo) message(m *bagfmt.Message) error {
 			return nil
 		}
 	}
+	e.selected++
 	for _, s := range e.wanted(m.Conn) {
 		if e.limitReached() {
 			break

@@ -30,6 +30,15 @@ func (s *source) messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
 	}
 }
 
+// topics returns the names of the topics of the input, of a pipe those that it has come to.
+func (s *source) topics() []string {
+	var all []string
+	for _, c := range s.connections() {
+		all = append(all, c.Topic)
+	}
+	return all
+}
+
 // connections returns the connections of the input, of a pipe those that it has come to.
 func (s *source) connections() []*bagfmt.Connection {
 	if s.bag != nil {

@@ -11,14 +11,18 @@ import (
 // echoTopic is a topic that the user wants to see, or a field of its messages.
 type echoTopic struct {
 	text string
-	glob *regexp.Regexp // nil without * and ?
+	glob *regexp.Regexp // nil for a name
 
 	seen    bool  // a bag has it
 	shown   bool  // and messages with the field
 	noField error // why not
 }
 
-func newEchoTopic(text string) (*echoTopic, error) {
+func newEchoTopic(text string, isRegex bool) (*echoTopic, error) {
+	if isRegex {
+		re, err := anyOf([]string{text}, true)
+		return &echoTopic{text: text, glob: re}, err
+	}
 	t := &echoTopic{text: absolute(strings.TrimRight(text, "/"))}
 	if strings.Contains(text, ":") {
 		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", printable(text))
@@ -66,12 +70,16 @@ func (t *echoTopic) problem(recorded []string) string {
 	case t.seen:
 		return ""
 	}
-	near := nearest.Topics(t.text, recorded)
+	return noTopic(t.text, nearest.Topics(t.text, recorded))
+}
+
+// noTopic says that a topic is not recorded, and which ones have similar names.
+func noTopic(topic string, near []string) string {
 	if len(near) == 0 {
-		return printable(t.text) + ": no such topic"
+		return printable(topic) + ": no such topic"
 	}
 	for i := range near {
 		near[i] = printable(near[i])
 	}
-	return fmt.Sprintf("%s: no such topic; did you mean %s?", printable(t.text), strings.Join(near, " or "))
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", printable(topic), strings.Join(near, " or "))
 }

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
 // pythonTimes replaces the times of stock's expressions, which are Python.
@@ -107,12 +109,12 @@ func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, 
 }
 
 // errUndecided means that the expression failed for all messages.
-var errUndecided = errors.New("not written: the expression cannot be evaluated for any message")
+var errUndecided = errors.New("the expression cannot be evaluated for any message")
 
-// finish reports the number of messages for which the evaluation failed. If it failed for all,
-// it returns an error.
+// finish reports the number of messages for which the evaluation failed. If it failed for all, it
+// returns an error. It returns errReported if no message had a field of the expression, which is misspelt then, unless
+// it has a ?. before it.
 func (f *expressionFilter) finish() error {
-	f.reportMissing()
 	switch {
 	case f.undecided == 0:
 	case !f.decided:
@@ -120,12 +122,30 @@ func (f *expressionFilter) finish() error {
 	default:
 		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", printable(f.input), counted(f.undecided))
 	}
-	return nil
+	var err error
+	for _, lack := range f.program.Missing() {
+		f.j.complain("expression: %s", lack)
+		if !lack.Optional {
+			err = errReported
+		}
+	}
+	return err
 }
 
-// reportMissing names fields of the expression that no message had.
-func (f *expressionFilter) reportMissing() {
-	for _, s := range f.program.Missing() {
-		f.j.complain("expression: %s", s)
+// checkTopics reports the topics of the expression that are not recorded. It returns errReported if
+// one of them is misspelt: a recorded topic that the expression does not name is similar.
+func (f *expressionFilter) checkTopics(recorded []string) error {
+	named := f.program.Topics()
+	var err error
+	for _, topic := range named {
+		if slices.Contains(recorded, topic) {
+			continue
+		}
+		near := slices.DeleteFunc(nearest.Topics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
+		if len(near) > 0 {
+			err = errReported
+		}
+		f.j.complain("expression: %s", noTopic(topic, near))
 	}
+	return err
 }

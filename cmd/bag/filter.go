@@ -12,6 +12,7 @@ type filterFlags struct {
 	packFlags
 	selectFlags
 	latchedFlags
+	emptyFlags
 	Expr string `name:"expr" placeholder:"EXPR" help:"Only messages for which this is true; the same as the third argument."`
 	In   string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
 	Out  string `arg:"" name:"out" completion-predictor:"file" help:"File to write; MCAP if it ends in .mcap; - is standard output."`
@@ -31,17 +32,22 @@ The expression may use topic, type, callerid, t (seconds), ns (nanoseconds) and 
 fields of the message, and has ==, <, and, or, not, in, matches, contains, len, any, all:
 
   gobag filter in.bag out.bag 'topic == "/odom" and m.twist.twist.linear.x > 0.5'
+  gobag filter in.bag out.bag -s 5 --until 10
   gobag filter in.bag out.bag --around mark='door opened' --margin 30s
   gobag filter in.bag out.bag 'topic startsWith "/cam" or any(m.transforms, #.child_frame_id == "base")'
 
 A message without a field that is asked for is left out. m?.field ?? 0 gives 0 instead.
 So is one for which the expression makes no sense, as a text compared with a number:
-such are counted, and the exit code is 3.`
+such are counted, and the exit code is 3. A field that no message has is an error, and
+so is a topic that is not recorded and similar to one that is.`
 }
 
 // Run filters one bag.
 func (f *filterFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, f.jobFlags)
+	if err := checkNotEnd(f.Regex, f.In); err != nil {
+		return err
+	}
 	if f.Expr != "" && f.Last != "" {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
@@ -68,12 +74,28 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 		}
 	}
 	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}
+	p.finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
 		e, err := newExpressionFilter(j, in[0].path, text)
 		if err != nil {
 			return err
 		}
-		p.options.Match, p.finish = e.keep, e.finish
+		if reader != nil {
+			if err := e.checkTopics(in[0].topics()); err != nil {
+				return err
+			}
+		}
+		p.options.Match = e.keep
+		p.finish = func(selected uint64) error {
+			err := e.finish()
+			if err == nil && reader == nil {
+				err = e.checkTopics(in[0].topics())
+			}
+			if err == nil {
+				err = f.refuse(selected, in[0])
+			}
+			return err
+		}
 	}
 	return j.rewrite(p)
 }

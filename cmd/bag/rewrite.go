@@ -219,7 +219,7 @@ type plan struct {
 	mcap    bool // instead of a bag
 	pack    packFlags
 	options rebag.Options
-	finish  func() error // may reject the result before it is renamed; nil accepts it
+	finish  func(selected uint64) error // may reject the result before it is renamed; nil accepts it. selected counts the messages
 }
 
 // rewrite copies inputs into one output.
@@ -235,7 +235,9 @@ func (j *job) rewrite(p plan) error {
 	}
 	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.out), p.inputs, p.options)
 	if err == nil && p.finish != nil {
-		err = p.finish()
+		if err = p.finish(sum.Messages); err != nil {
+			err = fmt.Errorf("not written: %w", err)
+		}
 	}
 	if err == nil {
 		err = t.commit()

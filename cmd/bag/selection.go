@@ -22,11 +22,13 @@ type selectFlags struct {
 	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
 	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
 	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
-	Start    string   `short:"s" placeholder:"TIME" help:"Leave out messages before: seconds since 1970 as in info, 2026-11-21T10:00:00Z, +10s after the start, -5s before the end, or mark=TEXT."`
-	End      string   `short:"u" placeholder:"TIME" help:"Leave out messages after; as --start."`
-	Around   string   `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
-	Margin   string   `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
-	Rename   []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
+
+	config.Window
+
+	Around *config.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin config.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
+
+	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
 }
 
 // latchedFlags say whether bags that begin in the middle of another repeat latched messages.
@@ -45,46 +47,28 @@ func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {
 	if o.Rename, err = renames(f.Rename); err != nil {
 		return o, err
 	}
-	if f.Around != "" {
-		return o, f.around(&o, bag)
+	if f.Around != nil {
+		o.Start, o.End, err = f.around(bag)
+	} else {
+		o.Start, o.End, err = times(&f.Window, bag)
 	}
-	if o.Start, err = bagTime("--start", f.Start, bag); err != nil {
-		return o, err
-	}
-	if o.End, err = bagTime("--end", f.End, bag); err != nil {
-		return o, err
-	}
-	switch {
-	case f.End == "":
-	case o.End.IsZero(): // would mean no end
-		return o, fmt.Errorf("--end %s: is time 0; nothing is recorded before it", f.End)
-	case o.End.Before(o.Start):
-		return o, fmt.Errorf("--end %s is before --start %s", o.End, o.Start)
-	}
-	return o, nil
+	return o, err
 }
 
-// around sets the times of o to those around --around.
-func (f *selectFlags) around(o *rebag.Options, bag *bagfmt.Reader) error {
-	if f.Start != "" || f.End != "" {
-		return errors.New("--around stands in place of --start and --end")
+// around returns the first and the last instant of what is around --around.
+func (f *selectFlags) around(bag *bagfmt.Reader) (start, end bagfmt.Time, err error) {
+	if f.Window != (config.Window{}) {
+		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
-	at, err := bagTime("--around", f.Around, bag)
+	if f.Margin < 0 {
+		return start, end, fmt.Errorf("--margin %v must be 0 or positive", time.Duration(f.Margin))
+	}
+	at, err := f.Around.In(bagsOf(bag))
 	if err != nil {
-		return err
+		return start, end, fmt.Errorf("--around: %w", err)
 	}
-	margin, err := duration(f.Margin)
-	if err != nil || margin < 0 {
-		return fmt.Errorf("--margin %q is not a time such as 10s", f.Margin)
-	}
-	o.End = at.Add(margin)
-	if since := at.Sub(bagfmt.Time{}); margin < since {
-		o.Start = at.Add(-margin)
-	}
-	if o.End.IsZero() {
-		return fmt.Errorf("--around %s: is time 0; nothing is recorded before it", f.Around)
-	}
-	return nil
+	margin := time.Duration(f.Margin)
+	return bagfmt.Time{}.Add(max(at-margin, 0)), endTime(at + margin), nil
 }
 
 // unmatched names what the user asks for and bag has nothing of.
@@ -175,37 +159,52 @@ func renames(list []string) (map[string]string, error) {
 	return m, nil
 }
 
-// bagTime parses a time for a flag. Empty is the zero Time.
-func bagTime(flag, s string, bag *bagfmt.Reader) (bagfmt.Time, error) {
-	if s == "" {
-		return bagfmt.Time{}, nil
+// checkNotEnd returns an error if an argument is meant to be the end of a selection.
+func checkNotEnd(isRegex bool, arg string) error {
+	if !isRegex {
+		return nil
 	}
-	var m config.Moment
-	if err := m.UnmarshalText([]byte(s)); err != nil {
-		return bagfmt.Time{}, fmt.Errorf("%s: %w", flag, err)
+	if err := config.CheckNotEnd(arg); err != nil {
+		return fmt.Errorf("%s: %w", printable(arg), err)
 	}
-	err := m.ResolveMark(func(text string) (time.Duration, error) {
-		if bag == nil {
-			return 0, errors.New("the marks of a pipe are not known beforehand; give an absolute time")
-		}
-		marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
-		if err != nil {
-			return 0, err
-		}
-		found, err := bagnote.Lookup(marks, text)
-		return found.Time.Sub(bagfmt.Time{}), err
-	})
+	return nil
+}
+
+// times returns the first and the last instant that a window selects of a bag, which is nil for a
+// pipe. The zero Time stands for the start and the end of the bag.
+func times(w *config.Window, bag *bagfmt.Reader) (start, end bagfmt.Time, err error) {
+	from, to, bounded, err := w.Times(bagsOf(bag))
 	if err != nil {
-		return bagfmt.Time{}, fmt.Errorf("%s: %w", flag, err)
+		return start, end, err
 	}
-	var start, end time.Duration
-	if m.Relative(config.Since1970) {
-		if bag == nil {
-			return bagfmt.Time{}, fmt.Errorf("%s %s: where a pipe starts and ends is not known; give an absolute time", flag, s)
-		}
-		start, end = bag.Start().Sub(bagfmt.Time{}), bag.End().Sub(bagfmt.Time{})
+	if w.Start != (config.Moment{}) {
+		start = bagfmt.Time{}.Add(from)
 	}
-	return bagfmt.Time{}.Add(m.In(start, end, config.Since1970)), nil
+	if bounded {
+		end = endTime(to)
+	}
+	return start, end, nil
+}
+
+// endTime returns the Time of an end. The zero Time would mean that there is none.
+func endTime(at time.Duration) bagfmt.Time { return bagfmt.Time{}.Add(max(at, 1)) }
+
+// bagsOf returns what moments in a bag are relative to; nil for a pipe, which is nil.
+func bagsOf(bag *bagfmt.Reader) *config.Bags {
+	if bag == nil {
+		return nil
+	}
+	return &config.Bags{
+		First: bag.Start().Sub(bagfmt.Time{}), Last: bag.End().Sub(bagfmt.Time{}),
+		Mark: func(text string) (time.Duration, error) {
+			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
+			if err != nil {
+				return 0, err
+			}
+			found, err := bagnote.Lookup(marks, text)
+			return found.Time.Sub(bagfmt.Time{}), err
+		},
+	}
 }
 
 // duration parses "10s", "1.5m" or, in seconds, "10".

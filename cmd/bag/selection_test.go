@@ -3,13 +3,15 @@ package main
 import (
 	"bytes"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
 )
 
-func TestBagTime(t *testing.T) {
+func TestTimes(t *testing.T) {
 	t.Parallel()
 	good, err := os.ReadFile(goodBag)
 	if err != nil {
@@ -19,35 +21,36 @@ func TestBagTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := map[string]struct {
-		want bagfmt.Time
-		bad  bool
-	}{
-		"":                       {bagfmt.Time{}, false},
-		"0":                      {bagfmt.Time{}, false},
-		"1230660784.35":          {bagfmt.Time{Sec: 1230660784, Nsec: 350000000}, false},
-		"1795225280.123456789":   {bagfmt.Time{Sec: 1795225280, Nsec: 123456789}, false},
-		"1970-01-01T00:01:40Z":   {bagfmt.Time{Sec: 100}, false},
-		"1970-01-01T01:00:00.5Z": {bagfmt.Time{Sec: 3600, Nsec: 5e8}, false},
-		"+10s":                   {r.Start().Add(10 * time.Second), false},
-		"+0.5":                   {r.Start().Add(time.Second / 2), false},
-		"-1.5m":                  {r.End().Add(-90 * time.Second), false},
-		"-0":                     {r.End(), false},
-		"4294967296":             {bad: true},
-		"1e3":                    {bagfmt.Time{Sec: 1000}, false},
-		"@12.5":                  {bagfmt.Time{Sec: 12, Nsec: 5e8}, false},
-		"1m30s":                  {r.Start().Add(90 * time.Second), false},
-		"0x10":                   {bad: true},
-		"1/2":                    {bad: true},
-		"+":                      {bad: true},
-		"--1s":                   {bad: true},
-		"+1 day":                 {bad: true},
-		"now":                    {bad: true},
-		"inf":                    {bad: true},
+	start, length := r.Start(), r.End().Sub(r.Start())
+	after := func(d time.Duration) bagfmt.Time { return start.Add(d) }
+	at := func(text string) *config.Moment {
+		m := new(config.Moment)
+		if err := m.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		return m
 	}
-	for in, tc := range tests {
-		if got, err := bagTime("--start", in, r); got != tc.want || (err != nil) != tc.bad {
-			t.Errorf("%q is %v, %v; want %v", in, got, err, tc.want)
+	half, none := config.Length(time.Second/2), bagfmt.Time{}
+	for name, tc := range map[string]struct {
+		window     config.Window
+		start, end bagfmt.Time
+		pipe       string // in the error for a pipe; empty: the same as for a file
+	}{
+		"everything":      {config.Window{}, none, none, ""},
+		"plain":           {config.Window{Start: *at("0.5"), Until: at("1")}, after(time.Second / 2), after(time.Second), "--start: where a pipe"},
+		"before the bag":  {config.Window{Start: *at("@12.5"), Until: at("@13")}, start, bagfmt.Time{Sec: 13}, ""},
+		"from the end":    {config.Window{Start: *at("-0.5"), Until: at("-0")}, after(length - time.Second/2), r.End(), "--start: where a pipe"},
+		"duration":        {config.Window{Duration: &half}, none, after(time.Second / 2), "--duration without --start: where a pipe"},
+		"both":            {config.Window{Start: *at("0.1"), Duration: &half, Until: at("1")}, after(time.Second / 10), after(time.Second * 6 / 10), "--start: where a pipe"},
+		"until the start": {config.Window{Until: at("0")}, none, start, "--until: where a pipe"},
+		"until 1970":      {config.Window{Until: at("@0")}, none, bagfmt.Time{Nsec: 1}, ""},
+	} {
+		from, to, err := times(&tc.window, r)
+		if err != nil || from != tc.start || to != tc.end {
+			t.Errorf("%s: from %v to %v, %v; want from %v to %v", name, from, to, err, tc.start, tc.end)
+		}
+		if _, _, err := times(&tc.window, nil); err == nil && tc.pipe != "" || err != nil && (tc.pipe == "" || !strings.HasPrefix(err.Error(), tc.pipe)) {
+			t.Errorf("%s in a pipe: %v; want %q", name, err, tc.pipe)
 		}
 	}
 }

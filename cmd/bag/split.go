@@ -19,6 +19,7 @@ type splitFlags struct {
 	jobFlags
 	packFlags
 	latchedFlags
+	emptyFlags
 	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MB."`
 	Duration string `placeholder:"TIME" help:"Parts begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
 	Topic    bool   `help:"Each topic has a part of its own."`
@@ -111,6 +112,9 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	}
 	for _, topic := range split.NotRepeated() {
 		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", printable(f.In), printable(topic))
+	}
+	if err := f.refuse(sum.Messages, in[0]); err != nil {
+		return err
 	}
 	sum.Repeated = split.Repeated()
 	j.sayPlain(in)

@@ -26,7 +26,7 @@ func check(c *config.Play) config.ValueErrors {
 	if c.Regex {
 		checkTopic = topicmatch.CheckRegex
 	}
-	v.Check("bags", checkBag, c.AllBags()...)
+	v.Check("bags", func(bag string) error { return checkBag(bag, c.Regex) }, c.AllBags()...)
 	v.Check("topics", checkTopic, c.Topics...)
 	v.Check("type", topicmatch.CheckGlob, c.Type...)
 	v.Check("exclude", checkTopic, c.Exclude...)
@@ -52,7 +52,13 @@ func checkPattern(text string) error {
 	return nil
 }
 
-func checkBag(bag string) error {
+// checkBag checks the name of a bag. isRegex is -e.
+func checkBag(bag string, isRegex bool) error {
+	if isRegex {
+		if err := config.CheckNotEnd(bag); err != nil {
+			return err
+		}
+	}
 	if strings.Contains(bag, "://") && !store.IsURL(bag) {
 		return errors.New("want a file, or a URL with s3://, gs://, azblob://, file://, http:// or https://")
 	}

@@ -21,13 +21,13 @@ func selectionOptions(c *config.Play, o *player.Options) error {
 		return nil // Run says so
 	}
 	marks := player.RecordedMarks(o.Bags)
-	err := c.ResolveMarks(func(text string) (time.Duration, error) {
-		m, err := bagnote.Lookup(marks, text)
-		return m.Time.Sub(bagfmt.Time{}), err
+	var err error
+	o.Start, o.Duration, err = c.Part(&config.Bags{
+		First: first.Sub(bagfmt.Time{}), Last: last.Sub(bagfmt.Time{}),
+		Mark: func(text string) (time.Duration, error) {
+			m, err := bagnote.Lookup(marks, text)
+			return m.Time.Sub(bagfmt.Time{}), err
+		},
 	})
-	if err != nil {
-		return err
-	}
-	o.Start, o.Duration, err = c.Window(first.Sub(bagfmt.Time{}), last.Sub(bagfmt.Time{}))
 	return err
 }

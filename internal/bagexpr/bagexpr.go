@@ -65,7 +65,7 @@ type Program struct {
 	elements    []element
 	types       map[typeKey]*typeState
 	typeBytes   int      // bytes of the keys of types
-	topics      []string // of CompileTopics
+	topics      []string // that the expression names
 	maxMessages int      // messages within one field; zero for as many as there are
 
 	conn  *bagfmt.Connection // connection of the last message, whose state is cached
@@ -98,7 +98,15 @@ type typeState struct {
 }
 
 // Compile compiles an expression. Errors are an [ExpressionError].
-func Compile(text string) (*Program, error) { return compile(text) }
+func Compile(text string) (*Program, error) {
+	names := &topicNames{resolve: func(name string) (string, error) { return name, nil }}
+	p, err := compile(text, expr.Patch(names))
+	if err != nil {
+		return nil, err
+	}
+	p.topics = names.all()
+	return p, nil
+}
 
 // compile is Compile with further options of the library.
 func compile(text string, more ...expr.Option) (*Program, error) {
@@ -155,18 +163,17 @@ func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error)
 // indexOutOfRange is the library's text for a computed index that is out of range.
 const indexOutOfRange = "index out of range"
 
-// Missing lists the evaluated fields that no message type had, as
-// "m.pose.positoin: geometry_msgs/Pose has no field …": most likely they are misspelt.
-func (p *Program) Missing() []string {
-	var all []string
+// Missing lists the evaluated fields that no message type had: most likely they are misspelt.
+func (p *Program) Missing() []Lack {
+	var all []Lack
 	for _, path := range p.paths {
 		if path.missing != nil && !path.found {
-			all = append(all, fmt.Sprintf("m.%s: %s", path.text, path.missing.Reason))
+			all = append(all, Lack{"m." + path.text, path.missing.Reason, path.optional})
 		}
 	}
 	for _, e := range p.elements {
 		if e.missing != nil && !e.found {
-			all = append(all, fmt.Sprintf("m.%s[…].%s: %s", e.array, e.text, e.missing.Reason))
+			all = append(all, e.lack(e.missing))
 		}
 	}
 	return all

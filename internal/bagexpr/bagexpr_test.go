@@ -97,7 +97,10 @@ func TestKeepDemo(t *testing.T) {
 			if got != test.want {
 				t.Errorf("kept %d messages, want %d", got, test.want)
 			}
-			missing := strings.Join(p.Missing(), "\n")
+			var missing string
+			for _, l := range p.Missing() {
+				missing += l.String() + "\n"
+			}
 			if (missing == "") != (test.missing == "") || !strings.HasPrefix(missing, test.missing) {
 				t.Errorf("missing %q, want %q", missing, test.missing)
 			}
@@ -286,7 +289,7 @@ func TestMissingNothing(t *testing.T) {
 	if _, err := p.Keep(message("/a", "p/T", "uint8 y", []byte{1})); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string(nil), p.Missing()); d != "" {
+	if d := cmp.Diff([]bagexpr.Lack(nil), p.Missing()); d != "" {
 		t.Errorf("a field that the evaluation never came to is missing:\n%s", d)
 	}
 }

@@ -70,6 +70,11 @@ func (e *element) lackedBy(t *rosmsg.Type) (missing *rosmsg.FieldError) {
 	return missing
 }
 
+// lack returns that the elements of a type do not have the field.
+func (e *element) lack(missing *rosmsg.FieldError) Lack {
+	return Lack{"m." + e.array + "[…]." + e.text, missing.Reason, false}
+}
+
 // orNil returns the value or error of a missing field.
 func (p *path) orNil(err error) (any, error) {
 	if p.optional {

@@ -27,19 +27,15 @@ func CompileTopics(text string, resolve func(name string) (string, error)) (*Pro
 	if names.err != nil {
 		return nil, &ExpressionError{Reason: names.err.Error(), Err: names.err}
 	}
-	for _, named := range names.named {
-		p.topics = append(p.topics, named...)
-	}
-	slices.Sort(p.topics)
-	p.topics = slices.Compact(p.topics)
-	if len(p.topics) == 0 {
+	if p.topics = names.all(); len(p.topics) == 0 {
 		return nil, &ExpressionError{Reason: `the expression names no topic: begin with topic == "/NAME" && …, or topic in ["/A", "/B"] && …`}
 	}
 	return p, nil
 }
 
-// Topics returns the resolved names of the topics that the expression may be true for, sorted. It
-// is empty if the expression was compiled by Compile.
+// Topics returns the names of the topics that the expression names, sorted: those that topic is
+// compared with, by == or in. They are resolved if the expression was compiled by CompileTopics,
+// and it can only be true for these.
 func (p *Program) Topics() []string { return p.topics }
 
 // topicNames finds the names of topics in an expression and resolves them.
@@ -71,6 +67,16 @@ func (v *topicNames) Visit(node *ast.Node) {
 			})
 		}
 	}
+}
+
+// all returns the named topics, sorted.
+func (v *topicNames) all() []string {
+	var all []string
+	for _, named := range v.named {
+		all = append(all, named...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (v *topicNames) name(n ast.Node, names []string) {
@@ -108,9 +114,13 @@ func isTopic(n ast.Node) bool {
 
 // Lack is a field of an expression that a message type does not have.
 type Lack struct {
-	Field  string // "m.pose.positoin"
-	Reason string // names the type and its fields
+	Field    string // "m.pose.positoin"
+	Reason   string // names the type and its fields
+	Optional bool   // it has a ?. before it: the expression reckons with a type without it
 }
+
+// String returns the field and the reason.
+func (l Lack) String() string { return l.Field + ": " + l.Reason }
 
 // Lacking returns the fields of the expression that the message type of a connection does not
 // have, but for those with a ?. before them. Whether an evaluation would come to them is not
@@ -126,12 +136,12 @@ func (p *Program) Lacking(conn *bagfmt.Connection) ([]Lack, error) {
 	for i := range p.paths {
 		var missing *rosmsg.FieldError
 		if path := &p.paths[i]; path.uses > 0 && !path.optional && errors.As(s.pathErrs[i], &missing) {
-			all = append(all, Lack{"m." + path.text, missing.Reason})
+			all = append(all, Lack{"m." + path.text, missing.Reason, false})
 		}
 	}
 	for _, e := range p.elements {
 		if missing := e.lackedBy(s.typ); missing != nil {
-			all = append(all, Lack{"m." + e.array + "[…]." + e.text, missing.Reason})
+			all = append(all, e.lack(missing))
 		}
 	}
 	return all, nil

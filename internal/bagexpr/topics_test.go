@@ -84,10 +84,10 @@ func TestLacking(t *testing.T) {
 		want []bagexpr.Lack
 	}{
 		{expr: `topic == "/a" && m.one.n > 1 && any(m.subs, {.n >= 2}) && m.subs[0].n == 1`},
-		{expr: `topic == "/a" && m.on.n > 1`, want: []bagexpr.Lack{{"m.on.n", `p/T has no field "on": it has subs, one`}}},
-		{expr: `topic == "/a" && m.one.m.deep > 1`, want: []bagexpr.Lack{{"m.one.m.deep", `p/Sub has no field "m": it has n, name`}}},
-		{expr: `topic == "/a" && any(m.subs, .level > 1)`, want: []bagexpr.Lack{{"m.subs[…].level", `p/Sub has no field "level": it has n, name`}}},
-		{expr: `topic == "/a" && m.one.n.x > 1`, want: []bagexpr.Lack{{"m.one.n.x", `int32 has no field "x"`}}},
+		{expr: `topic == "/a" && m.on.n > 1`, want: []bagexpr.Lack{{Field: "m.on.n", Reason: `p/T has no field "on": it has subs, one`}}},
+		{expr: `topic == "/a" && m.one.m.deep > 1`, want: []bagexpr.Lack{{Field: "m.one.m.deep", Reason: `p/Sub has no field "m": it has n, name`}}},
+		{expr: `topic == "/a" && any(m.subs, .level > 1)`, want: []bagexpr.Lack{{Field: "m.subs[…].level", Reason: `p/Sub has no field "level": it has n, name`}}},
+		{expr: `topic == "/a" && m.one.n.x > 1`, want: []bagexpr.Lack{{Field: "m.one.n.x", Reason: `int32 has no field "x"`}}},
 		{expr: `topic == "/a" && (m?.other ?? 1) > 0`},
 	} {
 		p, err := bagexpr.CompileTopics(test.expr, inNamespace)

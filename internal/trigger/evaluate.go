@@ -3,7 +3,6 @@ package trigger
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"go.uber.org/zap"
 
@@ -79,9 +78,8 @@ func (e *evaluator) check(r *rule, conn *bagfmt.Connection) {
 
 // missing reports fields that an evaluation came to and that no message type had.
 func (e *evaluator) missing(r *rule, conn *bagfmt.Connection) {
-	for _, text := range r.program.Missing() {
-		field, reason, _ := strings.Cut(text, ": ")
-		e.lacks(r, conn, field, reason)
+	for _, lack := range r.program.Missing() {
+		e.lacks(r, conn, lack.Field, lack.Reason)
 	}
 }
 

@@ -31,7 +31,7 @@ func TestPlaySelects(t *testing.T) {
 		"until":           {"--until 0.5", map[string][]string{"/state": {"A0", "B0"}, "/chatter": harness.Count("c", 0, 5), "/other": harness.Count("o", 0, 4)}, ""},
 		"until, end":      {"-s 0.85 --until -100ms", map[string][]string{"/state": {"B0", "A1"}, "/chatter": harness.Count("c", 9, 11), "/other": harness.Count("o", 8, 10)}, ""},
 		"from the end":    {"-s -0.25s --topics /chatter --bags walk.bag", map[string][]string{"/chatter": harness.Count("c", 10, 12)}, ""},
-		"stamps":          {"-s 1500000000.25 --until @1500000000.35 -x /state", map[string][]string{"/chatter": {"c3"}, "/other": harness.Count("o", 2, 3)}, ""},
+		"stamps":          {"-s @1500000000.25 --until @1500000000.35 -x /state", map[string][]string{"/chatter": {"c3"}, "/other": harness.Count("o", 2, 3)}, ""},
 		"dates":           {"-s 2017-07-14T02:40:00.25Z -u 100ms -x /state", map[string][]string{"/chatter": {"c3"}, "/other": harness.Count("o", 2, 3)}, ""},
 		"exclude":         {"-x /o* --exclude state", map[string][]string{"/chatter": chatter}, ""},
 		"glob":            {"--topics *at* /o?her --bags walk.bag", all, ""},

@@ -92,7 +92,7 @@ var mistakes = []struct {
 	{"goplay good.bag --rat 2", 1, "goplay: option '--rat' is ambiguous: it could be --rate, --rate-control-max-delay, --rate-control-topic"},
 	{"goplay good.bag --topcs /imu", 1, "goplay: unrecognised option '--topcs': did you mean --topics?"},
 	{"goplay --topics /nope good.bag", 1, "goplay: When using --topics, --bags should be specified to list bags. --topics takes every word up to the next option"},
-	{"goplay good.bag --start x", 1, `goplay: --start "x" is not a time: write seconds, 1m30s, -10s before the end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT`},
+	{"goplay good.bag --start x", 1, `goplay: --start "x" is not a time: write seconds or 1m30s from the beginning of the bag, -10s before its end, @1396293889.5 since 1970, 2014-03-31T19:11:29Z, or mark=TEXT`},
 	{"goplay good.bag -u 0", 1, "goplay: --duration 0: Invalid duration, must be > 0.0"},
 	{"goplay good.bag --start mark=lunch", 1, "goplay: --start: there are no marks in the bag"},
 	{"goplay good.bag --until -9999", 1, "goplay: --until is 2h46m29.0078s before the earliest message of the bags: there is nothing to play"},
