@@ -68,6 +68,8 @@ func (r *session) run(ctx context.Context) error {
 	}
 	// owner: run; ends when ctx is done.
 	wg.Go(func() { r.verifyLosses(ctx) })
+	// owner: run; ends when ctx is done or nothing is left to suggest.
+	wg.Go(func() { r.suggest(ctx) })
 	if r.late {
 		// owner: run; ends when ctx is done or the master has answered.
 		wg.Go(func() { r.lookLate(ctx) })

@@ -63,6 +63,9 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	if in[0].bag != nil {
 		reader = in[0].bag.Reader
 	}
+	for _, text := range f.globLike() {
+		j.complain("%s", text)
+	}
 	o, err := f.options(reader)
 	if err != nil {
 		return err

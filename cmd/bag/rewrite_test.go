@@ -261,6 +261,17 @@ func TestNothingMatches(t *testing.T) {
 	}
 }
 
+// TestGlobLike warns of a regular expression that is meant to be a glob.
+func TestGlobLike(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{"/co*": "-e /co* is a regular expression, in which * repeats the character before it", "/co.*": ""} {
+		_, _, stderr := gobag("filter", "-q", "--allow-empty", goodBag, filepath.Join(t.TempDir(), "o.bag"), "-e", "-t", expr)
+		if strings.Contains(stderr, "is a regular expression") != (want != "") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %s", expr, stderr)
+		}
+	}
+}
+
 // TestForce overwrites what it is told to.
 func TestForce(t *testing.T) {
 	t.Parallel()

@@ -100,6 +100,17 @@ func (f *selectFlags) unmatched(bag *bagfmt.Reader) []string {
 	return all
 }
 
+// globLike returns warnings about regular expressions that are meant to be globs.
+func (f *selectFlags) globLike() []string {
+	var all []string
+	for _, expr := range slices.Concat(f.Topic, f.Exclude, f.Type, f.CallerID) {
+		if text := topicmatch.GlobLike("-e", expr); f.Regex && text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
 func topicOf(c *bagfmt.Connection) string { return c.Topic }
 
 // keep returns the choice of connections, nil for all.

@@ -6,12 +6,18 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/player"
 )
 
 // selectionOptions sets the options of o that select what is played. o has the bags.
 func selectionOptions(c *config.Play, o *player.Options) error {
 	o.Topics, o.Types, o.Exclude, o.Deny, o.Regex = c.Topics, c.Type, c.Exclude, c.Deny, c.Regex
+	if c.Regex {
+		for _, list := range [][]string{c.Topics, c.Exclude, c.Deny, c.WaitFor} {
+			program.WarnGlobLike(o.Log, "-e", list)
+		}
+	}
 	o.Rename, o.Prefix = c.Rename, c.Prefix
 	o.ByHeader, o.HeaderReach = c.Order == "header", time.Duration(c.OrderReach)
 	o.LinkTimeout = time.Duration(c.LinkTimeout)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -18,6 +19,10 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
 		all = true
+	}
+	program.WarnGlobLike(log, "-x", c.Exclude)
+	if c.Regex {
+		program.WarnGlobLike(log, "-e", c.Topics)
 	}
 	o := recorder.Options{
 		Node: node,

@@ -3,7 +3,11 @@ package program
 import (
 	"errors"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/topicmatch"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,4 +26,13 @@ func CheckName(name string) error {
 		return errors.New(bad.Reason)
 	}
 	return nil
+}
+
+// WarnGlobLike warns of those regular expressions of an option that are meant to be globs.
+func WarnGlobLike(log *zap.Logger, option string, exprs []string) {
+	for _, expr := range exprs {
+		if text := topicmatch.GlobLike(option, expr); text != "" {
+			log.Warn(text, loglimit.Each())
+		}
+	}
 }

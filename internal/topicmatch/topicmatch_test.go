@@ -140,3 +140,17 @@ func TestConcurrentMatch(t *testing.T) {
 		t.Errorf("unmatched: %q", got)
 	}
 }
+
+func TestGlobLike(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		"/camera/*":  "-x /camera/* is a regular expression, in which * repeats the character before it: it matches /camera, /camera/ and /camera//, but nothing below /camera; for any text write .*, as in /camera/.*",
+		"/cam*":      "-x /cam* is a regular expression, in which * repeats the character before it: it matches /ca, /cam and /camm; for any text write .*, as in /cam.*",
+		"/cam.*/a*":  "-x /cam.*/a* is a regular expression, in which * repeats the character before it; for any text write .*, as in /cam.*/a.*",
+		"/camera/.*": "", "/cam[0-9]*": "", "/(a|b)*": "", `/cam\d*`: "", `/\w*`: "", "/a": "", "*": "", "/**": "",
+	} {
+		if got := topicmatch.GlobLike("-x", expr); got != want {
+			t.Errorf("%s: got %q, want %q", expr, got, want)
+		}
+	}
+}

@@ -184,3 +184,27 @@ func TestLateTopics(t *testing.T) {
 		}
 	})
 }
+
+// TestMisspelled: a topic that nobody publishes is told of while the recording runs, with the one
+// that is meant. Expressions that are meant to be globs are told of at the start.
+func TestMisspelled(t *testing.T) {
+	t.Parallel()
+	g := harness.NewGraph(t, "gomaster")
+	n := g.Node("camera_driver")
+	for _, topic := range []string{"/camera/image", "/camera/image_raw", "/state"} {
+		g.Advertise(n, topic, false)
+	}
+	rec := g.Record("/camera/imgae", "/camera/image_raw", "/unlike", "-O", "literal", "--mark-on", `topic == "/camera/imgae" && m.data == "x"`)
+	rec.Printed(`nobody publishes this topic; did you mean another? {"topic": "/camera/imgae", "nearest": ["/camera/image"]}`)
+	rec.Stop()
+	if text := rec.Out.String(); strings.Count(text, "did you mean") != 1 {
+		t.Errorf("not one suggestion:\n%s", text)
+	}
+	all := g.Record("-a", "-x", "/camera/*", "-O", "all", "--mark-on", `topic == "/stat" && m.data == "x"`)
+	all.Printed("-x /camera/* is a regular expression, in which * repeats the character before it: it matches /camera, /camera/ and /camera//, but nothing below /camera; for any text write .*, as in /camera/.*")
+	all.Printed(`{"topic": "/stat", "nearest": ["/state"]}`)
+	all.Stop()
+	some := g.Record("-e", "/camera/*", "-O", "some")
+	some.Printed("-e /camera/* is a regular expression")
+	some.Stop()
+}
