@@ -24,7 +24,7 @@ type PlaySelect struct {
 
 	MaxChunk ChunkLimit `group:"What to play:" default:"512M" placeholder:"SIZE" help:"Unpack compressed chunks of at most this size, such as 1G (default ${default}, at most 2047M). Larger ones are left out, and counted as lost: a hostile bag of a few kB could fill the memory."`
 
-	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. In TO, the wildcards of a glob are replaced by what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
+	Rename []string `group:"Names:" sep:"none" placeholder:"FROM=TO" help:"Play the topic FROM, by its name in the bag, as TO. In TO, the wildcards of a glob are replaced by what they matched (/cam*/image=/old/cam*/image), with --regex $$1 does for a group. FROM:TYPE=TO applies to one type only, where a topic has several (/a:std_msgs/String=/a_text). The first match applies. Then --prefix is prepended, then names are resolved and remapped; /a:=/b remaps names of the node. May be given several times."`
 	Prefix string   `group:"Names:" short:"p" placeholder:"PREFIX" stock:"" help:"Put PREFIX in front of each topic name as it is, before names are resolved."`
 
 	RespectPublishers bool `group:"Names:" help:"Start a node for each recorded publisher, with its name, and publish from it. If a name is in use, _play is appended."`

@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,8 +86,16 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 	other := TestConn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
 	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
 	got, err = previewOf(t, newFakeGraph(), Options{}, bag)
-	unplayable := []Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32"}}
+	const remedy = "--rename /a:std_msgs/Int32=/a_Int32"
+	unplayable := []Unplayable{{Bag: "bag0", Topic: "/a", Type: "std_msgs/Int32", Remedy: remedy}}
 	if d := cmp.Diff(unplayable, got.Unplayable, cmpopts.IgnoreFields(Unplayable{}, "Reason", "MD5Sum")); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
+	}
+	if !strings.HasSuffix(got.Unplayable[0].Reason, "; to play it, too, add "+remedy) {
+		t.Error(got.Unplayable[0].Reason)
+	}
+	got, err = previewOf(t, newFakeGraph(), Options{Rename: []string{strings.TrimPrefix(remedy, "--rename ")}}, bag)
+	if err != nil || len(got.Unplayable) > 0 || len(got.Topics) != 2 || got.Topics[1].Name != "/a_Int32" {
+		t.Errorf("with what was said: %+v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -92,6 +93,7 @@ type route struct {
 	topic  *topic // nil if reason is set
 	source *source
 	reason string // why the connection cannot be played, empty if it can
+	remedy string // the option with which it could; empty if there is none
 
 	pauses  bool // Options.PauseTopics
 	clocked bool // Options.ClockTopics
@@ -197,7 +199,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 
 // route returns the route of a connection, with its topic or the reason why it has none.
 func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (string, error)) *route {
-	unresolved := p.selection.name(c.Topic)
+	unresolved := p.selection.name(c)
 	r := &route{bag: b, conn: c, name: unresolved}
 	name, err := resolve(r.name)
 	if err != nil {
@@ -222,8 +224,12 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 	}
 	if t.md5 != md5 {
 		reason := fmt.Sprintf("the topic is played as %s [%s], this connection is %s [%s]", t.typ, t.md5, typ, md5)
-		if t.recordedName != c.Topic {
+		switch {
+		case t.recordedName != c.Topic:
 			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.recordedName, c.Topic)
+		case t.typ != typ:
+			r.remedy = fmt.Sprintf("--rename %s:%s=%s_%s", c.Topic, typ, c.Topic, path.Base(typ))
+			reason += "; to play it, too, add " + r.remedy
 		}
 		r.unplayable(p.log, reason)
 		return r

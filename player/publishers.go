@@ -138,7 +138,7 @@ func (p *plan) unplayable() []Unplayable {
 			if r := b.routes[c]; r != nil && r.reason != "" {
 				all = append(all, Unplayable{
 					Bag: b.name, Topic: r.name, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
-					Reason: r.reason, Messages: r.skipped.Load(),
+					Reason: r.reason, Remedy: r.remedy, Messages: r.skipped.Load(),
 				})
 			}
 		}

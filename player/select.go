@@ -63,14 +63,14 @@ func (s *selection) selects(c *bagfmt.Connection) bool {
 	return byName || byType || len(s.topics.set) == 0 && len(s.types) == 0
 }
 
-// name returns the new name of a recorded topic, before resolution.
-func (s *selection) name(recorded string) string {
+// name returns the new name of a connection's topic, before resolution.
+func (s *selection) name(c *bagfmt.Connection) string {
 	for _, r := range s.rename {
-		if name, ok := r.Apply(recorded); ok {
+		if name, ok := r.Apply(c.Topic, c.Header.Type()); ok {
 			return s.prefix + name
 		}
 	}
-	return s.prefix + recorded
+	return s.prefix + c.Topic
 }
 
 // report logs the patterns that match nothing in the bags: mostly misspelled names. Deny and

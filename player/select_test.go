@@ -62,6 +62,7 @@ func TestSelection(t *testing.T) {
 		"rename, then remap":    {Options{Topics: []string{"/a"}, Rename: []string{"/a=/from"}}, []string{"/to"}, ""},
 		"two become one":        {Options{Topics: []string{"/a", "/ab"}, Rename: []string{"/ab=/a"}}, []string{"/a"}, ""},
 		"two types, one name":   {Options{Topics: []string{"/a", "/cam1/*"}, Rename: []string{"/cam1/image=/a"}}, []string{"/a"}, "/a and /cam1/image were recorded as two: give them two names"},
+		"rename a type":         {Options{Topics: []string{"/a"}, Rename: []string{"/a:std_msgs/Int32=/b", "/a:std_msgs/*=/c"}}, []string{"/c"}, "[/a:std_msgs/Int32=/b]"},
 		"renamed to no name":    {Options{Topics: []string{"/a", "/ab"}, Rename: []string{"/ab=/-"}}, []string{"/a"}, `name "/-"`},
 		"deny another":          {Options{Topics: []string{"/a"}, Deny: []string{"/cam**"}}, []string{"/a"}, ""},
 		"deny recorded name":    {Options{Topics: []string{"/a"}, Prefix: "/old", Deny: []string{"/a"}}, []string{"/old/a"}, ""},

@@ -76,6 +76,7 @@ func TestRewrite(t *testing.T) {
 		"type":              {[]string{"filter", "IN", "DIR/o.bag", "--type", "std_msgs/Int??"}, "o.bag", map[string]uint64{"/count": 25}, ""},
 		"times":             {[]string{"filter", "IN", "DIR/o.bag", "--start", "+0.99s", "--end", "-0.12s"}, "o.bag", map[string]uint64{"/count": 2, "/latched": 1}, ""},
 		"absolute":          {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3"}, "o.bag", map[string]uint64{"/count": 4, "/latched": 1}, ""},
+		"rename a type":     {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:std_msgs/*=/n", "--rename", "/latched:x/Y=/l"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
 		"not latched":       {[]string{"filter", "IN", "DIR/o.bag", "--start", "@1795225280.3", "--no-latched"}, "o.bag", map[string]uint64{"/count": 4}, ""},
 		"rename":            {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count:=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},
 		"rename with =":     {[]string{"filter", "IN", "DIR/o.bag", "--rename", "/count=/n"}, "o.bag", map[string]uint64{"/n": 25, "/latched": 1}, ""},

@@ -28,7 +28,7 @@ type selectFlags struct {
 	Around *config.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
 	Margin config.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
 
-	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name; /A:=/B is the same. May be repeated."`
+	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
 }
 
 // latchedFlags say whether bags that begin in the middle of another repeat latched messages.
@@ -44,7 +44,7 @@ func (f *selectFlags) options(bag *bagfmt.Reader) (rebag.Options, error) {
 	if o.Keep, err = f.keep(); err != nil {
 		return o, err
 	}
-	if o.Rename, err = renames(f.Rename); err != nil {
+	if o.Rename, err = f.renames(); err != nil {
 		return o, err
 	}
 	if f.Around != nil {
@@ -92,8 +92,12 @@ func (f *selectFlags) unmatched(bag *bagfmt.Reader) []string {
 		}
 	}
 	for _, r := range f.Rename {
-		from, _, err := topicmatch.CutRename(r)
-		if err == nil && !slices.ContainsFunc(bag.Connections(), func(c *bagfmt.Connection) bool { return c.Topic == from }) {
+		rule, err := topicmatch.ParseRename(r, f.Regex)
+		matches := func(c *bagfmt.Connection) bool {
+			_, ok := rule.Apply(c.Topic, c.Header.Type())
+			return ok
+		}
+		if err == nil && !slices.ContainsFunc(bag.Connections(), matches) {
 			all = append(all, "--rename "+r)
 		}
 	}
@@ -157,17 +161,27 @@ func anyOf(patterns []string, isRegex bool) (*regexp.Regexp, error) {
 	return regexp.Compile("^(?s:" + strings.Join(parts, "|") + ")$")
 }
 
-// renames parses /a:=/b, as on the command line of a node, and /a=/b, as for goplay.
-func renames(list []string) (map[string]string, error) {
-	m := make(map[string]string, len(list))
-	for _, r := range list {
-		from, to, err := topicmatch.CutRename(r)
+// renames returns what renames connections, nil without --rename. The first rule that matches applies.
+func (f *selectFlags) renames() (func(*bagfmt.Connection) string, error) {
+	var rules []*topicmatch.Rename
+	for _, text := range f.Rename {
+		r, err := topicmatch.ParseRename(text, f.Regex)
 		if err != nil {
 			return nil, fmt.Errorf("--rename %w", err)
 		}
-		m[from] = to
+		rules = append(rules, r)
 	}
-	return m, nil
+	if len(rules) == 0 {
+		return nil, nil //nolint:nilnil // nil keeps all
+	}
+	return func(c *bagfmt.Connection) string {
+		for _, r := range rules {
+			if name, ok := r.Apply(c.Topic, c.Header.Type()); ok {
+				return name
+			}
+		}
+		return c.Topic
+	}, nil
 }
 
 // checkNotEnd returns an error if an argument is meant to be the end of a selection.

@@ -10,14 +10,14 @@ import (
 // conns maps input connections to output connections. Input connections with the same topic
 // and header share an output connection.
 type conns struct {
-	rename     map[string]string
+	rename     func(*bagfmt.Connection) string           // nil to keep topics
 	byInput    map[*bagfmt.Connection]*bagfmt.Connection // by input connection
 	byIdentity map[string]*bagfmt.Connection             // by topic and header
 	lastInput  *bagfmt.Connection                        // of the last message
 	lastOutput *bagfmt.Connection                        // the output connection of lastInput
 }
 
-func newConns(rename map[string]string) *conns {
+func newConns(rename func(*bagfmt.Connection) string) *conns {
 	return &conns{
 		rename:     rename,
 		byInput:    make(map[*bagfmt.Connection]*bagfmt.Connection),
@@ -41,12 +41,14 @@ func (c *conns) of(in *bagfmt.Connection) *bagfmt.Connection {
 
 func (c *conns) add(in *bagfmt.Connection) *bagfmt.Connection {
 	out := &bagfmt.Connection{ID: bagfmt.ConnID(len(c.byIdentity)), Topic: in.Topic, Header: slices.Clone(in.Header)}
-	if to, ok := c.rename[in.Topic]; ok {
-		out.Topic = to
+	if c.rename != nil {
+		out.Topic = c.rename(in)
+	}
+	if out.Topic != in.Topic {
 		for i := range out.Header {
 			// Stock players publish under this name, not under the one of the record.
 			if f := &out.Header[i]; f.Key == "topic" {
-				f.Value = to
+				f.Value = out.Topic
 			}
 		}
 	}

@@ -52,8 +52,8 @@ type Options struct {
 	Keep func(*bagfmt.Connection) bool
 	// Match selects messages. Its error ends the copy.
 	Match func(*bagfmt.Connection, *bagfmt.Message) (bool, error)
-	// Rename maps topics to new ones.
-	Rename map[string]string
+	// Rename returns the topic of a connection in the output.
+	Rename func(*bagfmt.Connection) string
 	// Damaged is told each thing that could not be read. Copying goes on behind it;
 	// an error that it returns ends that.
 	Damaged func(input string, err error) error

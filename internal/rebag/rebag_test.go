@@ -222,7 +222,7 @@ func TestSelect(t *testing.T) {
 		Start: bagfmt.Time{Sec: 2}, End: bagfmt.Time{Sec: 4},
 		Keep:   func(c *bagfmt.Connection) bool { return c.Topic == "/a" },
 		Match:  func(_ *bagfmt.Connection, m *bagfmt.Message) (bool, error) { return string(m.Data()) != "2", nil },
-		Rename: map[string]string{"/a": "/new"},
+		Rename: func(c *bagfmt.Connection) string { return strings.Replace(c.Topic, "/a", "/new", 1) },
 	}
 	got, _, err := copied(t, o, in)
 	if err != nil {

@@ -145,7 +145,11 @@ func PlayLosses(s *player.Summary) string {
 	}
 	for i := range s.Unplayable {
 		u := &s.Unplayable[i]
-		parts = append(parts, fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type)))
+		text := fmt.Sprintf("%d of %s : %s that cannot be played", u.Messages, Plain(u.Topic), Plain(u.Type))
+		if u.Remedy != "" {
+			text += " beside another type (add " + Plain(u.Remedy) + ")"
+		}
+		parts = append(parts, text)
 	}
 	parts = append(parts, damageLosses(s.Damage)...)
 	if s.RebuiltIndexes > 0 {

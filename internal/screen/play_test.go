@@ -82,7 +82,7 @@ func TestPlaySummary(t *testing.T) {
 		Timing:  player.Timing{Messages: 12, P50: 40400, P99: 100_000, Max: time.Millisecond},
 		Dropped: 3, Unstamped: 4,
 		Unplayable: []player.Unplayable{
-			{Topic: "/x", Type: "a/B", Messages: 7},
+			{Topic: "/x", Type: "a/B", Messages: 7, Remedy: "--rename /x:a/B=/x_B"},
 		},
 		Damage:      []*player.DamageError{{Messages: 5, Err: errors.New("chunk at 4117")}},
 		Undelivered: errors.New("/listener takes nothing"),
@@ -92,7 +92,7 @@ func TestPlaySummary(t *testing.T) {
 12 messages, 2.0 KiB, 3.0 s of the bags in 1.5 s (rate 2)
 late: median 40µs, 99 % below 100µs, at most 1ms
 4 messages kept the stamps that were recorded: they do not fit their definition
-lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played; at most 5 in damaged places of the bags (1); /listener takes nothing
+lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played beside another type (add --rename /x:a/B=/x_B); at most 5 in damaged places of the bags (1); /listener takes nothing
 `
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

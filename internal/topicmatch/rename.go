@@ -11,12 +11,17 @@ type Rename struct {
 	Text string // as the user wrote it
 
 	re       *regexp.Regexp
+	typ      *Pattern // of the types that the rule is restricted to; nil without a restriction
 	template string
 	used     bool
 }
 
-// CutRename splits FROM=TO, or FROM:=TO as ROS writes it.
-func CutRename(text string) (from, to string, err error) {
+// typed matches FROM with a type behind it. No topic has a colon in its name, and what a regular
+// expression has behind one is no type.
+var typed = regexp.MustCompile(`^(.+):([\w*?]+/[\w*?]+)$`)
+
+// cutRename splits FROM=TO, or FROM:=TO as ROS writes it.
+func cutRename(text string) (from, to string, err error) {
 	separator := "="
 	if strings.Contains(text, ":=") {
 		separator = ":="
@@ -31,13 +36,17 @@ func CutRename(text string) (from, to string, err error) {
 // ParseRename parses FROM=TO or FROM:=TO. FROM is a name or a glob; the wildcards in TO are
 // replaced by the text that those in FROM matched, in order. With isRegex FROM is a regular
 // expression, and $1 or ${1} in TO is replaced by the text of a group. The leading slash of a
-// name or a glob may be left out.
+// name or a glob may be left out. FROM:TYPE restricts the rule to connections of a type, which may
+// be a glob.
 func ParseRename(text string, isRegex bool) (*Rename, error) {
-	from, to, err := CutRename(text)
+	from, to, err := cutRename(text)
 	if err != nil {
 		return nil, err
 	}
 	r := &Rename{Text: text}
+	if m := typed.FindStringSubmatch(from); m != nil {
+		from, r.typ = m[1], Glob(m[2])
+	}
 	if isRegex {
 		if r.re, err = compile("expression", from); err != nil {
 			return nil, err
@@ -55,10 +64,11 @@ func ParseRename(text string, isRegex bool) (*Rename, error) {
 	return r, nil
 }
 
-// Apply returns the new name, and whether the rule matches at all.
-func (r *Rename) Apply(name string) (string, bool) {
+// Apply returns the new name of a topic with messages of a type, and whether the rule matches at
+// all.
+func (r *Rename) Apply(name, typ string) (string, bool) {
 	m := r.re.FindStringSubmatchIndex(name)
-	if m == nil {
+	if m == nil || r.typ != nil && !r.typ.Match(typ) {
 		return name, false
 	}
 	r.used = true

@@ -93,6 +93,13 @@ func TestRename(t *testing.T) {
 		{"/cam(.)/(.*)=/$2/${1}x", "/cam7/image", true, "/image/7x"},
 		{"/a=/b", "a", true, ""},
 		{"/a.*=/b", "/abc", true, "/b"},
+		{"/a:std_msgs/String=/b", "/a", false, "/b"},
+		{"/a:std_msgs/String:=/b", "/a", false, "/b"},
+		{"/*:std_msgs/*=/b/*", "/a", false, "/b/a"},
+		{"/a:std_msgs/Int32=/b", "/a", false, ""},
+		{"/a:std_msgs/String=/b", "/ab", false, ""},
+		{"/(?:a|b):std_msgs/String=/c", "/b", true, "/c"},
+		{"/(?:a|b/c)=/d", "/b/c", true, "/d"},
 	}
 	for _, tc := range tests {
 		r, err := topicmatch.ParseRename(tc.rule, tc.regex)
@@ -100,7 +107,7 @@ func TestRename(t *testing.T) {
 			t.Errorf("%s: %v", tc.rule, err)
 			continue
 		}
-		got, ok := r.Apply(tc.name)
+		got, ok := r.Apply(tc.name, "std_msgs/String")
 		if want := tc.want != ""; ok != want || r.Used() != want || ok && got != tc.want {
 			t.Errorf("%s on %s: %s, %v; want %s", tc.rule, tc.name, got, ok, tc.want)
 		}
