@@ -173,7 +173,7 @@ func TestFileErrors(t *testing.T) {
 		"open bracket":             {"topics: [/a, /b\nlz4: true\n", `robot.yaml:1: not valid YAML:`},
 		"unquoted star":            {"exclude: *image\n", "robot.yaml:1: not valid YAML: unknown anchor 'image' referenced in \"exclude: *image\" (want KEY: VALUE, with a blank after the colon and the keys of one level in one column; text with special characters belongs into 'quotes')"},
 		"home":                     {"all: true\noutput_prefix: ~/bags/x\n", "robot.yaml:2: output_prefix: --output-prefix ~/bags/x: only a shell knows what ~ is"},
-		"no number":                {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number of MB`},
+		"no number":                {"all: true\nbuffsize: many\n", `robot.yaml:2: buffsize: "many": want a whole number of MiB`},
 		"no truth":                 {"all: maybe\n", `robot.yaml:1: all: "maybe": want true or false`},
 		"not one of":               {"all: true\noverflow: wait\n", `robot.yaml:2: overflow: "wait": want one of drop, block`},
 		"bad unit":                 {"all: true\nmax_age: 5x\n", `robot.yaml:2: max_age: "5x": Duration unit must be s, m, or h`},
@@ -242,9 +242,9 @@ func TestAllErrors(t *testing.T) {
 	}
 	want := []string{
 		`--limit "many": want a whole number`,
-		`environment GORECORD_CHUNKSIZE: "x": want a whole number of KB`,
+		`environment GORECORD_CHUNKSIZE: "x": want a whole number of KiB`,
 		"1: topcs: there is no such option; did you mean topics?",
-		"2: buffsize: --buffsize -1: Buffer size must be 0 or positive: a number of MB, 256 by default; 0 is no limit",
+		"2: buffsize: --buffsize -1: Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit",
 		`5: max_rate: "/b=x": want TOPIC=HZ, in a file written as TOPIC: HZ, where HZ is a number`,
 		"7: splt: there is no such option; did you mean split?",
 		"9: bz2: --bz2 and --lz4: Can only use one type of compression: leave one out (lz4: " + path + ":8)",

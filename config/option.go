@@ -147,7 +147,7 @@ func (o *option) expected() string {
 		return "want a time with its unit, such as 500ms or 5s"
 	case t.Kind() == reflect.Bool:
 		return "want true or false"
-	case t.PkgPath() == "" && numberKind(t.Kind()) != "" && (name == "MB" || name == "KB"):
+	case t.PkgPath() == "" && numberKind(t.Kind()) != "" && (name == "MiB" || name == "KiB"):
 		return "want " + numberKind(t.Kind()) + " of " + name
 	case t.PkgPath() == "" && numberKind(t.Kind()) != "":
 		return "want " + numberKind(t.Kind())

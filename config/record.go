@@ -41,8 +41,8 @@ type Record struct {
 	OutputName      string   `group:"Names and splits:" short:"O" placeholder:"NAME" stock:"" help:"Name the bag NAME.bag."`
 	NameTemplate    string   `group:"Names and splits:" placeholder:"NAME" help:"Name the bags by the letters of strftime (run_%Y%m%d_%H%M) and {time}, {split} and {host}. If the name exists, a number is appended."`
 	FileMode        FileMode `group:"Names and splits:" placeholder:"MODE" help:"Mode of the bags, in octal digits: 0644 lets every user read them, 0660 lets the group write (default: 0640, reduced by the umask)."`
-	Split           Split    `group:"Names and splits:" stock:"" help:"Continue in the next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MB also sets --size."`
-	Size            *int64   `group:"Names and splits:" placeholder:"MB" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MB."`
+	Split           Split    `group:"Names and splits:" stock:"" help:"Continue in the next file, <name>_0.bag, <name>_1.bag and so on, where --size or --duration would end the recording. The old form --split=MiB also sets --size."`
+	Size            *int64   `group:"Names and splits:" placeholder:"MiB" stock:"" help:"End, or with --split begin the next file, when the bag holds this many MiB."`
 	Duration        Duration `group:"Names and splits:" placeholder:"TIME" stock:"" help:"End, or with --split begin the next file, after this time: seconds, or with unit m or h."`
 	SplitAt         Duration `group:"Names and splits:" placeholder:"TIME" help:"Begin a next file at multiples of this time on the local clock: 10m is at 12:00, 12:10 and so on. Switches --split on."`
 	RepeatLatched   bool     `group:"Names and splits:" stock:"" help:"Begin each file with the latest message of each latching publisher. This is the default."`
@@ -59,8 +59,8 @@ type Record struct {
 	BZ2           bool          `group:"Compression, buffers and the disk:" name:"bz2" short:"j" stock:"" help:"Compress with bz2: smallest, slow."`
 	LZ4           bool          `group:"Compression, buffers and the disk:" name:"lz4" stock:"" help:"Compress with lz4: fast, recommended on robots."`
 	Adaptive      bool          `group:"Compression, buffers and the disk:" help:"With --bz2 or --lz4: while compression cannot keep up, step down from bz2 to lz4 to none for the next chunks, and up again later."`
-	Chunksize     int           `group:"Compression, buffers and the disk:" default:"768" placeholder:"KB" stock:"" help:"Close a chunk when it holds more than this many KB (default ${default})."`
-	Buffsize      int           `group:"Compression, buffers and the disk:" short:"b" default:"256" placeholder:"MB" stock:"" help:"Buffer at most this many MB in memory, and at most what the memory limit of the container or unit allows (default ${default}, 0 = no limit of its own)."`
+	Chunksize     int           `group:"Compression, buffers and the disk:" default:"768" placeholder:"KiB" stock:"" help:"Close a chunk when it holds more than this many KiB (default ${default})."`
+	Buffsize      int           `group:"Compression, buffers and the disk:" short:"b" default:"256" placeholder:"MiB" stock:"" help:"Buffer at most this many MiB in memory, and at most what the memory limit of the container or unit allows (default ${default}, 0 = no limit of its own)."`
 	Overflow      string        `group:"Compression, buffers and the disk:" default:"drop" placeholder:"drop|block" enum:"drop,block" help:"When the buffer is full: drop = drop new messages of the topics with the most data waiting, and count them; block = stop reading from the publishers (default ${default})."`
 	FlushInterval time.Duration `group:"Compression, buffers and the disk:" default:"1s" placeholder:"TIME" help:"Write a chunk that is not full after this time (default ${default}). A crash of the program loses at most this much."`
 	Sync          string        `group:"Compression, buffers and the disk:" default:"interval" placeholder:"none|interval|chunk" enum:"none,interval,chunk" help:"When to wait for the disk: interval = every second or 32 MiB, chunk = after each chunk, none = leave it to the kernel (default ${default}). A power cut loses what was not synced."`
@@ -120,9 +120,9 @@ func (r *Record) checkFiles() error {
 	if r.Size != nil {
 		size = *r.Size
 	}
-	errs.refuse(size <= 0, "--size %d: Split size must be positive: give a number of MB, such as 1024", size)
-	errs.refuse(size > 1<<40, "--size %d: Split size must be at most 1099511627776 MB", size)
-	errs.refuse(r.Split.MB < 0, "--split %d: Split size must be positive: give a number of MB, such as 1024", r.Split.MB)
+	errs.refuse(size <= 0, "--size %d: Split size must be positive: give a number of MiB, such as 1024", size)
+	errs.refuse(size > 1<<40, "--size %d: Split size must be at most 1099511627776 MiB", size)
+	errs.refuse(r.Split.MiB < 0, "--split %d: Split size must be positive: give a number of MiB, such as 1024", r.Split.MiB)
 	errs.refuse(r.MaxSplits < 0, "--max-splits %d: Number of splits must be 0 or positive: 0 keeps all files", r.MaxSplits)
 	errs.refuse(r.RepeatLatched && r.NoRepeatLatched, "--repeat-latched and --no-repeat-latched exclude each other: leave one out")
 	errs.refuse(!r.Split.On && !r.Stopped && len(r.StartOn) == 0 && (r.MaxBytes != 0 || r.MaxAge != 0 || r.KeepFree != 0),
@@ -142,10 +142,10 @@ func (r *Record) checkFiles() error {
 // checkBuffers checks the options about memory, compression and the disk.
 func (r *Record) checkBuffers() error {
 	var errs refusals
-	errs.refuse(r.Buffsize < 0, "--buffsize %d: Buffer size must be 0 or positive: a number of MB, 256 by default; 0 is no limit", r.Buffsize)
-	errs.refuse(r.Buffsize > 1<<30, "--buffsize %d: Buffer size must be at most 1073741824 MB", r.Buffsize)
-	errs.refuse(r.Chunksize < 0, "--chunksize %d: Chunk size must be 0 or positive: a number of KB, 768 by default", r.Chunksize)
-	errs.refuse(r.Chunksize > 1<<20, "--chunksize %d: Chunk size must be at most 1048576 KB (1 GiB)", r.Chunksize)
+	errs.refuse(r.Buffsize < 0, "--buffsize %d: Buffer size must be 0 or positive: a number of MiB, 256 by default; 0 is no limit", r.Buffsize)
+	errs.refuse(r.Buffsize > 1<<30, "--buffsize %d: Buffer size must be at most 1073741824 MiB", r.Buffsize)
+	errs.refuse(r.Chunksize < 0, "--chunksize %d: Chunk size must be 0 or positive: a number of KiB, 768 by default", r.Chunksize)
+	errs.refuse(r.Chunksize > 1<<20, "--chunksize %d: Chunk size must be at most 1048576 KiB, which is 1 GiB", r.Chunksize)
 	errs.refuse(r.BZ2 && r.LZ4, "--bz2 and --lz4: Can only use one type of compression: leave one out")
 	errs.refuse(r.Adaptive && !r.BZ2 && !r.LZ4, "--adaptive steps down from --bz2 or --lz4: give one of them")
 	errs.refuse(r.FlushInterval < time.Millisecond, "--flush-interval %v must be at least 1ms", r.FlushInterval)
@@ -177,12 +177,12 @@ func (r *refusals) refuse(bad bool, format string, args ...any) {
 // oldSplit reads "--split 1024 /topic", as rosbag's wrapper does: a word of digits
 // is no topic's name, nor an expression that matches one.
 func (r *Record) oldSplit() {
-	if !r.Split.On || r.Split.MB != 0 {
+	if !r.Split.On || r.Split.MiB != 0 {
 		return
 	}
 	for i, word := range r.Topics {
 		if n, err := strconv.ParseInt(word, 10, 40); err == nil {
-			r.Split.MB = n
+			r.Split.MiB = n
 			r.Topics = slices.Delete(r.Topics, i, i+1)
 			return
 		}
@@ -194,7 +194,7 @@ func (r *Record) SizeBytes() int64 {
 	if r.Size != nil {
 		return *r.Size << 20
 	}
-	return r.Split.MB << 20
+	return r.Split.MiB << 20
 }
 
 // RecordFor returns --duration; zero means until the end.

@@ -31,7 +31,7 @@ func TestRecord(t *testing.T) {
 		{"-a --no-repeat-latched", ""},
 		{"-a --size 0", "--size 0: Split size must be positive"},
 		{"-a --split=-5", "--split -5: Split size must be positive"},
-		{"-a --split=x", "want true, false or a number of MB"},
+		{"-a --split=x", "want true, false or a number of MiB"},
 		{"-a --min-space lots", "want a number of bytes"},
 		{"-a --min-space 99999999999G", "too large"},
 		{"-a --max-age 1h", "they need --split"},
@@ -42,7 +42,7 @@ func TestRecord(t *testing.T) {
 		{"-a -j --lz4", "Can only use one type of compression"},
 		{"-a -b -1", "Buffer size must be 0 or positive"},
 		{"-a --chunksize -1", "Chunk size must be 0 or positive"},
-		{"-a -b x", "--buffsize \"x\": want a whole number of MB"},
+		{"-a -b x", "--buffsize \"x\": want a whole number of MiB"},
 		{"-a -b 0x10 --size 1", "--buffsize"},
 		{"-a --size 0x10", "--size"},
 		{"-a -b 010", ""},
@@ -91,7 +91,7 @@ func TestOldSplit(t *testing.T) {
 func TestSplitValue(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]config.Split{
-		"--split": {On: true}, "--split=1": {On: true, MB: 1}, "--split=0": {On: true}, "--split=true": {On: true}, "--split=false": {},
+		"--split": {On: true}, "--split=1": {On: true, MiB: 1}, "--split=0": {On: true}, "--split=true": {On: true}, "--split=false": {},
 	} {
 		var r config.Record
 		if err := config.Parse("gorecord", config.RecordHelp, "test", []string{in, "-a"}, &r); err != nil || r.Split != want {

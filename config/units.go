@@ -160,11 +160,11 @@ func (s Size) String() string {
 	return strconv.FormatInt(int64(s), 10)
 }
 
-// Split is a switch that may have a value: the size in MB after which to split, an
+// Split is a switch that may have a value: the size in MiB after which to split, an
 // old form that rosbag record still takes.
 type Split struct {
-	On bool
-	MB int64
+	On  bool
+	MiB int64
 }
 
 // IsBool tells kong that the option may stand without a value.
@@ -178,12 +178,12 @@ func (s *Split) Decode(ctx *kong.DecodeContext) error {
 	}
 	text := fmt.Sprint(ctx.Scan.Pop().Value)
 	if n, err := strconv.ParseInt(text, 10, 40); err == nil { // before parseSwitch, which accepts 0 and 1
-		s.MB = n
+		s.MiB = n
 		return nil
 	}
 	on, ok := parseSwitch(text)
 	if !ok {
-		return fmt.Errorf("%q: want true, false or a number of MB", text)
+		return fmt.Errorf("%q: want true, false or a number of MiB", text)
 	}
 	s.On = on
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -102,7 +103,7 @@ func (l *finishedBags) err() error {
 	defer l.mu.Unlock()
 	err := errors.Join(l.faults...)
 	if l.more > 0 {
-		err = errors.Join(err, fmt.Errorf("and %d more faults of files", l.more))
+		err = errors.Join(err, fmt.Errorf("and %s of files", plural.Of(l.more, "more fault")))
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func TestMissedMessages(t *testing.T) {
 	if ts.Publishers[0].Missed != 5 || ts.Publishers[1].Missed != 0 || s.Dropped() != 1 || ts.Publishers[0].LinksLost != 1 {
 		t.Errorf("%+v", ts)
 	}
-	if want := "1 messages were lost, 5 messages were published and never arrived, links to publishers were lost (1)"; s.Losses() != want {
+	if want := "1 message was lost, 5 messages were published and never arrived, links to publishers were lost (1)"; s.Losses() != want {
 		t.Errorf("%q, want %q", s.Losses(), want)
 	}
 }

@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 					if !m.Conn.Header.Latching() {
 						t.Error("not latching")
 					}
-					for _, text := range []string{"gorecord", "gorecord: /t", "lost: oversize", "missed from p", "1 messages were lost, 1 messages were published and never arrived"} {
+					for _, text := range []string{"gorecord", "gorecord: /t", "lost: oversize", "missed from p", "1 message was lost, 1 message was published and never arrived"} {
 						if has := bytes.Contains(m.Data(), []byte(text)); has != (tc.lossy || text == "gorecord") {
 							t.Errorf("%q in the report: %v", text, has)
 						}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
@@ -387,7 +388,7 @@ func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCaus
 // closeSnapshot leaves the file to the closer.
 func (w *snapshotWriter) closeSnapshot(sn *snapshot) {
 	if sn.missing > 0 {
-		sn.err = errors.Join(sn.err, fmt.Errorf("%d messages are missing in the snapshot %s", sn.missing, sn.out.Target()))
+		sn.err = errors.Join(sn.err, fmt.Errorf("%s missing in the snapshot %s", plural.Of(sn.missing, "message"), sn.out.Target()))
 	}
 	if sn.err != nil {
 		w.sink.finished.fault(sn.err)

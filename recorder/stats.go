@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 )
@@ -264,10 +265,10 @@ func (s *Summary) Refused() (n int) {
 func (s *Summary) Losses() string {
 	var parts []string
 	if n := s.Dropped(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d messages were lost", n))
+		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" lost")
 	}
 	if n := s.Missed(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d messages were published and never arrived", n))
+		parts = append(parts, plural.Of(n, "message")+" "+plural.Were(n)+" published and never arrived")
 	}
 	if n := s.LinksLost(); n > 0 {
 		parts = append(parts, fmt.Sprintf("links to publishers were lost (%d)", n))

@@ -269,7 +269,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 
 // explainFailure returns the log text of a failure to connect, and the host that is meant, if
 // any. The most common reason is a loopback address: it leads to this machine, where another
-// node may answer.
+// node may answer. A node that is on loopback itself is on the only machine there is.
 func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 	call := (*CallError)(nil)
 	switch {
@@ -285,7 +285,7 @@ func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !isLoopback(l.sub.node.host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

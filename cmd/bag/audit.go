@@ -22,6 +22,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -94,7 +95,7 @@ func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
 	err = errors.Join(err, a.journal.Close())
 	if err != nil {
 		if a.read+a.skipped > 0 {
-			a.say("%s verified so far; the same command continues there", several(uint64(a.read+a.skipped), "bag"))
+			a.say("%s verified so far; the same command continues there", plural.Of(uint64(a.read+a.skipped), "bag"))
 		}
 		return a.failed(f.Place, explain(err))
 	}
@@ -333,7 +334,7 @@ func (a *audit) report() error {
 	if a.skipped > 0 {
 		continued = fmt.Sprintf(", %d of them before", a.skipped)
 	}
-	a.say("%s verified%s, %s", several(uint64(a.read+a.skipped), "bag"), continued, several(uint64(len(a.defects)), "defect"))
+	a.say("%s verified%s, %s", plural.Of(uint64(a.read+a.skipped), "bag"), continued, plural.Of(uint64(len(a.defects)), "defect"))
 	if len(a.defects) > 0 {
 		return errLossy
 	}

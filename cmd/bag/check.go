@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -123,7 +124,7 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 		}
 	}
 	if r.More > 0 {
-		line("damaged in %d more places", r.More)
+		line("damaged in %s", plural.Of(r.More, "more place"))
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
@@ -132,13 +133,13 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	}
 	switch {
 	case !r.Sound:
-		line("damaged in %d places; %s can be read", len(r.Damage)+r.More, messages(r.Messages))
+		line("damaged in %s; %s can be read", plural.Of(len(r.Damage)+r.More, "place"), counted(r.Messages))
 	case !f.Quiet:
 		version := r.Version
 		if r.Encrypted {
 			version += ", encrypted"
 		}
-		line("sound: version %s, %s of %d connections", version, messages(r.Messages), r.Connections)
+		line("sound: version %s, %s of %s", version, counted(r.Messages), plural.Of(r.Connections, "connection"))
 	}
 	return failed
 }

@@ -22,7 +22,7 @@ func TestCheck(t *testing.T) {
 		"sound, deep": {path, []string{"--deep"}, 0, []string{"sound: version 2.0, 26 messages of 2 connections"}},
 		"quiet":       {path, []string{"-q"}, 0, nil},
 		"flipped": {write(t, "b.bag", flipped), nil, 3, []string{
-			"offset 4117: chunk at 4117: lz4 data: ", "damaged in 1 places; 0 messages can be read",
+			"offset 4117: chunk at 4117: lz4 data: ", "damaged in 1 place; 0 messages can be read",
 		}},
 	}
 	for name, tc := range tests {

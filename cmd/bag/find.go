@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -86,10 +87,10 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 		}
 	}
 	if found == 0 {
-		j.say("none of %s matches", several(uint64(bags), "bag"))
+		j.say("none of %s matches", plural.Of(uint64(bags), "bag"))
 	}
 	if read > 0 {
-		j.say("%s had to be read; gobag index %s makes the next search faster", several(uint64(read), "bag"), printable(f.Places[0]))
+		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), printable(f.Places[0]))
 	}
 	return j.done()
 }

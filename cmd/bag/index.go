@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 type indexFlags struct {
@@ -36,7 +38,7 @@ func (f *indexFlags) Run(ctx context.Context, out output) error {
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {
 			return j.failed(arg, explain(err))
 		}
-		j.say("%s: %s in the catalog, %d read, %d dropped", printable(arg), several(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
+		j.say("%s: %s in the catalog, %d read, %d dropped", printable(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
 	}
 	return j.done()
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -79,7 +80,7 @@ func (j *job) done() error {
 	j.meter.clear()
 	for _, path := range slices.Sorted(maps.Keys(j.told)) {
 		if more := j.told[path] - maxTold; more > 0 {
-			j.complain("%s: damaged in %d more places; gobag check lists them", printable(path), more)
+			j.complain("%s: damaged in %s; gobag check lists them", printable(path), plural.Of(more, "more place"))
 		}
 	}
 	if j.lossy {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -122,7 +123,7 @@ func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, e
 func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
 	for n, err := range r.Repairs {
 		if n == maxTold {
-			j.say("%s: repaired in %d more places", printable(path), len(r.Repairs)-n)
+			j.say("%s: repaired in %s", printable(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
 		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
@@ -141,12 +142,12 @@ func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
 		}
 		if s.Dropped > 0 {
 			told += s.Dropped
-			what += fmt.Sprintf("; lost: %s", messages(s.Dropped))
+			what += fmt.Sprintf("; lost: %s", counted(s.Dropped))
 		}
 		j.lost(path, errors.New(what))
 	}
 	if r.Dropped > told {
-		j.lost(path, fmt.Errorf("the index knows of %s more that cannot be found", messages(r.Dropped-told)))
+		j.lost(path, fmt.Errorf("the index knows of %s more that cannot be found", counted(r.Dropped-told)))
 	}
 	if r.Lossy() {
 		j.lossy = true
@@ -155,7 +156,7 @@ func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
 
 // recoverySummary says what is in the new version of a bag.
 func recoverySummary(r *bagfmt.Recovery) string {
-	s := fmt.Sprintf("kept %s", messages(r.Messages))
+	s := fmt.Sprintf("kept %s", counted(r.Messages))
 	switch {
 	case r.Dropped > 0:
 		s += fmt.Sprintf(", lost %d or more", r.Dropped)
@@ -163,14 +164,7 @@ func recoverySummary(r *bagfmt.Recovery) string {
 		s += ", and how many are lost cannot be told"
 	}
 	if r.Repeated > 0 {
-		s += fmt.Sprintf(", left out %d chunks that were there twice", r.Repeated)
+		s += fmt.Sprintf(", left out %s there twice", plural.Of(r.Repeated, "chunk"))
 	}
 	return s
-}
-
-func messages(n uint64) string {
-	if n == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", n)
 }

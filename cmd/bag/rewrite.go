@@ -12,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 )
 
 // packFlags are the options for compression and chunks of the output.
 type packFlags struct {
 	Compression string `enum:",none,lz4,bz2,zstd" default:"" placeholder:"KIND" help:"Compress chunks with none, lz4 or bz2; in MCAP with none, lz4 or zstd. Default: as the input, zstd in MCAP."`
-	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KB" help:"Size of a chunk before compression (${default})."`
+	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
 }
 
 // writerOptions returns the options of a bag made from inputs.
@@ -296,14 +297,14 @@ func (p *plan) sink(w io.Writer) (rebag.Sink, error) {
 }
 
 // counted says how many messages.
-func counted(messages uint64) string { return several(messages, "message") }
+func counted(messages uint64) string { return plural.Of(messages, "message") }
 
 // repeated says how many latched messages come on top, if any.
 func repeated(sum rebag.Summary) string {
 	if sum.Repeated == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" and %s repeated", several(sum.Repeated, "latched one"))
+	return fmt.Sprintf(" and %s repeated", plural.Of(sum.Repeated, "latched one"))
 }
 
 // leftOut says how many repeated messages are left out, if any.
@@ -311,15 +312,7 @@ func leftOut(sum rebag.Summary) string {
 	if sum.LeftOut == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s left out, as others of the bags have them", several(sum.LeftOut, "repeated latched message"))
-}
-
-// several counts things.
-func several[N int | uint64](n N, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("; %s left out, as others of the bags have them", plural.Of(sum.LeftOut, "repeated latched message"))
 }
 
 // wantsMCAP reports whether the output is to be MCAP: by the format that was asked

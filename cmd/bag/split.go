@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -20,7 +21,7 @@ type splitFlags struct {
 	packFlags
 	latchedFlags
 	emptyFlags
-	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MB."`
+	Size     string `placeholder:"SIZE" help:"A part ends when it has this size: 500M, 2G; without unit MiB."`
 	Duration string `placeholder:"TIME" help:"Parts begin at multiples of this from the first message: 90s, 5m, 1h; without unit seconds."`
 	Topic    bool   `help:"Each topic has a part of its own."`
 	In       string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
@@ -118,7 +119,7 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	}
 	sum.Repeated = split.Repeated()
 	j.sayPlain(in)
-	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), several(split.Count(), "part"))
+	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), plural.Of(split.Count(), "part"))
 	return j.done()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/upload"
@@ -73,7 +74,7 @@ func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
 	if queue.Stats().Waiting == 0 {
 		j.say("%s: no bag waits for %s", printable(f.Dir), bucket)
 		if others > 0 && !f.All {
-			j.say("gobag upload --all uploads the other %s, too", several(uint64(others), "bag"))
+			j.say("gobag upload --all uploads the other %s, too", plural.Of(uint64(others), "bag"))
 		}
 		return nil
 	}
@@ -136,7 +137,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
-		left = fmt.Sprintf("; %s of %s wait for the next start", several(uint64(s.Waiting), "bag"), printable(f.Dir))
+		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), printable(f.Dir))
 	}
 	switch {
 	case s.Store.State == upload.Failing:

@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -51,5 +52,5 @@ func statusLine(s *player.Stats) string {
 	for i := range s.Topics {
 		dropped += s.Topics[i].Dropped
 	}
-	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %d topics, %d messages dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, len(s.Topics), dropped)
+	return fmt.Sprintf("%s, %.1f of %.1f s at rate %g, %s, %s dropped", state, s.Position.Seconds(), s.Length.Seconds(), s.Rate, plural.Of(len(s.Topics), "topic"), plural.Of(dropped, "message"))
 }

@@ -59,7 +59,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 		Report:          reports[c.Summary],
 		CountTopics:     hasScreen(c), // which lists them; without one these are stock's lines
 	}
-	if c.Split.MB > 0 {
+	if c.Split.MiB > 0 {
 		log.Warn("Use of \"--split <MAX_SIZE>\" has been deprecated.  Please use --split --size <MAX_SIZE> or --split --duration <MAX_DURATION>")
 	}
 	if c.MaxSplits > 0 && !c.Split.On {

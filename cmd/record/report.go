@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/rosout"
 	"github.com/gorosbag/gorosbag/internal/screen"
@@ -55,7 +56,7 @@ func report(console *screen.Console, errs *program.Errors, c *config.Record, sum
 	case sent.Lost > 0:
 		return errs.Fail(program.ExitLoss, fmt.Errorf("files were deleted before they were uploaded (%d)", sent.Lost))
 	case c.Require && len(sum.Missing) > 0:
-		return errs.Fail(program.ExitLoss, fmt.Errorf("%d topics never appeared; see the summary", len(sum.Missing)))
+		return errs.Fail(program.ExitLoss, fmt.Errorf("%s never appeared; see the summary", plural.Of(len(sum.Missing), "topic")))
 	}
 	return program.ExitOK
 }

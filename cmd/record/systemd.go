@@ -10,6 +10,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/sdnotify"
 	"github.com/gorosbag/gorosbag/recorder"
 )
@@ -64,9 +65,9 @@ func statusLine(before, now *recorder.Stats) string {
 	if now.Ending {
 		state = "closing"
 	}
-	line := fmt.Sprintf("%s %d topics, %.1f MB/s, %d messages lost", state, len(now.Topics), rate/1e6, lost)
+	line := fmt.Sprintf("%s %s, %.1f MiB/s, %s lost", state, plural.Of(len(now.Topics), "topic"), rate/(1<<20), plural.Of(lost, "message"))
 	if now.File != "" {
-		line += fmt.Sprintf(", %s in %s", humanize.Bytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
+		line += fmt.Sprintf(", %s in %s", humanize.IBytes(uint64(max(now.FileBytes, 0))), filepath.Base(now.File))
 	}
 	if h := now.Handover; h != nil {
 		switch h.State {

@@ -9,13 +9,13 @@ import (
 // TestStatusLine: systemctl status says what is wrong with the store, and nothing while it is well.
 func TestStatusLine(t *testing.T) {
 	t.Parallel()
-	const plain = "recording 0 topics, 0.0 MB/s, 0 messages lost"
+	const plain = "recording 0 topics, 0.0 MiB/s, 0 messages lost"
 	for want, handover := range map[string]*recorder.HandoverStats{
-		plain:                       nil,
-		plain + ", 4.1 kB in x.bag": {State: recorder.HandoverOK},
-		plain + ", 4.1 kB in x.bag, store unchecked":                             {},
-		plain + ", 4.1 kB in x.bag, store unreachable: no route to host":         {State: recorder.HandoverUnreachable, StateErr: "no route to host"},
-		plain + ", 4.1 kB in x.bag, store failing: the store is full: make room": {State: recorder.HandoverFailing, StateErr: "the store is full: make room"},
+		plain:                        nil,
+		plain + ", 4.0 KiB in x.bag": {State: recorder.HandoverOK},
+		plain + ", 4.0 KiB in x.bag, store unchecked":                             {},
+		plain + ", 4.0 KiB in x.bag, store unreachable: no route to host":         {State: recorder.HandoverUnreachable, StateErr: "no route to host"},
+		plain + ", 4.0 KiB in x.bag, store failing: the store is full: make room": {State: recorder.HandoverFailing, StateErr: "the store is full: make room"},
 	} {
 		now := recorder.Stats{Handover: handover}
 		if handover != nil {

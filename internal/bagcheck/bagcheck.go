@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // Options says how thorough a check is. The zero value is ready to use.
@@ -129,7 +130,7 @@ func Check(ctx context.Context, r io.ReaderAt, size int64, o Options) (*Report, 
 	default:
 		c.report.Indexed = true
 		if end := scanner.Offset(); end < size && len(c.report.Damage) == 0 {
-			c.add(Damage{Offset: end, What: fmt.Sprintf("%d bytes at %d are behind the end of the bag", size-end, end), Advice: adviceBehind})
+			c.add(Damage{Offset: end, What: fmt.Sprintf("%s at %d behind the end of the bag", plural.Of(size-end, "byte"), end), Advice: adviceBehind})
 		}
 		c.header(&head, headErr, reader)
 		c.index(reader, v.found)
@@ -286,7 +287,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			deep.report()
 			for conn, st := range c.counts {
 				if st.backwards > 0 {
-					c.warn(conn.Topic, "%d messages of connection %d are out of the order of time", st.backwards, conn.ID)
+					c.warn(conn.Topic, "%s of connection %d out of the order of time", plural.Of(st.backwards, "message"), conn.ID)
 				}
 			}
 			return nil
@@ -331,7 +332,7 @@ func (c *checker) header(h *bagfmt.BagHeader, err error, reader *bagfmt.Reader) 
 	conns, chunks := len(reader.Connections()), len(reader.Chunks())
 	if int(h.Connections) != conns || int(h.Chunks) != chunks {
 		c.add(Damage{Offset: at, Advice: adviceIndex, What: fmt.Sprintf(
-			"bag header at %d: counts %d connections and %d chunks, there are %d and %d", at, h.Connections, h.Chunks, conns, chunks)})
+			"bag header at %d: counts %s and %s, there are %d and %d", at, plural.Of(h.Connections, "connection"), plural.Of(h.Chunks, "chunk"), conns, chunks)})
 	}
 }
 
@@ -348,7 +349,7 @@ func (c *checker) index(r *bagfmt.Reader, found []bagfmt.VerifiedChunk) {
 	}
 	if read != c.report.Messages && len(c.report.Damage) == 0 && len(c.orphans) == 0 {
 		c.add(Damage{Offset: r.IndexPos(), Advice: adviceIndex, What: fmt.Sprintf(
-			"index section at %d: leads to %d messages, the chunks hold %d", r.IndexPos(), read, c.report.Messages)})
+			"index section at %d: leads to %s, the chunks hold %d", r.IndexPos(), plural.Of(read, "message"), c.report.Messages)})
 	}
 	c.report.Messages = max(c.report.Messages, read)
 	used := make(map[*bagfmt.Connection]uint64)

@@ -107,7 +107,7 @@ func TestDamage(t *testing.T) {
 		"index time":       {flip(index + 30), []string{"chunk at 4117: index does not fit"}, false, 12},
 		"index count":      {set(field(t, full, "count", 2), 8), []string{"index data at "}, false, 12},
 		"chunk info time":  {flip(field(t, full, "start_time", 0)), []string{"chunk info of the chunk at 4117: from "}, false, 12},
-		"header count":     {set(field(t, full, "chunk_count", 0), 1), []string{"bag header at 13: counts 1 connections and 1 chunks, there are 1 and 2"}, false, 12},
+		"header count":     {set(field(t, full, "chunk_count", 0), 1), []string{"bag header at 13: counts 1 connection and 1 chunk, there are 1 and 2"}, false, 12},
 		"not closed":       {slices.Concat(full[:field(t, full, "index_pos", 0)], make([]byte, 8), full[field(t, full, "index_pos", 0)+8:]), []string{"the bag was not closed"}, false, 12},
 		"cut":              {full[:second+60], []string{"bag header at 13", "chunk at"}, true, 7},
 		"trailing":         {slices.Concat(full, []byte("more")), []string{"4 bytes at "}, false, 12},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // gapPeriods is how many median periods of silence make a gap.
@@ -75,7 +76,7 @@ func (i *Info) WriteDetails(w io.Writer) error {
 			latching = "latching"
 		}
 		rows = append(rows, []string{
-			escape.Text(c.Topic), orUnknown(c.Header.CallerID()), fmt.Sprintf("%d msgs", c.Messages), byteSize(float64(c.Bytes)), latching,
+			escape.Text(c.Topic), orUnknown(c.Header.CallerID()), plural.Of(c.Messages, "msg"), byteSize(float64(c.Bytes)), latching,
 		})
 	}
 	table(&text, "publishers:", rows)
@@ -90,7 +91,7 @@ func (i *Info) WriteDetails(w io.Writer) error {
 			row[2] = fmt.Sprintf("longest gap %s%.3fs at +%.2fs", atLeast, t.LongestGap.Seconds(), t.GapAt.Sub(i.Start).Seconds())
 		}
 		if t.Gaps > 0 {
-			row[3] = fmt.Sprintf("%d gaps > %.3fs", t.Gaps, gapPeriods/t.Frequency)
+			row[3] = fmt.Sprintf("%s > %.3fs", plural.Of(t.Gaps, "gap"), gapPeriods/t.Frequency)
 		}
 		rows = append(rows, row)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // Errors is where a program tells its user what went wrong: each error is one line that
@@ -29,7 +30,7 @@ func (e *Errors) Fail(code int, err error) int {
 	errors.As(err, &all)
 	for i, err := range all {
 		if i == maxErrors {
-			e.Print(fmt.Sprintf("and %d more errors", len(all)-i))
+			e.Print("and " + plural.Of(len(all)-i, "more error"))
 			break
 		}
 		e.Print(err.Error())

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -248,7 +249,7 @@ func (p *playing) burst(payload []byte) (string, error) {
 	if !p.control.Burst(n) {
 		return "", p.cannotStep()
 	}
-	return fmt.Sprintf("burst of %d messages", n), nil
+	return "burst of " + plural.Of(n, "message"), nil
 }
 
 // float reads a std_msgs/Float64.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -110,7 +111,7 @@ func factor(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 func (r *playReport) topic(t *player.TopicStats) tcpros.DiagnosticStatus {
 	d := tcpros.DiagnosticStatus{
 		Name:    r.name + ": " + t.Name,
-		Message: fmt.Sprintf("%d messages, %s", t.Messages, humanize.IBytes(t.Bytes)),
+		Message: fmt.Sprintf("%s, %s", plural.Of(t.Messages, "message"), humanize.IBytes(t.Bytes)),
 		Values: []tcpros.DiagnosticValue{
 			{Key: "type", Value: t.Type},
 			{Key: "latching", Value: strconv.FormatBool(t.Latching)},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -129,7 +130,7 @@ func uploads(d *tcpros.DiagnosticStatus, h *recorder.HandoverStats) {
 	}
 	if h.Refused+h.Lost > 0 {
 		d.Level = tcpros.DiagnosticWarn
-		d.Message += fmt.Sprintf("; %d bags cannot be uploaded", h.Refused+h.Lost)
+		d.Message += fmt.Sprintf("; %s cannot be uploaded", plural.Of(h.Refused+h.Lost, "bag"))
 	}
 }
 

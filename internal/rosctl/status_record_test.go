@@ -113,7 +113,7 @@ func TestRecordStatus(t *testing.T) {
 		t.Errorf("with a store that is away: %+v", s.Status)
 	}
 	uploading.Handover.Refused = 1
-	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || s.Status[0].Message != "recording: a.bag; 1 bags cannot be uploaded" {
+	if s := show(t, new(recordReport).status(uploading, nil)); s.Status[0].Level != 1 || s.Status[0].Message != "recording: a.bag; 1 bag cannot be uploaded" {
 		t.Errorf("with a refused upload: %+v", s.Status)
 	}
 	// A change soon after does not make a rate of next to nothing.

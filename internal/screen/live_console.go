@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 const (
@@ -190,7 +192,7 @@ func (c *Console) paint() {
 		}
 		lines, c.lines = c.lines, lines[:0] // two buffers take turns
 		if c.dropped > 0 {
-			lines = fmt.Appendf(lines, "(%d lines left out: they were not taken in time)\n", c.dropped)
+			lines = fmt.Appendf(lines, "(%s left out: not taken in time)\n", plural.Of(c.dropped, "line"))
 		}
 		before := ""
 		switch {

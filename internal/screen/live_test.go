@@ -348,7 +348,7 @@ func TestLiveStarts(t *testing.T) {
 		}
 	}, func(s *shown) {
 		after(90*time.Second + refresh/2)
-		if got := s.term.all(); !strings.Contains(got, "next file in 1:59:30") {
+		if got := s.term.all(); !strings.Contains(got, "next bag in 1:59:30") {
 			t.Errorf("the file is 30 s old and full after 2 h:\n%s", got)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/rivo/uniseg"
 )
 
@@ -161,7 +160,18 @@ func (p pen) rule(w int, state string, as style, name string, times ...string) s
 }
 
 // perSecond writes a rate of bytes, in at most nine columns, in the unit that fits.
-func perSecond(bytes float64) string { return humanize.Bytes(uint64(max(0, bytes))) + "/s" }
+func perSecond(bytes float64) string {
+	units := [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	bytes, unit := max(0, bytes), 0
+	for bytes >= 999.5 && unit < len(units)-1 { // 1000 KiB would take another column
+		bytes /= 1024
+		unit++
+	}
+	if unit > 0 && bytes < 9.95 {
+		return fmt.Sprintf("%.1f %s/s", bytes, units[unit])
+	}
+	return fmt.Sprintf("%.0f %s/s", bytes, units[unit])
+}
 
 // short writes a number that is not negative in at most five columns.
 func short(x float64) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -102,7 +103,7 @@ func PlaySummary(s *player.Summary) string {
 	}
 	b := strings.Builder{}
 	b.WriteString(tab.lines())
-	fmt.Fprintf(&b, "%d messages, %s, %.1f s of the bags in %.1f s", s.Messages, humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
+	fmt.Fprintf(&b, "%s, %s, %.1f s of the bags in %.1f s", plural.Of(s.Messages, "message"), humanize.IBytes(s.Bytes), s.Played.Seconds(), s.Elapsed.Seconds())
 	if s.Achieved > 0 {
 		fmt.Fprintf(&b, " (rate %.3g)", s.Achieved)
 	}
@@ -110,7 +111,7 @@ func PlaySummary(s *player.Summary) string {
 		fmt.Fprintf(&b, "\nlate: median %s, 99 %% below %s, at most %s", micros(t.P50), micros(t.P99), micros(t.Max))
 	}
 	if s.Unstamped > 0 {
-		fmt.Fprintf(&b, "\n%d messages kept the stamps that were recorded: they do not fit their definition", s.Unstamped)
+		fmt.Fprintf(&b, "\n%s kept the recorded stamp, because the definition does not fit", plural.Of(s.Unstamped, "message"))
 	}
 	b.WriteString("\nlost: " + PlayLosses(s) + "\n")
 	return b.String()
@@ -153,7 +154,7 @@ func PlayLosses(s *player.Summary) string {
 	}
 	parts = append(parts, damageLosses(s.Damage)...)
 	if s.RebuiltIndexes > 0 {
-		parts = append(parts, fmt.Sprintf("nothing by %d damaged chunk indexes, which were rebuilt", s.RebuiltIndexes))
+		parts = append(parts, fmt.Sprintf("nothing by damaged indexes, rebuilt in %s", plural.Of(s.RebuiltIndexes, "chunk")))
 	}
 	if s.Undelivered != nil {
 		parts = append(parts, s.Undelivered.Error())

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -27,7 +28,7 @@ func PlayPreview(p *player.Preview) string {
 		})
 	}
 	b.WriteString(columns(rows, 3))
-	fmt.Fprintf(&b, "%d messages on %d topics, %.3f s, from %s to %s\n", messages, len(p.Topics), p.End.Sub(p.Start).Seconds(),
+	fmt.Fprintf(&b, "%s on %s, %.3f s, from %s to %s\n", plural.Of(messages, "message"), plural.Of(len(p.Topics), "topic"), p.End.Sub(p.Start).Seconds(),
 		p.Start.Std().Local().Format(stampLayout), p.End.Std().Local().Format(stampLayout))
 	for _, u := range p.Unplayable {
 		fmt.Fprintf(&b, "cannot be played: %s of %s: %s\n", Plain(u.Topic), Plain(u.Bag), Plain(u.Reason))

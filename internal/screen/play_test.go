@@ -91,7 +91,7 @@ func TestPlaySummary(t *testing.T) {
         12  2.0 KiB            1        3  "/a\x1b[31m" : std_msgs/String
 12 messages, 2.0 KiB, 3.0 s of the bags in 1.5 s (rate 2)
 late: median 40µs, 99 % below 100µs, at most 1ms
-4 messages kept the stamps that were recorded: they do not fit their definition
+4 messages kept the recorded stamp, because the definition does not fit
 lost: 3 by full queues of slow subscribers (see --queue); 7 of /x : a/B that cannot be played beside another type (add --rename /x:a/B=/x_B); at most 5 in damaged places of the bags (1); /listener takes nothing
 `
 	if d := cmp.Diff(want, screen.PlaySummary(&s)); d != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/keys"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -183,7 +184,7 @@ func (v *PlayView) status(s *player.Stats, w int) (parts, extra []part) {
 	}
 	extra = append(extra, part{count(s.Messages) + " messages", plain})
 	if s.Starved > 0 {
-		extra = append(extra, part{fmt.Sprintf("waited %d times for the disk", s.Starved), plain})
+		extra = append(extra, part{"waited " + plural.Of(s.Starved, "time") + " for the disk", plain})
 	}
 	return parts, extra
 }

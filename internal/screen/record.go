@@ -10,6 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -43,7 +44,7 @@ func totals(s *recorder.Summary) string {
 	default:
 		what = Plain(s.File)
 	}
-	return fmt.Sprintf("%s: %d messages, %s, %s%s\n", what, s.Messages(), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), last)
+	return fmt.Sprintf("%s: %s, %s, %s%s\n", what, plural.Of(s.Messages(), "message"), humanize.IBytes(uint64(s.Bytes)), s.Duration.Round(100*time.Millisecond), last)
 }
 
 // snapshots tells of the bags of snapshots.
@@ -90,7 +91,7 @@ func files(s *recorder.Summary) string {
 	for i := range s.Topics {
 		repeated += s.Topics[i].Repeated
 	}
-	return fmt.Sprintf("%d files, %d deleted; %d latched messages repeated\n", all, deleted, repeated)
+	return fmt.Sprintf("%s, %d deleted; %s repeated\n", plural.Of(all, "file"), deleted, plural.Of(repeated, "latched message"))
 }
 
 // pickups reports how fast topics that appeared during the recording were linked.
@@ -105,8 +106,8 @@ func pickups(s *recorder.Summary) string {
 		return ""
 	}
 	slices.Sort(all)
-	return fmt.Sprintf("%d new topics, linked to within %d ms of their registration (p99 %d ms)\n",
-		len(all), all[len(all)-1].Milliseconds(), all[len(all)*99/100].Milliseconds())
+	return fmt.Sprintf("%s, linked to within %d ms of the registration (p99 %d ms)\n",
+		plural.Of(len(all), "new topic"), all[len(all)-1].Milliseconds(), all[len(all)*99/100].Milliseconds())
 }
 
 // missing names the requested topics that never appeared.
@@ -205,18 +206,18 @@ func triggers(s *recorder.Summary) string {
 	var text strings.Builder
 	for i := range s.Triggers {
 		t := &s.Triggers[i]
-		parts := []string{fmt.Sprintf("fired %d times", t.Fired)}
+		parts := []string{"fired " + plural.Of(t.Fired, "time")}
 		for _, count := range []struct {
 			n    uint64
-			what string
+			text string
 		}{
-			{t.Suppressed, "more within the pause"},
-			{t.Refused, "not carried out"},
-			{t.Skipped, "messages not looked at"},
-			{t.Errors, "messages could not be evaluated"},
+			{t.Suppressed, fmt.Sprintf("%d more within the pause", t.Suppressed)},
+			{t.Refused, fmt.Sprintf("%d not carried out", t.Refused)},
+			{t.Skipped, plural.Of(t.Skipped, "message") + " not looked at"},
+			{t.Errors, plural.Of(t.Errors, "message") + " not evaluated because of errors"},
 		} {
 			if count.n > 0 {
-				parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+				parts = append(parts, count.text)
 			}
 		}
 		for _, topic := range t.Silent {
@@ -270,7 +271,7 @@ func refused(s *recorder.Summary) string {
 	var parts []string
 	for i := range s.Topics {
 		if t := &s.Topics[i]; t.Refused > 0 {
-			parts = append(parts, fmt.Sprintf("%s (%d publishers)", Plain(t.Topic), t.Refused))
+			parts = append(parts, fmt.Sprintf("%s (%s)", Plain(t.Topic), plural.Of(t.Refused, "publisher")))
 		}
 	}
 	if len(parts) == 0 {
@@ -300,7 +301,7 @@ func reconnected(s *recorder.Summary) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		n := nodes[name]
-		parts = append(parts, fmt.Sprintf("%s (%d on %d topics, %s without)", Plain(name), n.times, n.topics, n.without.Round(100*time.Millisecond)))
+		parts = append(parts, fmt.Sprintf("%s (%d on %s, %s without)", Plain(name), n.times, plural.Of(n.topics, "topic"), n.without.Round(100*time.Millisecond)))
 	}
 	return "reconnected: " + strings.Join(parts, ", ") + "\n"
 }

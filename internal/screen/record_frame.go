@@ -231,7 +231,7 @@ func (v *RecordView) next(s *recorder.Stats) string {
 	case v.FileTime == 0 || s.File == "" || s.Ending:
 		return ""
 	case v.Split:
-		return "next file in " + clock(v.FileTime-s.Taken.Sub(v.fileSince))
+		return "next bag in " + clock(v.FileTime-s.Taken.Sub(v.fileSince))
 	}
 	return "ends in " + clock(v.FileTime-s.Taken.Sub(v.fileSince))
 }
@@ -322,7 +322,6 @@ var recordHelp = []part{
 	{"last minute: Hz, each topic by its own maximum", plain},
 	{"Hz: all that arrives", plain},
 	{"pubs: publishers linked now", plain},
-	{"kB: 1000 bytes, KiB: 1024", plain},
 	{"Ctrl-C: quit, once more: skip what is in memory", plain},
 	{"Ctrl-Z: stops the recording, too, until fg", plain},
 	{"--no-screen: log lines only", plain},

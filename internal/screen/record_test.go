@@ -49,7 +49,7 @@ func TestRecordSummaryOfTriggers(t *testing.T) {
 	got := screen.RecordSummary(&s)
 	for _, want := range []string{
 		"\n--mark-on topic == \"/a\": fired 2 times\n",
-		": fired 0 times, 3 more within the pause, 4 not carried out, 5 messages not looked at, 6 messages could not be evaluated, no message of /b\n",
+		": fired 0 times, 3 more within the pause, 4 not carried out, 5 messages not looked at, 6 messages not evaluated because of errors, no message of /b\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("want %q in\n%s", want, got)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // Rename is a rule that renames topics.
@@ -59,7 +61,7 @@ func ParseRename(text string, isRegex bool) (*Rename, error) {
 	var groups string
 	groups, r.template = translate(to)
 	if have, want := r.re.NumSubexp(), regexp.MustCompile(groups).NumSubexp(); want > have {
-		return nil, fmt.Errorf("%q: TO has %d wildcards, FROM has %d", text, want, have)
+		return nil, fmt.Errorf("%q: TO has %s, FROM has %d", text, plural.Of(want, "wildcard"), have)
 	}
 	return r, nil
 }

@@ -118,7 +118,7 @@ func TestRename(t *testing.T) {
 		":=/b":        "want FROM=TO",
 		"/a=":         "want FROM=TO",
 		"/a/*=/*/**":  "TO has 2 wildcards, FROM has 1",
-		"/a=/b/[12]x": "TO has 1 wildcards, FROM has 0",
+		"/a=/b/[12]x": "TO has 1 wildcard, FROM has 0",
 	} {
 		if _, err := topicmatch.ParseRename(rule, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want an error with %q", rule, err, want)

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -245,19 +246,12 @@ func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Du
 
 // Text summarizes the uploads, for the end of a recording.
 func (s *Stats) Text() string {
-	text := fmt.Sprintf("uploaded %s", count(s.Uploaded))
+	text := fmt.Sprintf("uploaded %s", plural.Of(s.Uploaded, "file"))
 	if n := s.Waiting + s.Refused; n > 0 {
-		text += fmt.Sprintf(", %s wait here for the next start", count(n))
+		text += fmt.Sprintf(", %s wait here for the next start", plural.Of(n, "file"))
 	}
 	if s.Lost > 0 {
-		text += fmt.Sprintf(", %s deleted before", count(s.Lost))
+		text += fmt.Sprintf(", %s deleted before", plural.Of(s.Lost, "file"))
 	}
 	return text
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }

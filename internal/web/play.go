@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
 )
 
@@ -153,7 +154,7 @@ const tooLate = time.Second
 func (f *Player) health(now time.Time, stats *player.Stats, dropped uint64) health {
 	d := playDetails{phases[stats.Phase], seconds(stats.Late), f.dropped.add(now, dropped), append([]string{}, stats.WaitingFor...)}
 	h := health{Details: d}
-	h.require(d.Dropped == 0, fmt.Sprintf("%d messages were dropped within the last minute: subscribers are too slow", d.Dropped))
+	h.require(d.Dropped == 0, fmt.Sprintf("%s %s dropped within the last minute: subscribers are too slow", plural.Of(d.Dropped, "message"), plural.Were(d.Dropped)))
 	h.require(stats.Paused || stats.Late < tooLate, fmt.Sprintf("messages go out %v late", stats.Late.Round(time.Millisecond)))
 	h.require(len(d.WaitingFor) == 0, "waiting for "+strings.Join(d.WaitingFor, ", "))
 	return h

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/gorosbag/gorosbag/internal/lastminute"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder"
 )
 
@@ -235,7 +236,7 @@ func (f *Recorder) health(now time.Time, stats *recorder.Stats, s *recordState) 
 	}
 	d.LinksLost = f.links.add(now, lost)
 	h := health{Details: d}
-	h.require(d.Lost == 0, fmt.Sprintf("%d messages were lost within the last minute", d.Lost))
+	h.require(d.Lost == 0, fmt.Sprintf("%s %s lost within the last minute", plural.Of(d.Lost, "message"), plural.Were(d.Lost)))
 	h.require(d.LinksLost == 0, fmt.Sprintf("links to publishers were lost within the last minute (%d)", d.LinksLost))
 	h.require(stats.TimeLeft < 0 || stats.TimeLeft >= lowTimeThreshold, fmt.Sprintf("the disk will be full in %v", stats.TimeLeft.Round(time.Second)))
 	h.require(!stats.Ending, "the recording is ending")

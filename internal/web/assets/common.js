@@ -130,12 +130,12 @@ const whole = new Intl.NumberFormat("en-US");
 
 export const count = (n) => whole.format(n);
 
-// bytes writes a size with three digits that count.
+// bytes writes a size with three digits that count, in binary units, as all programs do.
 export function bytes(n) {
-  const units = ["B", "kB", "MB", "GB", "TB"];
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let i = 0;
   while (n >= 999.5 && i < units.length - 1) {
-    n /= 1000;
+    n /= 1024;
     i++;
   }
   return (i === 0 || n >= 99.95 ? Math.round(n) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2)) + " " + units[i];

@@ -113,7 +113,7 @@ func TestLostLinks(t *testing.T) {
 		if code := rec.Wait(); code != 3 {
 			t.Errorf("exit code %d", code)
 		}
-		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\nreconnected: /two (1 on 1 topics, ", "links to publishers were lost (1)", "lost: none", "missed: none"} {
+		for _, want := range []string{"broken links: /one on /killed (1, ", "s without)\nreconnected: /two (1 on 1 topic, ", "links to publishers were lost (1)", "lost: none", "missed: none"} {
 			if !strings.Contains(rec.Out.String(), want) {
 				t.Errorf("no %q in:\n%s", want, rec.Out.String())
 			}
@@ -134,7 +134,7 @@ func TestQuickRestart(t *testing.T) {
 		g.StartPython("publish.py", "one", "/pose,geometry_msgs/PoseStamped,100,0,0").Printed("ready")
 		rec.Printed("a publisher is back")
 		rec.Signal(syscall.SIGINT)
-		if code := rec.Wait(); code != 0 || !strings.Contains(rec.Out.String(), "broken links: none\nreconnected: /one (1 on 1 topics, ") {
+		if code := rec.Wait(); code != 0 || !strings.Contains(rec.Out.String(), "broken links: none\nreconnected: /one (1 on 1 topic, ") {
 			t.Errorf("exit code %d", code)
 		}
 	})

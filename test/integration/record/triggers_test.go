@@ -103,7 +103,7 @@ func TestTriggerEndsRecording(t *testing.T) {
 	rec := g.Start("gorecord", "/state", "-O", "run", "--stop-on", when("/state", "halt"))
 	s.linked()
 	s.say("a", "halt")
-	rec.Ended(0, `--stop-on topic == "/state" && m.data == "halt": fired 1 times`)
+	rec.Ended(0, `--stop-on topic == "/state" && m.data == "halt": fired 1 time`)
 	path := filepath.Join(g.Dir, "run.bag")
 	if got := texts(t, path, "/state"); !slices.Equal(got, []string{"a", "halt"}) {
 		t.Errorf("%q", got)
@@ -158,7 +158,7 @@ func TestTriggersMarkPinSnapshot(t *testing.T) {
 		split()
 	}
 	rec.Stop()
-	harness.Contains(t, rec.Out.String(), `m.data == "mark": fired 1 times, 1 more within the pause`, `m.data == "pin": fired 1 times, 1 more within the pause`)
+	harness.Contains(t, rec.Out.String(), `m.data == "mark": fired 1 time, 1 more within the pause`, `m.data == "pin": fired 1 time, 1 more within the pause`)
 	if _, err := os.Stat(filepath.Join(g.Dir, "run_0.bag")); err != nil {
 		t.Errorf("the pinned bag: %v", err)
 	}

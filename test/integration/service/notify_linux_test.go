@@ -90,7 +90,7 @@ func TestSystemdHearsRecord(t *testing.T) {
 	g.Eventually("it is ready", func() bool { return m.heard("READY=1") })
 	g.Talk("one", "/chatter")
 	g.Eventually("it says what it does", func() bool {
-		return m.heard("STATUS=recording 1 topics, ", "MB/s, 0 messages lost, ", " in x.bag", "WATCHDOG=1")
+		return m.heard("STATUS=recording 1 topic, ", "MiB/s, 0 messages lost, ", " in x.bag", "WATCHDOG=1")
 	})
 	p.Signal(syscall.SIGTERM)
 	if code := p.Wait(); code != 0 {

@@ -226,7 +226,7 @@ func (m *machine) checks(dir string, mended int) {
 func (m *machine) recording(unit string) {
 	m.t.Helper()
 	m.reaches(unit, "ActiveState", "active")
-	m.reaches(unit, "StatusText", `recording \d+ topics, \S+ MB/s, 0 messages lost, [1-9]\S* [kM]B in \S+\.bag`)
+	m.reaches(unit, "StatusText", `recording \d+ topics?, \S+ MiB/s, 0 messages lost, [1-9]\S* [KM]iB in \S+\.bag`)
 }
 
 // probe is what a service must not be able to do. It prints what it can.
