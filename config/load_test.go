@@ -352,7 +352,7 @@ func TestPrintedIsReadAgain(t *testing.T) {
 	if d := cmp.Diff(strings.Split(text.String(), "\n"), strings.Split(again.String(), "\n")); d != "" {
 		t.Errorf("(-first +second):\n%s", d)
 	}
-	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "chunksize: 768 # default", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n"} {
+	for _, want := range []string{"buffsize: 010 # flag", "min_space: 5G # flag", "\n# chunksize: 768 # default\n", "# max_age: not set", "max_rate: # flag\n  /imu: 10\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

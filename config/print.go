@@ -95,7 +95,7 @@ func (o *option) literal() bool {
 func (s *Setting) Default() bool { return s.Origin == "default" }
 
 // PrintSettings writes the settings as YAML that --config reads, each with where it comes
-// from. The lines of notes follow as comments.
+// from. Defaults are comments: in a file they would be set. The lines of notes follow as comments.
 func PrintSettings(w io.Writer, settings []Setting, notes []string) error {
 	var b strings.Builder
 	group := ""
@@ -122,6 +122,8 @@ func (s *Setting) print(b *strings.Builder) {
 	switch {
 	case len(s.Values) == 0 && s.Default():
 		fmt.Fprintf(b, "# %s: not set\n", s.Key)
+	case s.Default():
+		fmt.Fprintf(b, "# %s: %s # default\n", s.Key, s.scalar(s.Values[0]))
 	case s.secret:
 		fmt.Fprintf(b, "# %s: %s # %s\n", s.Key, redacted, origin)
 	case !s.list:

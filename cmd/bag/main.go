@@ -83,6 +83,10 @@ func run(ctx context.Context, args []string, out output) int {
 	if completes(parser) { //nolint:contextcheck // a shell that completes waits for nobody
 		return program.ExitOK
 	}
+	if err := program.CheckCommand("gobag", args); err != nil {
+		out.complain("%v", err)
+		return program.ExitUsage
+	}
 	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))
 	out.errs.JSON = f.JSON()
 	if exit >= 0 {

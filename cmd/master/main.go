@@ -64,6 +64,9 @@ var (
 
 // run serves until a signal. errs is told how errors are to be printed. An error that is not errStopped is one of usage or start-up.
 func run(args []string, getenv func(string) string, stdout io.Writer, errs *program.Errors) error {
+	if err := program.CheckCommand("gomaster", args); err != nil {
+		return err
+	}
 	args, remaps := splitRemaps(args)
 	f, err := parse(args, stdout, errs.W)
 	errs.JSON = f.JSON()

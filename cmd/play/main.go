@@ -29,6 +29,9 @@ func run(args []string) int {
 	out, errOut, end := consoles()
 	defer end()
 	errs := &program.Errors{W: errOut, Name: name}
+	if err := program.CheckCommand(name, args); err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)

@@ -27,6 +27,9 @@ func run(args []string) int {
 	console := screen.NewConsole(os.Stderr, program.Terminal(os.Stderr))
 	defer console.Close() //nolint:errcheck // an error can no longer be reported
 	errs := &program.Errors{W: console, Name: name}
+	if err := program.CheckCommand(name, args); err != nil {
+		return errs.Fail(program.ExitUsage, err)
+	}
 	args, rosArgs, err := tcpros.ParseArgs(args)
 	if err != nil {
 		return errs.Fail(program.ExitUsage, err)

@@ -156,7 +156,7 @@ func TestPrintConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nbuffsize: 64 # flag\n", "\nparams: false # environment GORECORD_PARAMS\n", "gorecord.yaml:", "\noverflow: drop # default\n", "\nevery: # flag\n  /scan: 3\n",
+		"\nbuffsize: 64 # flag\n", "\nparams: false # environment GORECORD_PARAMS\n", "gorecord.yaml:", "\n# overflow: drop # default\n", "\nevery: # flag\n  /scan: 3\n",
 		"\nros_master_uri: \"" + g.URI() + "\" # environment ROS_MASTER_URI\n", "\n# Node: /robot\n", "\n# The name imu means: /front/imu\n",
 	} {
 		harness.Contains(t, string(first), want)
