@@ -5,7 +5,7 @@ type Common struct {
 	Log
 	Config      string  `group:"Configuration:" placeholder:"FILE" help:"Read options from this YAML file: its keys are the long options, with _ for -. The command line takes precedence over the environment, and that over the file: option by option, a list as a whole."`
 	PrintConfig bool    `group:"Configuration:" help:"Print all options and where each value comes from, as YAML that --config reads, with defaults as comments, and how ROS names resolve, and exit."`
-	CheckConfig bool    `group:"Configuration:" help:"Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. Nothing is recorded or played, and neither the ROS graph nor a store is contacted."`
+	CheckConfig bool    `group:"Configuration:" help:"Check all options, wherever they are set, and exit: with 0 and ok, or with 1 and one line for each error. The bags to play, and the directory and the name of the bag to record, are checked, too. Nothing is recorded or played, and neither the ROS graph nor a store is contacted."`
 	Man         ManFlag `group:"Configuration:" help:"Print the manual page and exit; to read it: --man | man -l -."`
 
 	options []*option

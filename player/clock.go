@@ -38,8 +38,8 @@ func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
 
 // checkClock makes sure that the clock does not go out on a topic of another type, nor
 // on one that must not be played.
-func checkClock(g graph, p *plan) error {
-	name, err := g.Resolve(clockTopic)
+func checkClock(resolve func(string) (string, error), p *plan) error {
+	name, err := resolve(clockTopic)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,22 @@ func DryRun(ctx context.Context, o Options) (Preview, error) {
 	return preview(ctx, &o, nodeGraph{o.Node})
 }
 
+// Check returns the error with which Run would refuse to play o. It needs no node: resolve resolves
+// names as that of Run would. It asks no master.
+func Check(ctx context.Context, o Options, resolve func(name string) (string, error)) error {
+	o.resolve = resolve
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	p, err := abandonablePlan(ctx, &o, resolve)
+	if err != nil {
+		return err
+	}
+	_, err = p.check(resolve, &o)
+	return err
+}
+
 func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 	p, err := abandonablePlan(ctx, o, g.Resolve)
 	if err != nil {
@@ -79,7 +95,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 		v.Topics = append(v.Topics, pt)
 	}
 	v.Unplayable = p.unplayable()
-	_, err = p.check(g, o)
+	_, err = p.check(g.Resolve, o)
 	return v, err
 }
 

@@ -131,8 +131,8 @@ func (c *externalClock) stopped() bool {
 }
 
 // checkExternalClock makes sure that play does not publish the clock that it follows.
-func checkExternalClock(g graph, p *plan) error {
-	name, err := g.Resolve(externalClockTopic)
+func checkExternalClock(resolve func(string) (string, error), p *plan) error {
+	name, err := resolve(externalClockTopic)
 	if err != nil {
 		return err
 	}

@@ -90,6 +90,8 @@ type Options struct {
 	// one at a time from a goroutine of their own, so that a slow call does not delay play.
 	// At the end Run waits at most a second for the last call.
 	OnStatus func(Status)
+
+	resolve func(name string) (string, error) // resolves names instead of Node, for Check
 }
 
 // Overflow says what to do when the queue of a subscriber is full.
@@ -146,7 +148,7 @@ func (o Options) withDefaults() (Options, error) {
 		}
 	}
 	switch {
-	case o.Node == nil:
+	case o.Node == nil && o.resolve == nil:
 		return o, &OptionError{"Node", "is missing"}
 	case len(o.Bags) == 0:
 		return o, &OptionError{"Bags", "is empty"}
@@ -224,7 +226,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error)
 	case err != nil:
 		return Summary{}, err
 	}
-	awaited, err := p.check(g, o)
+	awaited, err := p.check(g.Resolve, o)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -187,14 +187,14 @@ func (e *DenyError) Error() string {
 
 // check returns the topics that need a subscriber before play begins, or an error if the
 // selection must not or cannot be played.
-func (p *plan) check(g graph, o *Options) ([]*topic, error) {
+func (p *plan) check(resolve func(string) (string, error), o *Options) ([]*topic, error) {
 	awaited, err := p.awaited(o)
 	err = errors.Join(p.denied(), err)
 	if o.Clock {
-		err = errors.Join(err, checkClock(g, p))
+		err = errors.Join(err, checkClock(resolve, p))
 	}
 	if o.Stamps == StampsClock {
-		err = errors.Join(err, checkExternalClock(g, p))
+		err = errors.Join(err, checkExternalClock(resolve, p))
 	}
 	return awaited, err
 }

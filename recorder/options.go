@@ -96,14 +96,18 @@ type Options struct {
 	Handover Handover // takes the finished files; nil for none
 	Watch    Watcher  // looks at messages of some topics; nil for none
 
-	onOpen func(target string) // told of each new file
-	sim    *simClock           // nil stands for the wall clock
-	survey time.Duration       // for trying all nodes; zero means surveyTimeout
+	onOpen  func(target string)               // told of each new file
+	resolve func(name string) (string, error) // resolves names; nil means that Node does
+	sim     *simClock                         // nil stands for the wall clock
+	survey  time.Duration                     // for trying all nodes; zero means surveyTimeout
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Node == nil {
-		panic("recorder: Options.Node is nil")
+	if o.resolve == nil {
+		if o.Node == nil {
+			panic("recorder: Options.Node is nil")
+		}
+		o.resolve = o.Node.Resolve
 	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -141,7 +145,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	namespace := "/"
 	if slices.ContainsFunc(o.Select.Topics, func(t string) bool { return !strings.HasPrefix(t, "/") && strings.ContainsAny(t, "*?[") }) {
-		name, err := o.Node.Resolve("x")
+		name, err := o.resolve("x")
 		if err != nil {
 			return o, err
 		}
@@ -183,7 +187,7 @@ func (o *Options) checkNames() error {
 		}
 	}
 	for _, name := range slices.Concat(o.Select.literal, o.Select.Nodes, o.Select.NodePublications) {
-		if _, err := o.Node.Resolve(name); err != nil {
+		if _, err := o.resolve(name); err != nil {
 			return err
 		}
 	}

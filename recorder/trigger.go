@@ -67,7 +67,7 @@ func (r *session) listen() error {
 // names reports whether the user has named a topic in full.
 func (o *Options) names(topic string) bool {
 	return slices.ContainsFunc(o.Select.literal, func(name string) bool {
-		resolved, err := o.Node.Resolve(name)
+		resolved, err := o.resolve(name)
 		return err == nil && resolved == topic
 	})
 }

@@ -6,6 +6,29 @@ import (
 	"os"
 )
 
+// Resolver returns what resolves names as the node that NewNode would start with o, without
+// starting anything.
+func Resolver(o NodeOptions) (resolve func(name string) (string, error), err error) {
+	names, err := namesOf(o)
+	if err != nil {
+		return nil, err
+	}
+	return names.resolve, nil
+}
+
+// namesOf returns the names of a node that is not started. An anonymous one has a 0 in its name.
+func namesOf(o NodeOptions) (*names, error) {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	anonymous := ""
+	if o.Anonymous && o.Args.Name == "" {
+		anonymous = "0"
+	}
+	return newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
+}
+
 // Describe explains, line by line, what NewNode would do with o, without starting anything:
 // the master, the node's name and advertised address, and how names resolve.
 func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
@@ -21,11 +44,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	anonymous := ""
-	if o.Anonymous && o.Args.Name == "" {
-		anonymous = "0"
-	}
-	names, err := newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
+	names, err := namesOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +53,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 		return nil, err
 	}
 	lines := []string{"ROS master: " + uri}
-	if anonymous != "" {
+	if o.Anonymous && o.Args.Name == "" {
 		lines = append(lines, "Node: "+names.node+", with the time in place of 0")
 	} else {
 		lines = append(lines, "Node: "+names.node)

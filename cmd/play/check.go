@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"strings"
+
+	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 	"github.com/gorosbag/gorosbag/internal/web"
+	"github.com/gorosbag/gorosbag/player"
 )
 
 // parse reads the command line, the environment and the file into c. Its error has all that is
@@ -42,6 +47,28 @@ func check(c *config.Play) config.ValueErrors {
 	})
 	program.CheckROS(&v, &c.ROS)
 	return v
+}
+
+// resolver resolves a name of ROS.
+type resolver = func(name string) (string, error)
+
+// checkStart returns the error with which the start would refuse to play, without a node. Bags in
+// stores are not asked for: if there are any, what is in the bags is not looked at.
+func checkStart(c *config.Play, log *zap.Logger, resolve resolver) error {
+	ctx := context.Background()
+	remote := slices.ContainsFunc(c.AllBags(), store.IsURL)
+	bags, err := open(ctx, io.Discard, log, slices.DeleteFunc(c.AllBags(), store.IsURL))
+	if err != nil || remote {
+		return err
+	}
+	o, err := options(c, bags, log)
+	if err == nil {
+		err = player.Check(ctx, o, resolve)
+	}
+	if missing := (*player.NotInBagsError)(nil); errors.Is(err, player.ErrNoMessages) && !errors.As(err, &missing) {
+		return nil // play ends at once, and well
+	}
+	return withFlag(err)
 }
 
 // checkPattern accepts any name: topics of bags need not have the names of ROS.

@@ -15,10 +15,11 @@ import (
 
 // dryRun prints what play would do, and returns the exit code.
 func dryRun(ctx context.Context, c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Logger, r *reporter) int {
-	o, err := options(c, bags, node, log)
+	o, err := options(c, bags, log)
 	if err != nil {
 		return r.report(nil, err)
 	}
+	o.Node = node
 	preview, err := player.DryRun(ctx, o)
 	if len(preview.Topics) > 0 {
 		r.print(screen.PlayPreview(&preview))

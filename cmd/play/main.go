@@ -44,7 +44,8 @@ func run(args []string) int {
 	}
 	node := tcpros.NodeOptions{BaseName: "play", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
 	if c.CheckConfig {
-		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+		log := program.NewLog(errOut, program.LogTo(os.Stderr, c.Log, true))
+		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster), func(resolve resolver) error { return checkStart(&c, log, resolve) })
 	}
 	if c.PrintConfig {
 		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
@@ -96,10 +97,11 @@ func run(args []string) int {
 // play runs the player with its display and its services, and publishes lines of its log with out.
 func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *program.Graph, out *rosout.Publisher, d *display) (player.Summary, error) {
 	node := graph.Node
-	o, err := options(c, bags, node, d.log)
+	o, err := options(c, bags, d.log)
 	if err != nil {
 		return player.Summary{}, err
 	}
+	o.Node = node
 	if c.RespectPublishers {
 		o.NewNode = graph.NewNode
 	}

@@ -7,13 +7,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/player"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// options translates the command line.
-func options(c *config.Play, bags []*player.Bag, node *tcpros.Node, log *zap.Logger) (player.Options, error) {
+// options translates the command line, but for the node.
+func options(c *config.Play, bags []*player.Bag, log *zap.Logger) (player.Options, error) {
 	o := player.Options{
-		Node: node, Bags: bags, Log: log,
+		Bags: bags, Log: log,
 		Rate: c.Rate, Immediate: c.Immediate, Paused: c.Pause, Loop: c.Loop.On, LoopShift: c.Loop.Shift, KeepAlive: c.KeepAlive,
 		Queue: c.Queue, Delay: time.Duration(c.Delay),
 		Clock: c.Clock, Hz: c.Hz, ClockTopics: c.ClockTopics, ClockPerMessage: c.ClockPerMessage,

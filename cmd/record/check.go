@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 
+	"go.uber.org/zap"
+
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
@@ -53,6 +55,24 @@ func check(c *config.Record) config.ValueErrors {
 	})
 	program.CheckROS(&v, &c.ROS)
 	return v
+}
+
+// resolver resolves a name of ROS.
+type resolver = func(name string) (string, error)
+
+// checkStart returns the error with which the start would refuse to record, without a node.
+func checkStart(c *config.Record, notes []bagnote.Note, log *zap.Logger, resolve resolver) error {
+	o := options(c, log)
+	o.Notes = notes
+	set, err := newTriggers(c, &o, nil, resolve)
+	if err != nil {
+		return err
+	}
+	if set != nil {
+		o.Watch = set
+	}
+	fitMemory(&o, memoryLimit("/"), 0, log)
+	return recorder.Check(o, resolve)
 }
 
 func checkTopicOrGlob(text string) error {

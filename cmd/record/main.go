@@ -42,7 +42,8 @@ func run(args []string) int {
 	}
 	node := tcpros.NodeOptions{BaseName: "record", Bind: string(c.Bind), Anonymous: true, Args: rosArgs, Getenv: c.Getenv}
 	if c.CheckConfig {
-		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
+		log := program.NewLog(console, program.LogTo(os.Stderr, c.Log, true))
+		return program.CheckConfig(errs, &c.Common, node, string(c.EmbeddedMaster), func(resolve resolver) error { return checkStart(&c, notes, log, resolve) })
 	}
 	if c.PrintConfig {
 		return program.PrintConfig(errs, &c.Common, node, string(c.EmbeddedMaster))
@@ -65,8 +66,8 @@ func run(args []string) int {
 		return errs.Fail(program.ExitUsage, err)
 	}
 	graph.PublishLog(logTo.Rosout)
-	o := options(&c, graph.Node, log, signals.Abort)
-	o.Notes = notes
+	o := options(&c, log)
+	o.Node, o.Hurry, o.Notes = graph.Node, signals.Abort, notes
 	defer notifySystemd(ctx, &o)() // first and last: a store may keep us waiting
 	up, err := startUploads(ctx, &c, &o)
 	if err != nil {

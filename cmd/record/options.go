@@ -10,11 +10,10 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/recorder"
-	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// options translates the command line.
-func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan struct{}) recorder.Options {
+// options translates the command line, but for the node, what aborts the end, and notes.
+func options(c *config.Record, log *zap.Logger) recorder.Options {
 	all := c.All
 	if len(c.Exclude) > 0 && !all && !c.Regex && len(c.Type)+len(c.Node)+len(c.NodePublications) == 0 {
 		log.Warn("Exclusion regex given, but no topics to subscribe to. Adding implicit 'record all'.")
@@ -25,8 +24,7 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 		program.WarnGlobLike(log, "-e", c.Topics)
 	}
 	o := recorder.Options{
-		Node: node,
-		Log:  log,
+		Log: log,
 
 		Control: new(recorder.Control),
 		Begin:   begin(c),
@@ -44,7 +42,6 @@ func options(c *config.Record, node *tcpros.Node, log *zap.Logger, abort <-chan 
 		Duration:      c.RecordFor(),
 		TCPNoDelay:    c.TCPNoDelay,
 		UDP:           c.UDP,
-		Hurry:         abort,
 
 		MaxBytes:        c.SizeBytes(),
 		Split:           c.Split.On,

@@ -14,9 +14,9 @@ import (
 // is closed, and nothing can interrupt an expression with loops within loops.
 const evaluationWait = time.Second
 
-// startTriggers makes o watch for what the command line names, until end is called, which waits
-// for at most evaluationWait. memory is what that takes beside the buffer. finish ends the recording.
-func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
+// newTriggers returns what watches for what the command line names; nil if that is nothing. finish ends
+// the recording.
+func newTriggers(c *config.Record, o *recorder.Options, finish func(), resolve resolver) (*trigger.Set, error) {
 	t := &c.Triggers
 	on := map[trigger.Kind][]string{
 		trigger.Snapshot: t.SnapshotOn, trigger.Mark: t.MarkOn, trigger.Pin: t.PinOn, trigger.Start: t.StartOn, trigger.Stop: t.StopOn,
@@ -26,17 +26,26 @@ func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, f
 		none = none && len(expressions) == 0
 	}
 	if none {
-		return func() {}, 0, nil
+		return nil, nil //nolint:nilnil // nil watches nothing
 	}
 	if c.Stopped || len(t.StartOn) > 0 {
 		finish = nil // something may begin the next bag
 	}
-	set, err := trigger.New(trigger.Options{
+	return trigger.New(trigger.Options{
 		On: on, Pause: time.Duration(t.TriggerPause), Span: time.Duration(c.Pin),
-		Control: o.Control, End: finish, Resolve: o.Node.Resolve, Log: o.Log,
+		Control: o.Control, End: finish, Resolve: resolve, Log: o.Log,
 	})
+}
+
+// startTriggers makes o watch for what the command line names, until end is called, which waits
+// for at most evaluationWait. memory is what that takes beside the buffer. finish ends the recording.
+func startTriggers(ctx context.Context, c *config.Record, o *recorder.Options, finish func()) (end func(), memory int64, err error) {
+	set, err := newTriggers(c, o, finish, o.Node.Resolve)
 	if err != nil {
 		return nil, 0, err
+	}
+	if set == nil {
+		return func() {}, 0, nil
 	}
 	o.Watch = set
 	ctx, cancel := context.WithCancel(ctx)

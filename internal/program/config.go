@@ -24,11 +24,20 @@ func PrintConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded 
 	return ExitOK
 }
 
-// CheckConfig checks the ROS arguments of the node that would be started, prints ok if they are
-// right, and returns the exit code: all else has been checked. Variables that are no options are
-// named, and are no error. embedded is that of Join.
-func CheckConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string) int {
-	if _, err := describe(o, embedded); err != nil {
+// CheckConfig checks the ROS arguments of the node that would be started, then calls check for what
+// the start would refuse beside, prints ok if all is right, and returns the exit code: the values of
+// options have been checked. resolve resolves the names of that node. Variables that are no options
+// are named, and are no error. embedded is that of Join.
+func CheckConfig(errs *Errors, c *config.Common, o tcpros.NodeOptions, embedded string, check func(resolve func(string) (string, error)) error) int {
+	_, err := describe(o, embedded)
+	var resolve func(string) (string, error)
+	if err == nil {
+		resolve, err = tcpros.Resolver(o)
+	}
+	if err == nil {
+		err = check(resolve)
+	}
+	if err != nil {
 		return errs.Fail(ExitUsage, err)
 	}
 	for _, text := range c.Unknown() {

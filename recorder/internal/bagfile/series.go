@@ -120,6 +120,20 @@ func (s *Series) NextPath(now time.Time) string {
 	return s.path(now, s.number)
 }
 
+// CheckFirst returns the error of Create about a first file whose name is taken.
+func (s *Series) CheckFirst(now time.Time) error {
+	if s.plain || s.Template != "" || s.Name == "" {
+		return nil // Create finds another name
+	}
+	target := s.NextPath(now)
+	for _, name := range []string{filepath.Base(target), filepath.Base(target) + ActiveSuffix} {
+		if _, err := s.Dir.Lstat(name); err == nil {
+			return explainCreate(target, fs.ErrExist)
+		}
+	}
+	return nil
+}
+
 // Create creates the next file as X.bag.active, never over an existing one. Where the name is
 // taken it takes the next number that is free; for the first file of a recording, whose name
 // has the date, the next second that is free, so that it may lie a second or more ahead: a supervisor
