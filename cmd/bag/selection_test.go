@@ -22,7 +22,7 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, length := r.Start(), r.End().Sub(r.Start())
-	after := func(d time.Duration) bagfmt.Time { return start.Add(d) }
+	after := start.Add
 	at := func(text string) *config.Moment {
 		m := new(config.Moment)
 		if err := m.UnmarshalText([]byte(text)); err != nil {

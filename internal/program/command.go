@@ -20,11 +20,14 @@ var doers = map[string]string{
 // which another program than own carries out, or own without that word: gobag play x.bag. Topics
 // may have such names: but for record and play a bag has to follow. So may files.
 func CheckCommand(own string, args []string) error {
-	if len(args) == 0 || own == doers[args[0]] && own == "gobag" {
+	if len(args) == 0 {
 		return nil
 	}
 	word, rest := args[0], args[1:]
 	doer, ok := doers[word]
+	if own == "gobag" && doer == own {
+		return nil
+	}
 	meant := word == "record" || word == "play" || own != "gorecord" || slices.ContainsFunc(rest, func(arg string) bool { return strings.HasSuffix(arg, ".bag") })
 	if _, err := os.Stat(word); !ok || !meant || err == nil {
 		return nil
