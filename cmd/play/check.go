@@ -57,7 +57,7 @@ type resolver = func(name string) (string, error)
 func checkStart(c *config.Play, log *zap.Logger, resolve resolver) error {
 	ctx := context.Background()
 	remote := slices.ContainsFunc(c.AllBags(), store.IsURL)
-	bags, err := open(ctx, io.Discard, log, slices.DeleteFunc(c.AllBags(), store.IsURL))
+	bags, err := open(ctx, io.Discard, log, slices.DeleteFunc(c.AllBags(), store.IsURL), int64(c.MaxChunk))
 	if err != nil || remote {
 		return err
 	}
