@@ -337,6 +337,9 @@ func TestPlayNames(t *testing.T) {
 			s.Topics[0].Subscribers = append(s.Topics[0].Subscribers, tcpros.SubscriberStats{CallerID: name, Dropped: uint64(5 - i)})
 		}
 	}
+	deaf := func(s *player.Stats) {
+		s.Topics[1].Dropped, s.Topics[1].Subscribers = 9, []tcpros.SubscriberStats{{CallerID: "/listener"}, {CallerID: "/deaf", Dropped: 9}}
+	}
 	pause := func(s *player.Stats) { s.Paused, s.PausedBy = true, "/one/more/topic/with/a/long/name/state" }
 	for _, tc := range []struct {
 		change func(*player.Stats)
@@ -352,6 +355,7 @@ func TestPlayNames(t *testing.T) {
 		{drop, 60, "! 12 dropped: /robot1/some/namespace/state 5 and 3 more"},
 		{drop, 40, "! 12 dropped\n"},
 		{pause, 40, "paused before …/with/a/long/name/state\n"},
+		{deaf, 200, "/imu : sensor_msgs/Imu -> /deaf (9 dropped), /listener\n"},
 	} {
 		f := &fakePlay{at: func() time.Duration { return time.Minute }, change: tc.change}
 		frame := strings.Join((&screen.PlayView{Control: f}).Frame(tc.width, 40, false), "\n")

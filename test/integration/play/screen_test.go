@@ -233,7 +233,9 @@ func TestPlayScreenSlow(t *testing.T) {
 		tm.Keys("goplay --loop --overflow drop --queue 2 big.bag -d 1 __name:=player", "Enter")
 		deafSubscriber(g, e.Node, "/player", "/big")
 		tm.Matches(` [1-9]\d* dropped: /deaf [1-9]`)
-		tm.Matches(`/big : std_msgs/String -> /deaf \([1-9]\d* dropped\), /listener`)
+		// On a busy machine the listener, too, is now and then too slow for a queue of two, and its
+		// number leaves no room for its name.
+		tm.Matches(`/big : std_msgs/String -> /deaf \([1-9]\d* dropped\)(, /listener| and 1 more)`)
 		tm.Shows("RUNNING")
 		tm.Keys("q")
 		tm.Matches(`lost: \d+ by full queues of slow subscribers`)
