@@ -45,7 +45,7 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 				{Key: "type", Value: "x_msgs/Headed"},
 			}
 			if m.topic == "/plain" {
-				header[3].Value = stringDefinition
+				header[3].Value, header[4].Value = stringDefinition, stringType
 			}
 			if conns[m.topic], err = w.AddConnection(m.topic, header); err != nil {
 				t.Fatal(err)
