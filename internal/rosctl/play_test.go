@@ -246,8 +246,13 @@ func TestPlayServices(t *testing.T) {
 	w.control.did("end", func() { w.control.s.Phase = player.PhaseKeepAlive })
 	const end = "all is published at 2.000 s of 10.000 s"
 	for _, step := range []struct{ service, want string }{
-		{"is_paused", "false: " + end}, {"play", "true: " + end},
-		{"pause", "true: paused" + at}, {"is_paused", "true: paused" + at}, {"play", "true: " + end}, {"toggle", "true: paused" + at}, {"toggle", "true: " + end},
+		{"is_paused", "false: " + end},
+		{"play", "true: " + end},
+		{"pause", "true: paused" + at},
+		{"is_paused", "true: paused" + at},
+		{"play", "true: " + end},
+		{"toggle", "true: paused" + at},
+		{"toggle", "true: " + end},
 	} {
 		if got := w.call(step.service, tcpros.TriggerService, nil); got != step.want {
 			t.Errorf("when everything is published ~%s answers %q, want %q", step.service, got, step.want)

@@ -60,11 +60,11 @@ func TestPlayStatus(t *testing.T) {
 		if s.value(0, "lost in damaged places") != tc.lost || s.value(0, "damaged places") != tc.places {
 			t.Errorf("%+v: %q, %q", tc.damage, s.value(0, "lost in damaged places"), s.value(0, "damaged places"))
 		}
-		level, text := uint8(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
+		level, text := byte(tcpros.DiagnosticWarn), "registering topics at 0.000 s of 0.000 s; "+tc.lost+" lost in damaged places ("+tc.places+")"
 		if tc.damage.Places == 0 {
 			level, text = 0, "registering topics at 0.000 s of 0.000 s"
 		}
-		if got := s.Status[0]; uint8(got.Level) != level || got.Message != text {
+		if got := s.Status[0]; got.Level != level || got.Message != text {
 			t.Errorf("level %d, %q, want %d, %q", got.Level, got.Message, level, text)
 		}
 	}

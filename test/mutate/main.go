@@ -35,7 +35,7 @@ var areas = []area{
 	{name: "recorder-bagfile", dir: "recorder/internal/bagfile"},
 	{name: "recorder-repair", dir: "recorder/internal/repair"},
 	{
-		name: "player", dir: "player", files: "reader timeline queue wait window shift headerorder",
+		name: "player", dir: "player", files: "reader distances timeline queue wait window shift headerorder",
 		skip: "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect",
 	},
 	{name: "player-transport", dir: "player/internal/transport"},
