@@ -2,8 +2,11 @@ package tcpros
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -13,12 +16,12 @@ import (
 )
 
 // peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
-// are well. Only the goroutines of one bubble use it.
+// are well.
 type peerNet struct {
+	mu            sync.Mutex // guards probed, probing, most and linked
 	c             *connector
 	node          *Node
-	refuse        func(hostport string) bool
-	silent        func(hostport string) bool
+	refusing      atomic.Bool    // for the caller of newPeerNet
 	probed        map[string]int // by host and port
 	probing, most int
 	linked        map[string]time.Duration // by URI: when the link came up
@@ -27,24 +30,23 @@ type peerNet struct {
 
 func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 	g := &peerNet{probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
-	mu := make(chan struct{}, 1)
 	g.node = &Node{log: zap.NewNop(), timing: defaultTiming()}
 	g.c = newConnector(g.node.timing, func(ctx context.Context, hostport string) error {
-		mu <- struct{}{}
+		g.mu.Lock()
 		g.probed[hostport]++
 		g.probing++
 		g.most = max(g.most, g.probing)
 		err := dead(hostport)
-		<-mu
-		if err == errSilentPeer {
+		g.mu.Unlock()
+		if errors.Is(err, errSilentPeer) {
 			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 			defer cancel()
 			<-ctx.Done()
 			err = &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
 		}
-		mu <- struct{}{}
+		g.mu.Lock()
 		g.probing--
-		<-mu
+		g.mu.Unlock()
 		if err != nil {
 			return &CallError{Method: "requestTopic", Host: hostport, Err: err}
 		}
@@ -54,9 +56,9 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		g.c.opened(l)
 		l.isUp.Store(true)
 		defer l.isUp.Store(false)
-		mu <- struct{}{}
+		g.mu.Lock()
 		g.linked[l.uri] = time.Since(g.start)
-		<-mu
+		g.mu.Unlock()
 		<-ctx.Done()
 		return time.Since(g.start), nil
 	}
@@ -77,8 +79,24 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 
 var (
 	errRefusedPeer = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	errSilentPeer  = fmt.Errorf("does not answer")
+	errSilentPeer  = errors.New("does not answer")
 )
+
+// times returns how often a node was probed.
+func (g *peerNet) times(hostport string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.probed[hostport]
+}
+
+// linkedAt returns when the link to a publisher came up last, and forgets it.
+func (g *peerNet) linkedAt(uri string) (at time.Duration, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at, ok = g.linked[uri]
+	delete(g.linked, uri)
+	return at, ok
+}
 
 func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
 	s := newSubscription(g.node, topic, SubscribeOptions{})
@@ -121,20 +139,21 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 					s.setPublishers(publishers{uris: crowd(1100, live)})
 					time.Sleep(2 * time.Second)
 					synctest.Wait()
-					if _, ok := g.linked[liveURI]; !ok {
+					if _, ok := g.linkedAt(liveURI); !ok {
 						t.Fatal("the live publisher is not linked")
 					}
 					// Another one that comes later does not wait for those that are tried again.
 					time.Sleep(time.Minute)
 					synctest.Wait()
 					start := time.Since(g.start)
-					g.linked = map[string]time.Duration{}
 					other := g.subscribe(t, "/other")
 					other.setPublishers(publishers{uris: []string{liveURI}})
 					synctest.Wait()
-					if at, ok := g.linked[liveURI]; !ok || at != start {
+					if at, ok := g.linkedAt(liveURI); !ok || at != start {
 						t.Errorf("a later one is linked after %v", at-start)
 					}
+					g.mu.Lock()
+					defer g.mu.Unlock()
 					if g.most > maxProbes {
 						t.Errorf("%d probes at the same time, at most %d", g.most, maxProbes)
 					}
@@ -156,6 +175,8 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 		}
 		total := func() (n int) {
 			synctest.Wait()
+			g.mu.Lock()
+			defer g.mu.Unlock()
 			for _, times := range g.probed {
 				n += times
 			}
@@ -170,16 +191,16 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 		if n, most := total()-before, int(3*time.Minute/retryEvery); n > most+1 || n < most*9/10 {
 			t.Errorf("%d attempts in three minutes, want about %d", n, most)
 		}
-		for host, n := range g.probed {
-			if n < 3 {
-				t.Fatalf("%s was tried %d times", host, n)
+		for i := range topics {
+			if n := g.times(fmt.Sprintf("dead%d:1", i)); n < 3 {
+				t.Fatalf("node %d was tried %d times", i, n)
 			}
 		}
 		fresh := g.subscribe(t, "/fresh")
 		fresh.setPublishers(publishers{uris: []string{"http://fresh:1/"}})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if n := g.probed["fresh:1"]; n < 4 {
+		if n := g.times("fresh:1"); n < 4 {
 			t.Errorf("what failed a moment ago was tried %d times in 2 s", n)
 		}
 	})
@@ -202,7 +223,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
 		}, 1, 0},
 		"it comes back": {func(g *peerNet, all []*Subscription) {
-			g.refuse = nil
+			g.refusing.Store(false)
 			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
 		}, 1, 40},
 	} {
@@ -211,12 +232,12 @@ func TestOneLinkProbesANode(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var g *peerNet
 				g = newPeerNet(t, func(hostport string) error {
-					if g.refuse != nil && g.refuse(hostport) {
+					if g.refusing.Load() {
 						return errRefusedPeer
 					}
 					return nil
 				})
-				g.refuse = func(string) bool { return true }
+				g.refusing.Store(true)
 				var all []*Subscription
 				for i := range 40 {
 					s := g.subscribe(t, fmt.Sprint("/t", i))
@@ -225,7 +246,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				before := g.probed[node]
+				before := g.times(node)
 				if want := int(time.Hour / g.node.timing.retry.most); before < want*8/10 || before > want*13/10 {
 					t.Errorf("%d probes in an hour, want about %d", before, want)
 				}
@@ -235,9 +256,11 @@ func TestOneLinkProbesANode(t *testing.T) {
 				for _, s := range all {
 					links += int(s.sessions.Load())
 				}
-				if n := g.probed[node] - before; n != tc.probes || links != tc.links {
+				if n := g.times(node) - before; n != tc.probes || links != tc.links {
 					t.Errorf("%d probes and %d links, want %d and %d", n, links, tc.probes, tc.links)
 				}
+				g.c.mu.Lock()
+				defer g.c.mu.Unlock()
 				if tc.links > 0 && g.c.peers[node].attempts != 0 {
 					t.Errorf("%d attempts in progress", g.c.peers[node].attempts)
 				}
@@ -247,6 +270,9 @@ func TestOneLinkProbesANode(t *testing.T) {
 }
 
 func leaderOf(all []*Subscription) *Subscription {
+	c := all[0].node.connector
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, s := range all {
 		for _, l := range s.links {
 			return l.peer.leader.sub
@@ -281,9 +307,11 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		synctest.Wait()
 		all[0].setPublishers(publishers{uris: []string{}}) // its link to the live one lingers
 		synctest.Wait()
+		g.c.mu.Lock()
 		if n := len(g.c.unlisted); n != 1 {
 			t.Errorf("%d links are not listed, want 1", n)
 		}
+		g.c.mu.Unlock()
 		for _, s := range all {
 			s.stop()
 			s.wait()
