@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -84,7 +83,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 			continue
 		}
 		pt := PreviewTopic{
-			Name: t.name, Recorded: n.recorded, Type: t.typ, Messages: n.messages, Latching: t.latching, CallerIDs: n.callers,
+			Name: t.name, Recorded: n.recorded.list, Type: t.typ, Messages: n.messages, Latching: t.latching, CallerIDs: n.callers.list,
 		}
 		if length > 0 {
 			pt.Rate = float64(n.messages) / length
@@ -106,8 +105,25 @@ type windowCounts struct {
 }
 
 type topicCount struct {
-	recorded, callers []string
+	recorded, callers nameList
 	messages          uint64
+}
+
+// nameList lists each name once, in the order in which they come.
+type nameList struct {
+	list  []string
+	known map[string]bool
+}
+
+// add adds a name unless it is empty or known.
+func (l *nameList) add(name string) {
+	if name == "" || l.known[name] {
+		return
+	}
+	if l.known == nil {
+		l.known = map[string]bool{}
+	}
+	l.list, l.known[name] = append(l.list, name), true
 }
 
 // countMessages counts by the chunk infos and, for chunks that lie only partly in the
@@ -159,12 +175,6 @@ func (c *windowCounts) add(r *route, messages uint64) {
 		c.byTopic[r.topic] = n
 	}
 	n.messages += messages
-	for _, part := range []struct {
-		list *[]string
-		text string
-	}{{&n.recorded, r.conn.Topic}, {&n.callers, r.conn.Header.CallerID()}} {
-		if part.text != "" && !slices.Contains(*part.list, part.text) {
-			*part.list = append(*part.list, part.text)
-		}
-	}
+	n.recorded.add(r.conn.Topic)
+	n.callers.add(r.conn.Header.CallerID())
 }

@@ -105,10 +105,14 @@ func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 // latchedSources returns the sources that latch.
 func (p *plan) latchedSources() []*source {
 	var all []*source
+	known := map[*source]bool{}
 	for _, b := range p.bags {
 		for _, c := range b.reader.Connections() {
-			if c.Header.Latching() && b.playable(c) && !slices.Contains(all, b.routes[c].source) {
-				all = append(all, b.routes[c].source)
+			if !c.Header.Latching() || !b.playable(c) {
+				continue
+			}
+			if s := b.routes[c].source; !known[s] {
+				all, known[s] = append(all, s), true
 			}
 		}
 	}

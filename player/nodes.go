@@ -163,7 +163,7 @@ func (g *manyNodes) Advertise(o tcpros.AdvertiseOptions, keys []sourceKey) (publ
 	var nodes []*tcpros.Node
 	for _, k := range keys {
 		n := g.byCaller[k.callerID]
-		if !slices.Contains(nodes, n) {
+		if _, known := latching[n]; !known {
 			nodes = append(nodes, n)
 		}
 		latching[n] = latching[n] || k.latching

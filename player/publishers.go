@@ -54,10 +54,15 @@ func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 // keys returns the original publishers of each topic.
 func (p *plan) keys() map[*topic][]sourceKey {
 	keys := map[*topic][]sourceKey{}
+	known := map[publisherKey]bool{}
 	for _, b := range p.bags {
 		for _, c := range b.reader.Connections() { // in a fixed order
-			if r := b.routes[c]; r != nil && r.topic != nil && !slices.Contains(keys[r.topic], r.key()) {
-				keys[r.topic] = append(keys[r.topic], r.key())
+			r := b.routes[c]
+			if r == nil || r.topic == nil {
+				continue
+			}
+			if k := (publisherKey{r.topic, r.key()}); !known[k] {
+				keys[r.topic], known[k] = append(keys[r.topic], k.source), true
 			}
 		}
 	}

@@ -190,7 +190,8 @@ func sortedCompressions(sums map[bagfmt.Compression]*CompressionSum) []Compressi
 }
 
 func (i *Info) addConnections(r *bagfmt.Reader) {
-	at := make(map[*bagfmt.Connection]int)
+	at := make(map[*bagfmt.Connection]int, len(r.Connections()))
+	i.Connections = make([]Connection, 0, len(r.Connections()))
 	for n, c := range r.Connections() {
 		at[c] = n
 		i.Connections = append(i.Connections, Connection{Connection: c})
@@ -203,15 +204,24 @@ func (i *Info) addConnections(r *bagfmt.Reader) {
 }
 
 func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
-	at := make(map[string]int)
-	for _, c := range i.Connections {
-		n, ok := at[c.Topic]
+	at := make(map[string]int32, len(i.Connections))
+	topicOf := make([]int32, len(i.Connections))
+	for n := range i.Connections {
+		name := i.Connections[n].Topic
+		t, ok := at[name]
 		if !ok {
-			n = len(i.Topics)
-			at[c.Topic] = n
-			i.Topics = append(i.Topics, Topic{Name: c.Topic, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum()})
+			t = int32(len(at))
+			at[name] = t
 		}
-		t := &i.Topics[n]
+		topicOf[n] = t
+	}
+	i.Topics = make([]Topic, len(at)) // at once: a Topic is large, and a bag may have a million
+	for n := range i.Connections {
+		c := &i.Connections[n]
+		t := &i.Topics[topicOf[n]]
+		if t.Connections == 0 {
+			t.Name, t.Type, t.MD5Sum = c.Topic, c.Header.Type(), c.Header.MD5Sum()
+		}
 		t.Messages += c.Messages
 		t.Bytes += c.Bytes
 		t.Connections++

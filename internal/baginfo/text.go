@@ -38,16 +38,22 @@ func (i *Info) WriteText(w io.Writer) error {
 		rows = append(rows, i.typeRows()...)
 		rows = append(rows, i.topicRows()...)
 	}
-	width := 0
+	width, size := 0, 0
 	for _, r := range rows {
-		width = max(width, len(r.key)+1)
+		width, size = max(width, len(r.key)+1), size+len(r.value)
 	}
 	var b strings.Builder
+	b.Grow(size + len(rows)*(width+2))
+	blank := strings.Repeat(" ", width)
 	for _, r := range rows {
 		if r.key != "" {
 			r.key += ":"
 		}
-		fmt.Fprintf(&b, "%-*s %s\n", width, r.key, r.value)
+		b.WriteString(r.key)
+		b.WriteString(blank[len(r.key):])
+		b.WriteByte(' ')
+		b.WriteString(r.value)
+		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, strings.TrimRightFunc(b.String(), unicode.IsSpace)+"\n"+i.noteText())
 	return err
@@ -187,8 +193,9 @@ func (i *Info) topicRows() []row {
 	for _, c := range i.Connections {
 		typeWidth = max(typeWidth, utf8.RuneCountInString(escape.Text(c.Header.Type())))
 	}
-	var rows []row
-	for n, t := range i.Topics {
+	rows := make([]row, 0, len(i.Topics))
+	for n := range i.Topics {
+		t := &i.Topics[n]
 		unit, at := "msgs", " @ "
 		if t.Messages <= 1 {
 			unit = "msg "

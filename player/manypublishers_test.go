@@ -1,0 +1,57 @@
+package player
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Planning a bag with sixteen times as many publishers of a topic takes about sixteen times as long,
+// not 256.
+func TestManyPublishers(t *testing.T) {
+	const few, times, tries = 2000, 16, 5
+	small, large := manyPublishers(t, few), manyPublishers(t, few*times)
+	ratio := 0.0
+	for range tries { // the machine may be busy during one of the two
+		before, after := planned(t, small, few), planned(t, large, few*times)
+		if ratio = after.Seconds() / before.Seconds(); ratio < 2.5*times {
+			return
+		}
+	}
+	t.Errorf("%d times as many publishers take %.0f times as long", times, ratio)
+}
+
+// manyPublishers makes a bag with a latched message of each of n publishers.
+func manyPublishers(t *testing.T, n int) []byte {
+	t.Helper()
+	var messages []TestMessage
+	for i := range n {
+		messages = append(messages, series(TestConn{Topic: "/a", CallerID: fmt.Sprint("/n", i), Latching: true}, "a", time.Duration(i))...)
+	}
+	return MakeBag(t, bagfmt.WriterOptions{}, messages...)
+}
+
+// planned plans to play all of a bag, and returns how long that takes.
+func planned(t *testing.T, bag []byte, publishers int) time.Duration {
+	t.Helper()
+	o := Options{Bags: OpenTestBags(t, bag), Log: zap.NewNop()}
+	began := time.Now()
+	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts, err := p.countMessages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.advertise(newFakeGraph(), tcpros.AdvertiseOptions{})
+	if n := len(counts.byTopic[p.topics[0]].callers.list); n != publishers || len(p.latchedSources()) != publishers {
+		t.Fatalf("%d callers, %d sources that latch, want %d", n, len(p.latchedSources()), publishers)
+	}
+	return time.Since(began)
+}
