@@ -22,8 +22,6 @@ type Options struct {
 	Workers int  // goroutines that unpack chunks and decode messages; zero means 1
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
-	// Damaged, if not nil, is called for each damage when it is found.
-	Damaged func(Damage)
 	// UnwrapKey is that of bagfmt.ReaderOptions. It is called once.
 	UnwrapKey func(bagfmt.Encryption) ([]byte, error)
 }
@@ -62,7 +60,7 @@ type Warning struct {
 
 // Advice for the kinds of damage.
 const (
-	adviceIndex   = "no message is lost; gobag reindex makes a new index"
+	adviceIndex   = "gobag reindex makes a new index"
 	adviceLost    = "gobag reindex keeps the other messages"
 	adviceEnd     = "gobag reindex keeps what is before"
 	adviceBehind  = "not part of the bag; gobag reindex leaves it out"
@@ -70,6 +68,9 @@ const (
 	adviceChunk   = "a larger --max-chunk unpacks it; the bag may be sound"
 	adviceMessage = "the message does not fit its definition"
 )
+
+// nothingLost is put in front of adviceIndex if no other damage has lost messages.
+const nothingLost = "no message is lost; "
 
 // Check checks the bag of size bytes. It returns an error if the file is not a bag or cannot
 // be read, or if ctx is done.
@@ -168,6 +169,7 @@ type checker struct {
 	seen    map[location]struct{} // reported damage: the scan and the index find the same
 	counts  map[*bagfmt.Connection]*connState
 	orphans []error // of the scan
+	lost    bool    // one of the damages has lost messages
 }
 
 type location struct {
@@ -230,23 +232,20 @@ func (c *checker) damage(err error) {
 }
 
 func (c *checker) add(d Damage) {
-	if c.report.Encrypted {
-		d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
-	}
+	c.lost = c.lost || d.Lost
 	if len(c.report.Damage) >= maxDamage {
 		c.report.More++
 		return
 	}
 	c.report.Damage = append(c.report.Damage, d)
-	if c.o.Damaged != nil {
-		c.o.Damaged(d)
-	}
 }
 
 // advice says what to do about damage of a record, and whether messages are lost.
 func advice(bad *bagfmt.CorruptError) (what string, lost bool) {
 	index := bad.Op == bagfmt.OpIndexData || bad.Op == bagfmt.OpChunkInfo || bad.Op == bagfmt.OpBagHeader
 	switch {
+	case bad.Op == bagfmt.OpBagHeader && errors.Is(bad, io.ErrUnexpectedEOF): // what was before the index section is missing, too
+		return adviceEnd, true
 	case bad.Recovered || index:
 		return adviceIndex, false
 	case errors.Is(bad, io.ErrUnexpectedEOF):
@@ -264,8 +263,17 @@ func (c *checker) warn(topic, format string, args ...any) {
 	c.report.Warnings = append(c.report.Warnings, Warning{topic, fmt.Sprintf(format, args...)})
 }
 
-// finish sorts the report.
+// finish completes the advice, now that all damage is known, and sorts the report.
 func (c *checker) finish() {
+	for i := range c.report.Damage {
+		d := &c.report.Damage[i]
+		if d.Advice == adviceIndex && !c.lost {
+			d.Advice = nothingLost + d.Advice
+		}
+		if c.report.Encrypted {
+			d.Advice = strings.Replace(d.Advice, "gobag reindex", "gobag decrypt", 1) // reindex takes no encrypted bag
+		}
+	}
 	slices.SortStableFunc(c.report.Damage, func(a, b Damage) int { return cmp.Compare(a.Offset, b.Offset) })
 	slices.SortStableFunc(c.report.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.What, b.What)) })
 	c.report.Sound = len(c.report.Damage) == 0

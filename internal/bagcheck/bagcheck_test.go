@@ -137,6 +137,31 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestTorn cuts a bag, closed or not, at every byte: where messages are missing, that is said, and
+// nowhere that none is lost.
+func TestTorn(t *testing.T) {
+	t.Parallel()
+	closed := sound(t, stringHeader)
+	at := field(t, closed, "index_pos", 0)
+	end := int(binary.LittleEndian.Uint64(closed[at:])) // of the messages and their index data
+	open := slices.Concat(closed[:at], make([]byte, 8), closed[at+8:end])
+	for name, full := range map[string][]byte{"closed": closed, "not closed": open} {
+		for cut := 4117; cut < len(full); cut++ {
+			r := check(t, full[:cut], bagcheck.Options{})
+			lost, denied := false, false
+			for _, d := range r.Damage {
+				lost, denied = lost || d.Lost, denied || strings.Contains(d.Advice, "no message is lost")
+			}
+			switch {
+			case r.Sound, lost == denied:
+				t.Fatalf("%s, cut at %d: a loss is told: %t, and denied: %t: %+v", name, cut, lost, denied, r.Damage)
+			case name == "closed" && r.Messages < 12 && !lost:
+				t.Fatalf("%s, cut at %d: %d messages are missing: %+v", name, cut, 12-r.Messages, r.Damage)
+			}
+		}
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	b := sound(t, bagfmt.ConnectionHeader{stringHeader[0], stringHeader[1]})
