@@ -92,7 +92,7 @@ func hops(req *http.Request) (n int) {
 // false if it asks for no range.
 func requestedRange(req *http.Request) (first, last int64, ok bool) {
 	text := req.Header.Get("Range")
-	if azure := req.Header["x-ms-range"]; len(azure) == 1 { // as its SDK writes it
+	if azure := req.Header["x-ms-range"]; len(azure) == 1 { //nolint:staticcheck // so does Azure's SDK write it
 		text = azure[0]
 	}
 	n, err := fmt.Sscanf(text, "bytes=%d-%d", &first, &last)

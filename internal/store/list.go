@@ -73,8 +73,8 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 // Limits of a list.
 const (
 	maxNameBytes = 4 << 10   // no store allows more than 1,024 characters
-	maxListBytes = 256 << 20 // of memory, such as a million objects with names of 140 bytes
-	objectBytes  = 128       // of memory for an object, beside its name
+	maxListBytes = 512 << 20 // of memory, such as 1.5 million objects with names of 100 bytes
+	objectBytes  = 256       // of memory for an object, beside its name
 )
 
 // listRoom is how many bytes of memory a list may yet take, in the hands of the one who lists.
