@@ -57,7 +57,7 @@ var allowed = map[string][]string{
 	"internal/trigger":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/loglimit", "recorder", "rosmsg"},
 	"internal/msgheader":        {},
 	"internal/rebag":            {"bagfmt"},
-	"internal/rosctl":           {"bagfmt", "internal/bagnote", "internal/plural", "player", "recorder", "tcpros"},
+	"internal/rosctl":           {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/plural", "player", "recorder", "tcpros"},
 	"internal/rosout":           {"tcpros"},
 	"internal/sdnotify":         {},
 	"internal/screen":           {"internal/bagnote", "internal/keys", "internal/lastminute", "recorder", "player", "internal/plural"},

@@ -39,6 +39,7 @@ var areas = []area{
 		skip: "ToSubscriber|SlowReader|Interrupt|OnTheWire|LateSubscriber|Respect",
 	},
 	{name: "player-transport", dir: "player/internal/transport"},
+	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
 	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
 	{name: "tcpros", dir: "tcpros", files: "header link linkread pending rawread_linux rawwrite_linux publink drain drain_linux"},
 	{name: "bagfmt-writer", dir: "bagfmt", files: "writer chunk_builder chunk_seal record_encode index writer_append parallel_writer"},

@@ -85,6 +85,11 @@ func TestSum(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ a, b, want time.Duration }{
 		{1, 2, 3},
+		{0, 0, 0},
+		{-1, 1, 0},
+		{Forever, 0, Forever},
+		{0, Forever, Forever},
+		{math.MinInt64, 0, math.MinInt64},
 		{-1, -2, -3},
 		{Forever, -1, Forever - 1},
 		{Forever, 1, Forever},

@@ -86,14 +86,13 @@ func (s *Schedule) Resume(now time.Duration) bool {
 // Sum returns a+b, or the Duration nearest to it. A loop over a bag with stamps of zero
 // reaches the 292 years of int64 in its third pass.
 func Sum(a, b time.Duration) time.Duration {
-	switch sum := a + b; {
-	case a > 0 && b > 0 && sum < 0:
-		return math.MaxInt64
-	case a < 0 && b < 0 && sum >= 0:
-		return math.MinInt64
-	default:
+	if sum := a + b; (sum > a) == (b > 0) {
 		return sum
 	}
+	if b > 0 {
+		return Forever
+	}
+	return math.MinInt64
 }
 
 // addClamped returns base plus ns rounded to the nearest, within what a Duration
