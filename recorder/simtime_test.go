@@ -152,9 +152,10 @@ func TestSimClockStartsAgain(t *testing.T) {
 	sink.Frames(ticks(100), 1, time.Now())
 	over := clock.until(clock.steady(time.Now()).Add(14 * time.Second))
 	p := testPipeline(t, Options{sim: clock, Split: true, Duration: 4 * time.Second, Limits: []Limit{
-		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
+		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/large", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
 	}}, nil)
 	links := map[string]*link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
+	big := open(t, p, "/large", "/d")
 	kept := map[string][]uint64{}
 	for pass := range 3 {
 		before := map[string]uint64{}
@@ -168,7 +169,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 			for _, l := range links {
 				l.Frames(frame(1, second, 10), 1, time.Now())
 			}
-			large(t, links["/rate"], second, 200_000) // skipped like any other
+			large(t, big, second, 200_000)
 			select {
 			case at := <-over:
 				if pass < 2 || second != 5 {
@@ -184,7 +185,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 			kept[topic] = append(kept[topic], l.connection.topic.messages-before[topic])
 		}
 	}
-	files := p.rotation.number + 1
+	files, ofBig := p.rotation.number+1, big.connection.topic.messages
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +193,9 @@ func TestSimClockStartsAgain(t *testing.T) {
 		if !slices.Equal(kept[topic], want) {
 			t.Errorf("%s: %d messages recorded in the passes, want %d", topic, kept[topic], want)
 		}
+	}
+	if ofBig != 9 {
+		t.Errorf("%d large messages recorded, want 9", ofBig)
 	}
 	if files != 4 { // 15 s have passed
 		t.Errorf("%d files, want 4", files)

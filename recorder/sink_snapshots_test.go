@@ -125,6 +125,29 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 	}
 }
 
+// TestFirstChunkAcrossAStepForward: the clock on the wall is set forward within the chunk. The window is
+// that of the time which has passed.
+func TestFirstChunkAcrossAStepForward(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
+		p := ringOf(0, time.Now())
+		p.pool.budget, p.chunkBytes = 64<<20, 100
+		c := latchingConnection(p, "/a")
+		var messages []recorded
+		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
+			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, frame(1, uint32(i), 10)})
+		}
+		sealed := sealedChunk(t, p, messages...)
+		sealed.firstAt, sealed.lastAt = start, start.Add(4*time.Second)
+		sn := &snapshot{from: start.Add(from)}
+		got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
+		if wanted != (want > 0) || wanted && got.messages() != want || len(sn.state.before) != 1 {
+			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.state.before), want)
+		}
+	}
+}
+
 // TestFirstChunkWithoutMemory: where there is no memory for what is latched before the window, the
 // chunk with that stays.
 func TestFirstChunkWithoutMemory(t *testing.T) {

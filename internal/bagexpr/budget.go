@@ -115,7 +115,7 @@ func (s *sizer) measure(x any, depth int) {
 func (s *sizer) reflect(v reflect.Value, depth int) {
 	switch kind := v.Kind(); {
 	case kind == reflect.Slice || kind == reflect.Array:
-		if of := v.Type().Elem().Kind(); of != reflect.Interface && of != reflect.String && !slices.Contains(lists, of) {
+		if of := v.Type().Elem().Kind(); of != reflect.Interface && !slices.Contains(lists, of) {
 			s.left -= units(v.Len())
 			return
 		}

@@ -81,33 +81,29 @@ func TestSizes(t *testing.T) {
 // not as deep as it may be.
 func TestSizesEnd(t *testing.T) {
 	t.Parallel()
-	for name, wrap := range map[string]func(any) any{
-		"list":         func(x any) any { return []any{x, x} },
-		"map":          func(x any) any { return map[string]any{"a": x, "b": x} },
-		"array":        func(x any) any { return [2]any{x, x} },
-		"map of lists": func(x any) any { return map[any]any{"a": x, "b": x} },
+	for name, wrap := range map[string]func(a, b any) any{
+		"list":       func(a, b any) any { return []any{a, b} },
+		"map":        func(a, b any) any { return map[string]any{"a": a, "b": b} },
+		"array":      func(a, b any) any { return [2]any{a, b} },
+		"map of any": func(a, b any) any { return map[any]any{"a": a, "b": b} },
 	} {
 		var x any
 		for range maxNesting {
-			x = wrap(x)
+			x = wrap(x, x)
 		}
 		b := budget{steps: 1000}
 		if got := b.size(x); got <= 1000 || got > 1100 || b.err != nil { // all of it is 2^100
 			t.Errorf("%s: %v of 1000, %v", name, got, b.err)
 		}
 		x = nil
-		single := func(x any) any { return []any{x} }
-		if name != "list" {
-			single = func(x any) any { return map[any]any{1: x} }
-		}
 		for range maxNesting {
-			x = single(x)
+			x = wrap(x, nil)
 		}
 		b = budget{steps: 1000}
 		if b.size(x); b.err != nil {
 			t.Errorf("%s: %d deep: %v", name, maxNesting, b.err)
 		}
-		if b.size(single(x)); !errors.Is(b.err, errNesting) {
+		if b.size(wrap(x, nil)); !errors.Is(b.err, errNesting) {
 			t.Errorf("%s: %d deep: %v", name, maxNesting+1, b.err)
 		}
 	}
