@@ -195,7 +195,7 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 	if err != nil {
 		return Summary{}, err
 	}
-	t, err := newTimeBase(&o) //nolint:contextcheck // a subscription lives until it is closed
+	t, err := newTimeBase(&o)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -38,13 +38,13 @@ func (r *session) run(ctx context.Context) error {
 	}()
 	defer cancel()
 
-	if err := r.listen(); err != nil { //nolint:contextcheck // a subscription lives until Close
+	if err := r.listen(); err != nil {
 		return err
 	}
 	r.writeNotes()
 	r.begin()
 	for _, name := range r.Select.literal {
-		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil { //nolint:contextcheck // a subscription lives until Close
+		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (r *session) run(ctx context.Context) error {
 					if i < seen.live {
 						priority = priorityLive
 					}
-					r.consider(name, priority, seen.since) //nolint:contextcheck // a subscription lives until Close
+					r.consider(name, priority, seen.since)
 				}
 				r.logSubscribed()
 			}

@@ -223,7 +223,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 	if value != true {
 		return true, nil
 	}
-	sim, err := newSimClock(r.Node) //nolint:contextcheck // a subscription lives until Close
+	sim, err := newSimClock(r.Node)
 	if err != nil {
 		return false, err
 	}
@@ -232,7 +232,7 @@ func (r *session) awaitClock(ctx context.Context) (bool, error) {
 		if resolved, err := r.Node.Resolve(name); err != nil || resolved == sim.sub.Topic() {
 			continue // checkNames has no doubt; the clock waits by itself
 		}
-		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil { //nolint:contextcheck // as above
+		if err := r.subscribe(name, priorityNamed, time.Time{}); err != nil {
 			return false, err
 		}
 	}

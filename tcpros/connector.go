@@ -2,8 +2,6 @@ package tcpros
 
 import (
 	"context"
-	"errors"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -44,23 +42,6 @@ type connector struct {
 	probes   int       // in progress
 	tokens   int       // repeated attempts that may start now
 	refilled time.Time // when the last token was added
-}
-
-// peer is a node with links to it, by the address of its slave API.
-type peer struct {
-	links    int       // to the node
-	accepts  bool      // the last connection to the node succeeded
-	leader   *inLink   // probes the node while others wait; nil if accepts
-	attempts int       // in progress
-	parked   []*inLink // wait for the leader, or for an attempt to end
-}
-
-// admits reports whether an attempt of l may start.
-func (p *peer) admits(l *inLink) bool {
-	if !p.accepts {
-		return p.leader == nil || p.leader == l
-	}
-	return p.attempts < callsPerPeer
 }
 
 // linkSchedule is what the connector knows of one link. connector.mu guards it.
@@ -114,7 +95,7 @@ func (c *connector) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		next, unlisted := c.start(time.Now())
+		next, unlisted := c.start(time.Now()) //nolint:contextcheck // links end with the node
 		var tick, due <-chan time.Time
 		if unlisted {
 			tick = check.C
@@ -313,27 +294,6 @@ func (c *connector) retry(l *inLink) {
 	}
 }
 
-// park lets l wait for its node. Called with c.mu held.
-func (c *connector) park(l *inLink) {
-	c.takeOut(l)
-	l.parked, l.slot = true, len(l.peer.parked)
-	l.peer.parked = append(l.peer.parked, l)
-}
-
-// unpark lets as many links try as their node admits. Called with c.mu held.
-func (c *connector) unpark(p *peer) {
-	room := 0
-	switch {
-	case p.accepts:
-		room = callsPerPeer - p.attempts
-	case p.leader == nil:
-		room = 1
-	}
-	for ; room > 0 && len(p.parked) > 0; room-- {
-		c.schedule(p.parked[0], time.Time{})
-	}
-}
-
 // takeOut takes l out of where it waits. Called with c.mu held.
 func (c *connector) takeOut(l *inLink) {
 	if l.waits != nil {
@@ -462,12 +422,4 @@ func (c *connector) close(s *Subscription) {
 	for _, l := range slices.Clone(s.links) { // drop removes from it
 		c.drop(l)
 	}
-}
-
-// notConnected reports whether err is that of a call for which there was no connection. Other
-// failures say nothing about other topics of the node.
-func notConnected(err error) bool {
-	call, op := (*CallError)(nil), (*net.OpError)(nil)
-	return errors.As(err, &call) && !call.answered &&
-		(errors.Is(err, ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
 }

@@ -231,7 +231,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var g *peerNet
-				g = newPeerNet(t, func(hostport string) error {
+				g = newPeerNet(t, func(string) error {
 					if g.refusing.Load() {
 						return errRefusedPeer
 					}

@@ -57,14 +57,6 @@ type Master struct {
 	listed   topicList
 }
 
-// topicList is the last list of topics of the master. A large graph is listed each second, and is
-// mostly the same.
-type topicList struct {
-	body   []byte // reused by the next
-	sum    uint64 // of body
-	topics []TopicInfo
-}
-
 // contactCounts counts what tells whether the master is still the process that it was: a process
 // that ends closes its connections. It is for concurrent use.
 type contactCounts struct {
@@ -76,9 +68,6 @@ type contactCounts struct {
 type contact struct{ dials, answers uint64 }
 
 func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answers.Load()} }
-
-// TopicInfo is one topic and its type, "*" if that is not known.
-type TopicInfo struct{ Name, Type string }
 
 func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
 	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs, unread: new(unreadReplies)}
@@ -106,31 +95,6 @@ func (m *Master) close() { m.http.(*http.Transport).CloseIdleConnections() }
 // URI returns the master's URI.
 func (m *Master) URI() string { return m.uri }
 
-// PublishedTopics lists the topics that have a publisher. The list may be that of another call, and
-// must not be changed.
-func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
-	m.topicsMu.Lock()
-	defer m.topicsMu.Unlock()
-	got := reply{body: m.listed.body, last: &m.listed.sum}
-	v, err := m.exchange(ctx, m.uri, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
-	if m.listed.body = got.body[:0]; cap(got.body) > sameListMost {
-		m.listed.body = nil
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case got.same:
-		return m.listed.topics, nil
-	}
-	topics, err := topicRows(v)
-	if err != nil {
-		m.listed.sum = 0
-		return nil, &CallError{"getPublishedTopics", m.uri, err, true}
-	}
-	m.listed.topics = topics
-	return topics, nil
-}
-
 // LookupNode returns the slave URI of a node. The name must be resolved.
 func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err error) {
 	if err := CheckName(name); err != nil {
@@ -154,73 +118,6 @@ func (m *Master) LookupService(ctx context.Context, name string) (uri string, er
 		return err
 	})
 	return uri, err
-}
-
-// NodeSubscriptions asks the node at uri what it subscribes to.
-func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.topics(ctx, uri, slaveReply, "getSubscriptions") // goroslib has no such call
-}
-
-// NodePublications asks the node at uri what it publishes.
-func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.topics(ctx, uri, slaveReply, "getPublications")
-}
-
-// topics makes a call that answers rows of topic and type.
-func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
-	v, err := m.raw(ctx, uri, l, method)
-	if err != nil {
-		return nil, err
-	}
-	topics, err := topicRows(v)
-	if err != nil {
-		return nil, &CallError{method, uri, err, true}
-	}
-	return topics, nil
-}
-
-// topicRows reads rows of topic and type, without those whose name was skipped.
-func topicRows(v any) ([]TopicInfo, error) {
-	rows, ok := v.([]any)
-	out := make([]TopicInfo, 0, len(rows))
-	for i := range rows {
-		row, _ := arg[[]any](rows, i)
-		name, ok1 := arg[string](row, 0)
-		typ, ok2 := arg[string](row, 1)
-		switch {
-		case skippedArg(row, 0):
-			continue
-		case skippedArg(row, 1):
-			typ, ok2 = anyType, true
-		}
-		out = append(out, TopicInfo{name, typ})
-		ok = ok && ok1 && ok2
-	}
-	if !ok {
-		return nil, errors.New("answered no list of topics and types")
-	}
-	return out, nil
-}
-
-// textList reads a list of texts, without those that were skipped.
-func textList(v any) (texts []string, ok bool) {
-	list, ok := v.([]any)
-	texts = make([]string, 0, len(list))
-	for i := range list {
-		text, isText := arg[string](list, i)
-		if skippedArg(list, i) {
-			continue
-		}
-		texts = append(texts, text)
-		ok = ok && isText
-	}
-	return texts, ok
-}
-
-// skippedArg reports whether argument i is a text that was skipped for its length.
-func skippedArg(args []any, i int) bool {
-	_, ok := arg[xmlrpc.Skipped](args, i)
-	return ok
 }
 
 // Param returns a parameter; ok is false when it is not set. The value is int,

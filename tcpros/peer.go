@@ -1,0 +1,53 @@
+package tcpros
+
+import (
+	"errors"
+	"net"
+	"time"
+)
+
+// peer is a node with links to it, by the address of its slave API.
+type peer struct {
+	links    int       // to the node
+	accepts  bool      // the last connection to the node succeeded
+	leader   *inLink   // probes the node while others wait; nil if accepts
+	attempts int       // in progress
+	parked   []*inLink // wait for the leader, or for an attempt to end
+}
+
+// admits reports whether an attempt of l may start.
+func (p *peer) admits(l *inLink) bool {
+	if !p.accepts {
+		return p.leader == nil || p.leader == l
+	}
+	return p.attempts < callsPerPeer
+}
+
+// park lets l wait for its node. Called with c.mu held.
+func (c *connector) park(l *inLink) {
+	c.takeOut(l)
+	l.parked, l.slot = true, len(l.peer.parked)
+	l.peer.parked = append(l.peer.parked, l)
+}
+
+// unpark lets as many links try as their node admits. Called with c.mu held.
+func (c *connector) unpark(p *peer) {
+	room := 0
+	switch {
+	case p.accepts:
+		room = callsPerPeer - p.attempts
+	case p.leader == nil:
+		room = 1
+	}
+	for ; room > 0 && len(p.parked) > 0; room-- {
+		c.schedule(p.parked[0], time.Time{})
+	}
+}
+
+// notConnected reports whether err is that of a call for which there was no connection. Other
+// failures say nothing about other topics of the node.
+func notConnected(err error) bool {
+	call, op := (*CallError)(nil), (*net.OpError)(nil)
+	return errors.As(err, &call) && !call.answered &&
+		(errors.Is(err, ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
+}
