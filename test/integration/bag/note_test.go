@@ -34,8 +34,8 @@ func TestNote(t *testing.T) {
 	run(g, "gobag", "split", "-q", "--duration", "2", path, "part")
 	want := map[string]string{"robot": "r2", "site": "hall 3"}
 	for i, b := range g.Annotations(path, filepath.Join(g.Dir, "part_000.bag"), filepath.Join(g.Dir, "part_001.bag")) {
-		if d := cmp.Diff(want, b.Tags); d != "" {
-			t.Errorf("bag %d: %s", i, d)
+		if d := cmp.Diff(want, b.Tags); d != "" || b.Back > 0 {
+			t.Errorf("bag %d: goes back in time %d times; %s", i, b.Back, d)
 		}
 	}
 	if after := g.Run("rosbag", "info", "-y", "-k", "duration", path); after != before {

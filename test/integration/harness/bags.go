@@ -258,6 +258,7 @@ type Annotated struct {
 	YAML  map[string]any    // as rosbag_metadata does: its first message
 	Marks [][2]any          // nanoseconds and text
 	Types []string
+	Back  int // messages with an earlier time than the one before
 }
 
 // Annotations returns the notes and marks of bags.

@@ -1,5 +1,6 @@
 """Prints the notes and marks of bags as JSON, one list for each bag: what bag-database and
-rosbag_metadata make of /metadata, and the marks with their times."""
+rosbag_metadata make of /metadata, the marks with their times, and how often the time of a
+message is before that of the one before."""
 import json
 import sys
 
@@ -8,10 +9,12 @@ import yaml
 
 out = []
 for path in sys.argv[1:]:
-    tags, first, marks, types = {}, None, [], set()
+    tags, first, marks, types, last, back = {}, None, [], set(), None, 0
     with rosbag.Bag(path) as bag:
         for topic, msg, t in bag.read_messages(topics=["/metadata", "/gorecord/marks"]):
             types.add(msg._type)
+            back += last is not None and t < last
+            last = t
             if topic == "/gorecord/marks":
                 marks.append([t.to_nsec(), msg.data])
                 continue
@@ -24,5 +27,5 @@ for path in sys.argv[1:]:
                 if line:
                     key, value = line.split(":", 1)
                     tags[key.strip()] = value.strip()
-    out.append({"tags": tags, "yaml": first, "marks": marks, "types": sorted(types)})
+    out.append({"tags": tags, "yaml": first, "marks": marks, "types": sorted(types), "back": back})
 print(json.dumps(out))
