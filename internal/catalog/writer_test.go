@@ -2,9 +2,11 @@ package catalog_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -61,5 +63,52 @@ func TestWriter(t *testing.T) {
 		if s.SHA256 != "sum" || s.Robot == "" || len(s.Topics) == 0 || s.Error != "" {
 			t.Fatalf("%+v", s)
 		}
+	}
+}
+
+// TestMergeIsBounded: small files that unpack to much do not fill the memory of the recorder that
+// merges them: what is too much for one merge is left for the next one, and lost nowhere.
+func TestMergeIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder := filepath.Join(dir, catalog.Folder)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const files = 70
+	for i := range files {
+		size := 2 << 20
+		if i == 0 {
+			size = 20 << 20 // more than any good file
+		}
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		fmt.Fprintf(z, `{"bag":"%d.bag","notes":{"a":"%s"}}%s`, i, strings.Repeat("a", 2<<20), strings.Repeat("\n", size-2<<20))
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("%d.jsonl.gz", i)), packed.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := store.OpenBucket(t.Context(), "file://"+dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	bag, err := os.ReadFile("../../bagfmt/testdata/cpp_lz4.bag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := catalog.NewWriter(b, zaptest.NewLogger(t)).Add(t.Context(), "new.bag", int64(len(bag)), "sum", bytes.NewReader(bag)); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(folder, "?.jsonl.gz"))
+	more, err2 := filepath.Glob(filepath.Join(folder, "??.jsonl.gz"))
+	if n := len(left) + len(more); err != nil || err2 != nil || n < files-16 || n == files {
+		t.Errorf("%d files of %d are left, %v, %v", n, files, err, err2)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "0.jsonl.gz")); err != nil {
+		t.Errorf("a file that was not read: %v", err)
 	}
 }

@@ -69,6 +69,23 @@ func TestRepeated(t *testing.T) {
 	})
 }
 
+// TestProblems: warnings and errors are limited, unless they have a mark; a field that is left
+// out is no mark, nor one that is called like it.
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	log, logs := observed()
+	for range 100 {
+		log.Error("an error", zap.Skip())
+		log.Warn("a warning", zap.Bool("each line", true))
+		log.Info("a line", zap.Bool("line on request", true), zap.Skip())
+	}
+	for kind, want := range map[string]int{"an error": 1, "a warning": 1, "a line": 100} {
+		if n := logs.FilterMessage(kind).Len(); n != want {
+			t.Errorf("%d lines of 100 that say %q, want %d", n, kind, want)
+		}
+	}
+}
+
 // TestHeld: the last line that was left out is written when its time has come, with what it
 // said then.
 func TestHeld(t *testing.T) {
