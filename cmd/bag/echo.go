@@ -337,7 +337,8 @@ func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string
 	switch {
 	case e.flags.JSON:
 		dst = rosmsg.AppendJSONString(append(dst, `{"topic":`...), m.Conn.Topic)
-		dst = fmt.Appendf(dst, `,"t":"%d.%09d","type":`, m.Time.Sec, m.Time.Nsec)
+		// Add carries a second and more of nanoseconds, which --csv and stock's clients do as well.
+		dst = fmt.Appendf(dst, `,"t":"%v","type":`, m.Time.Add(0))
 		dst = rosmsg.AppendJSONString(dst, m.Conn.Header.Type())
 		if field != "" {
 			dst = rosmsg.AppendJSONString(append(dst, `,"field":`...), field)

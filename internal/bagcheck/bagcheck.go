@@ -66,6 +66,7 @@ const (
 	adviceBehind  = "not part of the bag; gobag reindex leaves it out"
 	adviceType    = "the messages cannot be read by their definition; where they are from may have the right one"
 	adviceChunk   = "a larger --max-chunk unpacks it; the bag may be sound"
+	adviceTime    = "programs take it for different times; the rest of the message is as it was"
 	adviceMessage = "the message does not fit its definition"
 )
 
@@ -182,7 +183,40 @@ type connState struct {
 	messages  uint64
 	last      bagfmt.Time
 	backwards uint64
+	oddTimes  oddTimes
 	deep      *deepState
+}
+
+const nanosecondsOfSecond = 1_000_000_000
+
+// oddTimes are the times with the nanoseconds of a second or more.
+type oddTimes struct {
+	count  uint64
+	number uint64 // of the message with the first one
+	before int64  // that message is before this offset
+	time   string
+}
+
+// add notes a time of a message.
+func (o *oddTimes) add(number uint64, before int64, secs, nsecs uint32) {
+	if nsecs < nanosecondsOfSecond {
+		return
+	}
+	if o.count++; o.count == 1 || number < o.number {
+		o.number, o.before, o.time = number, before, fmt.Sprintf("%d s and %d ns", secs, nsecs)
+	}
+}
+
+// report adds the times of a connection to the damage.
+func (o *oddTimes) report(c *checker, conn *bagfmt.Connection, what string) {
+	if o.count == 0 {
+		return
+	}
+	text := fmt.Sprintf("message of %s before offset %d: %s is %s", conn.Topic, o.before, what, o.time)
+	if o.count > 1 {
+		text += fmt.Sprintf("; and %d more of connection %d", o.count-1, conn.ID)
+	}
+	c.add(Damage{Offset: o.before, What: text, Advice: adviceTime})
 }
 
 // contextReader fails reads after its context is done.
@@ -294,6 +328,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			deep.stop()
 			deep.report()
 			for conn, st := range c.counts {
+				st.oddTimes.report(c, conn, "its time")
 				if st.backwards > 0 {
 					c.warn(conn.Topic, "%s of connection %d out of the order of time", plural.Of(st.backwards, "message"), conn.ID)
 				}
@@ -319,6 +354,7 @@ func (c *checker) scan(s *bagfmt.Scanner, v *verification) error {
 			st.backwards++
 		}
 		st.last = m.Time
+		st.oddTimes.add(c.report.Messages, s.Offset(), m.Time.Sec, m.Time.Nsec)
 		deep.add(m, st, s.Offset())
 	}
 }

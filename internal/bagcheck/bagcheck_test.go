@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -187,6 +188,47 @@ func TestDeep(t *testing.T) {
 		r := check(t, b, bagcheck.Options{Deep: true, Workers: workers})
 		if len(r.Damage) != 3 || !strings.Contains(r.Damage[0].What, "at time 0.000000000") || !strings.Contains(r.Damage[2].What, "and 9 more of connection 0") {
 			t.Errorf("%d workers: %+v", workers, r.Damage)
+		}
+	}
+}
+
+// TestOddTimes has times and stamps with the nanoseconds of four seconds.
+func TestOddTimes(t *testing.T) {
+	t.Parallel()
+	const nsecs = math.MaxUint32
+	header := bagfmt.ConnectionHeader{
+		{Key: "type", Value: "std_msgs/Header"},
+		{Key: "md5sum", Value: "2176decaecbce78abc3b96ef049fabed"},
+		{Key: "message_definition", Value: "uint32 seq\ntime stamp\nstring frame_id\n"},
+	}
+	for name, tt := range map[string]struct {
+		time, stamp uint32
+		deep        bool
+		want        string
+	}{
+		"sound":             {999_999_999, 999_999_999, true, ""},
+		"time":              {nsecs, 0, false, "message of /a before offset 4474: its time is 7 s and 4294967295 ns; and 1 more of connection 0"},
+		"stamp":             {0, nsecs, true, "message of /a before offset 4474: the stamp of its header is 8 s and 4294967295 ns; and 1 more of connection 0"},
+		"stamp, not deep":   {0, nsecs, false, ""},
+		"a second and none": {0, 1_000_000_000, true, "message of /a before offset 4474: the stamp of its header is 8 s and 1000000000 ns; and 1 more of connection 0"},
+	} {
+		var f file
+		w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := w.AddConnection("/a", header)
+		for range 2 {
+			b := binary.LittleEndian.AppendUint32(make([]byte, 4), 8)
+			b = append(binary.LittleEndian.AppendUint32(b, tt.stamp), 0, 0, 0, 0)
+			err = errors.Join(err, w.WriteMessage(c, bagfmt.Time{Sec: 7, Nsec: tt.time}, b))
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r := check(t, f.b, bagcheck.Options{Deep: tt.deep, Workers: 2})
+		if r.Sound != (tt.want == "") || !r.Sound && (len(r.Damage) != 1 || r.Damage[0].What != tt.want || r.Damage[0].Lost) {
+			t.Errorf("%s: %+v, want %q", name, r.Damage, tt.want)
 		}
 	}
 }

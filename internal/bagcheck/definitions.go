@@ -1,6 +1,7 @@
 package bagcheck
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -61,8 +62,10 @@ const (
 type deepState struct {
 	conn   *bagfmt.Connection
 	typ    *rosmsg.Type // nil: its messages cannot be decoded
+	stamps *rosmsg.HeaderStamps
 	failed uint64
 	first  []failure
+	odd    oddTimes // of stamps
 }
 
 // failure is a message that could not be decoded.
@@ -81,7 +84,7 @@ type deep struct {
 	number  uint64
 	work    chan []decodeTask
 	wg      sync.WaitGroup
-	mu      sync.Mutex // guards failed and first of states
+	mu      sync.Mutex // guards failed, first and odd of states
 	stopped bool
 }
 
@@ -105,9 +108,10 @@ func newDeep(c *checker) *deep {
 	for range c.o.Workers {
 		// owner: checker.scan; ends when stop closes work.
 		d.wg.Go(func() {
+			var offsets []int
 			for batch := range d.work {
 				for i := range batch {
-					d.decode(&batch[i])
+					offsets = d.decode(&batch[i], offsets[:0])
 				}
 			}
 		})
@@ -125,6 +129,9 @@ func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
 		if hasDefinition(m.Conn.Header) {
 			st.deep.typ, _ = rosmsg.Parse(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition()) // definitions tells why not
 		}
+		if st.deep.typ != nil {
+			st.deep.stamps = st.deep.typ.HeaderStamps()
+		}
 		d.states = append(d.states, st.deep)
 	}
 	d.number++
@@ -138,12 +145,33 @@ func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
 	}
 }
 
-// decode decodes one message.
-func (d *deep) decode(s *decodeTask) {
+// decode decodes one message. offsets is memory, which it returns.
+func (d *deep) decode(s *decodeTask, offsets []int) []int {
 	err := s.state.typ.Check(s.data)
-	if err == nil {
-		return
+	if s.state.stamps != nil && err == nil {
+		offsets, _ = s.state.stamps.AppendOffsets(offsets, s.data) // it fits its definition
+		for _, at := range offsets {
+			d.stamp(s, binary.LittleEndian.Uint32(s.data[at:]), binary.LittleEndian.Uint32(s.data[at+4:]))
+		}
 	}
+	if err != nil {
+		d.failed(s, err)
+	}
+	return offsets
+}
+
+// stamp notes a stamp of a message.
+func (d *deep) stamp(s *decodeTask, secs, nsecs uint32) {
+	if nsecs < nanosecondsOfSecond {
+		return // without the lock
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.state.odd.add(s.number, s.before, secs, nsecs)
+}
+
+// failed notes a message that could not be decoded.
+func (d *deep) failed(s *decodeTask, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s.state.failed++
@@ -173,6 +201,7 @@ func (d *deep) stop() {
 // report notes the first failures of each connection.
 func (d *deep) report() {
 	for _, s := range d.states {
+		s.odd.report(d.c, s.conn, "the stamp of its header")
 		for n, f := range s.first {
 			what := fmt.Sprintf("message of %s at time %s before offset %d: %v", s.conn.Topic, f.time, f.before, f.err)
 			if more := s.failed - uint64(n) - 1; n == len(s.first)-1 && more > 0 {

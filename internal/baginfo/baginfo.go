@@ -291,6 +291,9 @@ func medianFrequency(periods []float64) (float64, bool) {
 
 func seconds(t bagfmt.Time) float64 { return float64(t.Sec) + float64(t.Nsec)/1e9 }
 
+// decimalTime returns t in seconds with nine decimals. Add carries a second and more of nanoseconds.
+func decimalTime(t bagfmt.Time) string { return t.Add(0).String() }
+
 // decimal returns d in seconds with nine decimals.
 func decimal(d time.Duration) string {
 	sign := ""

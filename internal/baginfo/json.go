@@ -85,14 +85,14 @@ func (i *Info) WriteJSON(w io.Writer) error {
 		Connections: []jsonConnection{}, Topics: []jsonTopic{}, Notes: append([]bagnote.Note{}, i.Notes...), Marks: []jsonMark{}, MoreMarks: i.More,
 	}
 	for _, m := range i.Marks {
-		out.Marks = append(out.Marks, jsonMark{m.Time.String(), m.Text})
+		out.Marks = append(out.Marks, jsonMark{decimalTime(m.Time), m.Text})
 	}
 	if i.Messages > 0 {
-		start, end, duration := i.Start.String(), i.End.String(), decimal(i.End.Sub(i.Start))
+		start, end, duration := decimalTime(i.Start), decimalTime(i.End), decimal(i.End.Sub(i.Start))
 		out.Start, out.End, out.Duration = &start, &end, &duration
 	}
 	if r := i.Repeated; r.Count > 0 {
-		out.Repeated, out.RepeatedAt = r.Count, r.Time.String()
+		out.Repeated, out.RepeatedAt = r.Count, decimalTime(r.Time)
 	}
 	if e := i.Encryption; e != nil {
 		out.Encryption = &jsonEncryption{e.Encryptor, e.User}
@@ -123,7 +123,7 @@ func (i *Info) WriteJSON(w io.Writer) error {
 				jt.Gaps = &t.Gaps
 			}
 			if t.LongestGap > 0 {
-				jt.LongestGap, jt.GapStart = decimal(t.LongestGap), t.GapAt.String()
+				jt.LongestGap, jt.GapStart = decimal(t.LongestGap), decimalTime(t.GapAt)
 			}
 		}
 		out.Topics = append(out.Topics, jt)

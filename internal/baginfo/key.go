@@ -84,7 +84,7 @@ func itemText(item []pair, indent string) string {
 // yamlLoaded returns a value as stock prints it after it has loaded its own YAML: numbers
 // with decimals lose trailing zeros but one.
 func yamlLoaded(p *pair) string {
-	if p.text {
+	if p.from != ours {
 		return escape.Text(p.value)
 	}
 	switch p.key {

@@ -54,14 +54,14 @@ func (i *Info) notePairs() []pair {
 	if len(i.Notes) > 0 {
 		p := pair{key: "notes"}
 		for _, n := range i.Notes {
-			p.items = append(p.items, []pair{{key: "key", value: n.Key, text: true}, {key: "value", value: n.Value, text: true}})
+			p.items = append(p.items, []pair{{key: "key", value: n.Key, from: quoted}, {key: "value", value: n.Value, from: quoted}})
 		}
 		list = append(list, p)
 	}
 	if len(i.Marks) > 0 {
 		p := pair{key: "marks"}
 		for _, m := range i.Marks {
-			p.items = append(p.items, []pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))}, {key: "text", value: m.Text, text: true}})
+			p.items = append(p.items, []pair{{key: "time", value: fmt.Sprintf("%.6f", seconds(m.Time))}, {key: "text", value: m.Text, from: quoted}})
 		}
 		list = append(list, p)
 	}

@@ -156,10 +156,9 @@ func (i *Info) types() []typeName {
 	var list []typeName
 	known := make(map[string]bool)
 	for _, c := range i.Connections {
-		name := escape.Text(c.Header.Type())
-		if !known[name] {
+		if name := c.Header.Type(); !known[name] {
 			known[name] = true
-			list = append(list, typeName{name, escape.Text(c.Header.MD5Sum())})
+			list = append(list, typeName{name, c.Header.MD5Sum()})
 		}
 	}
 	slices.SortFunc(list, func(a, b typeName) int { return cmp.Compare(a.name, b.name) })
@@ -170,11 +169,11 @@ func (i *Info) typeRows() []row {
 	list := i.types()
 	width := 0
 	for _, t := range list {
-		width = max(width, utf8.RuneCountInString(t.name))
+		width = max(width, utf8.RuneCountInString(escape.Text(t.name)))
 	}
 	var rows []row
 	for _, t := range list {
-		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, t.name, t.md5)})
+		rows = append(rows, row{"", fmt.Sprintf("%-*s [%s]", width, escape.Text(t.name), escape.Text(t.md5))})
 	}
 	return titled("types", rows)
 }

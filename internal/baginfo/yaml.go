@@ -3,6 +3,7 @@ package baginfo
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,16 +16,39 @@ import (
 type pair struct {
 	key   string
 	value string
-	text  bool // value is a text of somebody's, which YAML has in quotes
+	from  origin
 	items [][]pair
 }
 
+// origin says whose text a value is.
+type origin uint8
+
+const (
+	ours   origin = iota // a number, or one of our words
+	theirs               // of the bag or the user, and without quotes where YAML allows that, as stock has it
+	quoted               // of the bag, and always in quotes
+)
+
 // yaml returns the value as it stands in YAML.
 func (p *pair) yaml() string {
-	if p.text {
-		return strconv.Quote(p.value)
+	if p.from == quoted || p.from == theirs && !isPlain(p.value) {
+		return strconv.Quote(p.value) // its escapes are those of YAML, too
 	}
 	return p.value
+}
+
+// noText is what YAML reads as null, a boolean, a number or a time.
+var noText = regexp.MustCompile(`^(?i:|~|null|true|false|yes|no|on|off|y|n|<<|=|` +
+	`[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(:[0-9]+)*(\.[0-9_]*)?(e[-+]?[0-9]+)?|[-+]?\.([0-9][0-9_]*(e[-+]?[0-9]+)?|inf|nan)|` +
+	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([t \t].*)?)$`)
+
+// isPlain reports whether a text stands for itself in YAML.
+func isPlain(s string) bool {
+	switch {
+	case noText.MatchString(s), escape.Text(s) != s, strings.ContainsRune("-?:,[]{}#&*!|>'\"%@` ", rune(s[0])):
+		return false
+	}
+	return !strings.Contains(s, ": ") && !strings.Contains(s, " #") && !strings.HasSuffix(s, ":") && !strings.HasSuffix(s, " ")
 }
 
 // WriteYAML writes the summary as rosbag info --yaml prints it, byte for byte, except
@@ -53,7 +77,7 @@ func (i *Info) WriteYAML(w io.Writer) error {
 
 // pairs is the summary in the order of the YAML.
 func (i *Info) pairs() []pair {
-	list := []pair{{key: "path", value: escape.Text(i.Path)}, {key: "version", value: i.version()}}
+	list := []pair{{key: "path", value: i.Path, from: theirs}, {key: "version", value: i.version()}}
 	size := pair{key: "size", value: fmt.Sprint(i.Size)}
 	if i.empty() {
 		return append(list, size, pair{key: "indexed", value: "False"})
@@ -73,7 +97,7 @@ func (i *Info) pairs() []pair {
 		list = append(list, pair{key: "sampled_chunks", value: fmt.Sprint(i.Sampled)})
 	}
 	if e := i.Encryption; e != nil {
-		list = append(list, pair{key: "encryption", value: escape.Text(e.Encryptor)}, pair{key: "GPG key user", value: escape.Text(e.User)})
+		list = append(list, pair{key: "encryption", value: e.Encryptor, from: theirs}, pair{key: "GPG key user", value: e.User, from: theirs})
 	}
 	return append(append(list, i.typePairs(), i.topicPairs()), i.notePairs()...)
 }
@@ -82,7 +106,7 @@ func (i *Info) compressionPairs() []pair {
 	if len(i.Compression) == 0 {
 		return []pair{{key: "compression", value: "none"}}
 	}
-	list := []pair{{key: "compression", value: escape.Text(string(i.Compression[0].Name))}}
+	list := []pair{{key: "compression", value: string(i.Compression[0].Name), from: theirs}}
 	var stored, unpacked int64
 	for _, p := range i.Compression {
 		stored += p.StoredBytes
@@ -97,7 +121,7 @@ func (i *Info) compressionPairs() []pair {
 func (i *Info) typePairs() pair {
 	p := pair{key: "types", items: [][]pair{}}
 	for _, t := range i.types() {
-		p.items = append(p.items, []pair{{key: "type", value: t.name}, {key: "md5", value: t.md5}})
+		p.items = append(p.items, []pair{{key: "type", value: t.name, from: theirs}, {key: "md5", value: t.md5, from: theirs}})
 	}
 	return p
 }
@@ -106,7 +130,7 @@ func (i *Info) topicPairs() pair {
 	p := pair{key: "topics", items: [][]pair{}}
 	for _, t := range i.Topics {
 		item := []pair{
-			{key: "topic", value: escape.Text(t.Name)}, {key: "type", value: escape.Text(t.Type)}, {key: "messages", value: fmt.Sprint(t.Messages)},
+			{key: "topic", value: t.Name, from: theirs}, {key: "type", value: t.Type, from: theirs}, {key: "messages", value: fmt.Sprint(t.Messages)},
 		}
 		if t.Connections > 1 {
 			item = append(item, pair{key: "connections", value: fmt.Sprint(t.Connections)})
