@@ -48,6 +48,7 @@ func TestDefinitionsAreThoseOfROS(t *testing.T) {
 	golden := map[string]string{
 		"diagnostic_msgs/DiagnosticArray": "cb8d58c02c6a342af6a23d515be3cfe0",
 		"rosgraph_msgs/Clock":             "e6ecd4ab41c1032b93bdc409a310b211",
+		"rosgraph_msgs/Log":               "bb11168e13f5747d99862b114db8fa57",
 		"std_msgs/String":                 "5b89344b4d080ca499c0648063c40738",
 	}
 	sums := map[string]string{}

@@ -167,7 +167,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 	rec := g.Record("-a", "-x", "/rosout", "-O", "out")
 	play := g.Start("goplay", "damaged.bag", "--rate", "10", "--wait-for-subscribers", "--overflow", "block")
-	if code := play.Wait(); code != 3 || !strings.Contains(play.Out.String(), "1 damaged chunk indexes") {
+	if code := play.Wait(); code != 3 || !strings.Contains(play.Out.String(), "damaged indexes, rebuilt in 1 chunk") {
 		t.Errorf("exit code %d:\n%s", code, play.Out.String())
 	}
 	rec.Stop()

@@ -171,7 +171,7 @@ func TestLateTopics(t *testing.T) {
 		}
 		bound := 250*time.Millisecond + stalls()
 		rec.Stop()
-		found := regexp.MustCompile(`(\d+) new topics, linked to within (\d+) ms of their registration \(p99 (\d+) ms\)`).FindStringSubmatch(rec.Out.String())
+		found := regexp.MustCompile(`(\d+) new topics, linked to within (\d+) ms of the registration \(p99 (\d+) ms\)`).FindStringSubmatch(rec.Out.String())
 		if found == nil {
 			t.Fatalf("summary:\n%s", rec.Out.String())
 		}
