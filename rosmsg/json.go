@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"math"
 	"strconv"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -150,8 +152,8 @@ func AppendJSONString(dst []byte, s string) []byte { return appendJSONString(dst
 
 const hexDigits = "0123456789abcdef"
 
-// appendJSONString writes a string without control characters, also not those that
-// JSON allows: a terminal would obey them.
+// appendJSONString writes a string without what is not printable, also where JSON allows
+// it: a terminal would obey control characters, and those that change the direction of text.
 func appendJSONString(dst, b []byte) []byte {
 	dst = append(dst, '"')
 	for {
@@ -171,11 +173,12 @@ func appendJSONString(dst, b []byte) []byte {
 			dst = append(dst, `\t`...)
 		case r == '\r':
 			dst = append(dst, `\r`...)
-		case r < 0x20, r >= 0x7f && r < 0xa0:
-			dst = append(dst, `\u00`...)
-			dst = append(dst, hexDigits[r>>4], hexDigits[r&15])
-		default:
+		case unicode.IsPrint(r):
 			dst = utf8.AppendRune(dst, r)
+		default:
+			for _, u := range utf16.AppendRune(nil, r) {
+				dst = append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
+			}
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -318,13 +319,13 @@ func (a *audit) report() error {
 	slices.SortFunc(a.defects, func(a, b verdict) int { return strings.Compare(a.Bag, b.Bag) })
 	for _, v := range a.defects {
 		v.Bag = a.place.path(v.Bag)
-		text := fmt.Sprintf("%s: %s", printable(v.Bag), v.Defect)
+		text := fmt.Sprintf("%s: %s", printable(v.Bag), escape.Text(v.Defect))
 		if a.JSON {
 			line, err := json.Marshal(v)
 			if err != nil {
 				return err
 			}
-			text = string(line)
+			text = string(escape.JSON(string(line)))
 		}
 		if _, err := fmt.Fprintln(a.stdout, text); err != nil {
 			return err

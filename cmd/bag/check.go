@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -83,7 +84,7 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 			*bagcheck.Report
 		}{path, report})
 		if err == nil {
-			_, err = fmt.Fprintf(j.stdout, "%s\n", line)
+			_, err = j.stdout.Write(append(escape.JSON(string(line)), '\n'))
 		}
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -22,7 +24,7 @@ type echoFlags struct {
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
 	Regex     bool     `short:"e" help:"Topics are regular expressions for the whole name; no field can follow."`
 	All       bool     `short:"a" help:"All topics, as without any."`
-	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message."`
+	CSV       bool     `short:"p" name:"csv" xor:"format" help:"Comma separated values, with a header line for the first message. Strings are as they are, but on a terminal control characters are escaped."`
 	JSON      bool     `name:"json" xor:"format" help:"A line of JSON for each message; uint8[] is base64."`
 	Count     uint64   `short:"n" placeholder:"N" help:"Stop after N messages."`
 	NoArrays  bool     `name:"noarr" help:"Leave arrays out of text and CSV."`
@@ -52,7 +54,10 @@ others were shown.`
 
 // Run prints the messages of bags.
 func (f *echoFlags) Run(ctx context.Context, out output) error {
-	e := &echo{flags: f, job: newJob(ctx, out, jobFlags{Quiet: true}), w: bufio.NewWriterSize(out.stdout, 64<<10)}
+	e := &echo{
+		flags: f, job: newJob(ctx, out, jobFlags{Quiet: true}), w: bufio.NewWriterSize(out.stdout, 64<<10),
+		escape: f.CSV && isTerminal(out.stdout),
+	}
 	bags, err := e.sort(f.Args)
 	if err != nil {
 		return err
@@ -85,6 +90,7 @@ type echo struct {
 	flags *echoFlags
 	*job
 	w      *bufio.Writer
+	escape bool // print no control characters: CSV has strings as they are
 	topics []*echoTopic
 	match  *expressionFilter
 
@@ -318,6 +324,9 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 	v, err := s.path.Lookup(m.Data())
 	if err == nil {
 		e.buf, err = e.print(e.buf[:0], v, m, s.field)
+		if e.escape {
+			e.buf = escapeLines(e.buf)
+		}
 	}
 	if err == nil {
 		return true
@@ -359,6 +368,19 @@ func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string
 	}
 	dst, err = v.AppendText(dst, o)
 	return append(dst, "\n---\n"...), err
+}
+
+// escapeLines escapes what could control a terminal, but for line breaks.
+func escapeLines(b []byte) []byte {
+	out := b[:0:0]
+	for line := range bytes.Lines(b) {
+		text, end := bytes.CutSuffix(line, []byte("\n"))
+		out = append(out, escape.Text(string(text))...)
+		if end {
+			out = append(out, '\n')
+		}
+	}
+	return out
 }
 
 // summarize says how many messages of a connection were not shown.

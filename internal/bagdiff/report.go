@@ -91,8 +91,8 @@ type Stamp bagfmt.Time
 // MarshalJSON implements json.Marshaler.
 func (s Stamp) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// String returns decimal seconds.
-func (s Stamp) String() string { return bagfmt.Time(s).String() }
+// String returns decimal seconds. Add carries a second and more of nanoseconds.
+func (s Stamp) String() string { return bagfmt.Time(s).Add(0).String() }
 
 // Kind is a kind of difference between messages.
 type Kind string

@@ -47,6 +47,9 @@ func valueText(v rosmsg.Value) string {
 		return strconv.Quote(shortened(v.Text()))
 	case rosmsg.Time:
 		t := v.Time()
+		if t.Nsecs >= 1e9 { // as it is: what it is compared with may be the same time
+			return fmt.Sprintf("%d s and %d ns", t.Secs, t.Nsecs)
+		}
 		return fmt.Sprintf("%d.%09d", t.Secs, t.Nsecs)
 	case rosmsg.Duration:
 		d := v.Duration()
