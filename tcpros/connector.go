@@ -380,7 +380,9 @@ func (c *connector) update(s *Subscription, p publishers) {
 		// know a publisher until that registers again, which most never do: such links stay.
 		if l.epoch == p.epoch {
 			l.listed.Store(false)
-			if !l.isUp.Load() {
+			// A session in progress may have received messages: the publisher may be listed again
+			// at once, and a second session would repeat what is latched. dropUnlisted ends it.
+			if !l.running || l.peer.leader == l {
 				c.drop(l)
 			}
 		} else if l.listed.Load() {
