@@ -75,8 +75,10 @@ func (w *Window) Times(bags *Bags) (start, end time.Duration, bounded bool, err 
 // CheckNotEnd returns an error about an argument beside -e that is a time and no file: many tools
 // call the end of a selection -e. The error does not repeat the argument.
 func CheckNotEnd(arg string) error {
-	_, missing := os.Stat(arg)
-	if isTime := new(Moment).UnmarshalText([]byte(arg)) == nil; missing == nil || !isTime {
+	if new(Moment).UnmarshalText([]byte(arg)) != nil {
+		return nil
+	}
+	if _, err := os.Stat(arg); err == nil {
 		return nil
 	}
 	return fmt.Errorf("no such file; -e reads patterns as regular expressions, as in rosbag record: for the end write --until %s", arg)

@@ -188,6 +188,9 @@ func decode(data []byte, most int64) (lines []*Summary, err error) {
 	for scanner.Scan() {
 		s := new(Summary)
 		if err := json.Unmarshal(scanner.Bytes(), s); err != nil {
+			if left.N == 0 {
+				break // the limit cut the line
+			}
 			return lines, fmt.Errorf("line %d: %w", len(lines)+1, err)
 		}
 		lines = append(lines, s)

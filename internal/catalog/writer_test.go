@@ -77,13 +77,15 @@ func TestMergeIsBounded(t *testing.T) {
 	}
 	const files = 70
 	for i := range files {
-		size := 2 << 20
+		lines := 1
 		if i == 0 {
-			size = 20 << 20 // more than any good file
+			lines = 10 // of 2 MiB each: more than any good file has
 		}
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
-		fmt.Fprintf(z, `{"bag":"%d.bag","notes":{"a":"%s"}}%s`, i, strings.Repeat("a", 2<<20), strings.Repeat("\n", size-2<<20))
+		for line := range lines {
+			fmt.Fprintf(z, `{"bag":"%d_%d.bag","notes":{"a":"%s"}}`+"\n", i, line, strings.Repeat("a", 2<<20))
+		}
 		if err := z.Close(); err != nil {
 			t.Fatal(err)
 		}

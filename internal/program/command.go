@@ -25,11 +25,14 @@ func CheckCommand(own string, args []string) error {
 	}
 	word, rest := args[0], args[1:]
 	doer, ok := doers[word]
-	if own == "gobag" && doer == own {
+	if !ok || own == "gobag" && doer == own {
 		return nil
 	}
 	meant := word == "record" || word == "play" || own != "gorecord" || slices.ContainsFunc(rest, func(arg string) bool { return strings.HasSuffix(arg, ".bag") })
-	if _, err := os.Stat(word); !ok || !meant || err == nil {
+	if !meant {
+		return nil
+	}
+	if _, err := os.Stat(word); err == nil { // only of such a word: the disk of a bag may not answer
 		return nil
 	}
 	write := append([]string{doer}, rest...)

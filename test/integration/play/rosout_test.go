@@ -45,9 +45,11 @@ func TestRosout(t *testing.T) {
 			console := g.Rosout()
 			play := g.Start("goplay", "log.bag", "--pause", "--keep-alive", "__name:=player")
 			console.Hears("/player")
-			if _, err := g.Node("caller").CallService(t.Context(), "/player/play", tcpros.TriggerService, nil); err != nil {
-				t.Fatal(err)
-			}
+			caller := g.Node("caller")
+			g.Eventually("the service", func() bool {
+				_, err := caller.CallService(t.Context(), "/player/play", tcpros.TriggerService, nil)
+				return err == nil
+			}, console.String)
 			heard := func() bool {
 				own := false
 				for _, l := range console.Of("/player") {
