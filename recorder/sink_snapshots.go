@@ -304,7 +304,8 @@ func passageOf(c *ringChunk) (p passage) {
 }
 
 // divide appends the messages of c that come at from, counted from its first one, or later to b,
-// in their order. What is latched before becomes part of the state where sn begins; there is an
+// in their order: all of them if from is zero, also those with stamps before that of the first one,
+// as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
 func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
 	latching := latchingOf(c.usage)
@@ -318,7 +319,7 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 		switch {
 		case err != nil:
 			return err
-		case passed.at(m.Time) >= from && b != nil:
+		case (from == 0 || passed.at(m.Time) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}

@@ -258,3 +258,19 @@ func TestSnapshotTells(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstChunkBackdated: a snapshot of everything has messages whose stamps are before that of the
+// first one, as those of marks may be.
+func TestFirstChunkBackdated(t *testing.T) {
+	t.Parallel()
+	p := ringOf(0, time.Now())
+	p.pool.budget, p.chunkBytes = 64<<20, 100
+	c := latchingConnection(p, "/a")
+	sealed := sealedChunk(t, p,
+		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, frame(1, 0, 10)},
+		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, frame(1, 1, 10)})
+	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
+	if !wanted || got.messages() != 2 {
+		t.Errorf("%d messages of 2", got.messages())
+	}
+}
