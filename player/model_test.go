@@ -206,10 +206,13 @@ func (m *model) stepBack(now time.Duration) {
 	m.steps = 1
 }
 
-func (m *model) loopChanged(now time.Duration) {
+// setLoop changes the loop. The pass that is being played has its end until then.
+func (m *model) setLoop(now time.Duration, loop transport.Loop) {
+	pos := m.position(now)
+	m.loop = loop
 	switch {
 	case m.ended && !m.loop.On:
-	case m.loop.On && m.position(now) >= m.loop.To:
+	case m.loop.On && pos >= m.loop.To:
 		m.seek(now, m.loop.From)
 	default:
 		m.aim(m.last)
@@ -250,8 +253,9 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 		on := r.IntN(2) == 0
 		return verb{fmt.Sprint("loop ", on), func(c Control) { c.SetLoop(on) }, func(m *model, now time.Duration) {
 			if m.loop.On != on {
-				m.loop.On = on
-				m.loopChanged(now)
+				loop := m.loop
+				loop.On = on
+				m.setLoop(now, loop)
 			}
 		}}
 	case 10:
@@ -264,8 +268,9 @@ func randomVerb(r *rand.Rand, length time.Duration) verb {
 			if to == m.length {
 				to = transport.Forever
 			}
-			m.loop.From, m.loop.To = from, to
-			m.loopChanged(now)
+			loop := m.loop
+			loop.From, loop.To = from, to
+			m.setLoop(now, loop)
 		}}
 	}
 	rate := []float64{0.5, 1, 2, 4}[r.IntN(4)]
