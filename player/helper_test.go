@@ -50,7 +50,12 @@ var testBase = bagfmt.Time{Sec: 1000}
 // MakeBag writes a bag in memory.
 func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []byte {
 	tb.Helper()
-	f := &memoryFile{}
+	size := 0
+	for _, m := range messages {
+		size += len(m.Text)
+	}
+	// Without room from the start, growing a large bag stops the goroutines of other tests for long.
+	f := &memoryFile{data: make([]byte, 0, 64<<10+size+128*len(messages))}
 	w, err := bagfmt.NewWriter(f, o)
 	if err != nil {
 		tb.Fatal(err)
