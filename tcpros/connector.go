@@ -58,6 +58,7 @@ type linkSchedule struct {
 	opened  bool               // the attempt in progress has succeeded: the link is up
 	end     context.CancelFunc // ends it
 	again   bool               // retry without delay once it has ended
+	failing bool               // the last attempt that has ended failed
 
 	epoch      int    // of the last list that contained the publisher
 	idleChecks int    // checks in a row without progress
@@ -216,7 +217,7 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 func (c *connector) opened(l *inLink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.opened = true
+	l.opened, l.failing = true, false
 	l.peer.attempts--
 	c.unpark(l.peer)
 	c.signal()
@@ -236,6 +237,7 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	l.running = false
 	if !l.opened {
 		p.attempts--
+		l.failing = ctx.Err() == nil
 	}
 	if ctx.Err() == nil && notConnected(err) {
 		p.accepts = false
@@ -252,6 +254,19 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 		c.schedule(l, time.Now().Add(wait))
 	}
 	c.unpark(p)
+}
+
+// unreached returns the number of publishers of s that the last attempt did not reach.
+func (c *connector) unreached(s *Subscription) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, l := range s.links {
+		if l.failing {
+			n++
+		}
+	}
+	return n
 }
 
 // add adds a link that has not tried yet. Called with c.mu held.

@@ -233,7 +233,7 @@ func noAnswer(err error) bool {
 // ends is logged at debug level only: its node may be shutting down, and it is retried.
 func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
-	host := zap.Skip()
+	host, all := zap.Skip(), zap.Skip()
 	resolve := (*ResolveError)(nil)
 	switch {
 	case errors.As(err, &resolve):
@@ -263,8 +263,11 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 			return
 		}
 		text, host = l.explainFailure(err)
+		if n := l.sub.node.connector.unreached(l.sub); n > 1 {
+			all = zap.Int("unreached", n)
+		}
 	}
-	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, zap.Duration("retry", wait), zap.Error(err))
+	l.sub.logger().Warn(text, zap.String("publisher", l.uri), host, all, zap.Duration("retry", wait), zap.Error(err))
 }
 
 // explainFailure returns the log text of a failure to connect, and the host that is meant, if
