@@ -68,7 +68,7 @@ type clipper struct {
 
 func (c *clipper) write(part []byte) {
 	if c.most == 0 {
-		c.body = append(c.body, part...)
+		c.add(part)
 		return
 	}
 	for block := range slices.Chunk(part, max(int(c.most/2), 1)) {
@@ -91,7 +91,7 @@ func (c *clipper) writeBlock(block []byte) {
 	if last >= 0 {
 		c.tag = len(c.body) + last
 	}
-	c.body = append(c.body, block...)
+	c.add(block)
 	if last >= 0 || int64(len(c.body)-c.tag) <= c.most {
 		return
 	}
@@ -101,6 +101,15 @@ func (c *clipper) writeBlock(block []byte) {
 		c.skipping = true
 		c.skipped++
 	}
+}
+
+// add appends to the body. Its memory doubles: what append does for large slices costs more than
+// twice as much.
+func (c *clipper) add(b []byte) {
+	if cap(c.body)-len(c.body) < len(b) {
+		c.body = slices.Grow(c.body, max(len(c.body), len(b)))
+	}
+	c.body = append(c.body, b...)
 }
 
 // end writes the mark of the text that was skipped, if there is one.
