@@ -54,7 +54,7 @@ func playAndRecord(ctx context.Context, out string) error {
 	if err != nil {
 		return err
 	}
-	record := command(ctx, "gorecord", "-a", "--lz4", "-O", out, "--embedded-master="+addr)
+	record := command(ctx, "gorecord", "-a", "-x", "/rosout", "--lz4", "-O", out, "--embedded-master="+addr) // both programs log there
 	if err := record.Start(); err != nil {
 		return err
 	}
