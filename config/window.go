@@ -75,7 +75,8 @@ func (w *Window) Times(bags *Bags) (start, end time.Duration, bounded bool, err 
 // CheckNotEnd returns an error about an argument beside -e that is a time and no file: many tools
 // call the end of a selection -e. The error does not repeat the argument.
 func CheckNotEnd(arg string) error {
-	if new(Moment).UnmarshalText([]byte(arg)) != nil {
+	isTime := new(Moment).UnmarshalText([]byte(arg)) == nil
+	if !isTime {
 		return nil
 	}
 	if _, err := os.Stat(arg); err == nil {

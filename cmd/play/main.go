@@ -105,7 +105,7 @@ func play(ctx context.Context, c *config.Play, bags []*player.Bag, graph *progra
 	if c.RespectPublishers {
 		o.NewNode = graph.NewNode
 	}
-	if err := followRate(c, &o, d.out); err != nil { //nolint:contextcheck // a subscription lives as long as its node
+	if err := followRate(c, &o, d.out); err != nil {
 		return player.Summary{}, err
 	}
 	o.OnStatus = d.update

@@ -113,8 +113,8 @@ func (s *sizer) measure(x any, depth int) {
 
 // reflect is measure for values of other types.
 func (s *sizer) reflect(v reflect.Value, depth int) {
-	switch kind := v.Kind(); {
-	case kind == reflect.Slice || kind == reflect.Array:
+	switch v.Kind() { //nolint:exhaustive // others have no elements
+	case reflect.Slice, reflect.Array:
 		if of := v.Type().Elem().Kind(); of != reflect.Interface && !slices.Contains(lists, of) {
 			s.left -= units(v.Len())
 			return
@@ -122,7 +122,7 @@ func (s *sizer) reflect(v reflect.Value, depth int) {
 		for i := 0; i < v.Len() && s.left >= 0 && !s.deep; i++ {
 			s.measure(v.Index(i).Interface(), depth+1)
 		}
-	case kind == reflect.Map:
+	case reflect.Map:
 		for entries := v.MapRange(); entries.Next() && s.left >= 0 && !s.deep; {
 			s.measure(entries.Key().Interface(), depth+1)
 			s.measure(entries.Value().Interface(), depth+1)

@@ -28,7 +28,7 @@ func TestSpend(t *testing.T) {
 			want = budget{steps: 10, memory: 5, err: c.err}
 			b.spend(1, 1)
 		}
-		if b != want { //nolint:errorlint // it is that very error
+		if b != want {
 			t.Errorf("%s: %+v, want %+v", name, b, want)
 		}
 	}
