@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // DefaultChunkBytes is the chunk size of stock rosbag: the size beyond which a
@@ -182,7 +183,7 @@ func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count in
 		at += copy(buf[at:], run[:n])
 		run = run[n:]
 		last = t
-		if t.Nsec++; t.Nsec >= uint32(nsecPerSec) {
+		if t.Nsec++; t.Nsec >= uint32(time.Second) {
 			t = Time{t.Sec + 1, 0}
 		}
 	}

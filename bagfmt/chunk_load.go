@@ -362,16 +362,16 @@ func frameAt(data []byte, offset uint32) []byte {
 }
 
 // covers reports whether a message of that time is in the range of q.
-func (q *Query) covers(key uint64) bool {
+func covers(q *Query, key uint64) bool {
 	return key >= timeKey(q.Start) && (q.End.IsZero() || key <= timeKey(q.End))
 }
 
 // covered returns the entries of list, which is sorted, that are in the range of q.
-func (q *Query) covered(list []indexEntry) []indexEntry {
-	if n := len(list); n == 0 || q.covers(list[0].key) && q.covers(list[n-1].key) {
+func covered(q *Query, list []indexEntry) []indexEntry {
+	if n := len(list); n == 0 || covers(q, list[0].key) && covers(q, list[n-1].key) {
 		return list
 	}
-	return slices.DeleteFunc(list, func(e indexEntry) bool { return !q.covers(e.key) })
+	return slices.DeleteFunc(list, func(e indexEntry) bool { return !covers(q, e.key) })
 }
 
 // chunkWalk goes over the records of chunk data.

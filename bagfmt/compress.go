@@ -10,31 +10,12 @@ import (
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
 )
 
-// Compression is how the data of a chunk is stored.
-type Compression string
-
-// The compressions of format V2.0.
-const (
-	CompressionNone Compression = "none"
-	CompressionLZ4  Compression = "lz4"
-	CompressionBZ2  Compression = "bz2"
-)
-
 const (
 	// An unpacked chunk gets this many times its stored size at once; what claims
 	// more has to show it first.
 	firstUnpackRatio = 16
 	firstUnpackBytes = 64 << 10
 )
-
-// ParseCompression returns the compression named s.
-func ParseCompression(s string) (Compression, error) {
-	switch c := Compression(s); c {
-	case CompressionNone, CompressionLZ4, CompressionBZ2:
-		return c, nil
-	}
-	return "", fmt.Errorf("unknown compression %q, want none, lz4 or bz2", s)
-}
 
 // compressionNamed returns the compression that a chunk header names, known or not,
 // and allocates only for one that is not.

@@ -9,20 +9,6 @@ import (
 	"slices"
 )
 
-// Query selects messages. The zero Query selects all.
-type Query struct {
-	Keep       func(*Connection) bool // nil keeps all
-	Start, End Time                   // inclusive; a zero Time leaves that side open
-	// Workers chunks are read and unpacked before their time comes, on as many
-	// goroutines; zero does everything within Next. The messages and errors are the
-	// same. Cursor.Close waits for the goroutines. The underlying io.ReaderAt has to
-	// allow parallel calls.
-	Workers int
-	// When Cancel is closed, Next waits for none of them any more, but returns ErrCanceled.
-	Cancel Canceled
-	Reuse  bool // a Frame is valid until the next call only, so that memory of chunks is used again
-}
-
 // Cursor walks over the messages of a Query in time order, messages of the same
 // time in file order. It reads the index of a chunk when the time comes to the
 // chunk's start, and its data with the first message that is wanted from it.
@@ -263,7 +249,7 @@ func (c *Cursor) openDue() error {
 			c.drop(x)
 			return err
 		}
-		x.entries = c.q.covered(x.entries)
+		x.entries = covered(&c.q, x.entries)
 		if len(x.entries) == 0 {
 			c.drop(x)
 			continue

@@ -14,6 +14,7 @@ var (
 	ErrCorrupt   = errors.New("corrupt bag")
 	ErrLimit     = errors.New("limit exceeded")
 	ErrClosed    = errors.New("writer is closed")
+	ErrCanceled  = errors.New("canceled") // by Query.Cancel
 )
 
 // VersionError says that a bag is of a version that this package does not read.

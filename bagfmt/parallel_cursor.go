@@ -73,7 +73,7 @@ func (j *loadJob) load(a *loadAhead, l *chunkLoader) (good bool) {
 		if x.entries, err = l.entries(a.r, x.number, a.keep, x.entries); err != nil {
 			return false
 		}
-		if x.entries = a.q.covered(x.entries); len(x.entries) == 0 {
+		if x.entries = covered(&a.q, x.entries); len(x.entries) == 0 {
 			return true
 		}
 	}
@@ -117,12 +117,6 @@ func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
 }
 
 var errCursorClosed = errors.New("cursor closed")
-
-// Canceled is closed by who is not interested any more.
-type Canceled <-chan struct{}
-
-// ErrCanceled is what Cursor.Next returns when Query.Cancel was closed.
-var ErrCanceled = errors.New("canceled")
 
 // Close ends what Query.Workers began: when it returns no goroutine of the Cursor
 // is left. Next then returns an error. Close is harmless without Workers, and twice.

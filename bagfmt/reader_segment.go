@@ -96,7 +96,7 @@ func (d *derivation) add(conn int32, t Time, record, frame int) {
 		return
 	}
 	d.found++
-	if !d.q.covers(timeKey(t)) {
+	if !covers(&d.q, timeKey(t)) {
 		return
 	}
 	if d.records {

@@ -1,0 +1,33 @@
+package bagfmt
+
+// Message is one recorded message.
+type Message struct {
+	Conn *Connection
+	Time Time
+	// Frame is the u32 length and the payload: the tail of the bag record and, byte
+	// for byte, what TCPROS sends.
+	Frame []byte
+	// Share is what the message costs in memory while it is kept: the bytes of its
+	// unpacked chunk, which any Frame of the chunk keeps alive, divided by the number
+	// of messages that the Query selected from it, rounded up; by LastBefore, which
+	// selects one, all of them. A Scanner, which does
+	// not know that number beforehand, leaves it 0.
+	Share int
+}
+
+// Data returns the serialized message without its length.
+func (m *Message) Data() []byte { return m.Frame[4:] }
+
+// Query selects messages. The zero Query selects all.
+type Query struct {
+	Keep       func(*Connection) bool // nil keeps all
+	Start, End Time                   // inclusive; a zero Time leaves that side open
+	// Workers chunks are read and unpacked before their time comes, on as many
+	// goroutines; zero does everything within Next. The messages and errors are the
+	// same. Cursor.Close waits for the goroutines. The underlying io.ReaderAt has to
+	// allow parallel calls.
+	Workers int
+	// When Cancel is closed, Next waits for none of them any more, but returns ErrCanceled.
+	Cancel <-chan struct{}
+	Reuse  bool // a Frame is valid until the next call only, so that memory of chunks is used again
+}
