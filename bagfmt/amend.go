@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // AmendFile is a closed bag that Amend adds to. *os.File is one, unless it was opened with
@@ -23,8 +24,8 @@ type AmendFile interface {
 // to be in the order of time from chunk to chunk, and an addition may be earlier than what is there.
 type Addition struct {
 	Topic  string
-	Header ConnectionHeader
-	Time   Time
+	Header rosbag.Header
+	Time   rosbag.Time
 	Data   []byte
 }
 
@@ -50,7 +51,7 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 	case err != nil:
 		return err
 	case r.version != "2.0":
-		return &VersionError{r.version}
+		return &rosbag.VersionError{Version: r.version}
 	case len(r.damage) > 0:
 		return r.damage[0]
 	}
@@ -107,9 +108,9 @@ func newAmendWriter(f AmendFile, r *Reader, end int64) (*Writer, error) {
 
 // amend writes a chunk with the messages, and the index section.
 func (w *Writer) amend(add []Addition) error {
-	var added []*Connection
+	var added []*rosbag.Connection
 	for _, a := range add {
-		i := slices.IndexFunc(added, func(c *Connection) bool { return c.Topic == a.Topic && slices.Equal(c.Header, a.Header) })
+		i := slices.IndexFunc(added, func(c *rosbag.Connection) bool { return c.Topic == a.Topic && slices.Equal(c.Header, a.Header) })
 		if i < 0 {
 			c, err := w.addLast(a.Topic, a.Header)
 			if err != nil {
@@ -128,7 +129,7 @@ func (w *Writer) amend(add []Addition) error {
 }
 
 // addLast is AddConnection, whose id is one more than the highest.
-func (w *Writer) addLast(topic string, h ConnectionHeader) (*Connection, error) {
+func (w *Writer) addLast(topic string, h rosbag.Header) (*rosbag.Connection, error) {
 	if _, used := w.conns[math.MaxUint32]; used {
 		return nil, errors.New("the bag has no connection id left")
 	}
@@ -151,20 +152,20 @@ func readIndexFields(r io.ReaderAt, size int64) (*indexFields, error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(b[at:]))
 	if at+4+n > int64(len(b)) {
-		return nil, corrupt(at, OpBagHeader, "header of %d bytes, which cannot be replaced in one write", n)
+		return nil, corrupt(at, rosbag.OpBagHeader, "header of %d bytes, which cannot be replaced in one write", n)
 	}
 	x := &indexFields{at: at + 4, b: b[at+4 : at+4+n], where: map[string]int{}}
 	for rest := x.b; len(rest) > 0; {
 		key, value, next, err := fields.Next(rest)
 		if err != nil {
-			return nil, corrupt(at, OpBagHeader, "%v", err)
+			return nil, corrupt(at, rosbag.OpBagHeader, "%v", err)
 		}
 		x.where[string(key)] = len(x.b) - len(next) - len(value)
 		rest = next
 	}
 	for key, size := range map[string]int{keyIndexPos: 8, keyConnCount: 4, keyChunkCount: 4} {
 		if i, ok := x.where[key]; !ok || i+size > len(x.b) {
-			return nil, corrupt(at, OpBagHeader, "no field %s", key)
+			return nil, corrupt(at, rosbag.OpBagHeader, "no field %s", key)
 		}
 	}
 	return x, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // DefaultChunkBytes is the chunk size of stock rosbag: the size beyond which a
@@ -27,14 +29,14 @@ const (
 // 1 % of the bytes, so that damage to one chunk orphans few messages of others.
 // The zero value is ready.
 type ConnRecords struct {
-	written  map[ConnID]struct{}
+	written  map[rosbag.ConnID]struct{}
 	bytes    int64 // chunk data appended so far
 	repeated int64 // of it, repeated connection records
 }
 
 // want reports whether a record of size bytes shall be written for id, and whether
 // that is a repeat.
-func (r *ConnRecords) want(id ConnID, size int) (write, repeat bool) {
+func (r *ConnRecords) want(id rosbag.ConnID, size int) (write, repeat bool) {
 	if r == nil {
 		return true, false
 	}
@@ -44,7 +46,7 @@ func (r *ConnRecords) want(id ConnID, size int) (write, repeat bool) {
 	return (r.repeated+int64(size))*repeatDivisor <= r.bytes, true
 }
 
-func (r *ConnRecords) add(id ConnID, size int, repeat bool) {
+func (r *ConnRecords) add(id rosbag.ConnID, size int, repeat bool) {
 	if r == nil {
 		return
 	}
@@ -54,12 +56,12 @@ func (r *ConnRecords) add(id ConnID, size int, repeat bool) {
 		return
 	}
 	if r.written == nil {
-		r.written = make(map[ConnID]struct{})
+		r.written = make(map[rosbag.ConnID]struct{})
 	}
 	r.written[id] = struct{}{}
 }
 
-func (r *ConnRecords) undo(id ConnID, size int, repeat bool) {
+func (r *ConnRecords) undo(id rosbag.ConnID, size int, repeat bool) {
 	if r == nil {
 		return
 	}
@@ -80,31 +82,31 @@ type ChunkBuilder struct {
 	records *ConnRecords
 	entries []chunkEntry
 	slots   []connSlot
-	dense   []int32          // slot+1 by connection id, 0 = none
-	sparse  map[ConnID]int32 // slot by connection id, for ids >= denseConnIDs
-	used    []int32          // slots that this chunk uses, by first use
-	start   Time
-	end     Time
+	dense   []int32                 // slot+1 by connection id, 0 = none
+	sparse  map[rosbag.ConnID]int32 // slot by connection id, for ids >= denseConnIDs
+	used    []int32                 // slots that this chunk uses, by first use
+	start   rosbag.Time
+	end     rosbag.Time
 	open    openMessage
 	sealed  SealedChunk // what Seal returns
 }
 
 // chunkEntry is an index entry before it is sorted into its connection's index.
 type chunkEntry struct {
-	time   Time
+	time   rosbag.Time
 	offset uint32
 	slot   int32
 }
 
 // connSlot is what a builder knows about one connection in the current chunk.
 type connSlot struct {
-	conn  *Connection
+	conn  *rosbag.Connection
 	count uint32 // messages in the current chunk
 	bytes uint64 // of their payload
 	used  bool
-	at    int  // while sealing: where the next index entry goes
-	last  Time // while sealing: time of the entry before
-	mixed bool // while sealing: entries are not in time order
+	at    int         // while sealing: where the next index entry goes
+	last  rosbag.Time // while sealing: time of the entry before
+	mixed bool        // while sealing: entries are not in time order
 }
 
 // openMessage is a message between BeginMessage and FinishMessage.
@@ -157,7 +159,7 @@ func (b *ChunkBuilder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
 func (b *ChunkBuilder) Messages() int { return len(b.entries) }
 
 // HasConn reports whether the chunk holds messages of the connection.
-func (b *ChunkBuilder) HasConn(id ConnID) bool {
+func (b *ChunkBuilder) HasConn(id rosbag.ConnID) bool {
 	s, ok := b.slot(id)
 	return ok && b.slots[s].used
 }
@@ -165,7 +167,7 @@ func (b *ChunkBuilder) HasConn(id ConnID) bool {
 // AppendRun adds count whole frames that lie back to back in run. The first one
 // gets the time first, each one after it 1 ns more. It panics if run does not hold
 // exactly count frames.
-func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count int) {
+func (b *ChunkBuilder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []byte, count int) {
 	if b.open.active {
 		panic("bagfmt: AppendRun inside a message")
 	}
@@ -184,7 +186,7 @@ func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count in
 		run = run[n:]
 		last = t
 		if t.Nsec++; t.Nsec >= uint32(time.Second) {
-			t = Time{t.Sec + 1, 0}
+			t = rosbag.Time{Sec: t.Sec + 1, Nsec: 0}
 		}
 	}
 	if len(run) != 0 {
@@ -197,7 +199,7 @@ func (b *ChunkBuilder) AppendRun(c *Connection, first Time, run []byte, count in
 // BeginMessage starts a message whose frame, length word included, has frameBytes
 // bytes and will be read straight into the chunk: Room gives the places to fill,
 // then FinishMessage or AbortMessage ends it.
-func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int) {
+func (b *ChunkBuilder) BeginMessage(c *rosbag.Connection, frameBytes int) {
 	if b.open.active {
 		panic("bagfmt: BeginMessage inside a message")
 	}
@@ -211,7 +213,7 @@ func (b *ChunkBuilder) BeginMessage(c *Connection, frameBytes int) {
 	b.checkSize(int64(o.end))
 	b.grow(messageHeaderBytes)
 	b.buf = b.buf[:o.start+messageHeaderBytes]
-	putMessageHeader(b.buf[o.start:], c.ID, Time{})
+	putMessageHeader(b.buf[o.start:], c.ID, rosbag.Time{})
 	b.open = o
 }
 
@@ -261,7 +263,7 @@ func (b *ChunkBuilder) Frame() []byte {
 }
 
 // FinishMessage stamps and indexes the message. Its frame must be complete.
-func (b *ChunkBuilder) FinishMessage(t Time) {
+func (b *ChunkBuilder) FinishMessage(t rosbag.Time) {
 	o := b.open
 	if !o.active || len(b.buf) != o.end {
 		panic("bagfmt: FinishMessage of an incomplete message")
@@ -299,7 +301,7 @@ func (b *ChunkBuilder) AbortMessage() {
 }
 
 // appendMessage adds one message from its data without the length word.
-func (b *ChunkBuilder) appendMessage(c *Connection, t Time, data []byte) {
+func (b *ChunkBuilder) appendMessage(c *rosbag.Connection, t rosbag.Time, data []byte) {
 	slot, ok := b.slot(c.ID)
 	if !ok || !b.slots[slot].used {
 		slot, _ = b.use(c)
@@ -339,7 +341,7 @@ func (b *ChunkBuilder) checkSize(n int64) {
 }
 
 // count accounts for messages that were just added.
-func (b *ChunkBuilder) count(slot int32, messages, size int, first, last Time) {
+func (b *ChunkBuilder) count(slot int32, messages, size int, first, last rosbag.Time) {
 	if messages == 0 {
 		return
 	}
@@ -358,7 +360,7 @@ func (b *ChunkBuilder) count(slot int32, messages, size int, first, last Time) {
 }
 
 // slot finds the slot of a connection.
-func (b *ChunkBuilder) slot(id ConnID) (int32, bool) {
+func (b *ChunkBuilder) slot(id rosbag.ConnID) (int32, bool) {
 	if id < denseConnIDs {
 		if int64(id) < int64(len(b.dense)) {
 			s := b.dense[id]
@@ -372,7 +374,7 @@ func (b *ChunkBuilder) slot(id ConnID) (int32, bool) {
 
 // use returns the slot of c and, at its first use in this chunk, writes the
 // connection record if the file needs it.
-func (b *ChunkBuilder) use(c *Connection) (slot int32, did firstUse) {
+func (b *ChunkBuilder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 	s, ok := b.slot(c.ID)
 	if ok && b.slots[s].used {
 		return s, firstUse{}
@@ -393,12 +395,12 @@ func (b *ChunkBuilder) use(c *Connection) (slot int32, did firstUse) {
 	return s, did
 }
 
-func (b *ChunkBuilder) addSlot(id ConnID) int32 {
+func (b *ChunkBuilder) addSlot(id rosbag.ConnID) int32 {
 	s := int32(len(b.slots))
 	b.slots = append(b.slots, connSlot{})
 	if id >= denseConnIDs {
 		if b.sparse == nil {
-			b.sparse = make(map[ConnID]int32)
+			b.sparse = make(map[rosbag.ConnID]int32)
 		}
 		b.sparse[id] = s
 		return s

@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // chunkPlace is the parsed header of a chunk record.
@@ -15,11 +17,11 @@ type chunkPlace struct {
 	data        int64 // of its data
 	stored      int64
 	size        int64
-	compression Compression
+	compression rosbag.Compression
 	crc         uint32
 	checked     bool       // crc counts
 	torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
-	op          Op         // for error texts
+	op          rosbag.Op  // for error texts
 	decrypter   *decrypter // of its data
 }
 
@@ -45,7 +47,7 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 		return r.chunks[i].rawPlace(r.size)
 	}
 	pos := r.chunks[i].Pos
-	p := chunkPlace{pos: pos, op: OpChunk, decrypter: r.decrypter}
+	p := chunkPlace{pos: pos, op: rosbag.OpChunk, decrypter: r.decrypter}
 	need := int64(firstHeadBytes)
 	for {
 		n := int(min(need, r.size-pos))
@@ -58,11 +60,11 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
 		if headerBytes > maxHeaderBytes {
-			return p, corrupt(pos, OpChunk, "header of %d bytes, limit %d", headerBytes, maxHeaderBytes)
+			return p, corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, maxHeaderBytes)
 		}
 		if end := headerBytes + minRecordBytes; end > int64(n) {
 			if end > r.size-pos {
-				return p, torn(pos, OpChunk, "header", int64(n), end)
+				return p, torn(pos, rosbag.OpChunk, "header", int64(n), end)
 			}
 			need = end
 			continue
@@ -73,8 +75,8 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 	var h recordHeader
 	switch err := h.parse(l.head[4:n]); {
 	case err != nil:
-		return p, corrupt(pos, OpChunk, "%v", err)
-	case h.op != OpChunk:
+		return p, corrupt(pos, rosbag.OpChunk, "%v", err)
+	case h.op != rosbag.OpChunk:
 		return p, corrupt(pos, h.op, "chunk info points here, where there is no chunk")
 	}
 	p.data = pos + int64(n) + 4
@@ -84,7 +86,7 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 	p.crc, p.checked = h.crc, h.has&hasCRC32C != 0
 	if left := r.size - p.data; p.stored > left {
 		if r.chunks[i].kind != segmentTorn {
-			return p, torn(pos, OpChunk, "data", left, p.stored)
+			return p, torn(pos, rosbag.OpChunk, "data", left, p.stored)
 		}
 		p.stored, p.torn = left, true
 	}
@@ -103,8 +105,8 @@ func checkOverlap(r *Reader, i int, p *chunkPlace) error {
 	switch room := next - p.data; {
 	case p.stored <= room:
 		return nil
-	case room < 0 || p.compression != CompressionNone:
-		return corrupt(p.pos, OpChunk, "its %d bytes reach into the chunk at %d", p.stored, next)
+	case room < 0 || p.compression != rosbag.CompressionNone:
+		return corrupt(p.pos, rosbag.OpChunk, "its %d bytes reach into the chunk at %d", p.stored, next)
 	default:
 		p.stored, p.torn = room, p.decrypter != nil
 	}
@@ -165,7 +167,7 @@ func (l *chunkLoader) read(r *Reader, p *chunkPlace) ([]byte, error) {
 	if err := p.checkSize(r.o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
-	if p.compression != CompressionBZ2 {
+	if p.compression != rosbag.CompressionBZ2 {
 		return l.readNew(r, p)
 	}
 	return r.cache.Load().chunk(cacheKey{r: r, pos: p.pos}, func() ([]byte, error) { return l.readNew(r, p) })
@@ -173,7 +175,7 @@ func (l *chunkLoader) read(r *Reader, p *chunkPlace) ([]byte, error) {
 
 func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 	var stored []byte
-	if p.compression == CompressionNone {
+	if p.compression == rosbag.CompressionNone {
 		if int64(cap(l.memory)) < p.stored {
 			l.memory = make([]byte, p.stored)
 		}
@@ -194,11 +196,11 @@ func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 	if p.checked && !p.torn {
 		if crc := crc32.Checksum(stored, castagnoli); crc != p.crc {
-			return nil, corrupt(p.pos, OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.crc)
+			return nil, corrupt(p.pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.crc)
 		}
 	}
 	stored, err := p.decrypter.openChunk(p, stored)
-	if err != nil || p.compression == CompressionNone {
+	if err != nil || p.compression == rosbag.CompressionNone {
 		return stored, err // stock readers do not look at size
 	}
 	l.unpack.checked = p.checked
@@ -209,7 +211,7 @@ func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 	case errors.As(err, &stop):
 		return nil, stop.err
 	case err != nil:
-		return nil, corrupt(p.pos, OpChunk, "%v", err)
+		return nil, corrupt(p.pos, rosbag.OpChunk, "%v", err)
 	}
 	return data, nil
 }
@@ -218,7 +220,7 @@ func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 func (p *chunkPlace) checkSize(limit int64) error {
 	if p.decrypter != nil && !p.torn {
 		if err := checkSealed(p.stored); err != nil {
-			return corrupt(p.pos, OpChunk, "%v", err)
+			return corrupt(p.pos, rosbag.OpChunk, "%v", err)
 		}
 	}
 	return checkChunkSize(p.pos, p.compression, p.stored, p.size, limit)
@@ -226,15 +228,15 @@ func (p *chunkPlace) checkSize(limit int64) error {
 
 // checkChunkSize compares the sizes of the chunk at pos with the limit. What is not compressed
 // takes no more memory than it takes of the file.
-func checkChunkSize(pos int64, c Compression, stored, size, limit int64) error {
-	if c == CompressionNone {
+func checkChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) error {
+	if c == rosbag.CompressionNone {
 		size, limit = stored, hardMaxChunkBytes
 	}
 	if stored > limit {
-		return &LimitError{Offset: pos, Op: OpChunk, What: "stored chunk", Got: stored, Limit: limit}
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored, Limit: limit}
 	}
 	if size > limit {
-		return &LimitError{Offset: pos, Op: OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
 	}
 	return nil
 }
@@ -243,7 +245,7 @@ func checkChunkSize(pos int64, c Compression, stored, size, limit int64) error {
 // or are damaged already, or there is no index, it makes new ones from the data. From
 // then on they point at frames. An error without data says that the chunk is lost;
 // one with data, that the index was bad, and whether messages are missing.
-func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) error {
+func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Query) error {
 	data, p, err := l.data(r, x.number)
 	if err != nil {
 		return err
@@ -262,7 +264,7 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) erro
 			x.hold(data)
 			return nil
 		}
-		bad = corrupt(p.pos, OpChunk, "index does not fit the chunk: %v", err)
+		bad = corrupt(p.pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
 	kind := r.chunks[x.number].kind
 	d := derivation{r: r, keep: keep, q: q, list: x.entries[:0]}
@@ -275,7 +277,7 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q Query) erro
 	promised := countKept(r, x.number, keep)
 	if bad != nil {
 		// What a checksum covers is what was written; else the chunk info has to agree.
-		bad.Recovered = whole && (p.checked || p.compression != CompressionNone || d.found >= promised)
+		bad.Recovered = whole && (p.checked || p.compression != rosbag.CompressionNone || d.found >= promised)
 		return bad
 	}
 	if d.found < promised { // the scan that found the segment reported what else is wrong with it
@@ -362,12 +364,12 @@ func frameAt(data []byte, offset uint32) []byte {
 }
 
 // covers reports whether a message of that time is in the range of q.
-func covers(q *Query, key uint64) bool {
+func covers(q *rosbag.Query, key uint64) bool {
 	return key >= timeKey(q.Start) && (q.End.IsZero() || key <= timeKey(q.End))
 }
 
 // covered returns the entries of list, which is sorted, that are in the range of q.
-func covered(q *Query, list []indexEntry) []indexEntry {
+func covered(q *rosbag.Query, list []indexEntry) []indexEntry {
 	if n := len(list); n == 0 || covers(q, list[0].key) && covers(q, list[n-1].key) {
 		return list
 	}
@@ -390,7 +392,7 @@ func (w *chunkWalk) next() (*recordHeader, []byte, error) {
 	}
 	b := w.data[w.at:]
 	if id, t, frame, rest, ok := cutMessage(b); ok {
-		w.header.op, w.header.conn, w.header.time = OpMessage, id, t
+		w.header.op, w.header.conn, w.header.time = rosbag.OpMessage, id, t
 		w.at = len(w.data) - len(rest)
 		return &w.header, frame, nil
 	}

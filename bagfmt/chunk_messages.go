@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Messages gives out the messages of c in the order in which they were added, and an error
 // at the end if the rest cannot be read. A Message is valid until the next one; its Frame
 // must not be modified, and shares memory with others and, without compression, with
 // c.Record. Share is 0.
-func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
+func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
+	return func(yield func(*rosbag.Message, error) bool) {
 		head := chunkHeaderBytes(c.Compression)
 		data := c.Record[head : head+int(c.StoredBytes)]
-		if c.Compression != CompressionNone {
+		if c.Compression != rosbag.CompressionNone {
 			var err error
 			var d decompressor
 			if data, err = d.unpack(c.Compression, data, c.UncompressedBytes, nil); err != nil {
@@ -24,12 +26,12 @@ func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
 				return
 			}
 		}
-		conns := make(map[ConnID]*Connection, len(c.Counts))
+		conns := make(map[rosbag.ConnID]*rosbag.Connection, len(c.Counts))
 		for _, n := range c.Counts {
 			conns[n.Conn.ID] = n.Conn
 		}
 		walk := chunkWalk{data: data}
-		var m Message
+		var m rosbag.Message
 		for {
 			h, frame, err := walk.next()
 			switch {
@@ -38,10 +40,10 @@ func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
 			case err != nil:
 				yield(nil, fmt.Errorf("sealed chunk: %w", err))
 				return
-			case h.op != OpMessage:
+			case h.op != rosbag.OpMessage:
 				continue
 			}
-			m = Message{Conn: conns[h.conn], Time: h.time, Frame: frame}
+			m = rosbag.Message{Conn: conns[h.conn], Time: h.time, Frame: frame}
 			if !yield(&m, nil) {
 				return
 			}
@@ -51,8 +53,8 @@ func (c *SealedChunk) Messages() iter.Seq2[*Message, error] {
 
 // LastFrames gives out the last message of each connection that want selects, the latest
 // first. A frame is valid until the next call of another method but Seal.
-func (b *ChunkBuilder) LastFrames(want func(*Connection) bool) iter.Seq2[*Connection, []byte] {
-	return func(yield func(*Connection, []byte) bool) {
+func (b *ChunkBuilder) LastFrames(want func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, []byte] {
+	return func(yield func(*rosbag.Connection, []byte) bool) {
 		wanted := make([]bool, len(b.slots))
 		left := 0
 		for _, s := range b.used {

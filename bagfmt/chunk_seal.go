@@ -5,6 +5,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -12,17 +14,17 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // SealedChunk is a finished chunk.
 type SealedChunk struct {
 	Record            []byte // chunk record and its index data records, ready for one Write
-	Compression       Compression
-	UncompressedBytes int64 // chunk data as built
-	StoredBytes       int64 // chunk data as stored in Record
-	Start, End        Time  // of the earliest and the latest message
+	Compression       rosbag.Compression
+	UncompressedBytes int64       // chunk data as built
+	StoredBytes       int64       // chunk data as stored in Record
+	Start, End        rosbag.Time // of the earliest and the latest message
 	Counts            []ConnCount
 	PayloadBytes      []uint64 // of the messages of each of Counts, without their length words
 }
 
 // ConnCount is the number of messages of one connection in a chunk.
 type ConnCount struct {
-	Conn  *Connection
+	Conn  *rosbag.Connection
 	Count uint32
 }
 
@@ -41,7 +43,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 	data := b.buf[chunkHeadroom:]
 	c := &b.sealed
 	*c = SealedChunk{
-		Compression:       CompressionNone,
+		Compression:       rosbag.CompressionNone,
 		UncompressedBytes: int64(len(data)),
 		StoredBytes:       int64(len(data)),
 		Start:             b.start,
@@ -50,19 +52,19 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
 	}
 	out, headroom := b.buf, chunkHeadroom
-	if z != nil && z.kind != CompressionNone {
+	if z != nil && z.kind != rosbag.CompressionNone {
 		c.Compression = z.kind
 		headroom = chunkHeaderBytes(z.kind)
 		out = z.appendTo(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
 		if c.StoredBytes > hardMaxChunkBytes {
-			return nil, &LimitError{Op: OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: hardMaxChunkBytes}
+			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: hardMaxChunkBytes}
 		}
 	}
 	stored := out[headroom:]
 	appendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, castagnoli), len(data), len(stored))
 	c.Record = b.appendIndex(out, c)
-	if c.Compression == CompressionNone {
+	if c.Compression == rosbag.CompressionNone {
 		b.buf = c.Record[:chunkHeadroom+len(data)] // keep the memory if the index made it grow
 	}
 	return c, nil
@@ -87,7 +89,7 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 			continue
 		}
 		out = appendIndexHeader(out, slot.conn.ID, int(slot.count))
-		slot.at, slot.last, slot.mixed = len(out), Time{}, false
+		slot.at, slot.last, slot.mixed = len(out), rosbag.Time{}, false
 		out = out[:len(out)+int(slot.count)*indexEntryBytes]
 		c.Counts = append(c.Counts, ConnCount{slot.conn, slot.count})
 		c.PayloadBytes = append(c.PayloadBytes, slot.bytes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -19,37 +20,37 @@ const (
 
 // compressionNamed returns the compression that a chunk header names, known or not,
 // and allocates only for one that is not.
-func compressionNamed(name []byte) Compression {
+func compressionNamed(name []byte) rosbag.Compression {
 	switch string(name) {
-	case string(CompressionNone):
-		return CompressionNone
-	case string(CompressionLZ4):
-		return CompressionLZ4
-	case string(CompressionBZ2):
-		return CompressionBZ2
+	case string(rosbag.CompressionNone):
+		return rosbag.CompressionNone
+	case string(rosbag.CompressionLZ4):
+		return rosbag.CompressionLZ4
+	case string(rosbag.CompressionBZ2):
+		return rosbag.CompressionBZ2
 	}
-	return Compression(name)
+	return rosbag.Compression(name)
 }
 
 // Compressor packs chunks. It holds the state of its codec from one chunk to the
 // next and is not for concurrent use.
 type Compressor struct {
-	kind Compression
+	kind rosbag.Compression
 	lz4  *lz4frame.Encoder
 	bz2  *bzip2.Encoder
 }
 
 // NewCompressor returns a Compressor for c.
-func NewCompressor(c Compression) (*Compressor, error) {
+func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 	z := &Compressor{kind: c}
 	switch c {
-	case CompressionNone:
-	case CompressionLZ4:
+	case rosbag.CompressionNone:
+	case rosbag.CompressionLZ4:
 		z.lz4 = new(lz4frame.Encoder)
-	case CompressionBZ2:
+	case rosbag.CompressionBZ2:
 		z.bz2 = new(bzip2.Encoder)
 	default:
-		_, err := ParseCompression(string(c))
+		_, err := rosbag.ParseCompression(string(c))
 		return nil, err
 	}
 	return z, nil
@@ -58,11 +59,11 @@ func NewCompressor(c Compression) (*Compressor, error) {
 // appendTo adds the packed src to dst.
 func (z *Compressor) appendTo(dst, src []byte) []byte {
 	switch z.kind {
-	case CompressionLZ4:
+	case rosbag.CompressionLZ4:
 		return z.lz4.Append(dst, src)
-	case CompressionBZ2:
+	case rosbag.CompressionBZ2:
 		return z.bz2.Append(dst, src) // one stream: C++ stops at the end of the first one
-	case CompressionNone:
+	case rosbag.CompressionNone:
 	}
 	return append(dst, src...)
 }
@@ -78,34 +79,34 @@ type decompressor struct {
 
 // unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
-func (d *decompressor) unpack(c Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *decompressor) unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
 	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
 	}
-	if c == CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.checked) {
+	if c == rosbag.CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.checked) {
 		return memory[:size:size], nil
 	}
 	return d.stream(c, stored, size, memory)
 }
 
-func (d *decompressor) stream(c Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
 	var r io.Reader
 	switch c {
-	case CompressionLZ4:
+	case rosbag.CompressionLZ4:
 		if !lz4frame.IsFrame(stored) {
 			return nil, errNotLZ4
 		}
 		d.src.Reset(stored)
 		d.lz4.Reset(&d.src)
 		r = &d.lz4
-	case CompressionBZ2:
+	case rosbag.CompressionBZ2:
 		if d.bz2 == nil {
 			d.bz2 = new(bzip2.Reader)
 		}
 		d.bz2.Reset(stored)
 		r = d.bz2
-	case CompressionNone:
+	case rosbag.CompressionNone:
 		fallthrough // it needs no unpacking
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)

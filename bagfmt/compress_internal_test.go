@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"bytes"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestBZ2WithHoles unpacks a block of deep trees with holes: the error is that of damaged
@@ -12,16 +14,16 @@ func TestBZ2WithHoles(t *testing.T) {
 	var d decompressor
 	// Three words of 20 bits each: a decoder that looks at every path in the tree takes long.
 	deep := []byte("BZh91AY&SY\x00\x00\x00\x00\x00\x00\x00@\x00@\x00 \x00h\x14P\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-	if b, err := d.unpack(CompressionBZ2, deep, 1000, nil); err == nil {
+	if b, err := d.unpack(rosbag.CompressionBZ2, deep, 1000, nil); err == nil {
 		t.Errorf("%d bytes", len(b))
 	}
-	z, err := NewCompressor(CompressionBZ2)
+	z, err := NewCompressor(rosbag.CompressionBZ2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []byte("sound data behind damaged data")
 	packed := z.appendTo(nil, want)
-	if got, err := d.unpack(CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
+	if got, err := d.unpack(rosbag.CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // denseTable bounds the slice of a connTable whose number of connections is not known: ids
@@ -14,11 +15,11 @@ const denseTable = 4096
 // connTable finds the connections of a bag by id.
 type connTable struct {
 	most   int // connections to come, if that is known beforehand
-	dense  []*Connection
-	sparse map[ConnID]*Connection
+	dense  []*rosbag.Connection
+	sparse map[rosbag.ConnID]*rosbag.Connection
 }
 
-func (t *connTable) get(id ConnID) *Connection {
+func (t *connTable) get(id rosbag.ConnID) *rosbag.Connection {
 	if int64(id) < int64(len(t.dense)) {
 		return t.dense[id]
 	}
@@ -34,30 +35,30 @@ func (t *connTable) add(h *recordHeader, data []byte, at int64) error {
 	}
 	c, err := parseConnection(h, data)
 	if err != nil {
-		return corrupt(at, OpConnection, "%v", err)
+		return corrupt(at, rosbag.OpConnection, "%v", err)
 	}
 	if old := t.get(c.ID); old != nil {
 		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() || old.Header.MD5Sum() != c.Header.MD5Sum() {
-			return corrupt(at, OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
+			return corrupt(at, rosbag.OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
 		}
 		return nil
 	}
 	switch {
 	case int64(c.ID) >= int64(max(denseTable, t.most)):
 		if t.sparse == nil {
-			t.sparse = make(map[ConnID]*Connection)
+			t.sparse = make(map[rosbag.ConnID]*rosbag.Connection)
 		}
 		t.sparse[c.ID] = c
 		return nil
 	case int(c.ID) >= len(t.dense):
-		t.dense = append(t.dense, make([]*Connection, int(c.ID)+1-len(t.dense))...)
+		t.dense = append(t.dense, make([]*rosbag.Connection, int(c.ID)+1-len(t.dense))...)
 	}
 	t.dense[c.ID] = c
 	return nil
 }
 
 // sameConnection reports whether topic and data, a connection header, say what c says.
-func sameConnection(c *Connection, topic, data []byte) bool {
+func sameConnection(c *rosbag.Connection, topic, data []byte) bool {
 	if string(topic) != c.Topic {
 		return false
 	}
@@ -72,8 +73,8 @@ func sameConnection(c *Connection, topic, data []byte) bool {
 }
 
 // all returns the connections by ascending id.
-func (t *connTable) all() []*Connection {
-	list := make([]*Connection, 0, len(t.sparse))
+func (t *connTable) all() []*rosbag.Connection {
+	list := make([]*rosbag.Connection, 0, len(t.sparse))
 	for _, c := range t.dense {
 		if c != nil {
 			list = append(list, c)
@@ -83,6 +84,6 @@ func (t *connTable) all() []*Connection {
 	for _, c := range t.sparse {
 		list = append(list, c)
 	}
-	slices.SortFunc(list[n:], func(a, b *Connection) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list[n:], func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
 	return list
 }

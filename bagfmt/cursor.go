@@ -7,6 +7,8 @@ import (
 	"iter"
 	"math"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Cursor walks over the messages of a Query in time order, messages of the same
@@ -16,7 +18,7 @@ import (
 // It believes the chunk infos about which times and connections a chunk holds.
 type Cursor struct {
 	r         *Reader
-	q         Query
+	q         rosbag.Query
 	keep      []bool // by index in r.conns
 	load      chunkLoader
 	pending   []int          // chunks to open, by start time and place
@@ -30,7 +32,7 @@ type Cursor struct {
 	prefetch  prefetcher
 	buffers   bufferPool
 	closed    bool
-	msg       Message
+	msg       rosbag.Message
 }
 
 // cursorChunk is an open chunk of a Cursor.
@@ -39,10 +41,10 @@ type cursorChunk struct {
 	entries []indexEntry
 	next    int // in entries
 	data    []byte
-	share   int           // Message.Share of its messages, once data was loaded
-	damaged *CorruptError // why the index could not be read: entries come with the data
-	derive  bool          // there is no index: entries come with the data
-	evicted bool          // data was loaded and checked once, and sum is its checksum
+	share   int                  // Message.Share of its messages, once data was loaded
+	damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
+	derive  bool                 // there is no index: entries come with the data
+	evicted bool                 // data was loaded and checked once, and sum is its checksum
 	sum     uint32
 	used    uint64 // tick when it was first in the heap the last time
 }
@@ -64,10 +66,10 @@ func (x *cursorChunk) key() uint64 {
 func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != nil }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func (r *Reader) Cursor(q Query) *Cursor {
+func (r *Reader) Cursor(q rosbag.Query) *Cursor {
 	q.Reuse = q.Reuse && r.cache.Load() == nil
 	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), maxCached: r.o.CacheBytes, prefetch: newPrefetcher(r)}
-	kept := make(map[*Connection]bool)
+	kept := make(map[*rosbag.Connection]bool)
 	for i, conn := range r.conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
 			kept[conn] = true
@@ -99,7 +101,7 @@ func (r *Reader) Cursor(q Query) *Cursor {
 // Another error says what could not be read; the next call goes on with what is
 // left. Each fault is reported once, so that the end is always reached. A
 // *CorruptError with Recovered set lost nothing: all messages of the chunk follow.
-func (c *Cursor) Next() (*Message, error) {
+func (c *Cursor) Next() (*rosbag.Message, error) {
 	if c.run == 0 {
 		if err := c.advance(); err != nil {
 			return nil, err
@@ -109,7 +111,7 @@ func (c *Cursor) Next() (*Message, error) {
 	e := &x.entries[x.next]
 	x.next++
 	c.run--
-	c.msg = Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: x.share}
+	c.msg = rosbag.Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: x.share}
 	return &c.msg, nil
 }
 
@@ -122,8 +124,8 @@ func (c *Cursor) place() (chunk int, frame uint32) {
 
 // All calls Next of a new Cursor for each step of the loop. A step with an error
 // has no message; the loop may go on, as with Next.
-func (r *Reader) All(q Query) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
+func (r *Reader) All(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
+	return func(yield func(*rosbag.Message, error) bool) {
 		c := r.Cursor(q)
 		defer c.Close()
 		for {
@@ -216,7 +218,7 @@ func (c *Cursor) openDue() error {
 			c.ahead.start(c.pending, &c.buffers)
 			if !c.ahead.await() {
 				c.drop(x)
-				return ErrCanceled
+				return rosbag.ErrCanceled
 			}
 			good = c.ahead.take(x, &c.buffers)
 		}
@@ -237,7 +239,7 @@ func (c *Cursor) openDue() error {
 		}
 		var err error
 		x.entries, err = c.load.entries(c.r, i, c.keep, x.entries)
-		var bad *CorruptError
+		var bad *rosbag.CorruptError
 		switch {
 		case errors.As(err, &bad):
 			// The chunk itself may be intact, and then its messages replace the index. What is

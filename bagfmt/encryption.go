@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // In a bag of stock's AES encryptor the data of chunks and both parts, header and data, of
@@ -33,8 +34,8 @@ var (
 // encryption returns what header, that of a bag header, says; nil if the bag is not
 // encrypted. Other encryptors than stock's do not count: rosbag/NoEncryptor is what it says,
 // and rosbag's Python API reads bags of encryptors that it does not know as plain ones.
-func encryption(header []byte) *Encryption {
-	var e Encryption
+func encryption(header []byte) *rosbag.Encryption {
+	var e rosbag.Encryption
 	for len(header) > 0 {
 		key, value, rest, err := fields.Next(header)
 		if err != nil {
@@ -59,34 +60,34 @@ func encryption(header []byte) *Encryption {
 // decrypter decrypts what is encrypted in one bag. A nil *decrypter is that of a plain bag.
 // It may be used by several goroutines.
 type decrypter struct {
-	about Encryption
+	about rosbag.Encryption
 	block cipher.Block
 }
 
 // newDecrypter returns the decrypter for a bag that says about, nil if that is nil.
-func newDecrypter(about *Encryption, unwrap func(Encryption) ([]byte, error)) (*decrypter, error) {
+func newDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*decrypter, error) {
 	switch {
 	case about == nil:
 		return nil, nil //nolint:nilnil // a plain bag has none
 	case unwrap == nil:
-		return nil, &EncryptedError{Encryption: *about}
+		return nil, &rosbag.EncryptedError{Encryption: *about}
 	case len(about.WrappedKey) == 0:
-		return nil, &EncryptedError{*about, errNoWrappedKey}
+		return nil, &rosbag.EncryptedError{Encryption: *about, Err: errNoWrappedKey}
 	}
 	key, err := unwrap(*about)
 	if err != nil {
-		return nil, &EncryptedError{*about, err}
+		return nil, &rosbag.EncryptedError{Encryption: *about, Err: err}
 	}
 	defer clear(key)
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, &EncryptedError{*about, fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
+		return nil, &rosbag.EncryptedError{Encryption: *about, Err: fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
 	}
 	return &decrypter{*about, block}, nil
 }
 
 // encryption returns what the bag says about itself, nil if it is plain.
-func (d *decrypter) encryption() *Encryption {
+func (d *decrypter) encryption() *rosbag.Encryption {
 	if d == nil {
 		return nil
 	}
@@ -140,7 +141,7 @@ func (d *decrypter) openHeader(sealed []byte, h *recordHeader) bool {
 		return false
 	}
 	plain, err := d.open(sealed)
-	if err != nil || h.parse(plain) != nil || h.op != OpConnection {
+	if err != nil || h.parse(plain) != nil || h.op != rosbag.OpConnection {
 		return false
 	}
 	h.sealed = true
@@ -155,7 +156,7 @@ func (d *decrypter) openConnection(h *recordHeader, data []byte, start int64) ([
 	}
 	plain, err := d.open(data)
 	if err != nil {
-		return nil, corrupt(start, OpConnection, "%v", err)
+		return nil, corrupt(start, rosbag.OpConnection, "%v", err)
 	}
 	return plain, nil
 }
@@ -172,18 +173,18 @@ func (d *decrypter) openChunk(p *chunkPlace, stored []byte) ([]byte, error) {
 	switch {
 	case err == nil:
 		return plain, nil
-	case errors.Is(err, errPadding) && p.compression == CompressionNone:
+	case errors.Is(err, errPadding) && p.compression == rosbag.CompressionNone:
 		// Damage at the end costs no more than the last record, which will not be readable, as
 		// in a plain chunk without a checksum.
 		return stored[aes.BlockSize:], nil
 	}
-	return nil, corrupt(p.pos, OpChunk, "%v", err)
+	return nil, corrupt(p.pos, rosbag.OpChunk, "%v", err)
 }
 
 // tornSealed handles the uncompressed encrypted chunk at p, of whose data the file has left
 // bytes, as damage says: its messages are read, unless another chunk follows and its length
 // is wrong.
-func (x *bagScan) tornSealed(p *chunkPlace, left int64, damage *CorruptError) (more bool, err error) {
+func (x *bagScan) tornSealed(p *chunkPlace, left int64, damage *rosbag.CorruptError) (more bool, err error) {
 	if more, err = x.resync(p.pos, damage); more || !errors.Is(err, damage) {
 		return more, err
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // foreign are files that people take for bags, by what they start with.
@@ -24,22 +26,22 @@ var foreign = []struct{ magic, what string }{
 func notBag(head []byte) error {
 	for _, f := range foreign {
 		if strings.HasPrefix(string(head), f.magic) {
-			return fmt.Errorf("%w: it is %s", ErrNotBag, f.what)
+			return fmt.Errorf("%w: it is %s", rosbag.ErrNotBag, f.what)
 		}
 	}
 	text := bytes.ToLower(bytes.TrimSpace(head))
 	line, _, _ := strings.Cut(string(clip(bytes.TrimSpace(head))), "\n")
 	switch {
 	case len(head) == 0:
-		return fmt.Errorf("%w: empty file", ErrNotBag)
+		return fmt.Errorf("%w: empty file", rosbag.ErrNotBag)
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return fmt.Errorf("%w: it is an HTML page, perhaps an error page or a login page of a server; download the bag again", ErrNotBag)
+		return fmt.Errorf("%w: it is an HTML page, perhaps an error page or a login page of a server; download the bag again", rosbag.ErrNotBag)
 	case len(bytes.Trim(head, "\x00")) == 0:
-		return fmt.Errorf("%w: it starts with zeros: its contents never reached the disk", ErrNotBag)
+		return fmt.Errorf("%w: it starts with zeros: its contents never reached the disk", rosbag.ErrNotBag)
 	case isText(head):
-		return fmt.Errorf("%w: it is text that starts with %q; a bag starts with #ROSBAG V2.0", ErrNotBag, line)
+		return fmt.Errorf("%w: it is text that starts with %q; a bag starts with #ROSBAG V2.0", rosbag.ErrNotBag, line)
 	}
-	return fmt.Errorf("%w: it starts with the bytes % x; a bag starts with #ROSBAG V2.0", ErrNotBag, head[:min(len(head), 8)])
+	return fmt.Errorf("%w: it starts with the bytes % x; a bag starts with #ROSBAG V2.0", rosbag.ErrNotBag, head[:min(len(head), 8)])
 }
 
 // isText reports whether head looks like the start of a text.

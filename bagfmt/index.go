@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"sort"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // indexEntry is one entry of a chunk's index.
@@ -20,14 +22,16 @@ type indexEntry struct {
 
 // IndexEntry says where one message is.
 type IndexEntry struct {
-	Conn   *Connection
-	Time   Time
+	Conn   *rosbag.Connection
+	Time   rosbag.Time
 	Offset uint32 // of its record in the unpacked chunk
 }
 
-func timeKey(t Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
+func timeKey(t rosbag.Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
 
-func (e indexEntry) time() Time { return Time{uint32(e.key >> 32), uint32(e.key)} }
+func (e indexEntry) time() rosbag.Time {
+	return rosbag.Time{Sec: uint32(e.key >> 32), Nsec: uint32(e.key)}
+}
 
 func sortEntries(list []indexEntry) {
 	slices.SortFunc(list, func(a, b indexEntry) int {
@@ -36,7 +40,7 @@ func sortEntries(list []indexEntry) {
 }
 
 // lastAt returns the number of the last entry with a time of at most t, or -1.
-func lastAt(list []indexEntry, t Time) int {
+func lastAt(list []indexEntry, t rosbag.Time) int {
 	return sort.Search(len(list), func(i int) bool { return list[i].key > timeKey(t) }) - 1
 }
 
@@ -69,11 +73,11 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 		var h recordHeader
 		switch err := l.s.next(&h); {
 		case errors.Is(err, io.EOF):
-			return dst, corrupt(p.pos, OpChunk, "%d of %d index data records follow", n, len(r.chunks[i].Counts))
+			return dst, corrupt(p.pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(r.chunks[i].Counts))
 		case err != nil:
 			return dst, err
 		}
-		if h.op != OpIndexData {
+		if h.op != rosbag.OpIndexData {
 			size, err := l.s.length(start, h.op)
 			if err == nil {
 				err = l.s.skip(size, start, h.op)
@@ -109,19 +113,19 @@ func (l *chunkLoader) expectCounts(r *Reader, i int) {
 // indexData adds the entries of one index data record to dst.
 func (l *chunkLoader) indexData(r *Reader, h *recordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	if h.ver != indexVersion {
-		return dst, corrupt(start, OpIndexData, "version %d, want %d", h.ver, indexVersion)
+		return dst, corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.ver, indexVersion)
 	}
 	conn, known := r.byID[h.conn]
 	if !known {
-		return dst, corrupt(start, OpIndexData, "index of unknown connection %d", h.conn)
+		return dst, corrupt(start, rosbag.OpIndexData, "index of unknown connection %d", h.conn)
 	}
 	switch promised := l.expect[conn]; promised {
 	case 0: // what was in its place is missing
-		return dst, corrupt(start, OpIndexData, "connection %d again, or not in the chunk info", h.conn)
+		return dst, corrupt(start, rosbag.OpIndexData, "connection %d again, or not in the chunk info", h.conn)
 	case uint64(h.count) + 1:
 		l.expect[conn] = 0
 	default:
-		return dst, corrupt(start, OpIndexData, "%d messages of connection %d, the chunk info says %d", h.count, h.conn, promised-1)
+		return dst, corrupt(start, rosbag.OpIndexData, "%d messages of connection %d, the chunk info says %d", h.count, h.conn, promised-1)
 	}
 	if _, err := l.s.indexData(h, start, keep[conn]); err != nil || !keep[conn] {
 		return dst, err

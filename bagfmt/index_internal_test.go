@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestIndexOfDamage reads the index of one chunk after that of a damaged one.
@@ -16,14 +18,14 @@ func TestIndexOfDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conns := []*Connection{{ID: 0, Topic: "/a"}, {ID: 1, Topic: "/b"}}
+	conns := []*rosbag.Connection{{ID: 0, Topic: "/a"}, {ID: 1, Topic: "/b"}}
 	var index []int // where the index data of each chunk begins
 	for _, n := range []int{1, 2, 1} {
 		var builder ChunkBuilder
 		builder.Reset(nil)
 		for _, c := range conns[:n] {
-			builder.appendMessage(c, Time{Sec: 1}, nil)
-			builder.appendMessage(c, Time{Sec: 2}, nil)
+			builder.appendMessage(c, rosbag.Time{Sec: 1}, nil)
+			builder.appendMessage(c, rosbag.Time{Sec: 2}, nil)
 		}
 		c, err := builder.Seal(nil, nil)
 		if err != nil {
@@ -64,7 +66,7 @@ func TestIndexOfDamage(t *testing.T) {
 	binary.LittleEndian.PutUint32(field(2, keyConn), 1)
 	r, l = load(bad)
 	for i, damaged := range []bool{false, true, true} {
-		if _, err := l.entries(r, i, all, nil); errors.Is(err, ErrCorrupt) != damaged {
+		if _, err := l.entries(r, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
 			t.Errorf("chunk %d: %v", i, err)
 		}
 	}
@@ -76,7 +78,7 @@ func TestIndexOfDamage(t *testing.T) {
 	pos := bad[bytes.Index(bad, []byte(keyIndexPos+"="))+len(keyIndexPos)+1:]
 	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-indexEntryBytes)
 	r, l = load(bad)
-	if _, err := l.entries(r, 2, all, nil); !errors.Is(err, ErrCorrupt) {
+	if _, err := l.entries(r, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("a record with an entry less than it claims: %v", err)
 	}
 }

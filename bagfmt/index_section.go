@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -46,15 +48,15 @@ func (x *indexSection) checkHeader(h *recordHeader) error {
 	r, at := x.r, int64(len(versionLine))
 	switch {
 	case h.indexPos == 0:
-		return ErrUnindexed
+		return rosbag.ErrUnindexed
 	case h.indexPos > uint64(r.size):
-		e := corrupt(at, OpBagHeader, "the index section is at %d, the file ends at %d", h.indexPos, r.size)
+		e := corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.indexPos, r.size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
 	case h.indexPos <= uint64(at):
-		return corrupt(at, OpBagHeader, "the index section is at %d, inside this record", h.indexPos)
+		return corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.indexPos)
 	case int64(h.connCount) > r.size/minConnBytes || int64(h.chunkCount) > r.size/minRecordBytes:
-		return corrupt(at, OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
+		return corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
 			h.connCount, h.chunkCount, r.size)
 	}
 	r.indexPos = int64(h.indexPos)
@@ -112,7 +114,7 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if h.op != OpConnection && h.op != OpChunkInfo {
+	if h.op != rosbag.OpConnection && h.op != rosbag.OpChunkInfo {
 		return false, s.skip(n, start, h.op)
 	}
 	if left := x.r.size - s.off; n > left {
@@ -125,7 +127,7 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	if h.op == OpConnection {
+	if h.op == rosbag.OpConnection {
 		x.conns++
 		if data, err = x.r.decrypter.openConnection(&h, data, start); err != nil {
 			return true, err
@@ -138,12 +140,12 @@ func (x *indexSection) record(s *stream) (known bool, err error) {
 // checkLength compares the length of the data of the record at offset at, n, with what it can have.
 func (x *indexSection) checkLength(h *recordHeader, n, at int64) error {
 	switch {
-	case h.op == OpConnection && n > maxConnectionBytes:
-		return &LimitError{Offset: at, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
-	case h.op == OpChunkInfo && int64(h.count)*countEntryBytes != n:
-		return corrupt(at, OpChunkInfo, "claims %d connections in %d bytes", h.count, n)
-	case h.op == OpChunkInfo && int64(h.count) > int64(x.conns):
-		return corrupt(at, OpChunkInfo, "claims %d connections, %d are known", h.count, x.conns)
+	case h.op == rosbag.OpConnection && n > maxConnectionBytes:
+		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+	case h.op == rosbag.OpChunkInfo && int64(h.count)*countEntryBytes != n:
+		return corrupt(at, rosbag.OpChunkInfo, "claims %d connections in %d bytes", h.count, n)
+	case h.op == rosbag.OpChunkInfo && int64(h.count) > int64(x.conns):
+		return corrupt(at, rosbag.OpChunkInfo, "claims %d connections, %d are known", h.count, x.conns)
 	}
 	return nil
 }
@@ -157,25 +159,25 @@ func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 	}
 	switch {
 	case h.ver != indexVersion:
-		return corrupt(at, OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
+		return corrupt(at, rosbag.OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
 	case h.chunkPos > uint64(r.size-minRecordBytes):
-		return corrupt(at, OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
+		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
 	case int64(h.chunkPos) >= r.indexPos:
-		return corrupt(at, OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.chunkPos, r.indexPos)
+		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.chunkPos, r.indexPos)
 	case int64(h.chunkPos) <= last:
-		return corrupt(at, OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
+		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
 	}
 	first := len(all)
 	for ; len(data) > 0; data = data[countEntryBytes:] {
-		id := ConnID(binary.LittleEndian.Uint32(data))
+		id := rosbag.ConnID(binary.LittleEndian.Uint32(data))
 		c := x.table.get(id)
 		if c == nil {
-			return corrupt(at, OpChunkInfo, "messages of unknown connection %d", id)
+			return corrupt(at, rosbag.OpChunkInfo, "messages of unknown connection %d", id)
 		}
 		all = append(all, ConnCount{c, binary.LittleEndian.Uint32(data[4:])})
 	}
 	if id, twice := repeated(all[first:]); twice {
-		return corrupt(at, OpChunkInfo, "connection %d twice", id)
+		return corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
 	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.chunkPos), Start: h.start, End: h.end, Counts: slices.Clip(all[first:])})
 	x.counts = all
@@ -183,7 +185,7 @@ func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 }
 
 // repeated finds a connection that is in counts more than once.
-func repeated(counts []ConnCount) (id ConnID, found bool) {
+func repeated(counts []ConnCount) (id rosbag.ConnID, found bool) {
 	byID := func(a, b ConnCount) int { return cmp.Compare(a.Conn.ID, b.Conn.ID) }
 	if !slices.IsSortedFunc(counts, byID) { // C++ and we sort, Python does not
 		counts = slices.Clone(counts)

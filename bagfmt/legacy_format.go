@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // layout is how the records of a file are laid out.
@@ -30,7 +32,7 @@ const (
 // oldRecord is a parsed record of an old version, up to its data. Slices share the
 // memory that it was parsed from.
 type oldRecord struct {
-	op          Op
+	op          rosbag.Op
 	has         oldFields
 	topic       []byte
 	md5         []byte
@@ -38,7 +40,7 @@ type oldRecord struct {
 	def         []byte // of a message definition
 	callerID    []byte // may be empty and there
 	latching    []byte
-	time        Time
+	time        rosbag.Time
 	count       uint32 // of index data
 	indexPos    uint64 // of a file header
 	length      int64  // of the data
@@ -50,7 +52,7 @@ type oldRecord struct {
 type oldFormat struct {
 	layout          layout
 	lateDefinitions bool // connections are used after everything was read: definitions may follow them
-	conns           []*Connection
+	conns           []*rosbag.Connection
 	keys            map[string]int32  // index in conns, by what makes a connection: see appendKey
 	defs            map[string]string // by type and md5sum
 	undeclared      map[string]*undeclared
@@ -69,7 +71,7 @@ type undeclared struct {
 func newOldFormat(v bagVersion) *oldFormat {
 	f := &oldFormat{layout: v.layout, keys: make(map[string]int32)}
 	if v.single != nil {
-		f.conns = []*Connection{v.single}
+		f.conns = []*rosbag.Connection{v.single}
 	}
 	return f
 }
@@ -142,13 +144,13 @@ func (f *oldFormat) missing(topic string, at int64) error {
 		return nil
 	}
 	f.undeclared[topic] = &undeclared{at, 1}
-	return corrupt(at, OpMessage, "messages of topic %q, which the bag does not declare", topic)
+	return corrupt(at, rosbag.OpMessage, "messages of topic %q, which the bag does not declare", topic)
 }
 
 // room reports whether there may be one more connection at offset at.
 func (f *oldFormat) room(at int64) error {
 	if limit := freeConns + at/bytesPerConn; int64(len(f.conns)) >= limit {
-		return corrupt(at, OpMessage, "more than %d connections", limit)
+		return corrupt(at, rosbag.OpMessage, "more than %d connections", limit)
 	}
 	return nil
 }
@@ -157,12 +159,12 @@ func (f *oldFormat) room(at int64) error {
 func (f *oldFormat) add(rec *oldRecord) int32 {
 	n := int32(len(f.conns))
 	topic, typ, md5 := string(rec.topic), string(rec.typ), string(rec.md5)
-	c := oldConnection(ConnID(n), topic, typ, md5)
+	c := oldConnection(rosbag.ConnID(n), topic, typ, md5)
 	if rec.has&hasCallerID != 0 {
-		c.Header = append(c.Header, Field{Key: keyCallerID, Value: string(rec.callerID)})
+		c.Header = append(c.Header, rosbag.Field{Key: rosbag.KeyCallerID, Value: string(rec.callerID)})
 	}
 	if rec.has&hasLatching != 0 {
-		c.Header = append(c.Header, Field{Key: keyLatching, Value: string(rec.latching)})
+		c.Header = append(c.Header, rosbag.Field{Key: rosbag.KeyLatching, Value: string(rec.latching)})
 	}
 	if !f.lateDefinitions {
 		f.addDefinition(c)
@@ -173,9 +175,9 @@ func (f *oldFormat) add(rec *oldRecord) int32 {
 }
 
 // oldConnection makes a connection with the fields that all versions have.
-func oldConnection(id ConnID, topic, typ, md5 string) *Connection {
-	return &Connection{ID: id, Topic: topic, Header: ConnectionHeader{
-		{Key: keyTopic, Value: topic}, {Key: keyType, Value: typ}, {Key: keyMD5Sum, Value: md5},
+func oldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection {
+	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
+		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: md5},
 	}}
 }
 
@@ -192,9 +194,9 @@ func (f *oldFormat) define(rec *oldRecord) {
 }
 
 // addDefinition adds the definition of its type to the header of c, if it is known.
-func (f *oldFormat) addDefinition(c *Connection) {
+func (f *oldFormat) addDefinition(c *rosbag.Connection) {
 	if def, ok := f.defs[c.Header.Type()+"\x00"+c.Header.MD5Sum()]; ok {
-		c.Header = slices.Insert(c.Header, 3, Field{Key: keyMessageDefinition, Value: def})
+		c.Header = slices.Insert(c.Header, 3, rosbag.Field{Key: rosbag.KeyMessageDefinition, Value: def})
 	}
 }
 
@@ -207,11 +209,11 @@ func (f *oldFormat) finish() {
 
 // undeclaredErrors describes the messages of undeclared topics, in file order.
 func (f *oldFormat) undeclaredErrors() []error {
-	var list []*CorruptError
+	var list []*rosbag.CorruptError
 	for topic, u := range f.undeclared {
-		list = append(list, corrupt(u.first, OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
+		list = append(list, corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
 	}
-	slices.SortFunc(list, func(a, b *CorruptError) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortFunc(list, func(a, b *rosbag.CorruptError) int { return cmp.Compare(a.Offset, b.Offset) })
 	errs := make([]error, len(list))
 	for i, e := range list {
 		errs[i] = e
@@ -247,7 +249,7 @@ func (d *derivation) old(f *oldFormat, data []byte) (whole bool) {
 			return false
 		}
 		end := at + head + int(rec.length)
-		if err == nil && rec.op == OpMessage {
+		if err == nil && rec.op == rosbag.OpMessage {
 			var conn int32
 			var ok bool
 			if conn, key, ok = f.find(&rec, key); ok {

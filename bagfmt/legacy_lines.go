@@ -9,6 +9,8 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // errShort says that what was given ends inside a record.
@@ -26,7 +28,7 @@ const (
 // cutLines is oldFormat.cut for the versions whose messages start with lines: none in
 // version 0, the topic in 1.0, topic, md5sum and type in 1.1.
 func (rec *oldRecord) cutLines(b []byte, l layout) (head int, err error) {
-	*rec = oldRecord{op: OpMessage}
+	*rec = oldRecord{op: rosbag.OpMessage}
 	for _, line := range [...]struct {
 		value *[]byte
 		what  string
@@ -97,17 +99,17 @@ func (rec *oldRecord) readLines(s *stream, l layout) error {
 			// The slices of rec must outlive the buffer of the stream.
 			s.header = append(s.header[:0], b[:head]...)
 			if _, err := rec.cutLines(s.header, l); err != nil {
-				return corrupt(start, OpMessage, "%v", err)
+				return corrupt(start, rosbag.OpMessage, "%v", err)
 			}
-			return s.skip(int64(head), start, OpMessage)
+			return s.skip(int64(head), start, rosbag.OpMessage)
 		}
 		if !errors.Is(wrong, errShort) {
 			rec.needsResync = true
-			return corrupt(start, OpMessage, "%v", wrong)
+			return corrupt(start, rosbag.OpMessage, "%v", wrong)
 		}
 		if _, err := s.r.Peek(len(b) + 1); err != nil {
 			if isEnd(err) {
-				return cutOff(start, OpMessage, "message", len(b))
+				return cutOff(start, rosbag.OpMessage, "message", len(b))
 			}
 			return readError(start, err)
 		}
@@ -116,7 +118,7 @@ func (rec *oldRecord) readLines(s *stream, l layout) error {
 
 // cutOff makes the error for a file that ends where only a line end would tell how long
 // something is.
-func cutOff(off int64, op Op, what string, got int) *CorruptError {
+func cutOff(off int64, op rosbag.Op, what string, got int) *rosbag.CorruptError {
 	e := corrupt(off, op, "file ends after %d bytes of the %s", got, what)
 	e.Err = io.ErrUnexpectedEOF
 	return e

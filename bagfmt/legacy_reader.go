@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // scanBufferBytes is the size of the reads of a scan. It is smaller than for reading all
@@ -14,7 +16,7 @@ const scanBufferBytes = 16 << 10
 // messages.
 func openOld(r *Reader, s *stream, v bagVersion) error {
 	if r.o.IndexOnly && v.layout != layoutV12 {
-		return fmt.Errorf("%w of version %s", ErrUnindexed, v.name)
+		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.name)
 	}
 	f := newOldFormat(v)
 	f.lateDefinitions = true
@@ -107,16 +109,16 @@ func (x *oldScan) recordDamage(err error) error {
 func (x *oldScan) record(rec *oldRecord, start int64) error {
 	conn := int32(-1)
 	switch {
-	case rec.op == OpMessage && rec.length > maxMessageBytes:
-		x.r.damaged(&LimitError{Offset: start, Op: OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes})
-	case rec.op == OpMessage && rec.length > x.r.size-x.s.off:
-		return torn(start, OpMessage, "data", x.r.size-x.s.off, rec.length)
-	case rec.op == OpMessage:
+	case rec.op == rosbag.OpMessage && rec.length > maxMessageBytes:
+		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes})
+	case rec.op == rosbag.OpMessage && rec.length > x.r.size-x.s.off:
+		return torn(start, rosbag.OpMessage, "data", x.r.size-x.s.off, rec.length)
+	case rec.op == rosbag.OpMessage:
 		var err error
 		if conn, err = x.f.connection(rec, start); err != nil && x.f.layout != layoutV10 {
 			x.r.damaged(err) // the others are counted
 		}
-	case rec.op == opMessageDefinition:
+	case rec.op == rosbag.OpMessageDefinition:
 		x.f.define(rec)
 	default:
 		x.v12.record(rec, start)
@@ -125,7 +127,7 @@ func (x *oldScan) record(rec *oldRecord, start int64) error {
 		return err
 	}
 	if conn >= 0 {
-		x.seg.message(ConnID(conn), rec.time, start, x.s.off)
+		x.seg.message(rosbag.ConnID(conn), rec.time, start, x.s.off)
 	}
 	return nil
 }
@@ -133,9 +135,9 @@ func (x *oldScan) record(rec *oldRecord, start int64) error {
 // record adds a record of the index.
 func (v *indexV12) record(rec *oldRecord, start int64) {
 	switch {
-	case rec.op == OpBagHeader && v.header == 0:
+	case rec.op == rosbag.OpBagHeader && v.header == 0:
 		v.header, v.pos = start, rec.indexPos
-	case rec.op == OpIndexData:
+	case rec.op == rosbag.OpIndexData:
 		if v.first == 0 {
 			v.first = start
 		}
@@ -173,11 +175,11 @@ func (x *oldScan) indexError() error {
 	}
 	switch {
 	case v.header == 0 || v.pos == 0:
-		return ErrUnindexed
+		return rosbag.ErrUnindexed
 	case v.pos != uint64(first):
-		return corrupt(v.header, OpBagHeader, "the index is not at %d", v.pos)
+		return corrupt(v.header, rosbag.OpBagHeader, "the index is not at %d", v.pos)
 	case v.broken:
-		return corrupt(first, OpIndexData, "index data of a wrong length")
+		return corrupt(first, rosbag.OpIndexData, "index data of a wrong length")
 	}
 	found := make(map[string]uint64)
 	for i := range x.r.chunks {
@@ -187,11 +189,11 @@ func (x *oldScan) indexError() error {
 	}
 	for topic, n := range found {
 		if v.counts[topic] != n {
-			return corrupt(first, OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
+			return corrupt(first, rosbag.OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
 		}
 	}
 	if len(found) != len(v.counts) {
-		return corrupt(first, OpIndexData, "%d topics, there are %d", len(v.counts), len(found))
+		return corrupt(first, rosbag.OpIndexData, "%d topics, there are %d", len(v.counts), len(found))
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -104,5 +106,5 @@ func (f *oldFormat) headerStarts(b []byte) (cost int, ok bool) {
 	if _, err := f.probe.cutV12(b); err != nil {
 		return int(n) + oldErrorCost, false
 	}
-	return int(n), f.probe.op == OpMessage
+	return int(n), f.probe.op == rosbag.OpMessage
 }

@@ -1,6 +1,10 @@
 package bagfmt
 
-import "io"
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // startOld reads what a bag of an old version has before its messages.
 func (s *Scanner) startOld() error {
@@ -13,13 +17,13 @@ func (s *Scanner) startOld() error {
 }
 
 // nextOld is Next for a bag of an old version.
-func (s *Scanner) nextOld() (*Message, error) {
+func (s *Scanner) nextOld() (*rosbag.Message, error) {
 	rec := &s.old.rec
 	for !s.final {
 		if s.skip.n > 0 {
 			skip := s.skip
 			s.skip = skipData{}
-			if err := s.s.skip(skip.n, skip.record, OpMessage); err != nil {
+			if err := s.s.skip(skip.n, skip.record, rosbag.OpMessage); err != nil {
 				s.final = true
 				return nil, err
 			}
@@ -48,15 +52,15 @@ func (s *Scanner) nextOld() (*Message, error) {
 }
 
 // oldRecord reads the data of a record. It returns a message only if that is one.
-func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*Message, error) {
+func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*rosbag.Message, error) {
 	var err error
 	conn := int32(-1)
 	switch {
-	case rec.op == OpMessage && rec.length > maxMessageBytes:
-		err = &LimitError{Offset: start, Op: OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes}
-	case rec.op == OpMessage:
+	case rec.op == rosbag.OpMessage && rec.length > maxMessageBytes:
+		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes}
+	case rec.op == rosbag.OpMessage:
 		conn, err = s.old.connection(rec, start)
-	case rec.op == opMessageDefinition:
+	case rec.op == rosbag.OpMessageDefinition:
 		s.old.define(rec)
 	}
 	if conn < 0 {
@@ -73,6 +77,6 @@ func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*Message, error) {
 		return nil, err
 	}
 	s.good = s.s.off
-	s.msg = Message{Conn: s.old.conns[conn], Time: at, Frame: frame}
+	s.msg = rosbag.Message{Conn: s.old.conns[conn], Time: at, Frame: frame}
 	return &s.msg, nil
 }

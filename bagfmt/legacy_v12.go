@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Keys of version 1.2 headers that version 2.0 has not.
@@ -127,15 +128,15 @@ func (rec *oldRecord) parseV12(b []byte) error {
 	switch rec.op {
 	case 0:
 		return errNoOp
-	case opMessageDefinition:
+	case rosbag.OpMessageDefinition:
 		need = hasOldTopic | hasMD5 | hasType | hasDef
-	case OpMessage:
+	case rosbag.OpMessage:
 		need = hasOldTopic | hasMD5 | hasType | hasSec | hasNsec
-	case OpBagHeader:
+	case rosbag.OpBagHeader:
 		need = hasOldIndexPos
-	case OpIndexData:
+	case rosbag.OpIndexData:
 		need = hasOldTopic // some writers left type out
-	case OpChunk, OpChunkInfo, OpConnection: // of version 2.0
+	case rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpConnection: // of version 2.0
 		return errNotOld
 	default:
 		return errNotOld // it may have been a message
@@ -153,18 +154,18 @@ func (rec *oldRecord) set(key, value []byte) bool {
 		if len(value) != 1 {
 			return false
 		}
-		rec.op = Op(value[0])
-	case keyTopic:
+		rec.op = rosbag.Op(value[0])
+	case rosbag.KeyTopic:
 		rec.has, rec.topic = rec.has|hasOldTopic, value
 	case keyMD5:
 		rec.has, rec.md5 = rec.has|hasMD5, value
-	case keyType:
+	case rosbag.KeyType:
 		rec.has, rec.typ = rec.has|hasType, value
 	case keyDef:
 		rec.has, rec.def = rec.has|hasDef, value
-	case keyCallerID:
+	case rosbag.KeyCallerID:
 		rec.has, rec.callerID = rec.has|hasCallerID, value
-	case keyLatching:
+	case rosbag.KeyLatching:
 		rec.has, rec.latching = rec.has|hasLatching, value
 	case keySec:
 		return rec.u32(hasSec, &rec.time.Sec, value)

@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLimitsFit checks that readers can be told to accept all that writers can produce.
@@ -11,7 +13,7 @@ func TestLimitsFit(t *testing.T) {
 	incompressible := make([]byte, 1<<20) // the smaller, the more the frame around it weighs
 	rnd := rand.NewChaCha8([32]byte{1})
 	_, _ = rnd.Read(incompressible)
-	for _, comp := range []Compression{CompressionNone, CompressionLZ4, CompressionBZ2} {
+	for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
 		z, err := NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +36,7 @@ func TestLimitsFit(t *testing.T) {
 // TestHeaderLengths checks the constant of the chunk builder's headroom.
 func TestHeaderLengths(t *testing.T) {
 	t.Parallel()
-	if n := len(appendChunkHeader(nil, CompressionNone, 1, 2, 3)); n != chunkHeadroom || n != chunkHeaderBytes(CompressionNone) {
+	if n := len(appendChunkHeader(nil, rosbag.CompressionNone, 1, 2, 3)); n != chunkHeadroom || n != chunkHeaderBytes(rosbag.CompressionNone) {
 		t.Errorf("chunk header of %d bytes, headroom %d", n, chunkHeadroom)
 	}
 }

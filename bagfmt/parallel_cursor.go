@@ -1,6 +1,10 @@
 package bagfmt
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // loadAhead reads chunks for one Cursor before it needs them, on other goroutines.
 // It delivers sound chunks only: what is wrong with the others the Cursor finds out
@@ -8,7 +12,7 @@ import "errors"
 type loadAhead struct {
 	r       *Reader
 	keep    []bool
-	q       Query
+	q       rosbag.Query
 	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
 	loaders chan *chunkLoader // the idle ones
 	queue   []*loadJob        // started and not yet taken, in the order of Cursor.pending
@@ -26,7 +30,7 @@ type loadJob struct {
 
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
 // the Cursor keeps.
-func newLoadAhead(r *Reader, q Query, keep []bool) *loadAhead {
+func newLoadAhead(r *Reader, q rosbag.Query, keep []bool) *loadAhead {
 	n := min(q.Workers, maxWorkers)
 	a := &loadAhead{r: r, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
 	a.limit = r.o.CacheBytes / 2 / int64(n)

@@ -1,6 +1,10 @@
 package bagfmt
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // indexLoaders are the idle indexLoaders of a Reader.
 type indexLoaders struct{ sync.Pool }
@@ -22,7 +26,7 @@ type indexLoader struct {
 }
 
 // load returns the entries of chunk i.
-func (l *indexLoader) load(r *Reader, i int, keep func(*Connection) bool) ([]indexEntry, error) {
+func (l *indexLoader) load(r *Reader, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
 	counts := r.chunks[i].Counts
 	for _, n := range counts {
 		l.kept[r.byID[n.Conn.ID]] = keep == nil || keep(n.Conn)

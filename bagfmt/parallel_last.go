@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // chunkLists remembers which chunks hold messages of the connections that were asked for.
@@ -19,7 +21,7 @@ type chunkLists struct {
 func (l *chunkLists) get(r *Reader, conns []int32) map[int32][]int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lists, missing := map[int32][]int32{}, map[*Connection]int32{}
+	lists, missing := map[int32][]int32{}, map[*rosbag.Connection]int32{}
 	for _, c := range conns {
 		list, ok := l.of[c]
 		if lists[c] = list; !ok {
@@ -84,7 +86,7 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			var l chunkLoader
-			if p, err := l.place(s.r, i); err == nil && p.compression == CompressionBZ2 {
+			if p, err := l.place(s.r, i); err == nil && p.compression == rosbag.CompressionBZ2 {
 				_, _ = l.read(s.r, &p) // find comes across the error, too
 			}
 		})

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -101,15 +103,15 @@ func (a *recoverAhead) startNext() bool {
 	}
 	p := chunkPlace{
 		pos: a.next, data: a.next + length + minRecordBytes, stored: int64(binary.LittleEndian.Uint32(head[4+length:])),
-		size: int64(h.size), compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: OpChunk,
+		size: int64(h.size), compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk,
 	}
 	a.next = p.data + p.stored
 	switch {
 	case a.next > a.size:
 		return false
-	case h.op == OpIndexData:
+	case h.op == rosbag.OpIndexData:
 		return true
-	case h.op != OpChunk || p.compression == CompressionNone || p.stored == 0 || max(p.stored, p.size) > a.limit:
+	case h.op != rosbag.OpChunk || p.compression == rosbag.CompressionNone || p.stored == 0 || max(p.stored, p.size) > a.limit:
 		return false // an uncompressed chunk is not worth another goroutine
 	}
 	a.start(&p)

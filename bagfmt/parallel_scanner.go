@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -132,7 +134,7 @@ func (a *scanAhead) begin() bool {
 	}
 	n, p, ok := a.look()
 	switch {
-	case !ok, a.state == scanHeader && (a.header.op != OpBagHeader || // so that NewScanner starts nothing
+	case !ok, a.state == scanHeader && (a.header.op != rosbag.OpBagHeader || // so that NewScanner starts nothing
 		string(a.header.encryptor) == aesEncryptor):
 		a.state = scanPlain
 		return false
@@ -196,14 +198,14 @@ func (a *scanAhead) look() (n int64, p *chunkPlace, ok bool) {
 		return 0, nil, false
 	}
 	data := int64(binary.LittleEndian.Uint32(head[4+headerBytes:]))
-	if h.op != OpChunk {
+	if h.op != rosbag.OpChunk {
 		return n + data, nil, true
 	}
 	place := chunkPlace{
 		pos: a.off, data: a.off + n, stored: data, size: int64(h.size),
-		compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: OpChunk,
+		compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk,
 	}
-	packed := place.compression == CompressionLZ4 || place.compression == CompressionBZ2
+	packed := place.compression == rosbag.CompressionLZ4 || place.compression == rosbag.CompressionBZ2
 	if !packed || data == 0 || max(data, place.size) > a.limit { // the checksum alone is not worth another core
 		return n + data, nil, true
 	}
@@ -229,7 +231,7 @@ func (a *scanAhead) fetch() {
 // record reads one record ahead, if it is for fetch.
 func (a *scanAhead) record() bool {
 	n, place, ok := a.look()
-	if !ok || place == nil && (n > scanPieceBytes || a.header.op == OpMessage || a.header.op == OpChunk) {
+	if !ok || place == nil && (n > scanPieceBytes || a.header.op == rosbag.OpMessage || a.header.op == rosbag.OpChunk) {
 		return false
 	}
 	return a.piece(n) && (place == nil || a.chunk(place))

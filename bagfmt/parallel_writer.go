@@ -1,6 +1,10 @@
 package bagfmt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 const maxWorkers = 256 // of one Writer, Cursor or Scanner
 
@@ -23,7 +27,7 @@ type sealJob struct {
 	sealed  chan struct{} // gets one token
 }
 
-func newSealAhead(c Compression, workers int) (*sealAhead, error) {
+func newSealAhead(c rosbag.Compression, workers int) (*sealAhead, error) {
 	a := &sealAhead{workers: make(chan *Compressor, workers)}
 	for range workers {
 		z, err := NewCompressor(c)
@@ -70,7 +74,7 @@ func (j *sealJob) seal(z *Compressor) {
 		}
 	}()
 	j.chunk, j.err = j.builder.Seal(z, j.packed)
-	if j.err == nil && j.chunk.Compression != CompressionNone {
+	if j.err == nil && j.chunk.Compression != rosbag.CompressionNone {
 		j.packed = j.chunk.Record[:0]
 	}
 }

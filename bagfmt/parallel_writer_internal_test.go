@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestSealAheadMemory: one chunk is filled, as many as there are workers are sealed, and
@@ -12,7 +14,7 @@ import (
 func TestSealAheadMemory(t *testing.T) {
 	t.Parallel()
 	const workers = 3
-	a, err := newSealAhead(CompressionLZ4, workers)
+	a, err := newSealAhead(rosbag.CompressionLZ4, workers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +45,15 @@ func TestSealAheadMemory(t *testing.T) {
 // what goes wrong is an error, a panic too.
 func TestSealJob(t *testing.T) {
 	t.Parallel()
-	z, err := NewCompressor(CompressionLZ4)
+	z, err := NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Connection{Topic: "/a"}
+	c := &rosbag.Connection{Topic: "/a"}
 	var j sealJob
 	fill := func() {
 		j.builder.Reset(nil)
-		j.builder.appendMessage(c, Time{Sec: 1}, bytes.Repeat([]byte("x"), 10_000))
+		j.builder.appendMessage(c, rosbag.Time{Sec: 1}, bytes.Repeat([]byte("x"), 10_000))
 	}
 	fill()
 	if j.seal(z); j.err != nil {
@@ -77,7 +79,7 @@ func TestSealJob(t *testing.T) {
 func TestFillWhileSealing(t *testing.T) {
 	t.Parallel()
 	var b buffer
-	w, err := NewWriter(&b, WriterOptions{Compression: CompressionLZ4, ChunkBytes: 1, Workers: 1})
+	w, err := NewWriter(&b, WriterOptions{Compression: rosbag.CompressionLZ4, ChunkBytes: 1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +90,7 @@ func TestFillWhileSealing(t *testing.T) {
 	empty := w.Size()
 	busy := <-w.ahead.workers
 	for range 2 { // a chunk each; there is memory for three
-		if err := w.WriteMessage(c, Time{Sec: 1}, []byte("x")); err != nil {
+		if err := w.WriteMessage(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"iter"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -21,7 +23,7 @@ type ReaderOptions struct {
 	Interrupted func() error
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
 	// The key that it returns is overwritten. Without it encrypted bags are refused.
-	UnwrapKey func(Encryption) (key []byte, err error)
+	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
 func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
@@ -39,7 +41,7 @@ func chunkLimit(n int64) (int64, error) {
 		return defaultMaxChunkBytes, nil
 	}
 	if n < 0 || n > hardMaxChunkBytes {
-		return 0, &LimitError{Op: OpChunk, What: "option MaxChunkBytes", Got: n, Limit: hardMaxChunkBytes}
+		return 0, &rosbag.LimitError{Op: rosbag.OpChunk, What: "option MaxChunkBytes", Got: n, Limit: hardMaxChunkBytes}
 	}
 	return n, nil
 }
@@ -57,14 +59,14 @@ type Reader struct {
 	elapsed   bool
 	indexed   bool
 	damage    []error
-	scanned   bool          // the scan met the end of the messages: the index section, or where it should be
-	old       *oldFormat    // of a bag of a version before 2.0
-	decrypter *decrypter    // of an encrypted bag
-	conns     []*Connection // by id
-	byID      map[ConnID]int32
+	scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
+	old       *oldFormat           // of a bag of a version before 2.0
+	decrypter *decrypter           // of an encrypted bag
+	conns     []*rosbag.Connection // by id
+	byID      map[rosbag.ConnID]int32
 	chunks    []ChunkInfo
-	start     Time
-	end       Time
+	start     rosbag.Time
+	end       rosbag.Time
 	messages  uint64
 	repeated  Repeated
 
@@ -116,15 +118,15 @@ func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 // isDamage reports whether err is about the contents of a file that was recognized as
 // a bag, so that a scan may find more.
 func isDamage(err error) bool {
-	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrLimit) || errors.Is(err, ErrUnindexed)
+	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
 }
 
 // ChunkInfo says where a segment of a bag is and what is in it. In a 2.0 bag that is a
 // chunk. Bags of older versions, and the end of a recording that was killed, have
 // messages without chunks: there it is a range of the file of about 1 MiB.
 type ChunkInfo struct {
-	Pos        int64 // of its record, or its first one, in the file
-	Start, End Time  // of its earliest and latest message
+	Pos        int64       // of its record, or its first one, in the file
+	Start, End rosbag.Time // of its earliest and latest message
 	Counts     []ConnCount
 
 	kind  segmentKind
@@ -133,7 +135,7 @@ type ChunkInfo struct {
 
 // ChunkHeader says how a chunk is stored.
 type ChunkHeader struct {
-	Compression       Compression // as the bag says, possibly unknown
+	Compression       rosbag.Compression // as the bag says, possibly unknown
 	StoredBytes       int64
 	UncompressedBytes int64
 }
@@ -171,9 +173,9 @@ func (r *Reader) damaged(err error) {
 }
 
 // setConnections makes list, which is by ascending id, the connections of the bag.
-func (r *Reader) setConnections(list []*Connection) {
+func (r *Reader) setConnections(list []*rosbag.Connection) {
 	r.conns = list
-	r.byID = make(map[ConnID]int32, len(list))
+	r.byID = make(map[rosbag.ConnID]int32, len(list))
 	for i, c := range list {
 		r.byID[c.ID] = int32(i)
 	}
@@ -185,7 +187,7 @@ func (r *Reader) Version() string { return r.version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
 // The caller must not modify it.
-func (r *Reader) Encryption() *Encryption { return r.decrypter.encryption() }
+func (r *Reader) Encryption() *rosbag.Encryption { return r.decrypter.encryption() }
 
 // Elapsed reports whether the times of messages count from the start of the recording,
 // as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
@@ -207,16 +209,16 @@ func (r *Reader) Damage() []error { return r.damage }
 
 // Connections returns all connections by ascending id. The caller must not modify
 // the slice.
-func (r *Reader) Connections() []*Connection { return r.conns }
+func (r *Reader) Connections() []*rosbag.Connection { return r.conns }
 
 // Chunks returns the segments in file order. The caller must not modify the slice.
 func (r *Reader) Chunks() []ChunkInfo { return r.chunks }
 
 // Start returns the time of the earliest message, the zero Time if there is none.
-func (r *Reader) Start() Time { return r.start }
+func (r *Reader) Start() rosbag.Time { return r.start }
 
 // End returns the time of the latest message, the zero Time if there is none.
-func (r *Reader) End() Time { return r.end }
+func (r *Reader) End() rosbag.Time { return r.end }
 
 // Messages returns the number of messages as the chunk infos say, or a scan has found.
 func (r *Reader) Messages() uint64 { return r.messages }
@@ -262,7 +264,7 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 // ChunkIndex reads the index of chunk i and returns the entries of the connections
 // that keep wants, nil for all, sorted by time and place. It does not look at the
 // chunk itself unless there is no index for it.
-func (r *Reader) ChunkIndex(i int, keep func(*Connection) bool) ([]IndexEntry, error) {
+func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexEntry, error) {
 	l := r.indexes.get(r)
 	defer r.indexes.Put(l)
 	entries, err := l.load(r, i, keep)

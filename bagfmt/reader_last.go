@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"cmp"
 	"iter"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // LastBefore returns the latest message of a connection with a time of at most t,
@@ -12,10 +14,10 @@ import (
 // An error says that a chunk which may hold a later message could not be read, the
 // first one if there are several; the message is then the latest of the others, nil
 // if they have none. A damaged index of which nothing was lost is no error.
-func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
-	var last *Message
+func (r *Reader) LastBefore(conn rosbag.ConnID, t rosbag.Time) (*rosbag.Message, error) {
+	var last *rosbag.Message
 	var failed error
-	for _, found := range r.LastOfEach([]ConnID{conn}, t) {
+	for _, found := range r.LastOfEach([]rosbag.ConnID{conn}, t) {
 		last, failed = found.Message, found.Err
 	}
 	return last, failed
@@ -23,14 +25,14 @@ func (r *Reader) LastBefore(conn ConnID, t Time) (*Message, error) {
 
 // Last is what LastOfEach finds for one connection: what LastBefore returns.
 type Last struct {
-	Message *Message // nil if there is none
+	Message *rosbag.Message // nil if there is none
 	Err     error
 }
 
 // LastOfEach is LastBefore for several connections, which it gives out by their number
 // in conns. It looks through the list of chunks once for all, and loads a chunk once for
 // all that have their message there.
-func (r *Reader) LastOfEach(conns []ConnID, t Time) iter.Seq2[int, Last] {
+func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
 	return func(yield func(int, Last) bool) {
 		s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns)), open: map[int]*lastChunk{}}
 		var known []int32
@@ -58,10 +60,10 @@ func (r *Reader) LastOfEach(conns []ConnID, t Time) iter.Seq2[int, Last] {
 // latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
 // comes at t gets, if a node continues on no other connection and in no other bag.
 // Connections without such a message are left out, unless there is an error.
-func (r *Reader) LastLatched(t Time, keep func(*Connection) bool) iter.Seq2[*Connection, Last] {
-	return func(yield func(*Connection, Last) bool) {
-		var conns []*Connection
-		var ids []ConnID
+func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, Last] {
+	return func(yield func(*rosbag.Connection, Last) bool) {
+		var conns []*rosbag.Connection
+		var ids []rosbag.ConnID
 		for _, c := range r.conns {
 			if c.Header.Latching() && (keep == nil || keep(c)) {
 				conns, ids = append(conns, c), append(ids, c.ID)
@@ -78,7 +80,7 @@ func (r *Reader) LastLatched(t Time, keep func(*Connection) bool) iter.Seq2[*Con
 // lastSearch is the state of LastOfEach.
 type lastSearch struct {
 	r     *Reader
-	t     Time
+	t     rosbag.Time
 	keep  []bool
 	lists map[int32][]int32 // the chunks of each connection
 	load  chunkLoader
@@ -86,7 +88,7 @@ type lastSearch struct {
 	data  int                // of them that hold data
 
 	conn int32 // looked for at present
-	best *Message
+	best *rosbag.Message
 	from int // the chunk of best
 }
 
@@ -98,7 +100,7 @@ type lastChunk struct {
 }
 
 // list fills in last from the entries.
-func (x *lastChunk) list(t Time) {
+func (x *lastChunk) list(t rosbag.Time) {
 	x.last = make(map[int32]int32)
 	for n := lastAt(x.entries, t); n >= 0; n-- {
 		if _, later := x.last[x.entries[n].conn]; !later {
@@ -162,7 +164,7 @@ func (s *lastSearch) chunk(i int) error {
 	if x.data == nil && !x.entriesUnknown() {
 		key = s.key(x, promised)
 		if frame := cache.frame(key); frame != nil {
-			s.best, s.from = &Message{Conn: s.r.conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
+			s.best, s.from = &rosbag.Message{Conn: s.r.conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
 			return nil
 		}
 	}
@@ -172,7 +174,7 @@ func (s *lastSearch) chunk(i int) error {
 			s.open[i], s.data = x, 0
 		}
 		unknown := x.entriesUnknown()
-		err = s.load.load(s.r, &x.cursorChunk, s.keep, Query{})
+		err = s.load.load(s.r, &x.cursorChunk, s.keep, rosbag.Query{})
 		if err != nil || unknown { // the entries come from the data
 			x.list(s.t)
 		}
@@ -190,7 +192,7 @@ func (s *lastSearch) chunk(i int) error {
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: len(x.data)}
+		s.best = &rosbag.Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: len(x.data)}
 		s.from = i
 		if key.r != nil {
 			cache.keep(key, s.best.Frame)

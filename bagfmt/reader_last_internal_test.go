@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // countedReads counts how often it is read from.
@@ -37,15 +39,15 @@ func TestLastOfEachCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := ConnectionHeader{{Key: "md5sum", Value: "*"}, {Key: "type", Value: "a/B"}}
-	at := Time{Sec: 1}
-	write := func(c *Connection) {
+	header := rosbag.Header{{Key: "md5sum", Value: "*"}, {Key: "type", Value: "a/B"}}
+	at := rosbag.Time{Sec: 1}
+	write := func(c *rosbag.Connection) {
 		at = at.Add(1)
 		if err := w.WriteMessage(c, at, []byte(c.Topic)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var ids []ConnID
+	var ids []rosbag.ConnID
 	for i := range conns {
 		c, err := w.AddConnection(fmt.Sprint("/", i), header)
 		if err != nil {

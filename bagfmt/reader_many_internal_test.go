@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestManyPublishers reads bags with many publishers of a topic and a message of each, all in one chunk
@@ -37,11 +39,11 @@ func manyPublishers(t *testing.T, n, chunkBytes int) []byte {
 		t.Fatal(err)
 	}
 	for i := range n {
-		c, err := w.AddConnection("/tf", ConnectionHeader{
+		c, err := w.AddConnection("/tf", rosbag.Header{
 			{Key: "callerid", Value: fmt.Sprint("/", i)}, {Key: "latching", Value: "1"}, {Key: "md5sum", Value: "*"}, {Key: "type", Value: "a/B"},
 		})
 		if err == nil {
-			err = w.WriteMessage(c, Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
+			err = w.WriteMessage(c, rosbag.Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"errors"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // scanBag opens a 2.0 bag without its index section: it reads the top level records once.
@@ -61,7 +63,7 @@ type openChunk struct {
 	index     tally
 	bad       error // damage of its index data
 	uncertain bool  // some of its index data may be missing
-	seen      map[ConnID]struct{}
+	seen      map[rosbag.ConnID]struct{}
 }
 
 // recordDamage adds damage to that of the Reader, and returns any other error.
@@ -98,17 +100,17 @@ func (x *bagScan) next() (more bool, err error) {
 		return x.skip(n, start, wrong)
 	}
 	switch h.op {
-	case OpChunk:
+	case rosbag.OpChunk:
 		return x.startChunk(n, start)
-	case OpIndexData:
+	case rosbag.OpIndexData:
 		return x.indexData(n, start)
-	case OpMessage:
+	case rosbag.OpMessage:
 		return x.message(n, start)
-	case OpConnection:
+	case rosbag.OpConnection:
 		return x.connection(n, start)
-	case OpChunkInfo:
+	case rosbag.OpChunkInfo:
 		x.infos++
-	case OpBagHeader, opMessageDefinition:
+	case rosbag.OpBagHeader, rosbag.OpMessageDefinition:
 	default:
 		x.markSkipped(start) // not damage in itself
 	}
@@ -186,8 +188,8 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	x.chunks++
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
 	p := chunkPlace{
-		pos: start, data: x.s.off, stored: n, size: int64(h.size), compression: Compression(h.compression),
-		crc: h.crc, checked: h.has&hasCRC32C != 0, op: OpChunk, decrypter: x.r.decrypter,
+		pos: start, data: x.s.off, stored: n, size: int64(h.size), compression: rosbag.Compression(h.compression),
+		crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk, decrypter: x.r.decrypter,
 	}
 	if n == 0 && p.size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
@@ -196,9 +198,9 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 		return true, nil
 	}
 	if left := x.r.size - p.data; n > left {
-		err := torn(start, OpChunk, "data", left, n)
+		err := torn(start, rosbag.OpChunk, "data", left, n)
 		switch {
-		case p.compression != CompressionNone:
+		case p.compression != rosbag.CompressionNone:
 			return x.resync(start, err)
 		case p.decrypter != nil:
 			return x.tornSealed(&p, left, err)
@@ -208,8 +210,8 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 		x.unchunked, x.tornReported = true, true
 		return true, err
 	}
-	if _, err := ParseCompression(string(p.compression)); err != nil {
-		return x.skip(n, start, corrupt(start, OpChunk, "unknown compression %q", p.compression))
+	if _, err := rosbag.ParseCompression(string(p.compression)); err != nil {
+		return x.skip(n, start, corrupt(start, rosbag.OpChunk, "unknown compression %q", p.compression))
 	}
 	if err := p.checkSize(x.r.o.MaxChunkBytes); err != nil {
 		return x.skip(n, start, err)
@@ -228,12 +230,12 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 			return x.resync(start, err)
 		}
 		if !x.unchunked && lost != 0 {
-			err = corrupt(start, OpIndexData, "index of a chunk that was passed over at %d", lost)
+			err = corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", lost)
 		}
 		return true, err
 	}
 	if h.ver != indexVersion && c.bad == nil {
-		c.bad = corrupt(start, OpIndexData, "version %d, want %d", h.ver, indexVersion)
+		c.bad = corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.ver, indexVersion)
 	}
 	if h.ver != indexVersion {
 		return x.skip(n, start, nil)
@@ -252,10 +254,10 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 		return x.resync(start, err)
 	}
 	if _, twice := c.seen[h.conn]; twice && c.bad == nil {
-		c.bad = corrupt(start, OpIndexData, "connection %d again", h.conn)
+		c.bad = corrupt(start, rosbag.OpIndexData, "connection %d again", h.conn)
 	}
 	if c.seen == nil {
-		c.seen = make(map[ConnID]struct{})
+		c.seen = make(map[rosbag.ConnID]struct{})
 	}
 	c.seen[h.conn] = struct{}{}
 	c.index.entries(h.conn, x.s.data)
@@ -270,8 +272,8 @@ func (x *bagScan) skipIndex(n, start int64) error {
 }
 
 // entries counts index entries.
-func (t *tally) entries(id ConnID, b []byte) {
-	var first Time
+func (t *tally) entries(id rosbag.ConnID, b []byte) {
+	var first rosbag.Time
 	if len(b) >= indexEntryBytes {
 		first = getTime(b)
 	}
@@ -296,9 +298,9 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 	}
 	id, t := x.h.conn, x.h.time
 	if n > maxMessageBytes {
-		return x.skip(n, start, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
+		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
 	}
-	if err := x.s.skip(n, start, OpMessage); err != nil {
+	if err := x.s.skip(n, start, rosbag.OpMessage); err != nil {
 		return x.resync(start, err)
 	}
 	x.seg.message(id, t, start, x.s.off)
@@ -308,10 +310,10 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 // connection adds a connection outside chunks.
 func (x *bagScan) connection(n, start int64) (more bool, err error) {
 	if n > maxConnectionBytes {
-		return x.skip(n, start, &LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
+		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
 	}
 	h := x.h
-	data, err := x.s.grab(n, start, OpConnection)
+	data, err := x.s.grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return x.resync(start, err)
 	}
@@ -369,7 +371,7 @@ func (x *bagScan) endChunk() error {
 		return wrong
 	case x.otherBag:
 		x.r.damaged(wrong)
-		x.r.damaged(corrupt(info.Pos, OpChunk, "it is of another bag, as is what follows"))
+		x.r.damaged(corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
 		return nil
 	case c.place.torn: // that was told
 		info.kind = segmentTorn
@@ -378,7 +380,7 @@ func (x *bagScan) endChunk() error {
 	case wrong != nil:
 		x.r.damaged(wrong)
 	case indexed && !found.equal(&c.index):
-		c.bad = corrupt(info.Pos, OpChunk, "its index data counts other messages")
+		c.bad = corrupt(info.Pos, rosbag.OpChunk, "its index data counts other messages")
 	}
 	if bad := asCorrupt(c.bad); bad != nil && wrong == nil {
 		bad.Recovered = true
@@ -409,7 +411,7 @@ func (t *tally) equal(u *tally) bool {
 }
 
 // knows reports whether all connections of counts are known.
-func (x *bagScan) knows(counts map[ConnID]uint32) bool {
+func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 	for id := range counts {
 		if x.table.get(id) == nil {
 			return false
@@ -434,11 +436,11 @@ func (x *bagScan) walk(data []byte, found *tally) error {
 		case errors.Is(err, io.EOF):
 			return wrong
 		case err != nil:
-			err = corrupt(pos, OpChunk, "%v", err)
-		case h.op == OpConnection:
+			err = corrupt(pos, rosbag.OpChunk, "%v", err)
+		case h.op == rosbag.OpConnection:
 			err = x.table.add(h, tail[4:], pos)
 			x.otherBag = x.otherBag || err != nil && x.contradicts(h, tail[4:])
-		case h.op == OpMessage:
+		case h.op == rosbag.OpMessage:
 			found.add(h.conn, 1, h.time, h.time)
 		}
 		if wrong == nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // segmentKind says what a segment of a bag is: where its data is and where its index
@@ -28,7 +30,7 @@ func (k segmentKind) derived() bool { return k != segmentChunk }
 
 // rawPlace is chunkLoader.place for a range of a file of size bytes.
 func (c *ChunkInfo) rawPlace(size int64) (chunkPlace, error) {
-	p := chunkPlace{pos: c.Pos, data: c.Pos, stored: c.bytes, size: c.bytes, compression: CompressionNone, op: OpMessage}
+	p := chunkPlace{pos: c.Pos, data: c.Pos, stored: c.bytes, size: c.bytes, compression: rosbag.CompressionNone, op: rosbag.OpMessage}
 	if left := size - c.Pos; c.bytes > left {
 		return p, torn(c.Pos, p.op, "segment", left, c.bytes)
 	}
@@ -39,7 +41,7 @@ func (c *ChunkInfo) rawPlace(size int64) (chunkPlace, error) {
 type derivation struct {
 	r       *Reader
 	keep    []bool
-	q       Query
+	q       rosbag.Query
 	records bool // entries shall point at records, not at frames
 
 	list    []indexEntry // sorted by time and place
@@ -78,7 +80,7 @@ func (d *derivation) chunk(data []byte) (whole bool) {
 			whole = false
 			continue
 		}
-		if h.op != OpMessage {
+		if h.op != rosbag.OpMessage {
 			continue
 		}
 		conn, ok := d.r.byID[h.conn]
@@ -91,7 +93,7 @@ func (d *derivation) chunk(data []byte) (whole bool) {
 }
 
 // add notes one message.
-func (d *derivation) add(conn int32, t Time, record, frame int) {
+func (d *derivation) add(conn int32, t rosbag.Time, record, frame int) {
 	if !d.keep[conn] {
 		return
 	}
@@ -127,21 +129,21 @@ type segmentScan struct {
 
 // idCount is a ConnCount without the connection.
 type idCount struct {
-	id ConnID
+	id rosbag.ConnID
 	n  uint32
 }
 
 // tally counts messages.
 type tally struct {
-	byID       map[ConnID]uint32
-	start, end Time
+	byID       map[rosbag.ConnID]uint32
+	start, end rosbag.Time
 	some       bool
 }
 
 // add counts n messages from time start to end.
-func (t *tally) add(id ConnID, n uint32, start, end Time) {
+func (t *tally) add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
 	if t.byID == nil {
-		t.byID = make(map[ConnID]uint32)
+		t.byID = make(map[rosbag.ConnID]uint32)
 	}
 	t.byID[id] += n
 	if n == 0 {
@@ -165,7 +167,7 @@ func (t *tally) reset() {
 }
 
 // message adds the message whose record is from one offset to another to a range.
-func (x *segmentScan) message(id ConnID, t Time, from, to int64) {
+func (x *segmentScan) message(id rosbag.ConnID, t rosbag.Time, from, to int64) {
 	x.record(from, to)
 	x.tally.add(id, 1, t, t)
 }
@@ -210,7 +212,7 @@ func (x *segmentScan) finish() {
 	r := x.r
 	r.chunks = x.list
 	all := make([]ConnCount, 0, len(x.counts))
-	lost := make(map[ConnID]*orphan)
+	lost := make(map[rosbag.ConnID]*orphan)
 	for i := range r.chunks {
 		own := x.counts[:x.sizes[i]]
 		x.counts = x.counts[x.sizes[i]:]
@@ -230,8 +232,8 @@ func (x *segmentScan) finish() {
 		}
 		r.chunks[i].Counts = slices.Clip(all[first:])
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(lost), func(a, b ConnID) int { return cmp.Compare(lost[a].at, lost[b].at) }) {
-		r.damaged(corrupt(lost[id].at, OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
+	for _, id := range slices.SortedFunc(maps.Keys(lost), func(a, b rosbag.ConnID) int { return cmp.Compare(lost[a].at, lost[b].at) }) {
+		r.damaged(corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Limits on what a bag may ask for, and the constants of the format. Stock ROS has
@@ -90,12 +91,12 @@ const (
 
 // required holds the fields without which a record of an op means nothing.
 var required = [...]fieldSet{
-	OpMessage:    hasConn | hasTime,
-	OpBagHeader:  hasIndexPos | hasConnCount | hasChunkCount,
-	OpIndexData:  hasVer | hasConn | hasCount,
-	OpChunk:      hasCompression | hasSize,
-	OpChunkInfo:  hasVer | hasChunkPos | hasStartTime | hasEndTime | hasCount,
-	OpConnection: hasConn | hasTopic,
+	rosbag.OpMessage:    hasConn | hasTime,
+	rosbag.OpBagHeader:  hasIndexPos | hasConnCount | hasChunkCount,
+	rosbag.OpIndexData:  hasVer | hasConn | hasCount,
+	rosbag.OpChunk:      hasCompression | hasSize,
+	rosbag.OpChunkInfo:  hasVer | hasChunkPos | hasStartTime | hasEndTime | hasCount,
+	rosbag.OpConnection: hasConn | hasTopic,
 }
 
 // recordHeader is a parsed record header. Fields that it does not know are left
@@ -104,14 +105,14 @@ type recordHeader struct {
 	has         fieldSet
 	framed      bool // all fields could be cut and there is an op: the record's extent can be trusted
 	sealed      bool // the header was encrypted, and so is the data of the record
-	op          Op
-	conn        ConnID
-	time        Time
+	op          rosbag.Op
+	conn        rosbag.ConnID
+	time        rosbag.Time
 	count       uint32
 	ver         uint32
 	size        uint32
 	crc         uint32
-	start, end  Time
+	start, end  rosbag.Time
 	chunkPos    uint64
 	indexPos    uint64
 	connCount   uint32
@@ -157,7 +158,7 @@ func (f fieldSet) String() string {
 	names := [...]string{
 		keyChunkCount, keyChunkPos, keyCompression, keyConn, keyConnCount, keyCount, keyCRC32C,
 		keyEncryptor, keyEndTime, keyIndexPos, keyOp, keyRepeatCount, keyRepeatTime, keySize, keyStartTime,
-		keyTime, keyTopic, keyVer,
+		keyTime, rosbag.KeyTopic, keyVer,
 	}
 	s := ""
 	for i, name := range names {
@@ -200,7 +201,7 @@ func (h *recordHeader) set(key, value []byte) bool {
 		if len(value) != 1 {
 			return false
 		}
-		h.has, h.op = h.has|hasOp, Op(value[0])
+		h.has, h.op = h.has|hasOp, rosbag.Op(value[0])
 	case keyRepeatCount: // stock readers do not know it: with another length it is none of ours
 		h.u32(hasRepeatCount, &h.repeated.Count, value)
 	case keyRepeatTime:
@@ -211,7 +212,7 @@ func (h *recordHeader) set(key, value []byte) bool {
 		return h.stamp(hasStartTime, &h.start, value)
 	case keyTime:
 		return h.stamp(hasTime, &h.time, value)
-	case keyTopic:
+	case rosbag.KeyTopic:
 		h.has, h.topic = h.has|hasTopic, value
 	case keyVer:
 		return h.u32(hasVer, &h.ver, value)
@@ -237,7 +238,7 @@ func (h *recordHeader) u64(f fieldSet, dst *uint64, value []byte) bool {
 	return true
 }
 
-func (h *recordHeader) stamp(f fieldSet, dst *Time, value []byte) bool {
+func (h *recordHeader) stamp(f fieldSet, dst *rosbag.Time, value []byte) bool {
 	if len(value) != 8 {
 		return false
 	}
@@ -246,11 +247,11 @@ func (h *recordHeader) stamp(f fieldSet, dst *Time, value []byte) bool {
 	return true
 }
 
-func getTime(b []byte) Time {
-	return Time{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])}
+func getTime(b []byte) rosbag.Time {
+	return rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 }
 
-func putTime(b []byte, t Time) {
+func putTime(b []byte, t rosbag.Time) {
 	binary.LittleEndian.PutUint32(b, t.Sec)
 	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
 }
@@ -271,7 +272,7 @@ const (
 )
 
 // putMessageHeader fills the first messageHeaderBytes of b.
-func putMessageHeader(b []byte, id ConnID, t Time) {
+func putMessageHeader(b []byte, id rosbag.ConnID, t rosbag.Time) {
 	*(*[messageHeaderBytes]byte)(b) = *(*[messageHeaderBytes]byte)(messageHeaderArray)
 	binary.LittleEndian.PutUint32(b[messageConnAt:], uint32(id))
 	putTime(b[messageTimeAt:], t)
@@ -312,19 +313,19 @@ func cutRecord(b []byte, h *recordHeader) (tail, rest []byte, err error) {
 
 // cutMessage does what cutRecord does for the message records that C++ and we
 // write, which are nearly all records of nearly all bags.
-func cutMessage(b []byte) (id ConnID, t Time, frame, rest []byte, ok bool) {
+func cutMessage(b []byte) (id rosbag.ConnID, t rosbag.Time, frame, rest []byte, ok bool) {
 	if !isMessageHeader(b) {
-		return 0, Time{}, nil, nil, false
+		return 0, rosbag.Time{}, nil, nil, false
 	}
-	id = ConnID(binary.LittleEndian.Uint32(b[messageConnAt:]))
+	id = rosbag.ConnID(binary.LittleEndian.Uint32(b[messageConnAt:]))
 	t = getTime(b[messageTimeAt:])
 	b = b[messageHeaderBytes:]
 	if len(b) < 4 {
-		return 0, Time{}, nil, nil, false
+		return 0, rosbag.Time{}, nil, nil, false
 	}
 	n := int64(binary.LittleEndian.Uint32(b)) + 4
 	if n > int64(len(b)) {
-		return 0, Time{}, nil, nil, false
+		return 0, rosbag.Time{}, nil, nil, false
 	}
 	return id, t, b[:n:n], b[n:], true
 }
@@ -332,9 +333,9 @@ func cutMessage(b []byte) (id ConnID, t Time, frame, rest []byte, ok bool) {
 // messageAt finds the message record at offset in the chunk data, and where its frame
 // is. As in stock readers, connection records in front of it are skipped, up to maxSkippedRecords.
 // parsed counts the bytes of headers that took more than a glance.
-func messageAt(data []byte, offset int64) (id ConnID, t Time, frame, parsed int, err error) {
+func messageAt(data []byte, offset int64) (id rosbag.ConnID, t rosbag.Time, frame, parsed int, err error) {
 	if offset >= int64(len(data)) {
-		return 0, Time{}, 0, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
+		return 0, rosbag.Time{}, 0, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
 	}
 	b := data[offset:]
 	for range maxSkippedRecords + 1 {
@@ -346,15 +347,15 @@ func messageAt(data []byte, offset int64) (id ConnID, t Time, frame, parsed int,
 		parsed += min(len(b)-len(rest)-len(tail), maxHeaderBytes) // with an error, no less than was parsed
 		switch {
 		case err != nil:
-			return 0, Time{}, 0, parsed, err
-		case h.op == OpMessage:
+			return 0, rosbag.Time{}, 0, parsed, err
+		case h.op == rosbag.OpMessage:
 			return h.conn, h.time, len(data) - len(rest) - len(tail), parsed, nil
-		case h.op != OpConnection && h.op != opMessageDefinition:
-			return 0, Time{}, 0, parsed, fmt.Errorf("%s record instead of a message", h.op)
+		case h.op != rosbag.OpConnection && h.op != rosbag.OpMessageDefinition:
+			return 0, rosbag.Time{}, 0, parsed, fmt.Errorf("%s record instead of a message", h.op)
 		}
 		b = rest
 	}
-	return 0, Time{}, 0, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
+	return 0, rosbag.Time{}, 0, parsed, fmt.Errorf("more than %d records before the message", maxSkippedRecords)
 }
 
 // sized returns the length of the length-prefixed block at the start of b, its
@@ -372,7 +373,7 @@ func sized(b []byte, what string) (int, error) {
 
 // parseConnection makes a Connection from its record. It shares no memory with
 // the arguments.
-func parseConnection(h *recordHeader, data []byte) (*Connection, error) {
+func parseConnection(h *recordHeader, data []byte) (*rosbag.Connection, error) {
 	if len(data) > maxConnectionBytes {
 		return nil, fmt.Errorf("connection header of %d bytes, limit %d", len(data), maxConnectionBytes)
 	}
@@ -380,5 +381,5 @@ func parseConnection(h *recordHeader, data []byte) (*Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{ID: h.conn, Topic: string(h.topic), Header: ConnectionHeader(l)}, nil
+	return &rosbag.Connection{ID: h.conn, Topic: string(h.topic), Header: rosbag.Header(l)}, nil
 }

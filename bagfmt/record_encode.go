@@ -6,20 +6,21 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // stockKeys are the fields that stock readers insist on: rosbag's Python API calls
 // a whole bag unindexed when one connection lacks its definition.
-var stockKeys = [...]string{keyType, keyMD5Sum, keyMessageDefinition}
+var stockKeys = [...]string{rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyMessageDefinition}
 
 // connectionHeaderBytes is the length of the record header of c.
-func connectionHeaderBytes(c *Connection) int {
-	return 13 + 8 + 4 + len(keyTopic) + 1 + len(c.Topic)
+func connectionHeaderBytes(c *rosbag.Connection) int {
+	return 13 + 8 + 4 + len(rosbag.KeyTopic) + 1 + len(c.Topic)
 }
 
 // checkConnection reports why a reader would refuse the record of c, and with it
 // the whole bag.
-func checkConnection(c *Connection) error {
+func checkConnection(c *rosbag.Connection) error {
 	count := len(c.Header)
 	for _, key := range stockKeys {
 		if _, ok := c.Header.Get(key); !ok {
@@ -30,11 +31,11 @@ func checkConnection(c *Connection) error {
 	data := connectionBytes(c) - minRecordBytes - head
 	switch {
 	case head > maxHeaderBytes:
-		return &LimitError{Op: OpConnection, What: "record header", Got: int64(head), Limit: maxHeaderBytes}
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head), Limit: maxHeaderBytes}
 	case data > maxConnectionBytes:
-		return &LimitError{Op: OpConnection, What: "connection header", Got: int64(data), Limit: maxConnectionBytes}
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data), Limit: maxConnectionBytes}
 	case count > maxConnectionFields:
-		return fmt.Errorf("%w: connection header of %d fields, limit %d", ErrLimit, count, maxConnectionFields)
+		return fmt.Errorf("%w: connection header of %d fields, limit %d", rosbag.ErrLimit, count, maxConnectionFields)
 	}
 	for _, f := range c.Header {
 		if f.Key == "" || len(f.Key) > fields.MaxKeyBytes || strings.Contains(f.Key, "=") {
@@ -45,7 +46,7 @@ func checkConnection(c *Connection) error {
 }
 
 // connectionBytes is the length of what appendConnection adds.
-func connectionBytes(c *Connection) int {
+func connectionBytes(c *rosbag.Connection) int {
 	n := minRecordBytes + connectionHeaderBytes(c) + fields.List(c.Header).Size()
 	for _, key := range stockKeys {
 		if _, ok := c.Header.Get(key); !ok {
@@ -57,11 +58,11 @@ func connectionBytes(c *Connection) int {
 
 // appendConnection adds the record of c to dst, with empty values for the fields
 // of stockKeys that it lacks.
-func appendConnection(dst []byte, c *Connection) []byte {
+func appendConnection(dst []byte, c *rosbag.Connection) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(connectionHeaderBytes(c)))
 	dst = appendU32(dst, keyConn, uint32(c.ID))
-	dst = appendOp(dst, OpConnection)
-	dst = fields.Append(dst, keyTopic, c.Topic)
+	dst = appendOp(dst, rosbag.OpConnection)
+	dst = fields.Append(dst, rosbag.KeyTopic, c.Topic)
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = fields.List(c.Header).Append(dst)
@@ -74,7 +75,7 @@ func appendConnection(dst []byte, c *Connection) []byte {
 	return dst
 }
 
-func appendOp(dst []byte, op Op) []byte {
+func appendOp(dst []byte, op rosbag.Op) []byte {
 	return append(dst, 4, 0, 0, 0, 'o', 'p', '=', byte(op))
 }
 
@@ -90,7 +91,7 @@ func appendU64(dst []byte, key string, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(dst, v)
 }
 
-func appendTime(dst []byte, key string, t Time) []byte {
+func appendTime(dst []byte, key string, t rosbag.Time) []byte {
 	return appendU64(dst, key, uint64(t.Nsec)<<32|uint64(t.Sec))
 }
 
@@ -101,7 +102,7 @@ func appendBagHeader(dst []byte, h BagHeader) []byte {
 	dst = appendU32(dst, keyChunkCount, h.Chunks)
 	dst = appendU32(dst, keyConnCount, h.Connections)
 	dst = appendU64(dst, keyIndexPos, h.IndexPos)
-	dst = appendOp(dst, OpBagHeader)
+	dst = appendOp(dst, rosbag.OpBagHeader)
 	if h.Repeated.Count > 0 {
 		dst = appendU32(dst, keyRepeatCount, h.Repeated.Count)
 		dst = appendTime(dst, keyRepeatTime, h.Repeated.Time)
@@ -116,27 +117,27 @@ func appendBagHeader(dst []byte, h BagHeader) []byte {
 }
 
 // chunkHeaderBytes is the length of what appendChunkHeader adds.
-func chunkHeaderBytes(c Compression) int { return 60 + len(c) }
+func chunkHeaderBytes(c rosbag.Compression) int { return 60 + len(c) }
 
 // appendChunkHeader adds the header of a chunk record and the length of its data.
-func appendChunkHeader(dst []byte, c Compression, crc uint32, size, stored int) []byte {
+func appendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, stored int) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = fields.Append(dst, keyCompression, string(c))
 	dst = appendU32(dst, keyCRC32C, crc)
-	dst = appendOp(dst, OpChunk)
+	dst = appendOp(dst, rosbag.OpChunk)
 	dst = appendU32(dst, keySize, uint32(size))
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return binary.LittleEndian.AppendUint32(dst, uint32(stored))
 }
 
 // appendIndexHeader adds the header of an index data record and the length of its data.
-func appendIndexHeader(dst []byte, id ConnID, count int) []byte {
+func appendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendU32(dst, keyConn, uint32(id))
 	dst = appendU32(dst, keyCount, uint32(count))
-	dst = appendOp(dst, OpIndexData)
+	dst = appendOp(dst, rosbag.OpIndexData)
 	dst = appendU32(dst, keyVer, indexVersion)
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
 	return binary.LittleEndian.AppendUint32(dst, uint32(count*indexEntryBytes))
@@ -146,13 +147,13 @@ func appendIndexHeader(dst []byte, id ConnID, count int) []byte {
 const chunkInfoBytes = 108
 
 // appendChunkInfo adds a whole chunk info record.
-func appendChunkInfo(dst []byte, pos int64, start, end Time, counts []ConnCount) []byte {
+func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []ConnCount) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendU64(dst, keyChunkPos, uint64(pos))
 	dst = appendU32(dst, keyCount, uint32(len(counts)))
 	dst = appendTime(dst, keyEndTime, end)
-	dst = appendOp(dst, OpChunkInfo)
+	dst = appendOp(dst, rosbag.OpChunkInfo)
 	dst = appendTime(dst, keyStartTime, start)
 	dst = appendU32(dst, keyVer, indexVersion)
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // RecoverOptions limits what Recover does. The zero value is ready to use.
@@ -79,7 +81,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 	report.Version = version
 	if err == nil {
 		if about := encryption(in.s.header); about != nil {
-			return nil, &EncryptedError{Encryption: *about}
+			return nil, &rosbag.EncryptedError{Encryption: *about}
 		}
 	}
 	in.seek(0)
@@ -87,7 +89,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 	case err == nil:
 		out.w.SetRepeated(h.repeats())
 		return nil, nil //nolint:nilnil // no Scanner is needed
-	case strings.HasPrefix(version, "2.") && errors.Is(err, ErrCorrupt):
+	case strings.HasPrefix(version, "2.") && errors.Is(err, rosbag.ErrCorrupt):
 		in.seek(int64(len(versionLine))) // the bag header is damaged
 		return nil, nil                  //nolint:nilnil // as above
 	}
@@ -102,7 +104,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 		report.Version = s.Version()
 		return s, nil
 	}
-	if errors.Is(scanErr, ErrNotBag) || errors.Is(scanErr, ErrCorrupt) || scanErr == nil {
+	if errors.Is(scanErr, rosbag.ErrNotBag) || errors.Is(scanErr, rosbag.ErrCorrupt) || scanErr == nil {
 		if at, ok := resync(in.r, 0, in.size); ok {
 			if at > 0 {
 				report.skip(0, at, 0, corrupt(0, 0, "no version line"))
@@ -120,14 +122,14 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 
 // convert copies the messages of a bag of a legacy version.
 func convert(s *Scanner, out *recoverOutput, progress *progressMeter) error {
-	conns := make(map[*Connection]*Connection) // of the output, by that of the input
+	conns := make(map[*rosbag.Connection]*rosbag.Connection) // of the output, by that of the input
 	for {
 		m, err := s.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			var e *CorruptError
+			var e *rosbag.CorruptError
 			at := s.Offset()
 			if errors.As(err, &e) {
 				at = e.Offset

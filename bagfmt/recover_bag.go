@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // inputBag is the state of the bag that Recover is reading. A file may contain several
@@ -20,7 +22,7 @@ type inputBag struct {
 
 func newInputBag(out *recoverOutput) *inputBag {
 	return &inputBag{
-		conns:  inputConns{out: out, byID: make(map[ConnID]inputConn)},
+		conns:  inputConns{out: out, byID: make(map[rosbag.ConnID]inputConn)},
 		counts: expectedCounts{report: out.report},
 	}
 }
@@ -38,10 +40,10 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *recordHeader) {
 	report := b.counts.report
 	at := base + int64(min(h.indexPos, uint64(in.size)))
 	if h.indexPos == 0 || base < 0 {
-		report.repair(&CorruptError{Offset: base + int64(len(versionLine)), Op: OpBagHeader, Reason: "no index section", Err: ErrUnindexed})
+		report.repair(&rosbag.CorruptError{Offset: base + int64(len(versionLine)), Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
 		return
 	}
-	wrong := corrupt(base+int64(len(versionLine)), OpBagHeader, "no index section at %d, where it says", h.indexPos)
+	wrong := corrupt(base+int64(len(versionLine)), rosbag.OpBagHeader, "no index section at %d, where it says", h.indexPos)
 	if at >= in.size || !in.recordAt(at) {
 		if h.indexPos != uint64(in.size-base) || h.chunkCount > 0 || h.connCount > 0 {
 			report.repair(wrong)
@@ -52,21 +54,21 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *recordHeader) {
 	for n := 0; ; n++ {
 		start := section.off
 		var h recordHeader
-		if section.next(&h) != nil || h.op != OpConnection && h.op != OpChunkInfo {
+		if section.next(&h) != nil || h.op != rosbag.OpConnection && h.op != rosbag.OpChunkInfo {
 			if n == 0 {
 				report.repair(wrong)
 			}
 			return
 		}
 		size, err := section.length(start, h.op)
-		if err != nil || size > in.size-section.off || h.op == OpConnection && size > maxConnectionBytes {
+		if err != nil || size > in.size-section.off || h.op == rosbag.OpConnection && size > maxConnectionBytes {
 			return
 		}
 		data, err := section.grab(size, start, h.op)
 		switch {
 		case err != nil:
 			return
-		case h.op == OpConnection:
+		case h.op == rosbag.OpConnection:
 			b.conns.add(&h, data, start)
 		case int64(h.count)*countEntryBytes == size && h.chunkPos < uint64(in.size):
 			b.counts.addChunkInfo(base+int64(h.chunkPos), data)
@@ -77,17 +79,17 @@ func (b *inputBag) readIndex(in *recoverInput, base int64, h *recordHeader) {
 // inputConns maps the connection ids of a bag of the input to connections of the output.
 type inputConns struct {
 	out  *recoverOutput
-	byID map[ConnID]inputConn
+	byID map[rosbag.ConnID]inputConn
 }
 
 // inputConn is what a connection id of the input means.
 type inputConn struct {
 	digest connDigest
-	out    *Connection // in the output; nil if it cannot be there
+	out    *rosbag.Connection // in the output; nil if it cannot be there
 }
 
 // get returns the connection of the output for id, nil if id is unknown.
-func (t *inputConns) get(id ConnID) *Connection { return t.byID[id].out }
+func (t *inputConns) get(id rosbag.ConnID) *rosbag.Connection { return t.byID[id].out }
 
 // add adds the connection in the record at offset at. If its id is in use for another
 // connection, it means the new one from now on.
@@ -95,7 +97,7 @@ func (t *inputConns) add(h *recordHeader, data []byte, at int64) inputConn {
 	report := t.out.report
 	c, err := parseConnection(h, data)
 	if err != nil {
-		report.repair(corrupt(at, OpConnection, "%v", err))
+		report.repair(corrupt(at, rosbag.OpConnection, "%v", err))
 		return inputConn{}
 	}
 	d := digest(c)
@@ -104,17 +106,17 @@ func (t *inputConns) add(h *recordHeader, data []byte, at int64) inputConn {
 		return old
 	}
 	if ok {
-		report.repair(corrupt(at, OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
+		report.repair(corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
-		report.repair(&CorruptError{Offset: at, Op: OpConnection, Reason: "connection cannot be kept", Err: err})
+		report.repair(&rosbag.CorruptError{Offset: at, Op: rosbag.OpConnection, Reason: "connection cannot be kept", Err: err})
 	}
 	t.byID[c.ID] = inputConn{d, out}
 	return t.byID[c.ID]
 }
 
-func topicOf(c *Connection) string {
+func topicOf(c *rosbag.Connection) string {
 	if c == nil {
 		return ""
 	}

@@ -1,6 +1,10 @@
 package bagfmt
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 const (
 	// The bytes searched for the ends of chunks are at most this multiple of the file size.
@@ -35,10 +39,10 @@ func (e *lostError) Unwrap() error { return e.err }
 // a lostError if there is no known end.
 func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
 	p := chunkPlace{
-		pos: start, op: OpChunk, size: int64(h.size), compression: Compression(bytes.Clone(h.compression)),
+		pos: start, op: rosbag.OpChunk, size: int64(h.size), compression: rosbag.Compression(bytes.Clone(h.compression)),
 		crc: h.crc, checked: h.has&hasCRC32C != 0,
 	}
-	n, err := f.in.s.length(start, OpChunk)
+	n, err := f.in.s.length(start, rosbag.OpChunk)
 	if err != nil {
 		return &lostError{start, err}
 	}
@@ -48,7 +52,7 @@ func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
 	}
 	end := p.data + n
 	if end > f.in.size {
-		return f.unbounded(bag, &p, torn(start, OpChunk, "data", f.in.size-p.data, n))
+		return f.unbounded(bag, &p, torn(start, rosbag.OpChunk, "data", f.in.size-p.data, n))
 	}
 	if err := checkChunkSize(start, p.compression, p.stored, p.size, f.decoder.limit); err != nil {
 		return f.reject(bag, &p, err)
@@ -71,7 +75,7 @@ func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
 	case whole && !f.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
 		return f.reject(bag, &p, err)
 	case err == nil:
-		err = corrupt(start, OpChunk, "no record follows its data of %d bytes", n)
+		err = corrupt(start, rosbag.OpChunk, "no record follows its data of %d bytes", n)
 	}
 	return f.unbounded(bag, &c.place, err)
 }
@@ -95,22 +99,22 @@ func (f *chunkFinder) reject(bag *inputBag, p *chunkPlace, err error) error {
 // placeholder handles a chunk whose length was never written: stock's recorder was killed
 // while the chunk was open.
 func (f *chunkFinder) placeholder(bag *inputBag, p *chunkPlace) error {
-	f.report.repair(corrupt(p.pos, OpChunk, "was not completed"))
-	if p.compression == CompressionNone || f.in.recordAt(p.data) {
+	f.report.repair(corrupt(p.pos, rosbag.OpChunk, "was not completed"))
+	if p.compression == rosbag.CompressionNone || f.in.recordAt(p.data) {
 		bag.unterminated = true
 		return nil
 	}
-	return f.unbounded(bag, p, corrupt(p.pos, OpChunk, "was not completed"))
+	return f.unbounded(bag, p, corrupt(p.pos, rosbag.OpChunk, "was not completed"))
 }
 
 // unbounded handles a chunk whose length is wrong or unknown, as reason says.
 func (f *chunkFinder) unbounded(bag *inputBag, p *chunkPlace, reason error) error {
-	if _, err := ParseCompression(string(p.compression)); err != nil {
+	if _, err := rosbag.ParseCompression(string(p.compression)); err != nil {
 		var magic [4]byte
 		n, _ := f.in.r.ReadAt(magic[:], p.data) // unreadable bytes are not lz4
 		p.compression = guessCompression(magic[:n])
 	}
-	if p.compression == CompressionNone {
+	if p.compression == rosbag.CompressionNone {
 		return f.unboundedNone(bag, p, reason)
 	}
 	limit := f.decoder.limit

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -75,7 +76,7 @@ func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *SealedChunk {
 // read reads the stored data of the chunk at p from s.
 func (d *chunkDecoder) read(s *stream, p *chunkPlace) (decodedChunk, error) {
 	stored := d.buf.resize(p.stored)
-	err := s.full(stored, p.pos, OpChunk, "data")
+	err := s.full(stored, p.pos, rosbag.OpChunk, "data")
 	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc32.Checksum(stored, castagnoli)}, err
 }
 
@@ -98,7 +99,7 @@ func (d *chunkDecoder) takeAhead(p *chunkPlace) (c decodedChunk, ok bool) {
 // wrong and a checksum matches, it corrects them in c.place.
 func (d *chunkDecoder) decode(c *decodedChunk) error {
 	p, stored := &c.place, c.stored
-	if p.compression != CompressionNone && d.failures < maxFailures {
+	if p.compression != rosbag.CompressionNone && d.failures < maxFailures {
 		if data := unpackIntact(&d.unpack, p, stored, c.crc, &d.plain); data != nil {
 			c.data, c.certain = data, true
 			return nil
@@ -107,16 +108,16 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 	}
 	crcMatches := p.checked && c.crc == p.crc
 	kind := p.compression
-	if _, unknown := ParseCompression(string(kind)); unknown != nil {
-		wrong := corrupt(p.pos, OpChunk, "unknown compression %.40q", p.compression)
-		if kind = guessCompression(stored); kind == CompressionNone && !crcMatches {
+	if _, unknown := rosbag.ParseCompression(string(kind)); unknown != nil {
+		wrong := corrupt(p.pos, rosbag.OpChunk, "unknown compression %.40q", p.compression)
+		if kind = guessCompression(stored); kind == rosbag.CompressionNone && !crcMatches {
 			return wrong
 		}
 		d.report.repair(wrong)
 	}
-	if kind == CompressionNone {
+	if kind == rosbag.CompressionNone {
 		if p.checked && !crcMatches {
-			return corrupt(p.pos, OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.crc)
+			return corrupt(p.pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.crc)
 		}
 		p.compression, p.size = kind, p.stored
 		c.data, c.certain = stored, crcMatches
@@ -124,16 +125,16 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 	}
 	data, err := d.unpackAll(kind, bytes.NewReader(stored), p.stored, d.unpackLimit(p))
 	if err != nil {
-		return corrupt(p.pos, OpChunk, "%v", err)
+		return corrupt(p.pos, rosbag.OpChunk, "%v", err)
 	}
 	if n := int64(len(data)); n != p.size && p.size > 0 { // a wrong size does not matter: the codec's checksum matched
-		d.report.repair(corrupt(p.pos, OpChunk, "unpacks to %d bytes, its header says %d", n, p.size))
+		d.report.repair(corrupt(p.pos, rosbag.OpChunk, "unpacks to %d bytes, its header says %d", n, p.size))
 	}
 	if p.checked && !crcMatches {
-		d.report.repair(corrupt(p.pos, OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
+		d.report.repair(corrupt(p.pos, rosbag.OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
 	}
 	p.compression, p.size = kind, int64(len(data))
-	c.data, c.certain, c.repack = data, true, kind == CompressionBZ2
+	c.data, c.certain, c.repack = data, true, kind == rosbag.CompressionBZ2
 	return nil
 }
 
@@ -157,7 +158,7 @@ func (d *chunkDecoder) unpackLimit(p *chunkPlace) int64 {
 // which the next call reuses. With an error it returns the data unpacked before;
 // io.ErrUnexpectedEOF means that the data is truncated. Without an error the checksum
 // matched.
-func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64) ([]byte, error) {
+func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limit int64) ([]byte, error) {
 	var magic [4]byte
 	switch n, err := io.ReadFull(r, magic[:]); {
 	case err != nil:
@@ -167,7 +168,7 @@ func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64
 	}
 	r = io.MultiReader(bytes.NewReader(magic[:]), r)
 	var z io.Reader
-	if c == CompressionLZ4 {
+	if c == rosbag.CompressionLZ4 {
 		d.lz4.Reset(r)
 		z = &d.lz4
 	} else {
@@ -185,7 +186,7 @@ func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64
 		d.plain = buf[:at]
 		switch {
 		case int64(at) > limit:
-			return nil, fmt.Errorf("%w: %s data of more than %d bytes", ErrLimit, c, limit)
+			return nil, fmt.Errorf("%w: %s data of more than %d bytes", rosbag.ErrLimit, c, limit)
 		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 			return d.plain, nil
 		case err != nil:
@@ -202,7 +203,7 @@ func (d *chunkDecoder) unpackAll(c Compression, r io.Reader, stored, limit int64
 // it allocates, and sets memory to the result. It returns nil if the data or the header is
 // wrong in any way.
 func unpackIntact(d *decompressor, p *chunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
-	packed := p.compression == CompressionLZ4 || p.compression == CompressionBZ2
+	packed := p.compression == rosbag.CompressionLZ4 || p.compression == rosbag.CompressionBZ2
 	if !packed || p.size == 0 || p.checked && crc != p.crc {
 		return nil
 	}
@@ -218,12 +219,12 @@ func unpackIntact(d *decompressor, p *chunkPlace, stored []byte, crc uint32, mem
 }
 
 // guessCompression returns the compression that matches the first bytes of stored data.
-func guessCompression(stored []byte) Compression {
+func guessCompression(stored []byte) rosbag.Compression {
 	switch {
 	case lz4frame.IsFrame(stored):
-		return CompressionLZ4
+		return rosbag.CompressionLZ4
 	case bzip2.IsStream(stored):
-		return CompressionBZ2
+		return rosbag.CompressionBZ2
 	}
-	return CompressionNone
+	return rosbag.CompressionNone
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // chunkIndex lists the messages and connections of one chunk, as Recover reads them from
@@ -13,22 +15,22 @@ import (
 type chunkIndex struct {
 	entries    []chunkMessage
 	slots      []chunkConn
-	byID       map[ConnID]int32 // slot+1 by id in the input
-	byOut      map[ConnID]int32 // slot+1 by id in the output
-	last       ConnID           // of the message before
-	lastSlot   int32            // slot+1 of it
-	start, end Time
-	orphans    uint64  // messages of unknown connections
-	orphan     ConnID  // one of these connections
-	sameIDs    bool    // all ids are the same in the output
-	err        error   // of the first record that could not be read
-	from, to   int     // range of the data lost with that record and later ones
-	order      []int32 // memory of append: slots by id
+	byID       map[rosbag.ConnID]int32 // slot+1 by id in the input
+	byOut      map[rosbag.ConnID]int32 // slot+1 by id in the output
+	last       rosbag.ConnID           // of the message before
+	lastSlot   int32                   // slot+1 of it
+	start, end rosbag.Time
+	orphans    uint64        // messages of unknown connections
+	orphan     rosbag.ConnID // one of these connections
+	sameIDs    bool          // all ids are the same in the output
+	err        error         // of the first record that could not be read
+	from, to   int           // range of the data lost with that record and later ones
+	order      []int32       // memory of append: slots by id
 }
 
 // chunkMessage is a message of a chunk.
 type chunkMessage struct {
-	time       Time
+	time       rosbag.Time
 	record     uint32 // offset
 	frame, end uint32
 	slot       int32
@@ -36,10 +38,10 @@ type chunkMessage struct {
 
 // chunkConn is a connection in a chunk.
 type chunkConn struct {
-	out    *Connection
+	out    *rosbag.Connection
 	count  uint32
 	record bool // its record is in the chunk, before its messages
-	last   Time
+	last   rosbag.Time
 	mixed  bool // its messages are not in time order
 	at     int  // while the index is built: offset of its next entry
 }
@@ -49,7 +51,7 @@ type chunkConn struct {
 func (x *chunkIndex) read(c *stagedChunk) {
 	*x = chunkIndex{entries: x.entries[:0], slots: x.slots[:0], byID: x.byID, byOut: x.byOut, order: x.order, sameIDs: true}
 	if x.byID == nil {
-		x.byID, x.byOut = make(map[ConnID]int32), make(map[ConnID]int32)
+		x.byID, x.byOut = make(map[rosbag.ConnID]int32), make(map[rosbag.ConnID]int32)
 	}
 	clear(x.byID)
 	clear(x.byOut)
@@ -65,11 +67,11 @@ func (x *chunkIndex) read(c *stagedChunk) {
 		tail, rest, err := cutRecord(b, &rec)
 		if err == nil {
 			switch rec.op {
-			case OpMessage:
+			case rosbag.OpMessage:
 				x.message(conns, rec.conn, rec.time, at, size-len(rest)-len(tail), size-len(rest))
-			case OpConnection:
+			case rosbag.OpConnection:
 				x.connection(conns.add(&rec, tail[4:], c.place.pos), rec.conn)
-			case OpBagHeader, OpIndexData, OpChunk, OpChunkInfo, opMessageDefinition: // of no interest
+			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpMessageDefinition: // of no interest
 			}
 			b = rest
 			continue
@@ -85,7 +87,7 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	x.to = next
 	if x.err == nil {
 		x.from = at
-		x.err = &CorruptError{Offset: c.place.pos, Op: OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
+		x.err = &rosbag.CorruptError{Offset: c.place.pos, Op: rosbag.OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
 	}
 }
 
@@ -102,7 +104,7 @@ func (c *stagedChunk) messageBehind(at int) int {
 }
 
 // message adds a message record.
-func (x *chunkIndex) message(conns *inputConns, id ConnID, t Time, record, frame, end int) {
+func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time, record, frame, end int) {
 	slot := x.lastSlot
 	if slot == 0 || id != x.last {
 		if slot = x.byID[id]; slot == 0 {
@@ -130,7 +132,7 @@ func (x *chunkIndex) message(conns *inputConns, id ConnID, t Time, record, frame
 }
 
 // slot returns the slot of a connection of the output, and assigns it to id.
-func (x *chunkIndex) slot(id ConnID, out *Connection) int32 {
+func (x *chunkIndex) slot(id rosbag.ConnID, out *rosbag.Connection) int32 {
 	x.sameIDs = x.sameIDs && out.ID == id
 	slot, ok := x.byOut[out.ID]
 	if !ok {
@@ -143,7 +145,7 @@ func (x *chunkIndex) slot(id ConnID, out *Connection) int32 {
 }
 
 // connection adds a connection record: from here on id means c.
-func (x *chunkIndex) connection(c inputConn, id ConnID) {
+func (x *chunkIndex) connection(c inputConn, id rosbag.ConnID) {
 	delete(x.byID, id)
 	x.lastSlot = 0
 	if c.out == nil {
@@ -187,9 +189,9 @@ func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
 // missing returns the reason why messages are missing in a chunk that could be read.
 func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 	if x.orphans > 0 {
-		return corrupt(c.place.pos, OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
+		return corrupt(c.place.pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
 	}
-	return corrupt(c.place.pos, OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
+	return corrupt(c.place.pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
 }
 
 // append appends the index data records of the chunk, by ascending id.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recoverInput is the file that Recover reads, with the read position. It finds out where
@@ -55,7 +57,7 @@ func (in *recoverInput) headerAt(off int64, h *recordHeader) bool {
 // bagHeaderAt reports whether the bag header record of a bag of version 2.0 is at off.
 func (in *recoverInput) bagHeaderAt(off int64) bool {
 	var h recordHeader
-	return in.headerAt(off, &h) && h.op == OpBagHeader
+	return in.headerAt(off, &h) && h.op == rosbag.OpBagHeader
 }
 
 // hasChecksumAt reports whether the record at off is a chunk with a checksum.
@@ -75,7 +77,7 @@ func (in *recoverInput) recordAt(off int64) bool {
 func (in *recoverInput) chunkCanEndHere() bool {
 	b, _ := in.s.r.Peek(int(min(firstHeadBytes, in.size-in.s.off))) // as much as can be read
 	ok, op := plausibleHead(b, in.s.off, in.size)
-	return ok && op != OpMessage && op != opMessageDefinition
+	return ok && op != rosbag.OpMessage && op != rosbag.OpMessageDefinition
 }
 
 // nextChunk returns the offset of the next chunk behind start, or the end of the file.
@@ -92,7 +94,7 @@ func (in *recoverInput) nextChunk(start int64) (next int64, ok bool) {
 // containsChunk reports whether another chunk starts in the data of p, which ends at end.
 // It does not search the data of an uncompressed chunk: a message may contain a bag.
 func (in *recoverInput) containsChunk(p *chunkPlace, end int64) bool {
-	if p.compression == CompressionNone {
+	if p.compression == rosbag.CompressionNone {
 		return false
 	}
 	_, ok := resync(in.r, p.data, end)
@@ -111,7 +113,7 @@ func (in *recoverInput) checksumMatches(p *chunkPlace, end int64) bool {
 func (in *recoverInput) extent(p *chunkPlace) (end int64, torn bool, messages uint64) {
 	in.seek(p.data)
 	if b, _ := in.s.r.Peek(firstHeadBytes); len(b) == firstHeadBytes { // without a seek, if the first record cannot be in a chunk
-		if ok, op := plausibleHead(b, p.data, in.size); ok && op >= OpBagHeader && op != OpConnection {
+		if ok, op := plausibleHead(b, p.data, in.size); ok && op >= rosbag.OpBagHeader && op != rosbag.OpConnection {
 			return p.data, false, 0
 		}
 	}
@@ -121,7 +123,7 @@ func (in *recoverInput) extent(p *chunkPlace) (end int64, torn bool, messages ui
 		if err := in.s.next(&h); err != nil {
 			return start, isEnd(err), messages
 		}
-		if h.op != OpMessage && h.op != OpConnection && h.op != opMessageDefinition {
+		if h.op != rosbag.OpMessage && h.op != rosbag.OpConnection && h.op != rosbag.OpMessageDefinition {
 			return start, false, messages
 		}
 		n, err := in.s.length(start, h.op)
@@ -131,7 +133,7 @@ func (in *recoverInput) extent(p *chunkPlace) (end int64, torn bool, messages ui
 		if in.s.skip(n, start, h.op) != nil {
 			return start, false, messages
 		}
-		if h.op == OpMessage {
+		if h.op == rosbag.OpMessage {
 			messages++
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recoverOutput is the bag that Recover writes. It assigns connection ids and counts what
@@ -14,10 +16,10 @@ import (
 type recoverOutput struct {
 	w        *Writer
 	report   *Recovery
-	digests  map[ConnID]connDigest      // of the connections that Recover added
-	byDigest map[connDigest]*Connection // the first of these with each digest
-	recorded map[ConnID]struct{}        // connections whose records have been written
-	used     map[ConnID]struct{}        // connections that have messages
+	digests  map[rosbag.ConnID]connDigest      // of the connections that Recover added
+	byDigest map[connDigest]*rosbag.Connection // the first of these with each digest
+	recorded map[rosbag.ConnID]struct{}        // connections whose records have been written
+	used     map[rosbag.ConnID]struct{}        // connections that have messages
 }
 
 // writeError marks errors of the Writer. They end Recover.
@@ -28,16 +30,16 @@ func (f writeError) Unwrap() error { return f.error }
 func newRecoverOutput(w *Writer, report *Recovery) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report,
-		digests:  make(map[ConnID]connDigest),
-		byDigest: make(map[connDigest]*Connection),
-		recorded: make(map[ConnID]struct{}),
-		used:     make(map[ConnID]struct{}),
+		digests:  make(map[rosbag.ConnID]connDigest),
+		byDigest: make(map[connDigest]*rosbag.Connection),
+		recorded: make(map[rosbag.ConnID]struct{}),
+		used:     make(map[rosbag.ConnID]struct{}),
 	}
 }
 
 // connection returns the connection of the output for c, whose digest is d. It keeps the
 // id of c if that is free, and assigns another one if not.
-func (o *recoverOutput) connection(c *Connection, d connDigest) (*Connection, error) {
+func (o *recoverOutput) connection(c *rosbag.Connection, d connDigest) (*rosbag.Connection, error) {
 	taken, ok := o.w.conns[c.ID]
 	switch {
 	case !ok:
@@ -62,7 +64,7 @@ func (o *recoverOutput) connection(c *Connection, d connDigest) (*Connection, er
 }
 
 // addConnection adds a connection with a new id.
-func (o *recoverOutput) addConnection(c *Connection) (*Connection, error) {
+func (o *recoverOutput) addConnection(c *rosbag.Connection) (*rosbag.Connection, error) {
 	added, err := o.w.AddConnection(c.Topic, c.Header)
 	if err != nil {
 		return nil, writeError{fmt.Errorf("topic %q: %w", c.Topic, err)}
@@ -71,7 +73,7 @@ func (o *recoverOutput) addConnection(c *Connection) (*Connection, error) {
 }
 
 // writeMessage adds a message to a new chunk.
-func (o *recoverOutput) writeMessage(c *Connection, t Time, data []byte) error {
+func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	if err := o.w.WriteMessage(c, t, data); err != nil {
 		return writeError{err}
 	}
@@ -92,7 +94,7 @@ func (o *recoverOutput) copyChunk(c *SealedChunk) error {
 }
 
 // count counts messages of a connection that were written.
-func (o *recoverOutput) count(c *Connection, messages uint32) {
+func (o *recoverOutput) count(c *rosbag.Connection, messages uint32) {
 	o.recorded[c.ID] = struct{}{}
 	o.used[c.ID] = struct{}{}
 	o.report.Connections = len(o.used)
@@ -100,10 +102,10 @@ func (o *recoverOutput) count(c *Connection, messages uint32) {
 }
 
 // setRecorded marks a connection as one whose record was written, in a copied chunk.
-func (o *recoverOutput) setRecorded(id ConnID) { o.recorded[id] = struct{}{} }
+func (o *recoverOutput) setRecorded(id rosbag.ConnID) { o.recorded[id] = struct{}{} }
 
 // isRecorded reports whether the record of a connection has been written.
-func (o *recoverOutput) isRecorded(id ConnID) bool {
+func (o *recoverOutput) isRecorded(id rosbag.ConnID) bool {
 	_, ok := o.recorded[id]
 	return ok
 }
@@ -112,9 +114,9 @@ func (o *recoverOutput) isRecorded(id ConnID) bool {
 // fields that writers add when they are missing are left out.
 type connDigest [sha256.Size]byte
 
-func digest(c *Connection) connDigest {
+func digest(c *rosbag.Connection) connDigest {
 	list := slices.Clone(c.Header)
-	slices.SortStableFunc(list, func(a, b Field) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortStableFunc(list, func(a, b rosbag.Field) int { return cmp.Compare(a.Key, b.Key) })
 	h := sha256.New()
 	add := func(s string) {
 		_, _ = h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) // a hash never fails

@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"errors"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestRecoveryIsBounded: the lists of a report end at their bound, and the rest is counted.
@@ -29,19 +31,19 @@ func TestLostBytes(t *testing.T) {
 		want  int64
 	}{
 		"no error":  {chunkIndex{from: 10, to: 20}, stagedChunk{decodedChunk: whole, end: 180}, 0},
-		"a hole":    {chunkIndex{from: 10, to: 20, err: ErrCorrupt}, stagedChunk{decodedChunk: whole, end: 180}, 10},
-		"in packed": {chunkIndex{from: 10, to: 20, err: ErrCorrupt}, stagedChunk{decodedChunk: packed, end: 180}, 80},
+		"a hole":    {chunkIndex{from: 10, to: 20, err: rosbag.ErrCorrupt}, stagedChunk{decodedChunk: whole, end: 180}, 10},
+		"in packed": {chunkIndex{from: 10, to: 20, err: rosbag.ErrCorrupt}, stagedChunk{decodedChunk: packed, end: 180}, 80},
 	} {
 		if got := test.index.lostBytes(&test.chunk); got != test.want {
 			t.Errorf("%s: %d bytes, want %d", name, got, test.want)
 		}
 	}
 	one := chunkIndex{orphans: 1, orphan: 7}
-	if err := one.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, OpChunk, "1 messages of unknown connections, one is 7").Error() {
+	if err := one.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, rosbag.OpChunk, "1 messages of unknown connections, one is 7").Error() {
 		t.Errorf("got %v", err)
 	}
 	var none chunkIndex
-	if err := none.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, OpChunk, "holds 0 messages, its index counts 5").Error() {
+	if err := none.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, rosbag.OpChunk, "holds 0 messages, its index counts 5").Error() {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"bytes"
 	"errors"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recoverWalker reads the top level records of the input in file order, and searches for
@@ -83,7 +85,7 @@ func (w *recoverWalker) record() error {
 	start := w.in.s.off
 	var h recordHeader
 	err := w.in.s.next(&h)
-	if err == nil && h.op == OpIndexData && h.has&hasCompression == 0 {
+	if err == nil && h.op == rosbag.OpIndexData && h.has&hasCompression == 0 {
 		return w.indexData(&h, start)
 	}
 	// The index data of the chunk before ends here.
@@ -93,24 +95,24 @@ func (w *recoverWalker) record() error {
 	switch {
 	case err != nil && !h.framed:
 		return w.lost(start, err)
-	case h.has&(hasCompression|hasCRC32C) != 0 || h.op == OpChunk:
+	case h.has&(hasCompression|hasCRC32C) != 0 || h.op == rosbag.OpChunk:
 		return w.chunk(&h, start, err)
 	case err != nil:
 		return w.damagedRecord(&h, start, err)
 	}
 	switch h.op {
-	case OpMessage:
+	case rosbag.OpMessage:
 		return w.message(&h, start)
-	case OpConnection:
+	case rosbag.OpConnection:
 		w.bag.inIndex = w.bag.inIndex || !w.bag.unterminated
 		return w.connection(&h, start)
-	case OpBagHeader:
+	case rosbag.OpBagHeader:
 		w.beginBag()
 		w.bag.readIndex(w.in, start-int64(len(versionLine)), &h)
-	case OpChunkInfo:
+	case rosbag.OpChunkInfo:
 		w.bag.chunkInfos++
 		w.bag.inIndex = true
-	case OpChunk, OpIndexData, opMessageDefinition: // handled above, or of no interest
+	case rosbag.OpChunk, rosbag.OpIndexData, rosbag.OpMessageDefinition: // handled above, or of no interest
 	}
 	return w.skipData(&h, start)
 }
@@ -142,7 +144,7 @@ func (w *recoverWalker) chunk(h *recordHeader, start int64, headerErr error) err
 	}
 	w.bag.beginChunk()
 	w.bag.checksums = w.bag.checksums || h.has&hasCRC32C != 0
-	if headerErr == nil && h.op != OpChunk {
+	if headerErr == nil && h.op != rosbag.OpChunk {
 		headerErr = corrupt(start, h.op, "chunk with the op of another record")
 	}
 	if headerErr != nil {
@@ -192,23 +194,23 @@ func (w *recoverWalker) lostIndexData(start int64, err error) error {
 // message keeps a message outside chunks: of a chunk that was never completed, or that has
 // a wrong length.
 func (w *recoverWalker) message(h *recordHeader, start int64) error {
-	n, err := w.in.s.length(start, OpMessage)
+	n, err := w.in.s.length(start, rosbag.OpMessage)
 	if err != nil {
 		return w.lost(start, err)
 	}
 	if left := w.in.size - w.in.s.off; n > left {
-		return w.tornRecord(start, OpMessage, left, n)
+		return w.tornRecord(start, rosbag.OpMessage, left, n)
 	}
 	if n > maxMessageBytes {
-		return w.lost(start, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
+		return w.lost(start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
 	}
-	data, err := w.in.s.grab(n, start, OpMessage)
+	data, err := w.in.s.grab(n, start, rosbag.OpMessage)
 	if err != nil {
 		return w.lost(start, err)
 	}
 	c := w.bag.conns.get(h.conn)
 	if c == nil {
-		w.report.skip(start, w.in.s.off-start, 1, corrupt(start, OpMessage, "message of unknown connection %d", h.conn))
+		w.report.skip(start, w.in.s.off-start, 1, corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.conn))
 		return nil
 	}
 	w.bag.counts.kept++
@@ -217,19 +219,19 @@ func (w *recoverWalker) message(h *recordHeader, start int64) error {
 
 // connection handles a connection record outside chunks.
 func (w *recoverWalker) connection(h *recordHeader, start int64) error {
-	n, err := w.in.s.length(start, OpConnection)
+	n, err := w.in.s.length(start, rosbag.OpConnection)
 	if err != nil {
 		return w.lost(start, err)
 	}
 	if left := w.in.size - w.in.s.off; n > left {
-		return w.tornRecord(start, OpConnection, left, n)
+		return w.tornRecord(start, rosbag.OpConnection, left, n)
 	}
 	if n > maxConnectionBytes {
-		w.report.repair(&LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
+		w.report.repair(&rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
 		w.in.seek(w.in.s.off + n)
 		return nil
 	}
-	data, err := w.in.s.grab(n, start, OpConnection)
+	data, err := w.in.s.grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return w.lost(start, err)
 	}
@@ -239,10 +241,10 @@ func (w *recoverWalker) connection(h *recordHeader, start int64) error {
 
 // tornRecord ends the walk at a record that is truncated by the end of the file. It does
 // not search it for chunks: those would be part of the message.
-func (w *recoverWalker) tornRecord(start int64, op Op, left, want int64) error {
+func (w *recoverWalker) tornRecord(start int64, op rosbag.Op, left, want int64) error {
 	w.report.addSkipped(SkippedRange{
 		Offset: start, Bytes: w.in.size - start, Err: torn(start, op, "data", left, want),
-		Trailing: op == OpConnection && w.bag.inIndex,
+		Trailing: op == rosbag.OpConnection && w.bag.inIndex,
 	})
 	w.in.seek(w.in.size)
 	return nil
@@ -256,7 +258,7 @@ func (w *recoverWalker) damagedRecord(h *recordHeader, start int64, err error) e
 	if failed != nil || !w.in.recordAt(end) {
 		return w.lost(start, err)
 	}
-	if h.op == OpMessage || h.op == OpConnection {
+	if h.op == rosbag.OpMessage || h.op == rosbag.OpConnection {
 		w.report.skip(start, end-start, 0, err)
 	} else {
 		w.report.repair(err)
@@ -298,7 +300,7 @@ func (w *recoverWalker) nextRecord(start, end int64, isChunk bool) (next int64, 
 	if w.bag.inIndex || w.bag.checksums || isChunk && w.in.hasChecksumAt(end) {
 		return 0, false
 	}
-	next, ok = resyncMessage(w.in.r, start+1, end, w.in.size, func(id ConnID) bool { return w.bag.conns.get(id) != nil })
+	next, ok = resyncMessage(w.in.r, start+1, end, w.in.size, func(id rosbag.ConnID) bool { return w.bag.conns.get(id) != nil })
 	if !ok {
 		return 0, false
 	}

@@ -1,5 +1,7 @@
 package bagfmt
 
+import "github.com/gorosbag/gorosbag/rosbag"
+
 // Repeated says how a bag begins that is a cut of a longer recording: with Count messages of
 // latching connections, all with the time of the cut, that repeat what was latched then. The
 // originals are, as a rule, in a bag before this one.
@@ -10,7 +12,7 @@ package bagfmt
 // is there means all of these.
 type Repeated struct {
 	Count uint32
-	Time  Time
+	Time  rosbag.Time
 }
 
 // repeats returns what a bag header says about repeated messages.
@@ -32,9 +34,9 @@ func (s *Scanner) Repeated() Repeated { return s.repeated }
 // Repeats tells the repeated messages of a bag from others, in one pass over it. nil tells that
 // there are none.
 type Repeats struct {
-	time Time
-	left uint32                 // repeated messages to come
-	of   map[*Connection]uint32 // of each connection; nil: of any
+	time rosbag.Time
+	left uint32                        // repeated messages to come
+	of   map[*rosbag.Connection]uint32 // of each connection; nil: of any
 }
 
 // Repeats finds the repeated messages, for a pass over any selection of the messages that is in
@@ -45,9 +47,9 @@ func (r *Reader) Repeats() *Repeats {
 	if x == nil {
 		return nil
 	}
-	of := make(map[*Connection]uint32)
-	latching := func(c *Connection) bool { return c.Header.Latching() }
-	for m, err := range r.All(Query{Keep: latching, Start: x.time, End: x.time}) {
+	of := make(map[*rosbag.Connection]uint32)
+	latching := func(c *rosbag.Connection) bool { return c.Header.Latching() }
+	for m, err := range r.All(rosbag.Query{Keep: latching, Start: x.time, End: x.time}) {
 		if err != nil {
 			continue
 		}
@@ -76,7 +78,7 @@ func (r Repeated) matcher() *Repeats {
 }
 
 // Is reports whether m, the next message of the pass, is a repeated one.
-func (x *Repeats) Is(m *Message) bool {
+func (x *Repeats) Is(m *rosbag.Message) bool {
 	if x == nil || x.left == 0 || m.Time != x.time || !m.Conn.Header.Latching() {
 		return false
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -36,7 +38,7 @@ func resync(r io.ReaderAt, from, size int64) (next int64, ok bool) {
 
 // resyncMessage is resync for message and connection records that start between from and
 // to. A message record is plausible only if known reports true for its connection.
-func resyncMessage(r io.ReaderAt, from, to, size int64, known func(ConnID) bool) (next int64, ok bool) {
+func resyncMessage(r io.ReaderAt, from, to, size int64, known func(rosbag.ConnID) bool) (next int64, ok bool) {
 	f := recordFinder{r: r, from: max(from, 0), to: to, size: size, known: known}
 	return f.next()
 }
@@ -46,8 +48,8 @@ type recordFinder struct {
 	r        io.ReaderAt
 	from, to int64
 	size     int64
-	known    func(ConnID) bool // nil: search for chunks
-	step     int64             // bytes of the block
+	known    func(rosbag.ConnID) bool // nil: search for chunks
+	step     int64                    // bytes of the block
 	buf      []byte
 	start    int64                // offset of buf in the file
 	parsed   int                  // header bytes parsed so far
@@ -85,7 +87,7 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 			return 0, false
 		}
 		i += step
-		if i+len(opField) < len(b) && f.matches(Op(b[i+len(opField)])) {
+		if i+len(opField) < len(b) && f.matches(rosbag.Op(b[i+len(opField)])) {
 			if pos, ok := f.headerAround(b, i); ok {
 				return f.start + int64(pos), f.start+int64(pos) < f.to
 			}
@@ -96,11 +98,11 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 }
 
 // matches reports whether records of op are searched for.
-func (f *recordFinder) matches(op Op) bool {
+func (f *recordFinder) matches(op rosbag.Op) bool {
 	if f.known == nil {
-		return op == OpChunk
+		return op == rosbag.OpChunk
 	}
-	return op == OpMessage || op == OpConnection
+	return op == rosbag.OpMessage || op == rosbag.OpConnection
 }
 
 // headerAround searches b for a header that contains the op field at op.
@@ -127,11 +129,11 @@ func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
 
 // plausible reports whether the record with header h and end end is plausible.
 func (f *recordFinder) plausible(h *recordHeader, end int64) bool {
-	if h.op == OpChunk {
-		_, err := ParseCompression(string(h.compression))
+	if h.op == rosbag.OpChunk {
+		_, err := rosbag.ParseCompression(string(h.compression))
 		return err == nil && f.recordAt(end)
 	}
-	return end <= f.size && (h.op != OpMessage || f.known(h.conn)) && f.recordAt(end)
+	return end <= f.size && (h.op != rosbag.OpMessage || f.known(h.conn)) && f.recordAt(end)
 }
 
 // recordAt reports whether a record can start at off, or the file ends there or
@@ -157,7 +159,7 @@ func plausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
 
 // plausibleHead is plausibleRecord for a record that starts with b. op is 0 if it is
 // unknown.
-func plausibleHead(b []byte, off, size int64) (ok bool, op Op) {
+func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 	if len(b) < 4 {
 		return off+int64(len(b)) == size, 0
 	}
@@ -168,7 +170,7 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op Op) {
 	torn := off+4+length > size
 	if b = b[4:]; int64(len(b)) >= length {
 		var h recordHeader
-		return h.parse(b[:length]) == nil && h.op >= opMessageDefinition && h.op <= OpConnection, h.op
+		return h.parse(b[:length]) == nil && h.op >= rosbag.OpMessageDefinition && h.op <= rosbag.OpConnection, h.op
 	}
 	// The header is longer than buf, as that of a connection with a long topic, or truncated.
 	if len(b) < 4 {
@@ -212,7 +214,7 @@ func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 				length := int(binary.LittleEndian.Uint32(b[pos:]))
 				var h recordHeader
 				if length >= len(field) && length < 128 && pos+4+length <= len(b) &&
-					h.parse(b[pos+4:pos+4+length]) == nil && h.op == OpIndexData && h.ver == indexVersion {
+					h.parse(b[pos+4:pos+4+length]) == nil && h.op == rosbag.OpIndexData && h.ver == indexVersion {
 					return at + int64(pos), true
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // chunkOpField is the op field of a chunk.
@@ -31,7 +32,7 @@ func TestResync(t *testing.T) {
 	crc := chunkRecord(fields.List{none, {Key: "crc32c", Value: "1234"}, op, size, {Key: "later", Value: "x=y"}}, "data")
 	unknown := chunkRecord(fields.List{{Key: "compression", Value: "zip"}, op, size}, "data")
 	index := string(appendIndexHeader(nil, 3, 0))
-	long := string(appendConnection(nil, &Connection{Topic: strings.Repeat("/long", 200)}))
+	long := string(appendConnection(nil, &rosbag.Connection{Topic: strings.Repeat("/long", 200)}))
 	for name, tt := range map[string]struct {
 		in   string
 		from int64

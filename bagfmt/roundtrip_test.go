@@ -319,42 +319,6 @@ func TestStockKeys(t *testing.T) {
 	}
 }
 
-func TestTime(t *testing.T) {
-	t.Parallel()
-	one := bagfmt.Time{Sec: 1, Nsec: 2}
-	most := bagfmt.Time{Sec: math.MaxUint32, Nsec: 999_999_999}
-	if s := one.String(); s != "1.000000002" {
-		t.Errorf("String() = %s", s)
-	}
-	if got := bagfmt.TimeOf(one.Std()); got != one {
-		t.Errorf("TimeOf(Std()) = %s", got)
-	}
-	if got := bagfmt.TimeOf(bagfmt.Time{}.Std().Add(-1)); !got.IsZero() {
-		t.Errorf("before 1970: %s", got)
-	}
-	if got := bagfmt.TimeOf(most.Std().Add(1)); got != most {
-		t.Errorf("after 2106: %s", got)
-	}
-	if got := one.Add(-3e9); !got.IsZero() {
-		t.Errorf("1.000000002 - 3 s = %s", got)
-	}
-	if got := one.Add(math.MinInt64); !got.IsZero() {
-		t.Errorf("1.000000002 - 292 years = %s", got)
-	}
-	if got := one.Add(999_999_998); got != (bagfmt.Time{Sec: 2}) {
-		t.Errorf("1.000000002 + 999999998 ns = %s", got)
-	}
-	if got := one.Add(math.MaxInt64); got != most {
-		t.Errorf("1.000000002 + 292 years = %s", got)
-	}
-	if d := one.Sub(bagfmt.Time{Sec: 2, Nsec: 1}); d != -999_999_999 {
-		t.Errorf("Sub = %d", d)
-	}
-	if !one.Before(most) || one.Compare(bagfmt.Time{Sec: 1, Nsec: 2}) != 0 || most.Compare(one) != 1 {
-		t.Error("Compare is wrong")
-	}
-}
-
 // TestLastBeforeDamaged has a newer message in one chunk and damage to another one
 // that is looked at after it.
 func TestLastBeforeDamaged(t *testing.T) {

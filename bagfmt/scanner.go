@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -25,7 +27,7 @@ type ScannerOptions struct {
 	// Interrupted is as in ReaderOptions.
 	Interrupted func() error
 	// UnwrapKey is as in ReaderOptions. The chunks of encrypted bags are not read ahead.
-	UnwrapKey func(Encryption) (key []byte, err error)
+	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
 // Scanner reads a bag of any version from front to back without its index: any prefix
@@ -43,12 +45,12 @@ type Scanner struct {
 	good     int64    // end of the last whole record
 	chunks   int      // seen so far
 	infos    int
-	orphans  map[ConnID]int64 // unknown connections, with the last chunk that has messages of them
+	orphans  map[rosbag.ConnID]int64 // unknown connections, with the last chunk that has messages of them
 	arena    []byte
 	reusable []byte     // with Reuse, the data of the last chunk
 	ahead    *scanAhead // nil without Workers
 	closed   bool
-	msg      Message
+	msg      rosbag.Message
 	repeated Repeated
 	final    bool // the end is reached, or the next record cannot be found
 }
@@ -117,14 +119,14 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 func (s *Scanner) Version() string { return s.version.name }
 
 // Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.
-func (s *Scanner) Encryption() *Encryption { return s.s.decrypter.encryption() }
+func (s *Scanner) Encryption() *rosbag.Encryption { return s.s.decrypter.encryption() }
 
 // Elapsed reports whether times count from the start of the recording, as
 // Reader.Elapsed does.
 func (s *Scanner) Elapsed() bool { return s.version.elapsed }
 
 // Connections returns the connections seen so far, by ascending id.
-func (s *Scanner) Connections() []*Connection {
+func (s *Scanner) Connections() []*rosbag.Connection {
 	if s.old != nil {
 		return slices.Clone(s.old.conns)
 	}
@@ -143,7 +145,7 @@ func (s *Scanner) Offset() int64 { return s.good }
 // next call goes on behind the damaged record or, if that cannot be found or reading
 // failed, returns io.EOF. Each fault is reported once, so that the end is always
 // reached.
-func (s *Scanner) Next() (*Message, error) {
+func (s *Scanner) Next() (*rosbag.Message, error) {
 	if s.closed {
 		return nil, errScannerClosed
 	}
@@ -170,7 +172,7 @@ func (s *Scanner) Next() (*Message, error) {
 }
 
 // fromChunk returns the next message of the current chunk, nil at its end.
-func (s *Scanner) fromChunk() (*Message, error) {
+func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 	for {
 		h, tail, err := s.chunk.walk.next()
 		switch {
@@ -181,12 +183,12 @@ func (s *Scanner) fromChunk() (*Message, error) {
 			continue // a torn chunk, which later reports
 		case err != nil:
 			s.chunk.complete = false
-			return nil, corrupt(s.chunk.pos, OpChunk, "%v", err)
-		case h.op == OpConnection:
+			return nil, corrupt(s.chunk.pos, rosbag.OpChunk, "%v", err)
+		case h.op == rosbag.OpConnection:
 			if err := s.conns.add(h, tail[4:], s.chunk.pos); err != nil {
 				return nil, err
 			}
-		case h.op == OpMessage:
+		case h.op == rosbag.OpMessage:
 			s.chunk.unindexed++
 			if m, err := s.message(h, tail, s.chunk.pos); m != nil || err != nil {
 				return m, err
@@ -198,28 +200,28 @@ func (s *Scanner) fromChunk() (*Message, error) {
 // message returns a message from the record at offset at, nil if its connection is
 // unknown. Of many such messages of a connection in a chunk, or bare ones behind the
 // record of a chunk that was never completed, only the first is an error.
-func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*Message, error) {
+func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*rosbag.Message, error) {
 	c := s.conns.get(h.conn)
 	if c == nil {
 		if s.orphans == nil {
-			s.orphans = make(map[ConnID]int64)
+			s.orphans = make(map[rosbag.ConnID]int64)
 		}
 		if last, ok := s.orphans[h.conn]; ok && last == s.chunk.pos {
 			return nil, nil //nolint:nilnil // reported before
 		}
 		s.orphans[h.conn] = s.chunk.pos
-		return nil, corrupt(at, OpMessage, "messages of unknown connection %d", h.conn)
+		return nil, corrupt(at, rosbag.OpMessage, "messages of unknown connection %d", h.conn)
 	}
-	s.msg = Message{Conn: c, Time: h.time, Frame: frame}
+	s.msg = rosbag.Message{Conn: c, Time: h.time, Frame: frame}
 	return &s.msg, nil
 }
 
 // record reads the next top level record. It returns a message only if that is one.
-func (s *Scanner) record() (*Message, error) {
+func (s *Scanner) record() (*rosbag.Message, error) {
 	if s.skip.n > 0 {
 		skip := s.skip
 		s.skip = skipData{}
-		if err := s.s.skip(skip.n, skip.record, OpChunk); err != nil {
+		if err := s.s.skip(skip.n, skip.record, rosbag.OpChunk); err != nil {
 			return nil, s.stop(err)
 		}
 		s.good = s.s.off
@@ -242,19 +244,19 @@ func (s *Scanner) record() (*Message, error) {
 		return nil, err
 	}
 	switch h.op {
-	case OpChunk:
+	case rosbag.OpChunk:
 		return nil, s.startChunk(h, start)
-	case OpMessage:
+	case rosbag.OpMessage:
 		return s.rawMessage(h, start)
-	case OpConnection:
+	case rosbag.OpConnection:
 		return nil, s.connection(h, start)
-	case OpIndexData:
+	case rosbag.OpIndexData:
 		if h.ver == indexVersion {
 			return nil, s.indexData(h, start)
 		}
-	case OpChunkInfo:
+	case rosbag.OpChunkInfo:
 		s.infos++
-	case OpBagHeader, opMessageDefinition:
+	case rosbag.OpBagHeader, rosbag.OpMessageDefinition:
 	}
 	n, err := s.s.length(start, h.op)
 	if err == nil {
@@ -279,7 +281,7 @@ func (s *Scanner) complete() bool { return s.chunks > 0 && s.infos == s.chunks }
 // stop makes io.EOF follow err, which ends the scan.
 func (s *Scanner) stop(err error) error {
 	s.final = true
-	var bad *CorruptError
+	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && s.complete() {
 		return io.EOF
 	}
@@ -292,7 +294,7 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 		pos: start, size: int64(h.size), compression: compressionNamed(h.compression),
 		crc: h.crc, checked: h.has&hasCRC32C != 0, decrypter: s.s.decrypter,
 	}
-	n, err := s.s.length(start, OpChunk)
+	n, err := s.s.length(start, rosbag.OpChunk)
 	if err != nil {
 		return s.stop(err)
 	}
@@ -305,9 +307,9 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 		// chunk is full. If it was killed before, the records follow bare.
 		return s.done(nil)
 	}
-	_, err = ParseCompression(string(p.compression))
+	_, err = rosbag.ParseCompression(string(p.compression))
 	if err != nil {
-		err = corrupt(start, OpChunk, "unknown compression %q", p.compression)
+		err = corrupt(start, rosbag.OpChunk, "unknown compression %q", p.compression)
 	} else {
 		err = p.checkSize(s.o.MaxChunkBytes)
 	}
@@ -324,8 +326,8 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 	}
 	memory := s.reusable
 	s.reusable = nil
-	if p.compression != CompressionNone {
-		stored, err := s.s.grab(p.stored, p.pos, OpChunk)
+	if p.compression != rosbag.CompressionNone {
+		stored, err := s.s.grab(p.stored, p.pos, rosbag.OpChunk)
 		if err != nil {
 			return s.stop(err)
 		}
@@ -336,7 +338,7 @@ func (s *Scanner) readChunk(p *chunkPlace) error {
 		s.keep(data)
 		return err
 	}
-	stored, err := s.s.bytes(p.stored, p.pos, OpChunk, memory)
+	stored, err := s.s.bytes(p.stored, p.pos, rosbag.OpChunk, memory)
 	s.keep(stored)
 	if err != nil {
 		// The whole messages of a torn chunk are good: records were appended in order.
@@ -361,14 +363,14 @@ func (s *Scanner) keep(data []byte) {
 }
 
 // rawMessage reads a message record outside chunks.
-func (s *Scanner) rawMessage(h *recordHeader, start int64) (*Message, error) {
-	n, err := s.s.length(start, OpMessage)
+func (s *Scanner) rawMessage(h *recordHeader, start int64) (*rosbag.Message, error) {
+	n, err := s.s.length(start, rosbag.OpMessage)
 	if err != nil {
 		return nil, s.stop(err)
 	}
 	if n > maxMessageBytes {
 		s.skip = skipData{n, start}
-		return nil, &LimitError{Offset: start, Op: OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
+		return nil, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
 	}
 	frame, err := s.frame(n, start)
 	if err != nil {
@@ -386,7 +388,7 @@ func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
 		s.s.off += int64(len(frame)) - 4
 		switch {
 		case err != nil && isEnd(err):
-			err = torn(start, OpMessage, "data", int64(len(frame))-4, n)
+			err = torn(start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
 		case err != nil:
 			err = readError(s.s.off, err)
 		}
@@ -397,22 +399,22 @@ func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
 		at := len(s.arena)
 		s.arena = binary.LittleEndian.AppendUint32(s.arena, uint32(n))[:at+4+int(n)]
 		frame = s.arena[at:len(s.arena):len(s.arena)]
-		err = s.s.full(frame[4:], start, OpMessage, "data")
+		err = s.s.full(frame[4:], start, rosbag.OpMessage, "data")
 	}
 	return frame, err
 }
 
 // connection reads a connection record outside chunks.
 func (s *Scanner) connection(h *recordHeader, start int64) error {
-	n, err := s.s.length(start, OpConnection)
+	n, err := s.s.length(start, rosbag.OpConnection)
 	if err != nil {
 		return s.stop(err)
 	}
 	if n > maxConnectionBytes {
 		s.skip = skipData{n, start}
-		return &LimitError{Offset: start, Op: OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+		return &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
 	}
-	data, err := s.s.grab(n, start, OpConnection)
+	data, err := s.s.grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return s.stop(err)
 	}
@@ -435,7 +437,7 @@ func (s *Scanner) indexData(h *recordHeader, start int64) error {
 	s.good = s.s.off
 	if s.chunk.unindexed -= count; err == nil && s.chunk.complete && s.chunk.unindexed < 0 {
 		s.chunk.complete = false
-		return corrupt(start, OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
+		return corrupt(start, rosbag.OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"iter"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // SequenceOptions says how a Sequence reads. The zero value is ready to use.
@@ -31,8 +33,8 @@ type SequenceOptions struct {
 type Sequence struct {
 	o         SequenceOptions
 	members   []*member
-	q         Query // as SetFilter left it
-	from      Time  // of Seek
+	q         rosbag.Query // as SetFilter left it
+	from      rosbag.Time  // of Seek
 	heap      memberHeap
 	ready     bool    // heap is made
 	last      *member // of the last message
@@ -50,14 +52,14 @@ type member struct {
 	file    *lazyFile
 	reader  *Reader
 	cursor  *Cursor
-	time    Time // of msg; before the cursor is made a lower bound
-	msg     *Message
+	time    rosbag.Time // of msg; before the cursor is made a lower bound
+	msg     *rosbag.Message
 	started bool // Next has returned a message of it since the start, or Seek
 }
 
 // place is where a message is in a Sequence, for messages of the same time.
 type place struct {
-	time  Time
+	time  rosbag.Time
 	chunk int
 	frame uint32
 }
@@ -120,16 +122,16 @@ func (s *Sequence) Close() error {
 
 // SetFilter makes Next give out only what q selects, from the present place on. Of q
 // Workers and Reuse do not count: those of SequenceOptions do.
-func (s *Sequence) SetFilter(q Query) {
+func (s *Sequence) SetFilter(q rosbag.Query) {
 	s.q, s.ready = q, false
 }
 
 // ResetFilter makes Next give out every message, from the present place on.
-func (s *Sequence) ResetFilter() { s.SetFilter(Query{}) }
+func (s *Sequence) ResetFilter() { s.SetFilter(rosbag.Query{}) }
 
 // Seek makes Next go on with the first message at t or later, before or behind the
 // present place. A filter stays as it is.
-func (s *Sequence) Seek(t Time) {
+func (s *Sequence) Seek(t rosbag.Time) {
 	s.from, s.delivered, s.ready = t, false, false
 	for _, m := range s.members {
 		m.started = false
@@ -159,8 +161,8 @@ func (s *Sequence) HasNextFile() bool {
 
 // All calls Next for each step of the loop. A step with an error has no message; the
 // loop may go on, as with Next.
-func (s *Sequence) All() iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
+func (s *Sequence) All() iter.Seq2[*rosbag.Message, error] {
+	return func(yield func(*rosbag.Message, error) bool) {
 		for {
 			m, err := s.Next()
 			if errors.Is(err, io.EOF) || !yield(m, err) || s.closed {
@@ -177,7 +179,7 @@ func (s *Sequence) All() iter.Seq2[*Message, error] {
 // Another error is a FileError about what could not be read; the next call goes on
 // with what is left. Each fault is reported once, and again where Seek or a filter
 // makes Next read the place again.
-func (s *Sequence) Next() (*Message, error) {
+func (s *Sequence) Next() (*rosbag.Message, error) {
 	if s.closed {
 		return nil, errSequenceClosed
 	}
@@ -208,7 +210,7 @@ func (s *Sequence) Next() (*Message, error) {
 }
 
 // deliver returns the message of m.
-func (s *Sequence) deliver(m *member) *Message {
+func (s *Sequence) deliver(m *member) *rosbag.Message {
 	s.notifyFile(m)
 	out := m.msg
 	m.msg = nil
@@ -230,7 +232,7 @@ func (s *Sequence) notifyFile(m *member) {
 }
 
 // place says where the message that the cursor of m gave out last is.
-func (m *member) place(msg *Message) place {
+func (m *member) place(msg *rosbag.Message) place {
 	p := place{time: msg.Time}
 	p.chunk, p.frame = m.cursor.place()
 	return p
@@ -262,13 +264,13 @@ func (s *Sequence) begin() {
 }
 
 // overlaps reports whether m may have messages in the range of q.
-func (m *member) overlaps(q Query) bool {
+func (m *member) overlaps(q rosbag.Query) bool {
 	r := m.reader
 	return r.Messages() > 0 && !r.End().Before(q.Start) && (q.End.IsZero() || !q.End.Before(r.Start()))
 }
 
 // query returns the Query for each file.
-func (s *Sequence) query() Query {
+func (s *Sequence) query() rosbag.Query {
 	q := s.q
 	q.Workers, q.Reuse = s.o.Workers, s.o.Reuse
 	from := s.from
@@ -306,7 +308,7 @@ func (s *Sequence) advance(m *member) (more bool, err error) {
 }
 
 // passed reports whether msg was returned, or skipped, before the heap was made.
-func (s *Sequence) passed(m *member, msg *Message) bool {
+func (s *Sequence) passed(m *member, msg *rosbag.Message) bool {
 	r := &s.resume
 	if !r.delivered || msg.Time != r.at.time || m.number > r.number {
 		return false

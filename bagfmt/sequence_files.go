@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // bagFiles lists the files that names stand for.
@@ -138,7 +140,7 @@ func (d *lazyFile) open() error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: not a regular file", ErrNotBag)
+		return fmt.Errorf("%w: not a regular file", rosbag.ErrNotBag)
 	}
 	f, err := d.fsys.Open(d.name)
 	if err != nil {

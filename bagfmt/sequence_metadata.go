@@ -3,6 +3,8 @@ package bagfmt
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // FileMetadata is what is known about one file of a Sequence.
@@ -10,7 +12,7 @@ type FileMetadata struct {
 	Name       string
 	Version    string
 	Size       int64
-	Start, End Time // of the earliest and latest message
+	Start, End rosbag.Time // of the earliest and latest message
 	Messages   uint64
 	Elapsed    bool    // times count from the start of the recording, see Reader.Elapsed
 	Indexed    bool    // false if the file had to be scanned
@@ -21,7 +23,7 @@ type FileMetadata struct {
 type Metadata struct {
 	Files      []FileMetadata
 	Size       int64
-	Start, End Time
+	Start, End rosbag.Time
 	Messages   uint64
 }
 
@@ -64,7 +66,7 @@ func (s *Sequence) Topics() []TopicMetadata {
 	type key struct{ topic, kind, sum string }
 	at := make(map[key]int)
 	for _, m := range s.members {
-		counts := make(map[*Connection]uint64)
+		counts := make(map[*rosbag.Connection]uint64)
 		for _, c := range m.reader.Chunks() {
 			for _, n := range c.Counts {
 				counts[n.Conn] += uint64(n.Count)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -51,20 +53,20 @@ func (s *stream) reset(r io.Reader, off int64) {
 }
 
 // corrupt makes the error for the record at off.
-func corrupt(off int64, op Op, format string, args ...any) *CorruptError {
-	return &CorruptError{Offset: off, Op: op, Reason: fmt.Sprintf(format, args...)}
+func corrupt(off int64, op rosbag.Op, format string, args ...any) *rosbag.CorruptError {
+	return &rosbag.CorruptError{Offset: off, Op: op, Reason: fmt.Sprintf(format, args...)}
 }
 
 // asCorrupt returns the CorruptError in err, nil if there is none.
-func asCorrupt(err error) *CorruptError {
-	var bad *CorruptError
+func asCorrupt(err error) *rosbag.CorruptError {
+	var bad *rosbag.CorruptError
 	errors.As(err, &bad)
 	return bad
 }
 
 // torn makes the error for a file that ends inside the record at off.
-func torn(off int64, op Op, what string, got, want int64) *CorruptError {
-	return &CorruptError{
+func torn(off int64, op rosbag.Op, what string, got, want int64) *rosbag.CorruptError {
+	return &rosbag.CorruptError{
 		Offset: off, Op: op, Err: io.ErrUnexpectedEOF,
 		Reason: fmt.Sprintf("file ends after %d of %d bytes of its %s", got, want, what),
 	}
@@ -81,7 +83,7 @@ func readError(off int64, err error) error {
 }
 
 // full fills b for the record at start.
-func (s *stream) full(b []byte, start int64, op Op, what string) error {
+func (s *stream) full(b []byte, start int64, op rosbag.Op, what string) error {
 	n, err := io.ReadFull(s.r, b)
 	s.off += int64(n)
 	switch {
@@ -115,7 +117,7 @@ func (s *stream) next(h *recordHeader) error {
 		return err
 	}
 	if err := h.parse(s.header); err != nil {
-		bad := &CorruptError{Offset: start, Op: h.op, Reason: err.Error()}
+		bad := &rosbag.CorruptError{Offset: start, Op: h.op, Reason: err.Error()}
 		if h.framed {
 			return bad
 		}
@@ -157,7 +159,7 @@ func (s *stream) readHeader(n int, start int64) error {
 }
 
 // length reads the length word of the data of the record at start.
-func (s *stream) length(start int64, op Op) (int64, error) {
+func (s *stream) length(start int64, op rosbag.Op) (int64, error) {
 	if err := s.full(s.word[:], start, op, "data length"); err != nil {
 		return 0, err
 	}
@@ -167,7 +169,7 @@ func (s *stream) length(start int64, op Op) (int64, error) {
 // bytes reads n bytes of data, into memory if that is enough, else into fresh memory.
 // If the file ends early it returns what is there, and an error that unwraps to
 // io.ErrUnexpectedEOF.
-func (s *stream) bytes(n, start int64, op Op, memory []byte) ([]byte, error) {
+func (s *stream) bytes(n, start int64, op rosbag.Op, memory []byte) ([]byte, error) {
 	if int64(cap(memory)) < n {
 		memory = make([]byte, min(n, firstReadBytes))
 	}
@@ -183,7 +185,7 @@ func (s *stream) bytes(n, start int64, op Op, memory []byte) ([]byte, error) {
 }
 
 // skip passes over n bytes of the data of the record at start.
-func (s *stream) skip(n, start int64, op Op) error {
+func (s *stream) skip(n, start int64, op rosbag.Op) error {
 	if s.file != nil && n > int64(s.r.Buffered()) {
 		left := s.file.Size() - s.off
 		s.seek(s.off + min(n, left))
@@ -229,14 +231,14 @@ func (s *stream) bagAhead() bool {
 }
 
 // grab reads n bytes of data into memory that the next call of grab reuses.
-func (s *stream) grab(n, start int64, op Op) ([]byte, error) {
+func (s *stream) grab(n, start int64, op rosbag.Op) ([]byte, error) {
 	s.data = s.data[:0]
 	err := s.grabMore(n, start, op)
 	return s.data, err
 }
 
 // grabMore adds n bytes to what grab got, in s.data.
-func (s *stream) grabMore(n, start int64, op Op) error {
+func (s *stream) grabMore(n, start int64, op rosbag.Op) error {
 	for left := n; left > 0; {
 		step := int(min(left, int64(max(firstReadBytes, len(s.data)))))
 		if s.file != nil { // no more than the file has
@@ -264,7 +266,7 @@ func (s *stream) grabMore(n, start int64, op Op) error {
 // look at the count alone; so the count is believed if a record follows where it
 // says. next reports whether a record follows after an error.
 func (s *stream) indexData(h *recordHeader, start int64, keep bool) (next bool, err error) {
-	n, err := s.length(start, OpIndexData)
+	n, err := s.length(start, rosbag.OpIndexData)
 	if err != nil {
 		return false, err
 	}
@@ -276,15 +278,15 @@ func (s *stream) indexEntries(h *recordHeader, n, start int64, keep bool) (next 
 	s.data = s.data[:0]
 	take := func(n int64) error {
 		if keep {
-			return s.grabMore(n, start, OpIndexData)
+			return s.grabMore(n, start, rosbag.OpIndexData)
 		}
-		return s.skip(n, start, OpIndexData)
+		return s.skip(n, start, rosbag.OpIndexData)
 	}
 	want := int64(h.count) * indexEntryBytes
 	if n == want {
 		return false, take(n)
 	}
-	wrong := corrupt(start, OpIndexData, "claims %d entries in %d bytes", h.count, n)
+	wrong := corrupt(start, rosbag.OpIndexData, "claims %d entries in %d bytes", h.count, n)
 	if err := take(min(n, want)); err != nil {
 		wrong.Err = errors.Unwrap(err)
 		return false, wrong

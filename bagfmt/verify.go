@@ -1,5 +1,7 @@
 package bagfmt
 
+import "github.com/gorosbag/gorosbag/rosbag"
+
 // Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
 // ChunkIndex find. It is not for concurrent use, but a Reader may have several.
 type Verifier struct {
@@ -20,10 +22,10 @@ func (r *Reader) Verifier() *Verifier {
 
 // VerifiedChunk is what a Verifier found.
 type VerifiedChunk struct {
-	Messages    uint64 // that a Cursor gives out
-	First, Last Time   // of the index data, zero Times if there is none
-	Err         error  // of Cursor.Next
-	IndexErr    error  // of ChunkIndex
+	Messages    uint64      // that a Cursor gives out
+	First, Last rosbag.Time // of the index data, zero Times if there is none
+	Err         error       // of Cursor.Next
+	IndexErr    error       // of ChunkIndex
 }
 
 // Verify reads chunk i of a bag with an index.
@@ -42,7 +44,7 @@ func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	default:
 		out.First, out.Last = x.entries[0].time(), x.entries[n-1].time()
 	}
-	if out.Err = v.load.load(v.r, x, v.keep, Query{}); x.data != nil {
+	if out.Err = v.load.load(v.r, x, v.keep, rosbag.Query{}); x.data != nil {
 		out.Messages = uint64(len(x.entries))
 		v.load.memory, x.data = x.data, nil
 	}

@@ -6,14 +6,16 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // bagVersion is what the start of a file says about it.
 type bagVersion struct {
 	name    string // for example "1.2"
 	layout  layout
-	elapsed bool        // stamps count from the start of the recording
-	single  *Connection // of version 0: the only one
+	elapsed bool               // stamps count from the start of the recording
+	single  *rosbag.Connection // of version 0: the only one
 }
 
 // firstLines are the first lines that writers of bags have written.
@@ -44,7 +46,7 @@ func (s *stream) version(anyMinor bool) (bagVersion, error) {
 		return bagVersion{}, notBag(b)
 	}
 	v, err := parseVersion(string(b[:end+1]), anyMinor)
-	if errors.Is(err, ErrNotBag) && topicCountFollows(s, end+1) {
+	if errors.Is(err, rosbag.ErrNotBag) && topicCountFollows(s, end+1) {
 		// The players of the time took any line that starts with # for this version.
 		v, err = bagVersion{name: "1.0", layout: layoutV10, elapsed: true}, nil
 	}
@@ -85,7 +87,7 @@ func parseVersion(line string, anyMinor bool) (bagVersion, error) {
 	case v.name == "2.0" || m[1] == "2" && anyMinor:
 		v.layout = layoutV2
 	default:
-		return v, &VersionError{v.name}
+		return v, &rosbag.VersionError{Version: v.name}
 	}
 	return v, nil
 }
@@ -96,10 +98,10 @@ func (s *stream) bagHeader() (h recordHeader, err error) {
 	start := s.off
 	switch err := s.next(&h); {
 	case errors.Is(err, io.EOF):
-		return h, torn(start, OpBagHeader, "header", 0, bagHeaderBytes)
+		return h, torn(start, rosbag.OpBagHeader, "header", 0, bagHeaderBytes)
 	case err != nil:
 		return h, err
-	case h.op != OpBagHeader:
+	case h.op != rosbag.OpBagHeader:
 		return h, corrupt(start, h.op, "the first record is not a bag header")
 	}
 	return h, nil
@@ -110,7 +112,7 @@ func (s *stream) bagHeader() (h recordHeader, err error) {
 func (s *stream) preamble(anyMinor bool) (version string, h recordHeader, err error) {
 	v, err := s.version(anyMinor)
 	if err == nil && v.layout != layoutV2 {
-		err = &VersionError{v.name}
+		err = &rosbag.VersionError{Version: v.name}
 	}
 	if err == nil {
 		h, err = s.bagHeader()

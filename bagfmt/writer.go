@@ -7,12 +7,14 @@ import (
 	"io"
 	"math"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
-	Compression Compression // of chunks that WriteMessage fills; zero means none
-	ChunkBytes  int         // such a chunk is sealed beyond this many bytes; zero means DefaultChunkBytes
+	Compression rosbag.Compression // of chunks that WriteMessage fills; zero means none
+	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means DefaultChunkBytes
 	// Workers goroutines at most seal the chunks of WriteMessage while it fills the
 	// next one, in the memory of 2 more chunks than that; zero seals them within the
 	// call, as does CompressionNone. The file is the same.
@@ -21,16 +23,16 @@ type WriterOptions struct {
 
 func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	if o.Compression == "" {
-		o.Compression = CompressionNone
+		o.Compression = rosbag.CompressionNone
 	}
-	if _, err := ParseCompression(string(o.Compression)); err != nil {
+	if _, err := rosbag.ParseCompression(string(o.Compression)); err != nil {
 		return o, err
 	}
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
 	}
 	if most := maxBuiltChunkBytes - maxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
-		return o, &LimitError{Op: OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
+		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
 	}
 	if o.Workers < 0 || o.Workers > maxWorkers {
 		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
@@ -52,10 +54,10 @@ type Writer struct {
 	w      io.Writer
 	o      WriterOptions
 	size   int64 // end of the last whole chunk
-	conns  map[ConnID]*Connection
-	nextID ConnID
-	stored map[ConnID]struct{} // connections with messages in written chunks
-	infos  []byte              // encoded chunk info records
+	conns  map[rosbag.ConnID]*rosbag.Connection
+	nextID rosbag.ConnID
+	stored map[rosbag.ConnID]struct{} // connections with messages in written chunks
+	infos  []byte                     // encoded chunk info records
 	chunks int
 	known  int64 // bytes of the records of all conns
 
@@ -105,10 +107,10 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 	}
 	bw := &Writer{
 		w: w, o: o, size: size, open: new(ChunkBuilder),
-		conns:  make(map[ConnID]*Connection),
-		stored: make(map[ConnID]struct{}),
+		conns:  make(map[rosbag.ConnID]*rosbag.Connection),
+		stored: make(map[rosbag.ConnID]struct{}),
 	}
-	if o.Workers == 0 || o.Compression == CompressionNone { // without packing, another core costs more than it gives
+	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
 		bw.compressor, err = NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
 		bw.job = bw.ahead.job()
@@ -162,11 +164,11 @@ func (w *Writer) SetRepeated(r Repeated) { w.repeated = r }
 // AddConnection makes a connection for WriteMessage. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
 // header that no Reader would accept is refused.
-func (w *Writer) AddConnection(topic string, h ConnectionHeader) (*Connection, error) {
+func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
 	if w.closed {
-		return nil, ErrClosed
+		return nil, rosbag.ErrClosed
 	}
-	c := &Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
+	c := &rosbag.Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
 	if err := w.learn(c); err != nil {
 		return nil, err
 	}
@@ -174,7 +176,7 @@ func (w *Writer) AddConnection(topic string, h ConnectionHeader) (*Connection, e
 }
 
 // learn makes c known under its id.
-func (w *Writer) learn(c *Connection) error {
+func (w *Writer) learn(c *rosbag.Connection) error {
 	if old, ok := w.conns[c.ID]; ok {
 		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
 			return nil
@@ -194,16 +196,16 @@ func (w *Writer) learn(c *Connection) error {
 
 // WriteMessage adds a message of c, which comes from AddConnection, received at t.
 // It keeps no reference to data.
-func (w *Writer) WriteMessage(c *Connection, t Time, data []byte) error {
+func (w *Writer) WriteMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	switch {
 	case w.closed:
-		return ErrClosed
+		return rosbag.ErrClosed
 	case w.failed() != nil:
 		return w.failed()
 	case w.conns[c.ID] != c:
 		return fmt.Errorf("connection %d, %s, does not belong to this writer", c.ID, c.Topic)
 	case len(data) > maxMessageBytes:
-		return &LimitError{Offset: w.size, Op: OpMessage, What: "message", Got: int64(len(data)), Limit: maxMessageBytes}
+		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: maxMessageBytes}
 	}
 	w.open.appendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {
@@ -233,7 +235,7 @@ func (w *Writer) flush() error {
 	if err != nil {
 		return err
 	}
-	if c.Compression != CompressionNone {
+	if c.Compression != rosbag.CompressionNone {
 		w.packed = c.Record[:0]
 	}
 	err = w.writeChunk(c)
@@ -246,7 +248,7 @@ func (w *Writer) flush() error {
 func (w *Writer) WriteChunk(c *SealedChunk) error {
 	switch {
 	case w.closed:
-		return ErrClosed
+		return rosbag.ErrClosed
 	case w.failed() != nil:
 		return w.failed()
 	}
@@ -275,7 +277,7 @@ func (w *Writer) writeChunk(c *SealedChunk) error {
 }
 
 // noteChunk puts the chunk at pos into the index section.
-func (w *Writer) noteChunk(pos int64, start, end Time, counts []ConnCount) {
+func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []ConnCount) {
 	w.infos = appendChunkInfo(w.infos, pos, start, end, counts)
 	w.chunks++
 	for _, n := range counts {
@@ -342,11 +344,11 @@ func (w *Writer) sync() error {
 // writeIndexSection writes all connection and chunk info records behind the last
 // whole chunk. size stays there: it is the index position.
 func (w *Writer) writeIndexSection() error {
-	ids := make([]ConnID, 0, len(w.stored))
+	ids := make([]rosbag.ConnID, 0, len(w.stored))
 	for id := range w.stored {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, cmp.Compare[ConnID])
+	slices.SortFunc(ids, cmp.Compare[rosbag.ConnID])
 	write := w.write
 	if w.writeErr != nil {
 		at, ok := w.w.(io.WriterAt)

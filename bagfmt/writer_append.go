@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // AppendFile is a bag that NewAppendWriter continues. *os.File is one, unless it was
@@ -31,7 +33,7 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 		return nil, err
 	}
 	if r.version != "2.0" {
-		return nil, &VersionError{r.version}
+		return nil, &rosbag.VersionError{Version: r.version}
 	}
 	end, err := appendPos(r)
 	if err != nil {
@@ -67,13 +69,13 @@ func appendPos(r *Reader) (int64, error) {
 		return 0, err
 	}
 	for _, err := range r.damage {
-		if !errors.Is(err, ErrUnindexed) {
+		if !errors.Is(err, rosbag.ErrUnindexed) {
 			return 0, err
 		}
 	}
 	for i := range r.chunks {
 		if r.chunks[i].kind.derived() {
-			return 0, corrupt(r.chunks[i].Pos, OpChunk, "it has no index data")
+			return 0, corrupt(r.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
 		}
 	}
 	if n := len(r.chunks); n > 0 {
@@ -89,7 +91,7 @@ func appendPos(r *Reader) (int64, error) {
 	}
 	// Records between here and the index section would be truncated.
 	if r.indexed && end != r.indexPos {
-		return 0, corrupt(int64(len(versionLine)), OpBagHeader,
+		return 0, corrupt(int64(len(versionLine)), rosbag.OpBagHeader,
 			"the index section is at %d, the last chunk and its index data end at %d", r.indexPos, end)
 	}
 	return end, nil
@@ -108,7 +110,7 @@ func skipIndexData(r *Reader, end int64) (int64, error) {
 			return start, nil
 		case err != nil:
 			return 0, err
-		case h.op != OpIndexData:
+		case h.op != rosbag.OpIndexData:
 			return start, nil
 		}
 		if _, err := s.indexData(&h, start, false); err != nil {
@@ -137,12 +139,12 @@ func checkBagHeader(r *Reader) (end int64, err error) {
 
 // Connections returns the connections of the bag so far, by ascending id: those of
 // AddConnection, of chunks, and of the bag that NewAppendWriter continues.
-func (w *Writer) Connections() []*Connection {
-	out := make([]*Connection, 0, len(w.conns))
+func (w *Writer) Connections() []*rosbag.Connection {
+	out := make([]*rosbag.Connection, 0, len(w.conns))
 	for _, c := range w.conns {
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b *Connection) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestBuiltChunkLimit begins messages as large as a chunk may become, and larger.
 func TestBuiltChunkLimit(t *testing.T) {
 	t.Parallel()
-	c := &Connection{Topic: "/a", Header: ConnectionHeader{{Key: "type", Value: "a/A"}}}
+	c := &rosbag.Connection{Topic: "/a", Header: rosbag.Header{{Key: "type", Value: "a/A"}}}
 	var b ChunkBuilder
 	begin := func(total int) (panicked bool) {
 		defer func() { panicked = recover() != nil }()
@@ -32,11 +34,11 @@ func TestBuiltChunkLimit(t *testing.T) {
 // TestCap: the memory of a builder is that of its data and of its entries.
 func TestCap(t *testing.T) {
 	t.Parallel()
-	c := &Connection{Topic: "/a"}
+	c := &rosbag.Connection{Topic: "/a"}
 	var b ChunkBuilder
 	b.Reset(nil)
 	for range 1000 {
-		b.appendMessage(c, Time{Sec: 1}, nil)
+		b.appendMessage(c, rosbag.Time{Sec: 1}, nil)
 	}
 	if want := cap(b.buf) + cap(b.entries)*int(unsafe.Sizeof(chunkEntry{})); b.Cap() != want || want < b.Len()+16*b.Messages() {
 		t.Errorf("%d bytes, want %d, for %d messages of %d bytes", b.Cap(), want, b.Messages(), b.Len())
@@ -68,18 +70,18 @@ func TestGrow(t *testing.T) {
 // that the index needed stays with the builder.
 func TestChunkMemory(t *testing.T) {
 	t.Parallel()
-	c := &Connection{Topic: "/a"}
+	c := &rosbag.Connection{Topic: "/a"}
 	for n := range 400 {
 		var r ConnRecords
 		r.add(c.ID, connectionBytes(c), false) // an earlier chunk has the record
 		var b ChunkBuilder
 		b.Reset(&r)
 		for range n {
-			b.appendMessage(c, Time{Sec: 1}, nil)
+			b.appendMessage(c, rosbag.Time{Sec: 1}, nil)
 		}
 		b.BeginMessage(c, 4)
 		copy(b.Room(4), []byte{0, 0, 0, 0})
-		b.FinishMessage(Time{Sec: 2})
+		b.FinishMessage(rosbag.Time{Sec: 2})
 		sealed, err := b.Seal(nil, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -93,14 +95,16 @@ func TestChunkMemory(t *testing.T) {
 // TestRecordsBehindOthers adds each kind of record behind other bytes.
 func TestRecordsBehindOthers(t *testing.T) {
 	t.Parallel()
-	c := &Connection{ID: 7, Topic: "/a"}
+	c := &rosbag.Connection{ID: 7, Topic: "/a"}
 	for name, add := range map[string]func([]byte) []byte{
-		"bag header":   func(b []byte) []byte { return appendBagHeader(b, BagHeader{1, 2, 3, Repeated{4, Time{5, 6}}}) },
+		"bag header": func(b []byte) []byte {
+			return appendBagHeader(b, BagHeader{1, 2, 3, Repeated{4, rosbag.Time{Sec: 5, Nsec: 6}}})
+		},
 		"connection":   func(b []byte) []byte { return appendConnection(b, c) },
-		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, CompressionLZ4, 1, 2, 3) },
+		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, rosbag.CompressionLZ4, 1, 2, 3) },
 		"index header": func(b []byte) []byte { return appendIndexHeader(b, 1, 2) },
 		"chunk info": func(b []byte) []byte {
-			return appendChunkInfo(b, 1, Time{1, 2}, Time{3, 4}, []ConnCount{{c, 5}})
+			return appendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []ConnCount{{c, 5}})
 		},
 	} {
 		before := []byte("before")

@@ -1,4 +1,4 @@
-package bagfmt
+package rosbag
 
 // Message is one recorded message.
 type Message struct {
@@ -9,9 +9,8 @@ type Message struct {
 	Frame []byte
 	// Share is what the message costs in memory while it is kept: the bytes of its
 	// unpacked chunk, which any Frame of the chunk keeps alive, divided by the number
-	// of messages that the Query selected from it, rounded up; by LastBefore, which
-	// selects one, all of them. A Scanner, which does
-	// not know that number beforehand, leaves it 0.
+	// of messages that were selected from it, rounded up. 0 where that number is not
+	// known beforehand.
 	Share int
 }
 
@@ -24,7 +23,7 @@ type Query struct {
 	Start, End Time                   // inclusive; a zero Time leaves that side open
 	// Workers chunks are read and unpacked before their time comes, on as many
 	// goroutines; zero does everything within Next. The messages and errors are the
-	// same. Cursor.Close waits for the goroutines. The underlying io.ReaderAt has to
+	// same. Closing the cursor waits for the goroutines. The underlying io.ReaderAt has to
 	// allow parallel calls.
 	Workers int
 	// When Cancel is closed, Next waits for none of them any more, but returns ErrCanceled.

@@ -1,8 +1,6 @@
-package bagfmt
+package rosbag
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Encryption is what an encrypted bag says about itself.
 type Encryption struct {

@@ -1,8 +1,6 @@
-package bagfmt
+package rosbag
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Compression is how the data of a chunk is stored.
 type Compression string

@@ -1,4 +1,4 @@
-package bagfmt
+package rosbag
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ var (
 	ErrCanceled  = errors.New("canceled") // by Query.Cancel
 )
 
-// VersionError says that a bag is of a version that this package does not read.
+// VersionError says that a bag is of a version that is not read.
 type VersionError struct {
 	Version string // for example "1.3"
 }
@@ -42,7 +42,7 @@ type CorruptError struct {
 	Reason string
 	Err    error // cause, may be nil
 	// Recovered says that only an index is damaged and the chunk, which is whole, gave
-	// all its messages: nothing is lost. Only Cursor.Next and Reader.Damage tell so.
+	// all its messages: nothing is lost. Cursors and the damage of an opened bag tell so.
 	Recovered bool
 }
 
@@ -68,7 +68,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 // LimitError says that a bag asks for more than the reader was told to give. It
 // matches ErrLimit. The bag may be sound.
 type LimitError struct {
-	Offset int64 // start of the record in the file; for a chunk and what is in it, ChunkInfo.Pos
+	Offset int64 // start of the record in the file; for a chunk and what is in it, of the chunk
 	Op     Op
 	What   string // for example "chunk size"
 	Got    int64

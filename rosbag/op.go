@@ -1,4 +1,4 @@
-package bagfmt
+package rosbag
 
 import "fmt"
 
@@ -15,8 +15,8 @@ const (
 	OpConnection Op = 7 // topic and connection header of a publisher
 )
 
-// opMessageDefinition is a record of format V1 that some V2.0 bags still hold.
-const opMessageDefinition Op = 1
+// OpMessageDefinition is a record of format V1 that some V2.0 bags still hold.
+const OpMessageDefinition Op = 1
 
 // String returns the name of the record as error texts use it.
 func (o Op) String() string {
@@ -33,7 +33,7 @@ func (o Op) String() string {
 		return "chunk info"
 	case OpConnection:
 		return "connection"
-	case opMessageDefinition:
+	case OpMessageDefinition:
 		return "message definition"
 	}
 	return fmt.Sprintf("op %d", byte(o))

@@ -1,0 +1,58 @@
+package rosbag
+
+import "github.com/gorosbag/gorosbag/internal/fields"
+
+// ConnID numbers the connections of a bag. Ids may be sparse.
+type ConnID uint32
+
+// Field is one key and its value.
+type Field = fields.Field
+
+// Header is what a publisher said about itself when the link to it was
+// made: every field, in its order, unknown ones included.
+type Header []Field
+
+// Keys of a connection header that ROS gives a meaning.
+const (
+	KeyCallerID          = "callerid"
+	KeyLatching          = "latching"
+	KeyMD5Sum            = "md5sum"
+	KeyMessageDefinition = "message_definition"
+	KeyTopic             = "topic"
+	KeyType              = "type"
+)
+
+// Get returns the value of the first field named key.
+func (h Header) Get(key string) (value string, ok bool) {
+	return fields.List(h).Get(key)
+}
+
+func (h Header) value(key string) string {
+	v, _ := h.Get(key)
+	return v
+}
+
+// Topic returns the topic as the publisher named it.
+func (h Header) Topic() string { return h.value(KeyTopic) }
+
+// Type returns the message type, for example "std_msgs/String".
+func (h Header) Type() string { return h.value(KeyType) }
+
+// MD5Sum returns the checksum of the message definition.
+func (h Header) MD5Sum() string { return h.value(KeyMD5Sum) }
+
+// MessageDefinition returns the full text of the definition, untrusted.
+func (h Header) MessageDefinition() string { return h.value(KeyMessageDefinition) }
+
+// CallerID returns the name of the publishing node, if known.
+func (h Header) CallerID() string { return h.value(KeyCallerID) }
+
+// Latching reports whether the publisher sends its last message to new subscribers.
+func (h Header) Latching() bool { return h.value(KeyLatching) == "1" }
+
+// Connection is one publisher of one topic. It is never modified once it is used.
+type Connection struct {
+	ID     ConnID
+	Topic  string // the name that the messages are stored under
+	Header Header
+}

@@ -1,0 +1,4 @@
+// Package rosbag has the words of every recording of ROS messages, whatever its format: what a
+// connection, a message and its time are, which messages are selected, and what an error says.
+// Package bagfmt reads and writes bags in these words.
+package rosbag
