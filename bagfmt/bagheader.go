@@ -1,22 +1,9 @@
 package bagfmt
 
-import "io"
-
 // BagHeader is the first record of a 2.0 bag, which its writer completes last.
 type BagHeader struct {
 	IndexPos    uint64 // where the index section is; 0: the bag was not closed
 	Connections uint32 // in the index section
 	Chunks      uint32
 	Repeated    Repeated
-}
-
-// ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
-// Else its errors are those of NewReader.
-func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
-	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
-	_, h, err := s.preamble(true)
-	if err != nil {
-		return BagHeader{}, err
-	}
-	return BagHeader{h.indexPos, h.connCount, h.chunkCount, h.repeats()}, nil
 }

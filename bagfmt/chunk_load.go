@@ -11,20 +11,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// chunkPlace is the parsed header of a chunk record.
-type chunkPlace struct {
-	pos         int64 // of the record
-	data        int64 // of its data
-	stored      int64
-	size        int64
-	compression rosbag.Compression
-	crc         uint32
-	checked     bool       // crc counts
-	torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
-	op          rosbag.Op  // for error texts
-	decrypter   *decrypter // of its data
-}
-
 // chunkLoader reads chunks and their indexes. It keeps buffers and codecs from one
 // call to the next and is not for concurrent use.
 type chunkLoader struct {
@@ -38,8 +24,6 @@ type chunkLoader struct {
 	memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
 	merger   runMerger
 }
-
-const firstHeadBytes = 512 // more than the header of any known writer's chunk record
 
 // place reads the header of segment i.
 func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
@@ -216,31 +200,6 @@ func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
 	return data, nil
 }
 
-// checkSize compares the sizes of a chunk with the limit, and with what encryption makes.
-func (p *chunkPlace) checkSize(limit int64) error {
-	if p.decrypter != nil && !p.torn {
-		if err := checkSealed(p.stored); err != nil {
-			return corrupt(p.pos, rosbag.OpChunk, "%v", err)
-		}
-	}
-	return checkChunkSize(p.pos, p.compression, p.stored, p.size, limit)
-}
-
-// checkChunkSize compares the sizes of the chunk at pos with the limit. What is not compressed
-// takes no more memory than it takes of the file.
-func checkChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) error {
-	if c == rosbag.CompressionNone {
-		size, limit = stored, hardMaxChunkBytes
-	}
-	if stored > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored, Limit: limit}
-	}
-	if size > limit {
-		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
-	}
-	return nil
-}
-
 // load reads the data of x and compares its entries with it. If they do not fit,
 // or are damaged already, or there is no index, it makes new ones from the data. From
 // then on they point at frames. An error without data says that the chunk is lost;
@@ -356,13 +315,6 @@ func (l *chunkLoader) resolve(r *Reader, entries []indexEntry, data []byte, chec
 	return nil
 }
 
-// frameAt returns the frame at offset, which resolve or a derivation has checked.
-func frameAt(data []byte, offset uint32) []byte {
-	b := data[offset:]
-	n := int64(binary.LittleEndian.Uint32(b)) + 4
-	return b[:n:n]
-}
-
 // covers reports whether a message of that time is in the range of q.
 func covers(q *rosbag.Query, key uint64) bool {
 	return key >= timeKey(q.Start) && (q.End.IsZero() || key <= timeKey(q.End))
@@ -374,36 +326,4 @@ func covered(q *rosbag.Query, list []indexEntry) []indexEntry {
 		return list
 	}
 	return slices.DeleteFunc(list, func(e indexEntry) bool { return !covers(q, e.key) })
-}
-
-// chunkWalk goes over the records of chunk data.
-type chunkWalk struct {
-	data   []byte
-	at     int // of the next record
-	header recordHeader
-}
-
-// next returns the header and the length-prefixed data of the next record, io.EOF
-// at the end. After an error the walk goes on behind the damaged record or, if
-// that cannot be found, is at its end.
-func (w *chunkWalk) next() (*recordHeader, []byte, error) {
-	if w.at >= len(w.data) {
-		return nil, nil, io.EOF
-	}
-	b := w.data[w.at:]
-	if id, t, frame, rest, ok := cutMessage(b); ok {
-		w.header.op, w.header.conn, w.header.time = rosbag.OpMessage, id, t
-		w.at = len(w.data) - len(rest)
-		return &w.header, frame, nil
-	}
-	at := w.at
-	tail, rest, err := cutRecord(b, &w.header)
-	w.at = len(w.data)
-	if w.header.framed {
-		w.at -= len(rest)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("record at %d: %w", at, err)
-	}
-	return &w.header, tail, nil
 }

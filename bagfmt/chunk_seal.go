@@ -9,8 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // SealedChunk is a finished chunk.
 type SealedChunk struct {
 	Record            []byte // chunk record and its index data records, ready for one Write
@@ -20,12 +18,6 @@ type SealedChunk struct {
 	Start, End        rosbag.Time // of the earliest and the latest message
 	Counts            []ConnCount
 	PayloadBytes      []uint64 // of the messages of each of Counts, without their length words
-}
-
-// ConnCount is the number of messages of one connection in a chunk.
-type ConnCount struct {
-	Conn  *rosbag.Connection
-	Count uint32
 }
 
 // Seal finishes the chunk: it compresses the data, adds the header in front and

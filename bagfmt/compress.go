@@ -18,20 +18,6 @@ const (
 	firstUnpackBytes = 64 << 10
 )
 
-// compressionNamed returns the compression that a chunk header names, known or not,
-// and allocates only for one that is not.
-func compressionNamed(name []byte) rosbag.Compression {
-	switch string(name) {
-	case string(rosbag.CompressionNone):
-		return rosbag.CompressionNone
-	case string(rosbag.CompressionLZ4):
-		return rosbag.CompressionLZ4
-	case string(rosbag.CompressionBZ2):
-		return rosbag.CompressionBZ2
-	}
-	return rosbag.Compression(name)
-}
-
 // Compressor packs chunks. It holds the state of its codec from one chunk to the
 // next and is not for concurrent use.
 type Compressor struct {
@@ -188,27 +174,3 @@ func (r *interruptibleReader) Read(p []byte) (int, error) {
 }
 
 var errNotLZ4 = errors.New("lz4 data does not start with an lz4 frame")
-
-// readSized is fill with first bytes of fresh memory to begin with.
-func readSized(r io.Reader, size, first int64) ([]byte, error) {
-	return fill(r, size, make([]byte, min(size, first)))
-}
-
-// fill reads size bytes, into buf as far as its capacity goes, and what is more
-// into fresh memory that doubles, so that memory follows what arrives and not what a
-// length claims. With an error it returns what it got.
-func fill(r io.Reader, size int64, buf []byte) ([]byte, error) {
-	buf = buf[:min(size, int64(cap(buf)))]
-	for at := 0; ; {
-		n, err := io.ReadFull(r, buf[at:])
-		if at += n; err != nil {
-			return buf[:at:at], err
-		}
-		if int64(at) == size {
-			return buf, nil
-		}
-		more := make([]byte, min(size, 2*int64(at)))
-		copy(more, buf)
-		buf = more
-	}
-}

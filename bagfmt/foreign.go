@@ -55,3 +55,6 @@ func isText(head []byte) bool {
 	}
 	return true
 }
+
+// clip shortens text of the file for an error.
+func clip(b []byte) []byte { return b[:min(len(b), 32)] }

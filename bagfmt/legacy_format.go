@@ -9,17 +9,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// layout is how the records of a file are laid out.
-type layout uint8
-
-const (
-	layoutV2  layout = iota
-	layoutV0         // three lines, then messages of one topic
-	layoutV10        // a table of topics; messages name their topic
-	layoutV11        // messages carry topic, md5sum and type as lines
-	layoutV12        // records with headers
-)
-
 // Limits on bags of old versions.
 const (
 	maxTextLineBytes = 1 << 10 // a topic, md5sum or type that is a line
@@ -172,13 +161,6 @@ func (f *oldFormat) add(rec *oldRecord) int32 {
 	f.conns = append(f.conns, c)
 	f.keys[string(f.key)] = n
 	return n
-}
-
-// oldConnection makes a connection with the fields that all versions have.
-func oldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection {
-	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
-		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: md5},
-	}}
 }
 
 // define keeps the text of a message definition record.

@@ -6,8 +6,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-const maxWorkers = 256 // of one Writer, Cursor or Scanner
-
 // sealAhead seals chunks of one Writer on other goroutines while the Writer fills
 // the next one. The Writer alone fills and writes; what it hands over it does not
 // touch before take. So the file is the same for any number of workers.

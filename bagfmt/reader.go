@@ -35,17 +35,6 @@ func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
 	return o, err
 }
 
-// chunkLimit fills in and checks an option MaxChunkBytes.
-func chunkLimit(n int64) (int64, error) {
-	if n == 0 {
-		return defaultMaxChunkBytes, nil
-	}
-	if n < 0 || n > hardMaxChunkBytes {
-		return 0, &rosbag.LimitError{Op: rosbag.OpChunk, What: "option MaxChunkBytes", Got: n, Limit: hardMaxChunkBytes}
-	}
-	return n, nil
-}
-
 // Reader reads a bag of any version, through its index if it has a good one. Its
 // methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
@@ -281,3 +270,14 @@ func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexE
 // Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
 // no effect.
 func (r *Reader) Use(c *Cache) { r.cache.Store(c) }
+
+// ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
+// Else its errors are those of NewReader.
+func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
+	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
+	_, h, err := s.preamble(true)
+	if err != nil {
+		return BagHeader{}, err
+	}
+	return BagHeader{h.indexPos, h.connCount, h.chunkCount, h.repeats()}, nil
+}

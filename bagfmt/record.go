@@ -5,42 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
-)
-
-// Limits on what a bag may ask for, and the constants of the format. Stock ROS has
-// hardly any; the bags it writes stay far below these.
-const (
-	maxHeaderBytes      = 1 << 20               // a record header
-	maxConnectionBytes  = 2 << 20               // a connection header: 1 MiB on the wire, and what we add
-	maxConnectionFields = fields.MaxFields + 16 // of them: what the wire allows, and what we and other writers add
-	maxVersionLineBytes = 64                    // the first line of the file
-	maxMessageBytes     = 1_000_000_000         // roscpp refuses to receive more
-
-	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
-	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
-	// 1 %, so that readers can be told to take all of them. A reader's memory follows
-	// what is in the file and, when it unpacks, what comes out: a few kB of bz2 can be
-	// gigabytes, so compressed chunks have a lower limit unless the caller raises it.
-	hardMaxChunkBytes    = math.MaxInt32
-	defaultMaxChunkBytes = 512 << 20
-	maxBuiltChunkBytes   = hardMaxChunkBytes - hardMaxChunkBytes/64
-	// What WriteMessage adds at most to a chunk that is not full yet.
-	maxAddedBytes = maxMessageBytes + messageHeaderBytes + 4 + maxHeaderBytes + maxConnectionBytes + minRecordBytes
-
-	versionPrefix      = "#ROSBAG V"
-	versionLine        = "#ROSBAG V2.0\n"
-	bagHeaderBytes     = 4096 // header and padding, without their length words
-	maxSkippedRecords  = 16   // connection records between where an index entry points and its message; stock's writers put one there
-	messageHeaderBytes = 42   // length word and header of a message record
-	chunkHeadroom      = 64   // chunkHeaderBytes of CompressionNone
-	indexEntryBytes    = 12
-	countEntryBytes    = 8
-	indexVersion       = 1
-	minRecordBytes     = 8 // two length words
 )
 
 // Keys of record headers. The connection's topic and the compression share their
@@ -382,4 +349,16 @@ func parseConnection(h *recordHeader, data []byte) (*rosbag.Connection, error) {
 		return nil, err
 	}
 	return &rosbag.Connection{ID: h.conn, Topic: string(h.topic), Header: rosbag.Header(l)}, nil
+}
+
+// knows reports whether key is a field of record headers.
+func (h *recordHeader) knows(key []byte) bool {
+	if string(key) == keyOp {
+		return true
+	}
+	had := h.has
+	h.set(key, nil)
+	h.set(key, make([]byte, 4))
+	h.set(key, make([]byte, 8))
+	return h.has != had
 }

@@ -164,3 +164,9 @@ func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []Con
 	}
 	return dst
 }
+
+// ConnCount is the number of messages of one connection in a chunk.
+type ConnCount struct {
+	Conn  *rosbag.Connection
+	Count uint32
+}

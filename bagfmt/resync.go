@@ -185,18 +185,6 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 	return !found && torn || found && h.knows(key), 0
 }
 
-// knows reports whether key is a field of record headers.
-func (h *recordHeader) knows(key []byte) bool {
-	if string(key) == keyOp {
-		return true
-	}
-	had := h.has
-	h.set(key, nil)
-	h.set(key, make([]byte, 4))
-	h.set(key, make([]byte, 8))
-	return h.has != had
-}
-
 // findIndexData returns the offset of the next plausible index data record.
 func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 	const field = "\x04\x00\x00\x00op=\x04"

@@ -310,3 +310,27 @@ func (s *stream) indexEntries(h *recordHeader, n, start int64, keep bool) (next 
 	}
 	return true, wrong
 }
+
+// readSized is fill with first bytes of fresh memory to begin with.
+func readSized(r io.Reader, size, first int64) ([]byte, error) {
+	return fill(r, size, make([]byte, min(size, first)))
+}
+
+// fill reads size bytes, into buf as far as its capacity goes, and what is more
+// into fresh memory that doubles, so that memory follows what arrives and not what a
+// length claims. With an error it returns what it got.
+func fill(r io.Reader, size int64, buf []byte) ([]byte, error) {
+	buf = buf[:min(size, int64(cap(buf)))]
+	for at := 0; ; {
+		n, err := io.ReadFull(r, buf[at:])
+		if at += n; err != nil {
+			return buf[:at:at], err
+		}
+		if int64(at) == size {
+			return buf, nil
+		}
+		more := make([]byte, min(size, 2*int64(at)))
+		copy(more, buf)
+		buf = more
+	}
+}

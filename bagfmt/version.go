@@ -119,3 +119,21 @@ func (s *stream) preamble(anyMinor bool) (version string, h recordHeader, err er
 	}
 	return v.name, h, err
 }
+
+// layout is how the records of a file are laid out.
+type layout uint8
+
+const (
+	layoutV2  layout = iota
+	layoutV0         // three lines, then messages of one topic
+	layoutV10        // a table of topics; messages name their topic
+	layoutV11        // messages carry topic, md5sum and type as lines
+	layoutV12        // records with headers
+)
+
+// oldConnection makes a connection with the fields that all versions have.
+func oldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection {
+	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
+		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: md5},
+	}}
+}

@@ -1,0 +1,20 @@
+package bagfmt
+
+import (
+	"errors"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// tornSealed handles the uncompressed encrypted chunk at p, of whose data the file has left
+// bytes, as damage says: its messages are read, unless another chunk follows and its length
+// is wrong.
+func (x *bagScan) tornSealed(p *chunkPlace, left int64, damage *rosbag.CorruptError) (more bool, err error) {
+	if more, err = x.resync(p.pos, damage); more || !errors.Is(err, damage) {
+		return more, err
+	}
+	p.stored, p.torn = left, true
+	x.chunk.place, x.chunk.open = *p, true
+	x.s.seek(x.r.size)
+	return true, damage
+}
