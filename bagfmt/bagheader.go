@@ -1,9 +1,26 @@
 package bagfmt
 
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
 // BagHeader is the first record of a 2.0 bag, which its writer completes last.
 type BagHeader struct {
 	IndexPos    uint64 // where the index section is; 0: the bag was not closed
 	Connections uint32 // in the index section
 	Chunks      uint32
-	Repeated    Repeated
+	Repeated    rosbag.Repeated
+}
+
+// ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
+// Else its errors are those of NewReader.
+func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
+	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
+	_, h, err := s.preamble(true)
+	if err != nil {
+		return BagHeader{}, err
+	}
+	return BagHeader{IndexPos: h.indexPos, Connections: h.connCount, Chunks: h.chunkCount, Repeated: h.repeats()}, nil
 }

@@ -16,7 +16,7 @@ type SealedChunk struct {
 	UncompressedBytes int64       // chunk data as built
 	StoredBytes       int64       // chunk data as stored in Record
 	Start, End        rosbag.Time // of the earliest and the latest message
-	Counts            []ConnCount
+	Counts            []rosbag.ConnCount
 	PayloadBytes      []uint64 // of the messages of each of Counts, without their length words
 }
 
@@ -83,7 +83,7 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 		out = appendIndexHeader(out, slot.conn.ID, int(slot.count))
 		slot.at, slot.last, slot.mixed = len(out), rosbag.Time{}, false
 		out = out[:len(out)+int(slot.count)*indexEntryBytes]
-		c.Counts = append(c.Counts, ConnCount{slot.conn, slot.count})
+		c.Counts = append(c.Counts, rosbag.ConnCount{Conn: slot.conn, Count: slot.count})
 		c.PayloadBytes = append(c.PayloadBytes, slot.bytes)
 	}
 	for _, e := range b.entries {

@@ -80,7 +80,7 @@ func (r *Reader) Cursor(q rosbag.Query) *Cursor {
 		if info.End.Before(q.Start) || !q.End.IsZero() && q.End.Before(info.Start) {
 			continue
 		}
-		if len(kept) == len(r.conns) || slices.ContainsFunc(info.Counts, func(n ConnCount) bool { return kept[n.Conn] }) {
+		if len(kept) == len(r.conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
 			c.pending = append(c.pending, i)
 		}
 	}

@@ -19,8 +19,8 @@ const (
 type indexSection struct {
 	r      *Reader
 	table  connTable
-	conns  int         // records, repeated ones included
-	counts []ConnCount // of all chunks, so that a big bag makes few allocations
+	conns  int                // records, repeated ones included
+	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
 }
 
 // open opens the bag through its index section. s is behind the version line.
@@ -74,7 +74,7 @@ func (x *indexSection) read(conns, chunks int) error {
 	s.decrypter = r.decrypter
 	x.table.most = conns
 	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
-		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]ConnCount, 0, n)
+		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]rosbag.ConnCount, 0, n)
 	}
 	for x.conns < conns || len(r.chunks) < chunks {
 		start := s.off
@@ -174,7 +174,7 @@ func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 		if c == nil {
 			return corrupt(at, rosbag.OpChunkInfo, "messages of unknown connection %d", id)
 		}
-		all = append(all, ConnCount{c, binary.LittleEndian.Uint32(data[4:])})
+		all = append(all, rosbag.ConnCount{Conn: c, Count: binary.LittleEndian.Uint32(data[4:])})
 	}
 	if id, twice := repeated(all[first:]); twice {
 		return corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
@@ -185,8 +185,8 @@ func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
 }
 
 // repeated finds a connection that is in counts more than once.
-func repeated(counts []ConnCount) (id rosbag.ConnID, found bool) {
-	byID := func(a, b ConnCount) int { return cmp.Compare(a.Conn.ID, b.Conn.ID) }
+func repeated(counts []rosbag.ConnCount) (id rosbag.ConnID, found bool) {
+	byID := func(a, b rosbag.ConnCount) int { return cmp.Compare(a.Conn.ID, b.Conn.ID) }
 	if !slices.IsSortedFunc(counts, byID) { // C++ and we sort, Python does not
 		counts = slices.Clone(counts)
 		slices.SortFunc(counts, byID)

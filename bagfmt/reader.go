@@ -57,7 +57,7 @@ type Reader struct {
 	start     rosbag.Time
 	end       rosbag.Time
 	messages  uint64
-	repeated  Repeated
+	repeated  rosbag.Repeated
 
 	lists   *chunkLists
 	cache   *cacheRef
@@ -116,7 +116,7 @@ func isDamage(err error) bool {
 type ChunkInfo struct {
 	Pos        int64       // of its record, or its first one, in the file
 	Start, End rosbag.Time // of its earliest and latest message
-	Counts     []ConnCount
+	Counts     []rosbag.ConnCount
 
 	kind  segmentKind
 	bytes int64 // of a segment that is not a chunk record: its length
@@ -270,14 +270,3 @@ func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexE
 // Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
 // no effect.
 func (r *Reader) Use(c *Cache) { r.cache.Store(c) }
-
-// ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
-// Else its errors are those of NewReader.
-func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
-	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
-	_, h, err := s.preamble(true)
-	if err != nil {
-		return BagHeader{}, err
-	}
-	return BagHeader{h.indexPos, h.connCount, h.chunkCount, h.repeats()}, nil
-}

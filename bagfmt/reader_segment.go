@@ -211,7 +211,7 @@ func (x *segmentScan) finish() {
 	x.close()
 	r := x.r
 	r.chunks = x.list
-	all := make([]ConnCount, 0, len(x.counts))
+	all := make([]rosbag.ConnCount, 0, len(x.counts))
 	lost := make(map[rosbag.ConnID]*orphan)
 	for i := range r.chunks {
 		own := x.counts[:x.sizes[i]]
@@ -219,7 +219,7 @@ func (x *segmentScan) finish() {
 		first := len(all)
 		for _, n := range own {
 			if at, ok := r.byID[n.id]; ok {
-				all = append(all, ConnCount{r.conns[at], n.n})
+				all = append(all, rosbag.ConnCount{Conn: r.conns[at], Count: n.n})
 				continue
 			}
 			if lost[n.id] == nil {

@@ -84,7 +84,7 @@ type recordHeader struct {
 	indexPos    uint64
 	connCount   uint32
 	chunkCount  uint32
-	repeated    Repeated // Time, if hasRepeatTime
+	repeated    rosbag.Repeated // Time, if hasRepeatTime
 	compression []byte
 	topic       []byte
 	encryptor   []byte
@@ -361,4 +361,13 @@ func (h *recordHeader) knows(key []byte) bool {
 	h.set(key, make([]byte, 4))
 	h.set(key, make([]byte, 8))
 	return h.has != had
+}
+
+// repeats returns what a bag header says about repeated messages.
+func (h *recordHeader) repeats() rosbag.Repeated {
+	const both = hasRepeatCount | hasRepeatTime
+	if h.has&both != both {
+		return rosbag.Repeated{}
+	}
+	return h.repeated
 }

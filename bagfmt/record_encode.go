@@ -95,17 +95,17 @@ func appendTime(dst []byte, key string, t rosbag.Time) []byte {
 	return appendU64(dst, key, uint64(t.Nsec)<<32|uint64(t.Sec))
 }
 
-// appendBagHeader adds the bag header record, padded as stock does.
-func appendBagHeader(dst []byte, h BagHeader) []byte {
+// appendBagHeader adds the bag header record, padded as stock does. Of h its four fields count.
+func appendBagHeader(dst []byte, h *recordHeader) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendU32(dst, keyChunkCount, h.Chunks)
-	dst = appendU32(dst, keyConnCount, h.Connections)
-	dst = appendU64(dst, keyIndexPos, h.IndexPos)
+	dst = appendU32(dst, keyChunkCount, h.chunkCount)
+	dst = appendU32(dst, keyConnCount, h.connCount)
+	dst = appendU64(dst, keyIndexPos, h.indexPos)
 	dst = appendOp(dst, rosbag.OpBagHeader)
-	if h.Repeated.Count > 0 {
-		dst = appendU32(dst, keyRepeatCount, h.Repeated.Count)
-		dst = appendTime(dst, keyRepeatTime, h.Repeated.Time)
+	if h.repeated.Count > 0 {
+		dst = appendU32(dst, keyRepeatCount, h.repeated.Count)
+		dst = appendTime(dst, keyRepeatTime, h.repeated.Time)
 	}
 	n := len(dst) - at - 4
 	binary.LittleEndian.PutUint32(dst[at:], uint32(n))
@@ -147,7 +147,7 @@ func appendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
 const chunkInfoBytes = 108
 
 // appendChunkInfo adds a whole chunk info record.
-func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []ConnCount) []byte {
+func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []rosbag.ConnCount) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendU64(dst, keyChunkPos, uint64(pos))
@@ -163,10 +163,4 @@ func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []Con
 		dst = binary.LittleEndian.AppendUint32(dst, c.Count)
 	}
 	return dst
-}
-
-// ConnCount is the number of messages of one connection in a chunk.
-type ConnCount struct {
-	Conn  *rosbag.Connection
-	Count uint32
 }

@@ -195,7 +195,7 @@ func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 }
 
 // append appends the index data records of the chunk, by ascending id.
-func (x *chunkIndex) append(out []byte) ([]byte, []ConnCount) {
+func (x *chunkIndex) append(out []byte) ([]byte, []rosbag.ConnCount) {
 	x.order = x.order[:0]
 	for i := range x.slots {
 		if x.slots[i].count > 0 {
@@ -203,14 +203,14 @@ func (x *chunkIndex) append(out []byte) ([]byte, []ConnCount) {
 		}
 	}
 	slices.SortFunc(x.order, func(a, b int32) int { return cmp.Compare(x.slots[a].out.ID, x.slots[b].out.ID) })
-	counts := make([]ConnCount, 0, len(x.order))
+	counts := make([]rosbag.ConnCount, 0, len(x.order))
 	out = slices.Grow(out, len(x.order)*indexHeaderBytes+len(x.entries)*indexEntryBytes)
 	for _, i := range x.order {
 		s := &x.slots[i]
 		out = appendIndexHeader(out, s.out.ID, int(s.count))
 		s.at = len(out)
 		out = out[:len(out)+int(s.count)*indexEntryBytes]
-		counts = append(counts, ConnCount{s.out, s.count})
+		counts = append(counts, rosbag.ConnCount{Conn: s.out, Count: s.count})
 	}
 	for _, e := range x.entries {
 		s := &x.slots[e.slot]

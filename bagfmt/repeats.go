@@ -4,10 +4,10 @@ import "github.com/gorosbag/gorosbag/rosbag"
 
 // Repeated returns what the bag says about its repeated messages, but no more of them than
 // there are messages.
-func (r *Reader) Repeated() Repeated { return r.repeated }
+func (r *Reader) Repeated() rosbag.Repeated { return r.repeated }
 
 // Repeated returns what the bag says about its repeated messages.
-func (s *Scanner) Repeated() Repeated { return s.repeated }
+func (s *Scanner) Repeated() rosbag.Repeated { return s.repeated }
 
 // Repeats tells the repeated messages of a bag from others, in one pass over it. nil tells that
 // there are none.
@@ -21,7 +21,7 @@ type Repeats struct {
 // time order. It reads the chunks that hold them, and leaves it to the pass to report what
 // cannot be read.
 func (r *Reader) Repeats() *Repeats {
-	x := r.repeated.matcher()
+	x := newRepeats(r.repeated)
 	if x == nil {
 		return nil
 	}
@@ -46,9 +46,9 @@ func (r *Reader) Repeats() *Repeats {
 }
 
 // Repeats is for a pass over all messages of the Scanner.
-func (s *Scanner) Repeats() *Repeats { return s.repeated.matcher() }
+func (s *Scanner) Repeats() *Repeats { return newRepeats(s.repeated) }
 
-func (r Repeated) matcher() *Repeats {
+func newRepeats(r rosbag.Repeated) *Repeats {
 	if r.Count == 0 {
 		return nil
 	}

@@ -51,7 +51,7 @@ type Scanner struct {
 	ahead    *scanAhead // nil without Workers
 	closed   bool
 	msg      rosbag.Message
-	repeated Repeated
+	repeated rosbag.Repeated
 	final    bool // the end is reached, or the next record cannot be found
 }
 

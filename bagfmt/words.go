@@ -22,6 +22,8 @@ type (
 	CorruptError     = rosbag.CorruptError
 	LimitError       = rosbag.LimitError
 	EncryptedError   = rosbag.EncryptedError
+	ConnCount        = rosbag.ConnCount
+	Repeated         = rosbag.Repeated
 )
 
 // The compressions of chunks.

@@ -61,7 +61,7 @@ type Writer struct {
 	chunks int
 	known  int64 // bytes of the records of all conns
 
-	repeated Repeated
+	repeated rosbag.Repeated
 
 	open       *ChunkBuilder // of WriteMessage
 	records    ConnRecords
@@ -92,7 +92,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := appendBagHeader([]byte(versionLine), BagHeader{})
+	head := appendBagHeader([]byte(versionLine), &recordHeader{})
 	if err := bw.write(head); err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (w *Writer) IndexBytes(c *SealedChunk) int64 {
 
 // SetRepeated says what Close writes into the bag header about messages that repeat latched
 // ones. A bag that was never closed does not tell.
-func (w *Writer) SetRepeated(r Repeated) { w.repeated = r }
+func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
 
 // AddConnection makes a connection for WriteMessage. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
@@ -277,7 +277,7 @@ func (w *Writer) writeChunk(c *SealedChunk) error {
 }
 
 // noteChunk puts the chunk at pos into the index section.
-func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []ConnCount) {
+func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []rosbag.ConnCount) {
 	w.infos = appendChunkInfo(w.infos, pos, start, end, counts)
 	w.chunks++
 	for _, n := range counts {
@@ -316,8 +316,8 @@ func (w *Writer) Close() error {
 		if err := w.sync(); err != nil {
 			return err
 		}
-		head := appendBagHeader(nil, BagHeader{
-			IndexPos: uint64(w.size), Connections: uint32(len(w.stored)), Chunks: uint32(w.chunks), Repeated: w.repeated,
+		head := appendBagHeader(nil, &recordHeader{
+			indexPos: uint64(w.size), connCount: uint32(len(w.stored)), chunkCount: uint32(w.chunks), repeated: w.repeated,
 		})
 		if _, err := at.WriteAt(head, int64(len(versionLine))); err != nil {
 			return fmt.Errorf("bag header at %d: %w", len(versionLine), err)

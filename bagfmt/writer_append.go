@@ -52,7 +52,7 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
 	w.repeated = r.repeated
-	if _, err := f.WriteAt(appendBagHeader(nil, BagHeader{Repeated: w.repeated}), int64(len(versionLine))); err != nil {
+	if _, err := f.WriteAt(appendBagHeader(nil, &recordHeader{repeated: w.repeated}), int64(len(versionLine))); err != nil {
 		return nil, fmt.Errorf("bag header at %d: %w", len(versionLine), err)
 	}
 	if err := f.Truncate(end); err != nil {

@@ -98,13 +98,13 @@ func TestRecordsBehindOthers(t *testing.T) {
 	c := &rosbag.Connection{ID: 7, Topic: "/a"}
 	for name, add := range map[string]func([]byte) []byte{
 		"bag header": func(b []byte) []byte {
-			return appendBagHeader(b, BagHeader{1, 2, 3, Repeated{4, rosbag.Time{Sec: 5, Nsec: 6}}})
+			return appendBagHeader(b, &recordHeader{indexPos: 1, connCount: 2, chunkCount: 3, repeated: rosbag.Repeated{Count: 4, Time: rosbag.Time{Sec: 5, Nsec: 6}}})
 		},
 		"connection":   func(b []byte) []byte { return appendConnection(b, c) },
 		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, rosbag.CompressionLZ4, 1, 2, 3) },
 		"index header": func(b []byte) []byte { return appendIndexHeader(b, 1, 2) },
 		"chunk info": func(b []byte) []byte {
-			return appendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []ConnCount{{c, 5}})
+			return appendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []rosbag.ConnCount{{Conn: c, Count: 5}})
 		},
 	} {
 		before := []byte("before")

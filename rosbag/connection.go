@@ -56,3 +56,9 @@ type Connection struct {
 	Topic  string // the name that the messages are stored under
 	Header Header
 }
+
+// ConnCount is the number of messages of one connection in a chunk.
+type ConnCount struct {
+	Conn  *Connection
+	Count uint32
+}

@@ -1,6 +1,4 @@
-package bagfmt
-
-import "github.com/gorosbag/gorosbag/rosbag"
+package rosbag
 
 // Repeated says how a bag begins that is a cut of a longer recording: with Count messages of
 // latching connections, all with the time of the cut, that repeat what was latched then. The
@@ -12,14 +10,5 @@ import "github.com/gorosbag/gorosbag/rosbag"
 // is there means all of these.
 type Repeated struct {
 	Count uint32
-	Time  rosbag.Time
-}
-
-// repeats returns what a bag header says about repeated messages.
-func (h *recordHeader) repeats() Repeated {
-	const both = hasRepeatCount | hasRepeatTime
-	if h.has&both != both {
-		return Repeated{}
-	}
-	return h.repeated
+	Time  Time
 }
