@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -145,27 +146,27 @@ type indexFields struct {
 
 // readIndexFields finds the fields in the bag header.
 func readIndexFields(r io.ReaderAt, size int64) (*indexFields, error) {
-	at := int64(len(versionLine))
+	at := int64(len(wire.VersionLine))
 	b := make([]byte, min(sectorBytes, size))
 	if n, err := r.ReadAt(b, 0); n < len(b) {
-		return nil, readError(0, err)
+		return nil, wire.ReadError(0, err)
 	}
 	n := int64(binary.LittleEndian.Uint32(b[at:]))
 	if at+4+n > int64(len(b)) {
-		return nil, corrupt(at, rosbag.OpBagHeader, "header of %d bytes, which cannot be replaced in one write", n)
+		return nil, wire.Corrupt(at, rosbag.OpBagHeader, "header of %d bytes, which cannot be replaced in one write", n)
 	}
 	x := &indexFields{at: at + 4, b: b[at+4 : at+4+n], where: map[string]int{}}
 	for rest := x.b; len(rest) > 0; {
 		key, value, next, err := fields.Next(rest)
 		if err != nil {
-			return nil, corrupt(at, rosbag.OpBagHeader, "%v", err)
+			return nil, wire.Corrupt(at, rosbag.OpBagHeader, "%v", err)
 		}
 		x.where[string(key)] = len(x.b) - len(next) - len(value)
 		rest = next
 	}
-	for key, size := range map[string]int{keyIndexPos: 8, keyConnCount: 4, keyChunkCount: 4} {
+	for key, size := range map[string]int{wire.KeyIndexPos: 8, wire.KeyConnCount: 4, wire.KeyChunkCount: 4} {
 		if i, ok := x.where[key]; !ok || i+size > len(x.b) {
-			return nil, corrupt(at, rosbag.OpBagHeader, "no field %s", key)
+			return nil, wire.Corrupt(at, rosbag.OpBagHeader, "no field %s", key)
 		}
 	}
 	return x, nil
@@ -173,9 +174,9 @@ func readIndexFields(r io.ReaderAt, size int64) (*indexFields, error) {
 
 // write writes new values in one call.
 func (x *indexFields) write(f io.WriterAt, pos uint64, conns, chunks uint32) error {
-	binary.LittleEndian.PutUint64(x.b[x.where[keyIndexPos]:], pos)
-	binary.LittleEndian.PutUint32(x.b[x.where[keyConnCount]:], conns)
-	binary.LittleEndian.PutUint32(x.b[x.where[keyChunkCount]:], chunks)
+	binary.LittleEndian.PutUint64(x.b[x.where[wire.KeyIndexPos]:], pos)
+	binary.LittleEndian.PutUint32(x.b[x.where[wire.KeyConnCount]:], conns)
+	binary.LittleEndian.PutUint32(x.b[x.where[wire.KeyChunkCount]:], chunks)
 	if _, err := f.WriteAt(x.b, x.at); err != nil {
 		return fmt.Errorf("bag header at %d: %w", x.at, err)
 	}

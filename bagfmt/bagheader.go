@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -17,10 +18,10 @@ type BagHeader struct {
 // ReadBagHeader reads the bag header of the 2.0 bag of size bytes, also of an encrypted one.
 // Else its errors are those of NewReader.
 func ReadBagHeader(r io.ReaderAt, size int64) (BagHeader, error) {
-	s := newStream(io.NewSectionReader(r, 0, size), 0, smallBufferBytes)
-	_, h, err := s.preamble(true)
+	s := wire.NewStream(io.NewSectionReader(r, 0, size), 0, wire.SmallBufferBytes)
+	_, h, err := s.Preamble(true)
 	if err != nil {
 		return BagHeader{}, err
 	}
-	return BagHeader{IndexPos: h.indexPos, Connections: h.connCount, Chunks: h.chunkCount, Repeated: h.repeats()}, nil
+	return BagHeader{IndexPos: h.IndexPos, Connections: h.ConnCount, Chunks: h.ChunkCount, Repeated: h.Repeats()}, nil
 }

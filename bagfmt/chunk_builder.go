@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -78,7 +79,7 @@ func (r *ConnRecords) undo(id rosbag.ConnID, size int, repeat bool) {
 // and its index are one slice and were copied once. The zero value needs Reset.
 // A ChunkBuilder is not for concurrent use.
 type ChunkBuilder struct {
-	buf     []byte // chunkHeadroom bytes, then the chunk data
+	buf     []byte // wire.ChunkHeadroom bytes, then the chunk data
 	records *ConnRecords
 	entries []chunkEntry
 	slots   []connSlot
@@ -131,9 +132,9 @@ type firstUse struct {
 // the records of all its connections.
 func (b *ChunkBuilder) Reset(r *ConnRecords) {
 	if b.buf == nil {
-		b.buf = make([]byte, chunkHeadroom)
+		b.buf = make([]byte, wire.ChunkHeadroom)
 	}
-	b.buf = b.buf[:chunkHeadroom]
+	b.buf = b.buf[:wire.ChunkHeadroom]
 	b.records = r
 	b.entries = b.entries[:0]
 	for _, s := range b.used {
@@ -150,7 +151,7 @@ func (b *ChunkBuilder) Reset(r *ConnRecords) {
 }
 
 // Len returns the bytes of chunk data so far.
-func (b *ChunkBuilder) Len() int { return max(len(b.buf)-chunkHeadroom, 0) }
+func (b *ChunkBuilder) Len() int { return max(len(b.buf)-wire.ChunkHeadroom, 0) }
 
 // Cap returns the bytes of memory that the chunk and its index entries hold.
 func (b *ChunkBuilder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
@@ -173,15 +174,15 @@ func (b *ChunkBuilder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []
 	}
 	slot, _ := b.use(c)
 	at := len(b.buf)
-	size := len(run) + count*messageHeaderBytes
+	size := len(run) + count*wire.MessageHeaderBytes
 	b.grow(size)
 	buf := b.buf[:at+size]
 	t, last := first, first
 	for range count {
 		n := 4 + int64(binary.LittleEndian.Uint32(run))
-		b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
-		putMessageHeader(buf[at:], c.ID, t)
-		at += messageHeaderBytes
+		b.entries = append(b.entries, chunkEntry{t, uint32(at - wire.ChunkHeadroom), slot})
+		wire.PutMessageHeader(buf[at:], c.ID, t)
+		at += wire.MessageHeaderBytes
 		at += copy(buf[at:], run[:n])
 		run = run[n:]
 		last = t
@@ -209,11 +210,11 @@ func (b *ChunkBuilder) BeginMessage(c *rosbag.Connection, frameBytes int) {
 	o := openMessage{active: true, undo: len(b.buf)}
 	o.slot, o.did = b.use(c)
 	o.start = len(b.buf)
-	o.end = o.start + messageHeaderBytes + frameBytes
+	o.end = o.start + wire.MessageHeaderBytes + frameBytes
 	b.checkSize(int64(o.end))
-	b.grow(messageHeaderBytes)
-	b.buf = b.buf[:o.start+messageHeaderBytes]
-	putMessageHeader(b.buf[o.start:], c.ID, rosbag.Time{})
+	b.grow(wire.MessageHeaderBytes)
+	b.buf = b.buf[:o.start+wire.MessageHeaderBytes]
+	wire.PutMessageHeader(b.buf[o.start:], c.ID, rosbag.Time{})
 	b.open = o
 }
 
@@ -242,7 +243,7 @@ func (b *ChunkBuilder) roomStep() int {
 	at := len(b.buf)
 	come := at - b.open.start
 	step := max(firstRoom, min(come, doubledRoom), come/4)
-	return min(b.open.end-at+len(b.used)*indexHeaderBytes+(len(b.entries)+1)*indexEntryBytes, step)
+	return min(b.open.end-at+len(b.used)*indexHeaderBytes+(len(b.entries)+1)*wire.IndexEntryBytes, step)
 }
 
 // NextCap returns what Cap will be after the next call of Room.
@@ -259,7 +260,7 @@ func (b *ChunkBuilder) Frame() []byte {
 	if !b.open.active {
 		panic("bagfmt: Frame outside a message")
 	}
-	return b.buf[b.open.start+messageHeaderBytes:]
+	return b.buf[b.open.start+wire.MessageHeaderBytes:]
 }
 
 // FinishMessage stamps and indexes the message. Its frame must be complete.
@@ -268,12 +269,12 @@ func (b *ChunkBuilder) FinishMessage(t rosbag.Time) {
 	if !o.active || len(b.buf) != o.end {
 		panic("bagfmt: FinishMessage of an incomplete message")
 	}
-	frame := b.buf[o.start+messageHeaderBytes:]
+	frame := b.buf[o.start+wire.MessageHeaderBytes:]
 	if int64(binary.LittleEndian.Uint32(frame))+4 != int64(len(frame)) {
 		panic("bagfmt: FinishMessage of a frame with a wrong length")
 	}
-	putTime(b.buf[o.start+messageTimeAt:], t)
-	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - chunkHeadroom), o.slot})
+	wire.PutTime(b.buf[o.start+wire.MessageTimeAt:], t)
+	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - wire.ChunkHeadroom), o.slot})
 	b.count(o.slot, 1, o.end-o.start, t, t)
 	b.open = openMessage{}
 }
@@ -307,16 +308,16 @@ func (b *ChunkBuilder) appendMessage(c *rosbag.Connection, t rosbag.Time, data [
 		slot, _ = b.use(c)
 	}
 	at := len(b.buf)
-	size := messageHeaderBytes + 4 + len(data)
+	size := wire.MessageHeaderBytes + 4 + len(data)
 	if cap(b.buf)-at < size {
 		b.grow(size)
 	}
 	b.buf = b.buf[:at+size]
 	record := b.buf[at:]
-	putMessageHeader(record, c.ID, t)
-	binary.LittleEndian.PutUint32(record[messageHeaderBytes:], uint32(len(data)))
-	copy(record[messageHeaderBytes+4:], data)
-	b.entries = append(b.entries, chunkEntry{t, uint32(at - chunkHeadroom), slot})
+	wire.PutMessageHeader(record, c.ID, t)
+	binary.LittleEndian.PutUint32(record[wire.MessageHeaderBytes:], uint32(len(data)))
+	copy(record[wire.MessageHeaderBytes+4:], data)
+	b.entries = append(b.entries, chunkEntry{t, uint32(at - wire.ChunkHeadroom), slot})
 	b.count(slot, 1, size, t, t)
 }
 
@@ -335,8 +336,8 @@ func (b *ChunkBuilder) grow(n int) {
 // checkSize panics when a chunk would exceed what readers accept: its owner seals
 // it long before.
 func (b *ChunkBuilder) checkSize(n int64) {
-	if n > maxBuiltChunkBytes {
-		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, maxBuiltChunkBytes))
+	if n > wire.MaxBuiltChunkBytes {
+		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, wire.MaxBuiltChunkBytes))
 	}
 }
 
@@ -353,7 +354,7 @@ func (b *ChunkBuilder) count(slot int32, messages, size int, first, last rosbag.
 		b.end = last
 	}
 	b.slots[slot].count += uint32(messages)
-	b.slots[slot].bytes += uint64(size - messages*(messageHeaderBytes+4))
+	b.slots[slot].bytes += uint64(size - messages*(wire.MessageHeaderBytes+4))
 	if b.records != nil {
 		b.records.bytes += int64(size)
 	}
@@ -385,10 +386,10 @@ func (b *ChunkBuilder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 	b.slots[s].conn, b.slots[s].used = c, true
 	b.used = append(b.used, s)
 	did.added = true
-	size := connectionBytes(c)
+	size := wire.ConnectionBytes(c)
 	if write, repeat := b.records.want(c.ID, size); write {
 		b.grow(size)
-		b.buf = appendConnection(b.buf, c)
+		b.buf = wire.AppendConnection(b.buf, c)
 		b.records.add(c.ID, size, repeat)
 		did.record, did.repeat = size, repeat
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -16,7 +17,7 @@ import (
 type chunkLoader struct {
 	head     []byte
 	stored   []byte
-	s        *stream
+	s        *wire.Stream
 	unpack   decompressor
 	expect   []uint64 // by index in Reader.conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int      // the chunk that expect is about
@@ -26,13 +27,13 @@ type chunkLoader struct {
 }
 
 // place reads the header of segment i.
-func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
+func (l *chunkLoader) place(r *Reader, i int) (wire.ChunkPlace, error) {
 	if r.chunks[i].kind.raw() {
 		return r.chunks[i].rawPlace(r.size)
 	}
 	pos := r.chunks[i].Pos
-	p := chunkPlace{pos: pos, op: rosbag.OpChunk, decrypter: r.decrypter}
-	need := int64(firstHeadBytes)
+	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: r.decrypter}
+	need := int64(wire.FirstHeadBytes)
 	for {
 		n := int(min(need, r.size-pos))
 		if cap(l.head) < n {
@@ -43,12 +44,12 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 			return p, err
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
-		if headerBytes > maxHeaderBytes {
-			return p, corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, maxHeaderBytes)
+		if headerBytes > wire.MaxHeaderBytes {
+			return p, wire.Corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, wire.MaxHeaderBytes)
 		}
-		if end := headerBytes + minRecordBytes; end > int64(n) {
+		if end := headerBytes + wire.MinRecordBytes; end > int64(n) {
 			if end > r.size-pos {
-				return p, torn(pos, rosbag.OpChunk, "header", int64(n), end)
+				return p, wire.Torn(pos, rosbag.OpChunk, "header", int64(n), end)
 			}
 			need = end
 			continue
@@ -56,23 +57,23 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 		break
 	}
 	n := 4 + int(binary.LittleEndian.Uint32(l.head))
-	var h recordHeader
-	switch err := h.parse(l.head[4:n]); {
+	var h wire.RecordHeader
+	switch err := h.Parse(l.head[4:n]); {
 	case err != nil:
-		return p, corrupt(pos, rosbag.OpChunk, "%v", err)
-	case h.op != rosbag.OpChunk:
-		return p, corrupt(pos, h.op, "chunk info points here, where there is no chunk")
+		return p, wire.Corrupt(pos, rosbag.OpChunk, "%v", err)
+	case h.Op != rosbag.OpChunk:
+		return p, wire.Corrupt(pos, h.Op, "chunk info points here, where there is no chunk")
 	}
-	p.data = pos + int64(n) + 4
-	p.stored = int64(binary.LittleEndian.Uint32(l.head[n:]))
-	p.size = int64(h.size)
-	p.compression = compressionNamed(h.compression)
-	p.crc, p.checked = h.crc, h.has&hasCRC32C != 0
-	if left := r.size - p.data; p.stored > left {
+	p.Data = pos + int64(n) + 4
+	p.Stored = int64(binary.LittleEndian.Uint32(l.head[n:]))
+	p.Size = int64(h.Size)
+	p.Compression = wire.CompressionNamed(h.Compression)
+	p.CRC, p.Checked = h.CRC, h.Has&wire.HasCRC32C != 0
+	if left := r.size - p.Data; p.Stored > left {
 		if r.chunks[i].kind != segmentTorn {
-			return p, torn(pos, rosbag.OpChunk, "data", left, p.stored)
+			return p, wire.Torn(pos, rosbag.OpChunk, "data", left, p.Stored)
 		}
-		p.stored, p.torn = left, true
+		p.Stored, p.Torn = left, true
 	}
 	return p, checkOverlap(r, i, &p)
 }
@@ -81,18 +82,18 @@ func (l *chunkLoader) place(r *Reader, i int) (chunkPlace, error) {
 // nested chunks would take time quadratic in the size of the file. It shortens an
 // uncompressed chunk that is too long, because its messages before the next one can
 // still be read.
-func checkOverlap(r *Reader, i int, p *chunkPlace) error {
+func checkOverlap(r *Reader, i int, p *wire.ChunkPlace) error {
 	if i+1 >= len(r.chunks) {
 		return nil
 	}
 	next := r.chunks[i+1].Pos
-	switch room := next - p.data; {
-	case p.stored <= room:
+	switch room := next - p.Data; {
+	case p.Stored <= room:
 		return nil
-	case room < 0 || p.compression != rosbag.CompressionNone:
-		return corrupt(p.pos, rosbag.OpChunk, "its %d bytes reach into the chunk at %d", p.stored, next)
+	case room < 0 || p.Compression != rosbag.CompressionNone:
+		return wire.Corrupt(p.Pos, rosbag.OpChunk, "its %d bytes reach into the chunk at %d", p.Stored, next)
 	default:
-		p.stored, p.torn = room, p.decrypter != nil
+		p.Stored, p.Torn = room, p.Decrypter != nil
 	}
 	return nil
 }
@@ -124,19 +125,19 @@ func (w *window) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // readAt fills b from offset off for the segment at p.
-func readAt(r io.ReaderAt, b []byte, off int64, p chunkPlace) error {
+func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 	n, err := r.ReadAt(b, off)
 	switch {
 	case n == len(b):
 		return nil
-	case err == nil || isEnd(err): // the file shrank
-		return torn(p.pos, p.op, "record", off-p.pos+int64(n), off-p.pos+int64(len(b)))
+	case err == nil || wire.IsEnd(err): // the file shrank
+		return wire.Torn(p.Pos, p.Op, "record", off-p.Pos+int64(n), off-p.Pos+int64(len(b)))
 	}
-	return readError(off, err)
+	return wire.ReadError(off, err)
 }
 
 // data reads and unpacks segment i, into l.memory or fresh memory.
-func (l *chunkLoader) data(r *Reader, i int) ([]byte, chunkPlace, error) {
+func (l *chunkLoader) data(r *Reader, i int) ([]byte, wire.ChunkPlace, error) {
 	p, err := l.place(r, i)
 	if err != nil {
 		return nil, p, err
@@ -147,29 +148,29 @@ func (l *chunkLoader) data(r *Reader, i int) ([]byte, chunkPlace, error) {
 
 // read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
 // has it.
-func (l *chunkLoader) read(r *Reader, p *chunkPlace) ([]byte, error) {
-	if err := p.checkSize(r.o.MaxChunkBytes); err != nil {
+func (l *chunkLoader) read(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
+	if err := p.CheckSize(r.o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
-	if p.compression != rosbag.CompressionBZ2 {
+	if p.Compression != rosbag.CompressionBZ2 {
 		return l.readNew(r, p)
 	}
-	return r.cache.Load().chunk(cacheKey{r: r, pos: p.pos}, func() ([]byte, error) { return l.readNew(r, p) })
+	return r.cache.Load().chunk(cacheKey{r: r, pos: p.Pos}, func() ([]byte, error) { return l.readNew(r, p) })
 }
 
-func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
+func (l *chunkLoader) readNew(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
-	if p.compression == rosbag.CompressionNone {
-		if int64(cap(l.memory)) < p.stored {
-			l.memory = make([]byte, p.stored)
+	if p.Compression == rosbag.CompressionNone {
+		if int64(cap(l.memory)) < p.Stored {
+			l.memory = make([]byte, p.Stored)
 		}
-		stored = l.memory[:p.stored:p.stored] // messages will point into it
+		stored = l.memory[:p.Stored:p.Stored] // messages will point into it
 		l.memory = nil
 	} else {
-		l.stored = slices.Grow(l.stored[:0], int(p.stored))[:p.stored]
+		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
 		stored = l.stored
 	}
-	if err := readAt(r.r, stored, p.data, *p); err != nil {
+	if err := readAt(r.r, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
 	l.unpack.interrupted = r.o.Interrupted
@@ -177,25 +178,25 @@ func (l *chunkLoader) readNew(r *Reader, p *chunkPlace) ([]byte, error) {
 }
 
 // open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
-func (l *chunkLoader) open(p *chunkPlace, stored []byte) ([]byte, error) {
-	if p.checked && !p.torn {
-		if crc := crc32.Checksum(stored, castagnoli); crc != p.crc {
-			return nil, corrupt(p.pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.crc)
+func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
+	if p.Checked && !p.Torn {
+		if crc := crc32.Checksum(stored, wire.Castagnoli); crc != p.CRC {
+			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.CRC)
 		}
 	}
-	stored, err := p.decrypter.openChunk(p, stored)
-	if err != nil || p.compression == rosbag.CompressionNone {
+	stored, err := p.Decrypter.OpenChunk(p, stored)
+	if err != nil || p.Compression == rosbag.CompressionNone {
 		return stored, err // stock readers do not look at size
 	}
-	l.unpack.checked = p.checked
-	data, err := l.unpack.unpack(p.compression, stored, p.size, l.memory)
+	l.unpack.checked = p.Checked
+	data, err := l.unpack.unpack(p.Compression, stored, p.Size, l.memory)
 	l.memory = nil
 	var stop *interruption
 	switch {
 	case errors.As(err, &stop):
 		return nil, stop.err
 	case err != nil:
-		return nil, corrupt(p.pos, rosbag.OpChunk, "%v", err)
+		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}
 	return data, nil
 }
@@ -210,8 +211,8 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Quer
 		return err
 	}
 	if x.evicted {
-		if crc32.Checksum(data, castagnoli) != x.sum {
-			return corrupt(p.pos, p.op, "its data has changed since it was first read")
+		if crc32.Checksum(data, wire.Castagnoli) != x.sum {
+			return wire.Corrupt(p.Pos, p.Op, "its data has changed since it was first read")
 		}
 		x.evicted = false
 		x.hold(data)
@@ -219,11 +220,11 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Quer
 	}
 	bad := x.damaged
 	if bad == nil && !x.derive {
-		if err = l.resolve(r, x.entries, data, p.checked); err == nil {
+		if err = l.resolve(r, x.entries, data, p.Checked); err == nil {
 			x.hold(data)
 			return nil
 		}
-		bad = corrupt(p.pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
+		bad = wire.Corrupt(p.Pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
 	kind := r.chunks[x.number].kind
 	d := derivation{r: r, keep: keep, q: q, list: x.entries[:0]}
@@ -236,11 +237,11 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Quer
 	promised := countKept(r, x.number, keep)
 	if bad != nil {
 		// What a checksum covers is what was written; else the chunk info has to agree.
-		bad.Recovered = whole && (p.checked || p.compression != rosbag.CompressionNone || d.found >= promised)
+		bad.Recovered = whole && (p.Checked || p.Compression != rosbag.CompressionNone || d.found >= promised)
 		return bad
 	}
 	if d.found < promised { // the scan that found the segment reported what else is wrong with it
-		return corrupt(p.pos, p.op, "%d of %d messages can be read", d.found, promised)
+		return wire.Corrupt(p.Pos, p.Op, "%d of %d messages can be read", d.found, promised)
 	}
 	return nil
 }
@@ -269,7 +270,7 @@ func (x *cursorChunk) hold(data []byte) {
 // returns the memory.
 func (x *cursorChunk) release() []byte {
 	data := x.data
-	x.sum, x.evicted, x.data = crc32.Checksum(data, castagnoli), true, nil
+	x.sum, x.evicted, x.data = crc32.Checksum(data, wire.Castagnoli), true, nil
 	return data
 }
 
@@ -295,10 +296,10 @@ var errSharedRecords = errors.New("many entries point at the same records")
 // them point at the frames. The time of an entry counts, as for stock's player, unless
 // the chunk has a checksum: then the time in the chunk is known to be right.
 func (l *chunkLoader) resolve(r *Reader, entries []indexEntry, data []byte, checked bool) error {
-	budget := maxHeaderFactor*len(data) + maxHeaderBytes
+	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {
 		e := &entries[i]
-		id, t, frame, parsed, err := messageAt(data, int64(e.offset))
+		id, t, frame, parsed, err := wire.MessageAt(data, int64(e.offset))
 		budget -= parsed
 		switch {
 		case budget < 0:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -16,7 +17,7 @@ import (
 // c.Record. Share is 0.
 func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
 	return func(yield func(*rosbag.Message, error) bool) {
-		head := chunkHeaderBytes(c.Compression)
+		head := wire.ChunkHeaderBytes(c.Compression)
 		data := c.Record[head : head+int(c.StoredBytes)]
 		if c.Compression != rosbag.CompressionNone {
 			var err error
@@ -30,20 +31,20 @@ func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
 		for _, n := range c.Counts {
 			conns[n.Conn.ID] = n.Conn
 		}
-		walk := chunkWalk{data: data}
+		walk := wire.ChunkWalk{Data: data}
 		var m rosbag.Message
 		for {
-			h, frame, err := walk.next()
+			h, frame, err := walk.Next()
 			switch {
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
 				yield(nil, fmt.Errorf("sealed chunk: %w", err))
 				return
-			case h.op != rosbag.OpMessage:
+			case h.Op != rosbag.OpMessage:
 				continue
 			}
-			m = rosbag.Message{Conn: conns[h.conn], Time: h.time, Frame: frame}
+			m = rosbag.Message{Conn: conns[h.Conn], Time: h.Time, Frame: frame}
 			if !yield(&m, nil) {
 				return
 			}
@@ -70,7 +71,7 @@ func (b *ChunkBuilder) LastFrames(want func(*rosbag.Connection) bool) iter.Seq2[
 			}
 			wanted[e.slot] = false
 			left--
-			frame := b.buf[chunkHeadroom+int(e.offset)+messageHeaderBytes:]
+			frame := b.buf[wire.ChunkHeadroom+int(e.offset)+wire.MessageHeaderBytes:]
 			n := 4 + int(binary.LittleEndian.Uint32(frame))
 			if !yield(b.slots[e.slot].conn, frame[:n:n]) {
 				return

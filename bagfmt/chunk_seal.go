@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -32,7 +33,7 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 	if len(b.entries) == 0 {
 		return nil, errEmptyChunk
 	}
-	data := b.buf[chunkHeadroom:]
+	data := b.buf[wire.ChunkHeadroom:]
 	c := &b.sealed
 	*c = SealedChunk{
 		Compression:       rosbag.CompressionNone,
@@ -43,21 +44,21 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 		Counts:            slices.Grow(c.Counts[:0], len(b.used)),
 		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
 	}
-	out, headroom := b.buf, chunkHeadroom
+	out, headroom := b.buf, wire.ChunkHeadroom
 	if z != nil && z.kind != rosbag.CompressionNone {
 		c.Compression = z.kind
-		headroom = chunkHeaderBytes(z.kind)
+		headroom = wire.ChunkHeaderBytes(z.kind)
 		out = z.appendTo(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
-		if c.StoredBytes > hardMaxChunkBytes {
-			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: hardMaxChunkBytes}
+		if c.StoredBytes > wire.HardMaxChunkBytes {
+			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: wire.HardMaxChunkBytes}
 		}
 	}
 	stored := out[headroom:]
-	appendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, castagnoli), len(data), len(stored))
+	wire.AppendChunkHeader(out[:0], c.Compression, crc32.Checksum(stored, wire.Castagnoli), len(data), len(stored))
 	c.Record = b.appendIndex(out, c)
 	if c.Compression == rosbag.CompressionNone {
-		b.buf = c.Record[:chunkHeadroom+len(data)] // keep the memory if the index made it grow
+		b.buf = c.Record[:wire.ChunkHeadroom+len(data)] // keep the memory if the index made it grow
 	}
 	return c, nil
 }
@@ -73,47 +74,47 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 		}
 		return 1 // no two slots share an id
 	})
-	size := len(b.used)*indexHeaderBytes + len(b.entries)*indexEntryBytes
+	size := len(b.used)*indexHeaderBytes + len(b.entries)*wire.IndexEntryBytes
 	out = slices.Grow(out, size)
 	for _, s := range b.used {
 		slot := &b.slots[s]
 		if slot.count == 0 {
 			continue
 		}
-		out = appendIndexHeader(out, slot.conn.ID, int(slot.count))
+		out = wire.AppendIndexHeader(out, slot.conn.ID, int(slot.count))
 		slot.at, slot.last, slot.mixed = len(out), rosbag.Time{}, false
-		out = out[:len(out)+int(slot.count)*indexEntryBytes]
+		out = out[:len(out)+int(slot.count)*wire.IndexEntryBytes]
 		c.Counts = append(c.Counts, rosbag.ConnCount{Conn: slot.conn, Count: slot.count})
 		c.PayloadBytes = append(c.PayloadBytes, slot.bytes)
 	}
 	for _, e := range b.entries {
 		slot := &b.slots[e.slot]
-		putTime(out[slot.at:], e.time)
+		wire.PutTime(out[slot.at:], e.time)
 		binary.LittleEndian.PutUint32(out[slot.at+8:], e.offset)
-		slot.at += indexEntryBytes
+		slot.at += wire.IndexEntryBytes
 		slot.mixed = slot.mixed || e.time.Before(slot.last)
 		slot.last = e.time
 	}
 	for _, s := range b.used {
 		if slot := &b.slots[s]; slot.mixed && slot.count > 0 {
-			sortIndex(out[slot.at-int(slot.count)*indexEntryBytes : slot.at])
+			sortIndex(out[slot.at-int(slot.count)*wire.IndexEntryBytes : slot.at])
 		}
 	}
 	return out
 }
 
-// indexHeaderBytes is the length of what appendIndexHeader adds.
+// indexHeaderBytes is the length of what wire.AppendIndexHeader adds.
 const indexHeaderBytes = 55
 
 // sortIndex sorts encoded index entries by time, entries of the same time by offset.
 func sortIndex(b []byte) {
-	entries := make([]chunkEntry, 0, len(b)/indexEntryBytes)
-	for i := 0; i < len(b); i += indexEntryBytes {
-		entries = append(entries, chunkEntry{time: getTime(b[i:]), offset: binary.LittleEndian.Uint32(b[i+8:])})
+	entries := make([]chunkEntry, 0, len(b)/wire.IndexEntryBytes)
+	for i := 0; i < len(b); i += wire.IndexEntryBytes {
+		entries = append(entries, chunkEntry{time: wire.GetTime(b[i:]), offset: binary.LittleEndian.Uint32(b[i+8:])})
 	}
 	slices.SortStableFunc(entries, func(x, y chunkEntry) int { return x.time.Compare(y.time) })
 	for i, e := range entries {
-		putTime(b[i*indexEntryBytes:], e.time)
-		binary.LittleEndian.PutUint32(b[i*indexEntryBytes+8:], e.offset)
+		wire.PutTime(b[i*wire.IndexEntryBytes:], e.time)
+		binary.LittleEndian.PutUint32(b[i*wire.IndexEntryBytes+8:], e.offset)
 	}
 }

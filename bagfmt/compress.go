@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -98,7 +99,7 @@ func (d *decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}
 	r = d.interrupted.reader(r)
-	out, err := fill(r, size, memory)
+	out, err := wire.Fill(r, size, memory)
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, fmt.Errorf("%s data ends after %d of %d bytes", c, len(out), size)

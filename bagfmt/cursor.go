@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -111,7 +112,7 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.entries[x.next]
 	x.next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: x.share}
+	c.msg = rosbag.Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
 	return &c.msg, nil
 }
 

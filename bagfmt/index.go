@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -56,31 +57,31 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	if i+1 < len(r.chunks) {
 		end = r.chunks[i+1].Pos
 	}
-	at := p.data + p.stored
+	at := p.Data + p.Stored
 	section := io.NewSectionReader(r.r, at, max(end-at, 0))
 	switch {
 	case l.s == nil && l.once:
-		l.s = newStream(section, at, int(min(max(section.Size(), smallBufferBytes), streamBufferBytes)))
+		l.s = wire.NewStream(section, at, int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))
 	case l.s == nil:
-		l.s = newStream(section, at, streamBufferBytes)
+		l.s = wire.NewStream(section, at, wire.StreamBufferBytes)
 	default:
-		l.s.reset(section, at)
+		l.s.Reset(section, at)
 	}
 	l.expectCounts(r, i)
 	l.merger.begin()
 	for n := 0; n < len(r.chunks[i].Counts); {
-		start := l.s.off
-		var h recordHeader
-		switch err := l.s.next(&h); {
+		start := l.s.Off
+		var h wire.RecordHeader
+		switch err := l.s.Next(&h); {
 		case errors.Is(err, io.EOF):
-			return dst, corrupt(p.pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(r.chunks[i].Counts))
+			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(r.chunks[i].Counts))
 		case err != nil:
 			return dst, err
 		}
-		if h.op != rosbag.OpIndexData {
-			size, err := l.s.length(start, h.op)
+		if h.Op != rosbag.OpIndexData {
+			size, err := l.s.Length(start, h.Op)
 			if err == nil {
-				err = l.s.skip(size, start, h.op)
+				err = l.s.Skip(size, start, h.Op)
 			}
 			if err != nil {
 				return dst, err
@@ -111,30 +112,30 @@ func (l *chunkLoader) expectCounts(r *Reader, i int) {
 }
 
 // indexData adds the entries of one index data record to dst.
-func (l *chunkLoader) indexData(r *Reader, h *recordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
-	if h.ver != indexVersion {
-		return dst, corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.ver, indexVersion)
+func (l *chunkLoader) indexData(r *Reader, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+	if h.Ver != wire.IndexVersion {
+		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
-	conn, known := r.byID[h.conn]
+	conn, known := r.byID[h.Conn]
 	if !known {
-		return dst, corrupt(start, rosbag.OpIndexData, "index of unknown connection %d", h.conn)
+		return dst, wire.Corrupt(start, rosbag.OpIndexData, "index of unknown connection %d", h.Conn)
 	}
 	switch promised := l.expect[conn]; promised {
 	case 0: // what was in its place is missing
-		return dst, corrupt(start, rosbag.OpIndexData, "connection %d again, or not in the chunk info", h.conn)
-	case uint64(h.count) + 1:
+		return dst, wire.Corrupt(start, rosbag.OpIndexData, "connection %d again, or not in the chunk info", h.Conn)
+	case uint64(h.Count) + 1:
 		l.expect[conn] = 0
 	default:
-		return dst, corrupt(start, rosbag.OpIndexData, "%d messages of connection %d, the chunk info says %d", h.count, h.conn, promised-1)
+		return dst, wire.Corrupt(start, rosbag.OpIndexData, "%d messages of connection %d, the chunk info says %d", h.Count, h.Conn, promised-1)
 	}
-	if _, err := l.s.indexData(h, start, keep[conn]); err != nil || !keep[conn] {
+	if _, err := l.s.IndexData(h, start, keep[conn]); err != nil || !keep[conn] {
 		return dst, err
 	}
-	b := l.s.data
+	b := l.s.Data
 	l.merger.startRun(len(dst))
-	dst = slices.Grow(dst, len(b)/indexEntryBytes)
-	for ; len(b) >= indexEntryBytes; b = b[indexEntryBytes:] {
-		dst = append(dst, indexEntry{timeKey(getTime(b)), binary.LittleEndian.Uint32(b[8:]), conn})
+	dst = slices.Grow(dst, len(b)/wire.IndexEntryBytes)
+	for ; len(b) >= wire.IndexEntryBytes; b = b[wire.IndexEntryBytes:] {
+		dst = append(dst, indexEntry{timeKey(wire.GetTime(b)), binary.LittleEndian.Uint32(b[8:]), conn})
 	}
 	return dst, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,7 +32,7 @@ func TestIndexOfDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		index = append(index, int(w.Size())+len(c.Record)-n*(indexHeaderBytes+2*indexEntryBytes))
+		index = append(index, int(w.Size())+len(c.Record)-n*(indexHeaderBytes+2*wire.IndexEntryBytes))
 		if err := w.WriteChunk(c); err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +63,8 @@ func TestIndexOfDamage(t *testing.T) {
 	field := func(chunk int, name string) []byte {
 		return bad[index[chunk]+bytes.Index(bad[index[chunk]:], []byte(name+"="))+len(name)+1:]
 	}
-	binary.LittleEndian.PutUint32(field(1, keyVer), 7)
-	binary.LittleEndian.PutUint32(field(2, keyConn), 1)
+	binary.LittleEndian.PutUint32(field(1, wire.KeyVer), 7)
+	binary.LittleEndian.PutUint32(field(2, wire.KeyConn), 1)
 	r, l = load(bad)
 	for i, damaged := range []bool{false, true, true} {
 		if _, err := l.entries(r, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
@@ -73,10 +74,10 @@ func TestIndexOfDamage(t *testing.T) {
 
 	// An entry is missing, and the record says so in its length but not in its count.
 	at := index[2] + indexHeaderBytes
-	bad = slices.Delete(slices.Clone(b.data), at, at+indexEntryBytes)
-	binary.LittleEndian.PutUint32(bad[at-4:], indexEntryBytes)
-	pos := bad[bytes.Index(bad, []byte(keyIndexPos+"="))+len(keyIndexPos)+1:]
-	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-indexEntryBytes)
+	bad = slices.Delete(slices.Clone(b.data), at, at+wire.IndexEntryBytes)
+	binary.LittleEndian.PutUint32(bad[at-4:], wire.IndexEntryBytes)
+	pos := bad[bytes.Index(bad, []byte(wire.KeyIndexPos+"="))+len(wire.KeyIndexPos)+1:]
+	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-wire.IndexEntryBytes)
 	r, l = load(bad)
 	if _, err := l.entries(r, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("a record with an entry less than it claims: %v", err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -18,25 +19,25 @@ const (
 // indexSection reads the index section of a 2.0 bag.
 type indexSection struct {
 	r      *Reader
-	table  connTable
+	table  wire.ConnTable
 	conns  int                // records, repeated ones included
 	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
 }
 
 // open opens the bag through its index section. s is behind the version line.
-func (x *indexSection) open(s *stream) error {
-	h, err := s.bagHeader()
+func (x *indexSection) open(s *wire.Stream) error {
+	h, err := s.BagHeader()
 	if err != nil {
 		return err
 	}
-	x.r.repeated = h.repeats()
-	if x.r.decrypter, err = newDecrypter(encryption(s.header), x.r.o.UnwrapKey); err != nil {
+	x.r.repeated = h.Repeats()
+	if x.r.decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.r.o.UnwrapKey); err != nil {
 		return err
 	}
 	if err := x.checkHeader(&h); err != nil {
 		return err
 	}
-	if err := x.read(int(h.connCount), int(h.chunkCount)); err != nil {
+	if err := x.read(int(h.ConnCount), int(h.ChunkCount)); err != nil {
 		return err
 	}
 	x.r.indexed = true
@@ -44,22 +45,22 @@ func (x *indexSection) open(s *stream) error {
 }
 
 // checkHeader checks the bag header against the size of the file.
-func (x *indexSection) checkHeader(h *recordHeader) error {
-	r, at := x.r, int64(len(versionLine))
+func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
+	r, at := x.r, int64(len(wire.VersionLine))
 	switch {
-	case h.indexPos == 0:
+	case h.IndexPos == 0:
 		return rosbag.ErrUnindexed
-	case h.indexPos > uint64(r.size):
-		e := corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.indexPos, r.size)
+	case h.IndexPos > uint64(r.size):
+		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, r.size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
-	case h.indexPos <= uint64(at):
-		return corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.indexPos)
-	case int64(h.connCount) > r.size/minConnBytes || int64(h.chunkCount) > r.size/minRecordBytes:
-		return corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
-			h.connCount, h.chunkCount, r.size)
+	case h.IndexPos <= uint64(at):
+		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.IndexPos)
+	case int64(h.ConnCount) > r.size/minConnBytes || int64(h.ChunkCount) > r.size/wire.MinRecordBytes:
+		return wire.Corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
+			h.ConnCount, h.ChunkCount, r.size)
 	}
-	r.indexPos = int64(h.indexPos)
+	r.indexPos = int64(h.IndexPos)
 	r.dataEnd = r.indexPos
 	return nil
 }
@@ -70,17 +71,17 @@ func (x *indexSection) checkHeader(h *recordHeader) error {
 func (x *indexSection) read(conns, chunks int) error {
 	r := x.r
 	r.prefetch(r.indexPos, maxPrefetchBytes)
-	s := newStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, streamBufferBytes)
-	s.decrypter = r.decrypter
-	x.table.most = conns
+	s := wire.NewStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, wire.StreamBufferBytes)
+	s.Decrypter = r.decrypter
+	x.table.Most = conns
 	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
 		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]rosbag.ConnCount, 0, n)
 	}
 	for x.conns < conns || len(r.chunks) < chunks {
-		start := s.off
+		start := s.Off
 		if _, err := x.record(s); err != nil {
 			if errors.Is(err, io.EOF) {
-				e := corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
+				e := wire.Corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
 					x.conns, conns, len(r.chunks), chunks)
 				e.Err = io.ErrUnexpectedEOF
 				return e
@@ -88,98 +89,98 @@ func (x *indexSection) read(conns, chunks int) error {
 			return err
 		}
 	}
-	r.indexEnd = s.off
-	for s.recordAhead() {
+	r.indexEnd = s.Off
+	for s.RecordAhead() {
 		if known, err := x.record(s); !known || err != nil {
 			break
 		}
-		r.indexEnd = s.off
+		r.indexEnd = s.Off
 	}
-	if s.bagAhead() {
-		r.damaged(corrupt(s.off, 0, "another bag starts here"))
+	if s.BagAhead() {
+		r.damaged(wire.Corrupt(s.Off, 0, "another bag starts here"))
 	}
-	r.setConnections(x.table.all())
+	r.setConnections(x.table.All())
 	return nil
 }
 
 // record reads one record. known is false if records of its kind do not belong in an index
 // section.
-func (x *indexSection) record(s *stream) (known bool, err error) {
-	start := s.off
-	var h recordHeader
-	if err := s.next(&h); err != nil {
+func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
+	start := s.Off
+	var h wire.RecordHeader
+	if err := s.Next(&h); err != nil {
 		return false, err
 	}
-	n, err := s.length(start, h.op)
+	n, err := s.Length(start, h.Op)
 	if err != nil {
 		return false, err
 	}
-	if h.op != rosbag.OpConnection && h.op != rosbag.OpChunkInfo {
-		return false, s.skip(n, start, h.op)
+	if h.Op != rosbag.OpConnection && h.Op != rosbag.OpChunkInfo {
+		return false, s.Skip(n, start, h.Op)
 	}
-	if left := x.r.size - s.off; n > left {
-		return true, torn(start, h.op, "data", left, n)
+	if left := x.r.size - s.Off; n > left {
+		return true, wire.Torn(start, h.Op, "data", left, n)
 	}
 	if err := x.checkLength(&h, n, start); err != nil { // before it is in memory
 		return true, err
 	}
-	data, err := s.grab(n, start, h.op)
+	data, err := s.Grab(n, start, h.Op)
 	if err != nil {
 		return true, err
 	}
-	if h.op == rosbag.OpConnection {
+	if h.Op == rosbag.OpConnection {
 		x.conns++
-		if data, err = x.r.decrypter.openConnection(&h, data, start); err != nil {
+		if data, err = x.r.decrypter.OpenConnection(&h, data, start); err != nil {
 			return true, err
 		}
-		return true, x.table.add(&h, data, start)
+		return true, x.table.Add(&h, data, start)
 	}
 	return true, x.addChunk(&h, data, start)
 }
 
 // checkLength compares the length of the data of the record at offset at, n, with what it can have.
-func (x *indexSection) checkLength(h *recordHeader, n, at int64) error {
+func (x *indexSection) checkLength(h *wire.RecordHeader, n, at int64) error {
 	switch {
-	case h.op == rosbag.OpConnection && n > maxConnectionBytes:
-		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
-	case h.op == rosbag.OpChunkInfo && int64(h.count)*countEntryBytes != n:
-		return corrupt(at, rosbag.OpChunkInfo, "claims %d connections in %d bytes", h.count, n)
-	case h.op == rosbag.OpChunkInfo && int64(h.count) > int64(x.conns):
-		return corrupt(at, rosbag.OpChunkInfo, "claims %d connections, %d are known", h.count, x.conns)
+	case h.Op == rosbag.OpConnection && n > wire.MaxConnectionBytes:
+		return &rosbag.LimitError{Offset: at, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
+	case h.Op == rosbag.OpChunkInfo && int64(h.Count)*wire.CountEntryBytes != n:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections in %d bytes", h.Count, n)
+	case h.Op == rosbag.OpChunkInfo && int64(h.Count) > int64(x.conns):
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "claims %d connections, %d are known", h.Count, x.conns)
 	}
 	return nil
 }
 
 // addChunk adds the chunk of the chunk info record at offset at.
-func (x *indexSection) addChunk(h *recordHeader, data []byte, at int64) error {
+func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) error {
 	r, all := x.r, x.counts
-	last := int64(len(versionLine))
+	last := int64(len(wire.VersionLine))
 	if n := len(r.chunks); n > 0 {
 		last = r.chunks[n-1].Pos
 	}
 	switch {
-	case h.ver != indexVersion:
-		return corrupt(at, rosbag.OpChunkInfo, "version %d, want %d", h.ver, indexVersion)
-	case h.chunkPos > uint64(r.size-minRecordBytes):
-		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.chunkPos, r.size)
-	case int64(h.chunkPos) >= r.indexPos:
-		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.chunkPos, r.indexPos)
-	case int64(h.chunkPos) <= last:
-		return corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.chunkPos, last)
+	case h.Ver != wire.IndexVersion:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "version %d, want %d", h.Ver, wire.IndexVersion)
+	case h.ChunkPos > uint64(r.size-wire.MinRecordBytes):
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, r.size)
+	case int64(h.ChunkPos) >= r.indexPos:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, r.indexPos)
+	case int64(h.ChunkPos) <= last:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}
 	first := len(all)
-	for ; len(data) > 0; data = data[countEntryBytes:] {
+	for ; len(data) > 0; data = data[wire.CountEntryBytes:] {
 		id := rosbag.ConnID(binary.LittleEndian.Uint32(data))
-		c := x.table.get(id)
+		c := x.table.Get(id)
 		if c == nil {
-			return corrupt(at, rosbag.OpChunkInfo, "messages of unknown connection %d", id)
+			return wire.Corrupt(at, rosbag.OpChunkInfo, "messages of unknown connection %d", id)
 		}
 		all = append(all, rosbag.ConnCount{Conn: c, Count: binary.LittleEndian.Uint32(data[4:])})
 	}
 	if id, twice := repeated(all[first:]); twice {
-		return corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
-	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.chunkPos), Start: h.start, End: h.end, Counts: slices.Clip(all[first:])})
+	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
 	x.counts = all
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -39,7 +40,7 @@ type oldRecord struct {
 
 // oldFormat is what has to be known to read the records of one file.
 type oldFormat struct {
-	layout          layout
+	layout          wire.Layout
 	lateDefinitions bool // connections are used after everything was read: definitions may follow them
 	conns           []*rosbag.Connection
 	keys            map[string]int32  // index in conns, by what makes a connection: see appendKey
@@ -57,10 +58,10 @@ type undeclared struct {
 	count uint64
 }
 
-func newOldFormat(v bagVersion) *oldFormat {
-	f := &oldFormat{layout: v.layout, keys: make(map[string]int32)}
-	if v.single != nil {
-		f.conns = []*rosbag.Connection{v.single}
+func newOldFormat(v wire.BagVersion) *oldFormat {
+	f := &oldFormat{layout: v.Layout, keys: make(map[string]int32)}
+	if v.Single != nil {
+		f.conns = []*rosbag.Connection{v.Single}
 	}
 	return f
 }
@@ -68,7 +69,7 @@ func newOldFormat(v bagVersion) *oldFormat {
 // cut parses the record at the start of b up to its data, which starts at head.
 // errShort says that b ends before.
 func (f *oldFormat) cut(b []byte, rec *oldRecord) (head int, err error) {
-	if f.layout == layoutV12 {
+	if f.layout == wire.LayoutV12 {
 		return rec.cutV12(b)
 	}
 	return rec.cutLines(b, f.layout)
@@ -76,8 +77,8 @@ func (f *oldFormat) cut(b []byte, rec *oldRecord) (head int, err error) {
 
 // appendKey adds what tells connections apart to dst. No two records that differ in
 // it have the same key.
-func (rec *oldRecord) appendKey(dst []byte, l layout) []byte {
-	if l == layoutV10 {
+func (rec *oldRecord) appendKey(dst []byte, l wire.Layout) []byte {
+	if l == wire.LayoutV10 {
 		return append(dst, rec.topic...)
 	}
 	dst = append(dst, byte(rec.has&(hasCallerID|hasLatching)))
@@ -91,7 +92,7 @@ func (rec *oldRecord) appendKey(dst []byte, l layout) []byte {
 // find returns the connection of a message, as an index in conns. key is memory for
 // the caller to keep.
 func (f *oldFormat) find(rec *oldRecord, key []byte) (conn int32, keyMemory []byte, ok bool) {
-	if f.layout == layoutV0 {
+	if f.layout == wire.LayoutV0 {
 		return 0, key, true
 	}
 	key = rec.appendKey(key[:0], f.layout)
@@ -107,7 +108,7 @@ func (f *oldFormat) connection(rec *oldRecord, at int64) (conn int32, err error)
 	if conn, f.key, ok = f.find(rec, f.key); ok {
 		return conn, nil
 	}
-	if f.layout == layoutV10 {
+	if f.layout == wire.LayoutV10 {
 		return -1, f.missing(string(rec.topic), at)
 	}
 	if err := f.room(at); err != nil {
@@ -133,13 +134,13 @@ func (f *oldFormat) missing(topic string, at int64) error {
 		return nil
 	}
 	f.undeclared[topic] = &undeclared{at, 1}
-	return corrupt(at, rosbag.OpMessage, "messages of topic %q, which the bag does not declare", topic)
+	return wire.Corrupt(at, rosbag.OpMessage, "messages of topic %q, which the bag does not declare", topic)
 }
 
 // room reports whether there may be one more connection at offset at.
 func (f *oldFormat) room(at int64) error {
 	if limit := freeConns + at/bytesPerConn; int64(len(f.conns)) >= limit {
-		return corrupt(at, rosbag.OpMessage, "more than %d connections", limit)
+		return wire.Corrupt(at, rosbag.OpMessage, "more than %d connections", limit)
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (f *oldFormat) room(at int64) error {
 func (f *oldFormat) add(rec *oldRecord) int32 {
 	n := int32(len(f.conns))
 	topic, typ, md5 := string(rec.topic), string(rec.typ), string(rec.md5)
-	c := oldConnection(rosbag.ConnID(n), topic, typ, md5)
+	c := wire.OldConnection(rosbag.ConnID(n), topic, typ, md5)
 	if rec.has&hasCallerID != 0 {
 		c.Header = append(c.Header, rosbag.Field{Key: rosbag.KeyCallerID, Value: string(rec.callerID)})
 	}
@@ -193,7 +194,7 @@ func (f *oldFormat) finish() {
 func (f *oldFormat) undeclaredErrors() []error {
 	var list []*rosbag.CorruptError
 	for topic, u := range f.undeclared {
-		list = append(list, corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
+		list = append(list, wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
 	}
 	slices.SortFunc(list, func(a, b *rosbag.CorruptError) int { return cmp.Compare(a.Offset, b.Offset) })
 	errs := make([]error, len(list))
@@ -206,16 +207,16 @@ func (f *oldFormat) undeclaredErrors() []error {
 // next reads the record at the start of the stream into rec, up to its data. At the
 // end of the input it returns io.EOF. After an error rec.framed tells whether the
 // record can be passed over, rec.needsResync whether resync may find another one.
-func (f *oldFormat) next(s *stream, rec *oldRecord) error {
-	if f.layout == layoutV12 {
+func (f *oldFormat) next(s *wire.Stream, rec *oldRecord) error {
+	if f.layout == wire.LayoutV12 {
 		return rec.readV12(s)
 	}
 	return rec.readLines(s, f.layout)
 }
 
 // start reads what is before the first record.
-func (f *oldFormat) start(s *stream) error {
-	if f.layout != layoutV10 {
+func (f *oldFormat) start(s *wire.Stream) error {
+	if f.layout != wire.LayoutV10 {
 		return nil
 	}
 	return f.readTable(s)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -18,13 +19,13 @@ const stampBytes = 12 // time and length of a message
 
 // cutLines is oldFormat.cut for the versions whose messages start with lines: none in
 // version 0, the topic in 1.0, topic, md5sum and type in 1.1.
-func (rec *oldRecord) cutLines(b []byte, l layout) (head int, err error) {
+func (rec *oldRecord) cutLines(b []byte, l wire.Layout) (head int, err error) {
 	*rec = oldRecord{op: rosbag.OpMessage}
 	for _, line := range [...]struct {
 		value *[]byte
 		what  string
-		from  layout
-	}{{&rec.topic, "topic", layoutV10}, {&rec.md5, "md5sum", layoutV11}, {&rec.typ, "type", layoutV11}} {
+		from  wire.Layout
+	}{{&rec.topic, "topic", wire.LayoutV10}, {&rec.md5, "md5sum", wire.LayoutV11}, {&rec.typ, "type", wire.LayoutV11}} {
 		if l < line.from {
 			break
 		}
@@ -43,51 +44,51 @@ func (rec *oldRecord) cutLines(b []byte, l layout) (head int, err error) {
 		head += n + 1
 	}
 	// These lines are all there is to see that the length before was right.
-	if l == layoutV11 && !isMD5(rec.md5) {
+	if l == wire.LayoutV11 && !wire.IsMD5(rec.md5) {
 		return head, fmt.Errorf("md5sum %q", rec.md5)
 	}
-	if l == layoutV11 && string(rec.typ) != anyOf && bytes.IndexByte(rec.typ, '/') < 0 {
+	if l == wire.LayoutV11 && string(rec.typ) != wire.AnyOf && bytes.IndexByte(rec.typ, '/') < 0 {
 		return head, fmt.Errorf("type %q", rec.typ)
 	}
 	if len(b)-head < stampBytes {
 		return head, errShort
 	}
-	rec.time = getTime(b[head:])
+	rec.time = wire.GetTime(b[head:])
 	rec.length = int64(binary.LittleEndian.Uint32(b[head+8:]))
 	rec.framed = true
 	return head + stampBytes, nil
 }
 
 // readLines is oldFormat.next for messages that start with lines.
-func (rec *oldRecord) readLines(s *stream, l layout) error {
-	start := s.off
+func (rec *oldRecord) readLines(s *wire.Stream, l wire.Layout) error {
+	start := s.Off
 	*rec = oldRecord{}
 	for {
-		b, err := s.r.Peek(max(s.r.Buffered(), 1))
+		b, err := s.R.Peek(max(s.R.Buffered(), 1))
 		if len(b) == 0 {
-			if isEnd(err) {
+			if wire.IsEnd(err) {
 				return io.EOF
 			}
-			return readError(start, err)
+			return wire.ReadError(start, err)
 		}
 		head, wrong := rec.cutLines(b, l)
 		if wrong == nil {
 			// The slices of rec must outlive the buffer of the stream.
-			s.header = append(s.header[:0], b[:head]...)
-			if _, err := rec.cutLines(s.header, l); err != nil {
-				return corrupt(start, rosbag.OpMessage, "%v", err)
+			s.Header = append(s.Header[:0], b[:head]...)
+			if _, err := rec.cutLines(s.Header, l); err != nil {
+				return wire.Corrupt(start, rosbag.OpMessage, "%v", err)
 			}
-			return s.skip(int64(head), start, rosbag.OpMessage)
+			return s.Skip(int64(head), start, rosbag.OpMessage)
 		}
 		if !errors.Is(wrong, errShort) {
 			rec.needsResync = true
-			return corrupt(start, rosbag.OpMessage, "%v", wrong)
+			return wire.Corrupt(start, rosbag.OpMessage, "%v", wrong)
 		}
-		if _, err := s.r.Peek(len(b) + 1); err != nil {
-			if isEnd(err) {
+		if _, err := s.R.Peek(len(b) + 1); err != nil {
+			if wire.IsEnd(err) {
 				return cutOff(start, rosbag.OpMessage, "message", len(b))
 			}
-			return readError(start, err)
+			return wire.ReadError(start, err)
 		}
 	}
 }
@@ -95,39 +96,39 @@ func (rec *oldRecord) readLines(s *stream, l layout) error {
 // cutOff makes the error for a file that ends where only a line end would tell how long
 // something is.
 func cutOff(off int64, op rosbag.Op, what string, got int) *rosbag.CorruptError {
-	e := corrupt(off, op, "file ends after %d bytes of the %s", got, what)
+	e := wire.Corrupt(off, op, "file ends after %d bytes of the %s", got, what)
 	e.Err = io.ErrUnexpectedEOF
 	return e
 }
 
 // readLine reads one line of at most maxTextLineBytes. It is valid until the next read.
-func readLine(s *stream, start int64, what string) ([]byte, error) {
-	b, err := s.r.ReadSlice('\n')
-	s.off += int64(len(b))
+func readLine(s *wire.Stream, start int64, what string) ([]byte, error) {
+	b, err := s.R.ReadSlice('\n')
+	s.Off += int64(len(b))
 	switch {
 	case err == nil && len(b) <= maxTextLineBytes+1:
 		return b[:len(b)-1], nil
 	case err == nil || errors.Is(err, bufio.ErrBufferFull):
-		return nil, corrupt(start, 0, "%s of more than %d bytes", what, maxTextLineBytes)
-	case isEnd(err):
+		return nil, wire.Corrupt(start, 0, "%s of more than %d bytes", what, maxTextLineBytes)
+	case wire.IsEnd(err):
 		return nil, cutOff(start, 0, what, len(b))
 	}
-	return nil, readError(s.off, err)
+	return nil, wire.ReadError(s.Off, err)
 }
 
 // readTable reads the table of topics of version 1.0.
-func (f *oldFormat) readTable(s *stream) error {
-	start := s.off
+func (f *oldFormat) readTable(s *wire.Stream) error {
+	start := s.Off
 	line, err := readLine(s, start, "number of topics")
 	if err != nil {
 		return err
 	}
-	n, ok := parseTopicCount(line)
+	n, ok := wire.ParseTopicCount(line)
 	if !ok {
-		return corrupt(start, 0, "number of topics %q", clip(line))
+		return wire.Corrupt(start, 0, "number of topics %q", wire.Clip(line))
 	}
 	for range n {
-		start := s.off
+		start := s.Off
 		if err := f.room(start); err != nil {
 			return err
 		}
@@ -139,13 +140,13 @@ func (f *oldFormat) readTable(s *stream) error {
 }
 
 // declare reads one entry of the table.
-func (f *oldFormat) declare(s *stream, start int64) error {
+func (f *oldFormat) declare(s *wire.Stream, start int64) error {
 	var lines [3][]byte
 	for i, what := range [...]string{"topic", "md5sum", "type"} {
 		b, err := readLine(s, start, what)
 		if err == nil {
 			if wrong := checkText(what, b); wrong != nil {
-				err = corrupt(start, 0, "%v", wrong)
+				err = wire.Corrupt(start, 0, "%v", wrong)
 			}
 		}
 		if err != nil {
@@ -153,7 +154,7 @@ func (f *oldFormat) declare(s *stream, start int64) error {
 		}
 		lines[i] = bytes.Clone(b)
 	}
-	md5, typ := orderLines(lines[1], lines[2])
+	md5, typ := wire.OrderLines(lines[1], lines[2])
 	rec := oldRecord{topic: lines[0], md5: md5, typ: typ}
 	f.key = rec.appendKey(f.key[:0], f.layout)
 	if _, twice := f.keys[string(f.key)]; !twice { // players keep the first

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -14,17 +15,17 @@ const scanBufferBytes = 16 << 10
 
 // openOld opens a bag of a legacy version. It reads it from front to back, but skips the
 // messages.
-func openOld(r *Reader, s *stream, v bagVersion) error {
-	if r.o.IndexOnly && v.layout != layoutV12 {
-		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.name)
+func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
+	if r.o.IndexOnly && v.Layout != wire.LayoutV12 {
+		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.Name)
 	}
 	f := newOldFormat(v)
 	f.lateDefinitions = true
 	r.old = f
 	x := oldScan{r: r, f: f, s: s, seg: segmentScan{r: r, kind: segmentOld}}
-	if r.size > smallBufferBytes {
-		x.s = newFileStream(r.r, r.size, scanBufferBytes)
-		x.s.seek(s.off)
+	if r.size > wire.SmallBufferBytes {
+		x.s = wire.NewFileStream(r.r, r.size, scanBufferBytes)
+		x.s.SeekTo(s.Off)
 	}
 	if err := x.run(); err != nil {
 		return err
@@ -35,7 +36,7 @@ func openOld(r *Reader, s *stream, v bagVersion) error {
 	for _, err := range f.undeclaredErrors() {
 		r.damaged(err)
 	}
-	if v.layout == layoutV12 {
+	if v.Layout == wire.LayoutV12 {
 		return x.checkIndex()
 	}
 	return nil
@@ -45,7 +46,7 @@ func openOld(r *Reader, s *stream, v bagVersion) error {
 type oldScan struct {
 	r   *Reader
 	f   *oldFormat
-	s   *stream
+	s   *wire.Stream
 	seg segmentScan
 	v12 indexV12
 }
@@ -68,7 +69,7 @@ func (x *oldScan) run() error {
 	}
 	var rec oldRecord
 	for {
-		start := x.s.off
+		start := x.s.Off
 		err := x.f.next(x.s, &rec)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -80,7 +81,7 @@ func (x *oldScan) run() error {
 			if rec.needsResync {
 				err = x.f.resync(x.s)
 			} else {
-				err = x.s.skip(rec.length, start, rec.op)
+				err = x.s.Skip(rec.length, start, rec.op)
 			}
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -109,13 +110,13 @@ func (x *oldScan) recordDamage(err error) error {
 func (x *oldScan) record(rec *oldRecord, start int64) error {
 	conn := int32(-1)
 	switch {
-	case rec.op == rosbag.OpMessage && rec.length > maxMessageBytes:
-		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes})
-	case rec.op == rosbag.OpMessage && rec.length > x.r.size-x.s.off:
-		return torn(start, rosbag.OpMessage, "data", x.r.size-x.s.off, rec.length)
+	case rec.op == rosbag.OpMessage && rec.length > wire.MaxMessageBytes:
+		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: wire.MaxMessageBytes})
+	case rec.op == rosbag.OpMessage && rec.length > x.r.size-x.s.Off:
+		return wire.Torn(start, rosbag.OpMessage, "data", x.r.size-x.s.Off, rec.length)
 	case rec.op == rosbag.OpMessage:
 		var err error
-		if conn, err = x.f.connection(rec, start); err != nil && x.f.layout != layoutV10 {
+		if conn, err = x.f.connection(rec, start); err != nil && x.f.layout != wire.LayoutV10 {
 			x.r.damaged(err) // the others are counted
 		}
 	case rec.op == rosbag.OpMessageDefinition:
@@ -123,11 +124,11 @@ func (x *oldScan) record(rec *oldRecord, start int64) error {
 	default:
 		x.v12.record(rec, start)
 	}
-	if err := x.s.skip(rec.length, start, rec.op); err != nil {
+	if err := x.s.Skip(rec.length, start, rec.op); err != nil {
 		return err
 	}
 	if conn >= 0 {
-		x.seg.message(rosbag.ConnID(conn), rec.time, start, x.s.off)
+		x.seg.message(rosbag.ConnID(conn), rec.time, start, x.s.Off)
 	}
 	return nil
 }
@@ -177,9 +178,9 @@ func (x *oldScan) indexError() error {
 	case v.header == 0 || v.pos == 0:
 		return rosbag.ErrUnindexed
 	case v.pos != uint64(first):
-		return corrupt(v.header, rosbag.OpBagHeader, "the index is not at %d", v.pos)
+		return wire.Corrupt(v.header, rosbag.OpBagHeader, "the index is not at %d", v.pos)
 	case v.broken:
-		return corrupt(first, rosbag.OpIndexData, "index data of a wrong length")
+		return wire.Corrupt(first, rosbag.OpIndexData, "index data of a wrong length")
 	}
 	found := make(map[string]uint64)
 	for i := range x.r.chunks {
@@ -189,11 +190,11 @@ func (x *oldScan) indexError() error {
 	}
 	for topic, n := range found {
 		if v.counts[topic] != n {
-			return corrupt(first, rosbag.OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
+			return wire.Corrupt(first, rosbag.OpIndexData, "%d messages of topic %q, there are %d", v.counts[topic], topic, n)
 		}
 	}
 	if len(found) != len(v.counts) {
-		return corrupt(first, rosbag.OpIndexData, "%d topics, there are %d", len(v.counts), len(found))
+		return wire.Corrupt(first, rosbag.OpIndexData, "%d topics, there are %d", len(v.counts), len(found))
 	}
 	return nil
 }

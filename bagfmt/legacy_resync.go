@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -28,8 +29,8 @@ const (
 // Of version 1.2 it takes the whole header of a message for one, of 1.1 the three lines
 // of a connection that is known. The others have too little before a message to tell
 // one from the inside of another.
-func (f *oldFormat) resync(s *stream) error {
-	if f.layout != layoutV12 && f.layout != layoutV11 {
+func (f *oldFormat) resync(s *wire.Stream) error {
+	if f.layout != wire.LayoutV12 && f.layout != wire.LayoutV11 {
 		return io.EOF
 	}
 	var first [1 << 8]bool // bytes that start a known topic
@@ -40,9 +41,9 @@ func (f *oldFormat) resync(s *stream) error {
 	}
 	budget := resyncBlock
 	for from := 1; ; from = 0 {
-		b, err := s.r.Peek(max(s.r.Buffered(), 2*maxOldHeader))
-		if err != nil && !isEnd(err) {
-			return readError(s.off, err)
+		b, err := s.R.Peek(max(s.R.Buffered(), 2*maxOldHeader))
+		if err != nil && !wire.IsEnd(err) {
+			return wire.ReadError(s.Off, err)
 		}
 		last := len(b)
 		if err == nil {
@@ -51,7 +52,7 @@ func (f *oldFormat) resync(s *stream) error {
 		at, found := min(from, last), false
 		for ; at < last; at++ {
 			budget += oldResyncFactor
-			if f.layout == layoutV11 && !first[b[at]] || budget < 0 {
+			if f.layout == wire.LayoutV11 && !first[b[at]] || budget < 0 {
 				continue
 			}
 			var cost int
@@ -60,7 +61,7 @@ func (f *oldFormat) resync(s *stream) error {
 				break
 			}
 		}
-		if err := s.skip(int64(at), s.off, 0); err != nil || found {
+		if err := s.Skip(int64(at), s.Off, 0); err != nil || found {
 			return err
 		}
 		if err != nil {
@@ -72,7 +73,7 @@ func (f *oldFormat) resync(s *stream) error {
 // messageStarts reports whether b starts with a message, and how many bytes it looked
 // at to tell.
 func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
-	if f.layout == layoutV12 {
+	if f.layout == wire.LayoutV12 {
 		return f.headerStarts(b)
 	}
 	// A topic, then an md5sum.
@@ -81,7 +82,7 @@ func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
 		return len(b), false
 	}
 	md5 := b[n+1:]
-	if end := bytes.IndexByte(md5[:min(len(md5), md5Digits+1)], '\n'); end < 0 || !isMD5(md5[:end]) {
+	if end := bytes.IndexByte(md5[:min(len(md5), wire.MD5Digits+1)], '\n'); end < 0 || !wire.IsMD5(md5[:end]) {
 		return n, false
 	}
 	if _, err := f.probe.cutLines(b, f.layout); err != nil {
@@ -97,7 +98,7 @@ func (f *oldFormat) headerStarts(b []byte) (cost int, ok bool) {
 		return 0, false
 	}
 	n := int64(binary.LittleEndian.Uint32(b))
-	if n < minOldHeader || n+minRecordBytes > int64(len(b)) {
+	if n < minOldHeader || n+wire.MinRecordBytes > int64(len(b)) {
 		return 0, false
 	}
 	if !bytes.Contains(b[4:4+n], []byte(messageOpField)) {

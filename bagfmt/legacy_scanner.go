@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -12,7 +13,7 @@ func (s *Scanner) startOld() error {
 	if err := s.old.start(s.s); err != nil {
 		return err
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	return nil
 }
 
@@ -23,11 +24,11 @@ func (s *Scanner) nextOld() (*rosbag.Message, error) {
 		if s.skip.n > 0 {
 			skip := s.skip
 			s.skip = skipData{}
-			if err := s.s.skip(skip.n, skip.record, rosbag.OpMessage); err != nil {
+			if err := s.s.Skip(skip.n, skip.record, rosbag.OpMessage); err != nil {
 				s.final = true
 				return nil, err
 			}
-			s.good = s.s.off
+			s.good = s.s.Off
 		}
 		if rec.needsResync {
 			rec.needsResync = false
@@ -36,7 +37,7 @@ func (s *Scanner) nextOld() (*rosbag.Message, error) {
 				return nil, err // also io.EOF
 			}
 		}
-		start := s.s.off
+		start := s.s.Off
 		err := s.old.next(s.s, rec)
 		if err != nil {
 			s.final = !rec.framed && !rec.needsResync
@@ -56,8 +57,8 @@ func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*rosbag.Message, error
 	var err error
 	conn := int32(-1)
 	switch {
-	case rec.op == rosbag.OpMessage && rec.length > maxMessageBytes:
-		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: maxMessageBytes}
+	case rec.op == rosbag.OpMessage && rec.length > wire.MaxMessageBytes:
+		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: wire.MaxMessageBytes}
 	case rec.op == rosbag.OpMessage:
 		conn, err = s.old.connection(rec, start)
 	case rec.op == rosbag.OpMessageDefinition:
@@ -66,7 +67,7 @@ func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*rosbag.Message, error
 	if conn < 0 {
 		s.skip = skipData{rec.length, start}
 		if rec.length == 0 {
-			s.good = s.s.off
+			s.good = s.s.Off
 		}
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*rosbag.Message, error
 		s.final = true
 		return nil, err
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	s.msg = rosbag.Message{Conn: s.old.conns[conn], Time: at, Frame: frame}
 	return &s.msg, nil
 }

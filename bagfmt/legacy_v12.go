@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -44,66 +45,66 @@ func (rec *oldRecord) cutV12(b []byte) (head int, err error) {
 		return 0, errShort
 	}
 	n := int64(binary.LittleEndian.Uint32(b))
-	if n > maxHeaderBytes {
-		return 0, fmt.Errorf("header of %d bytes, limit %d", n, maxHeaderBytes)
+	if n > wire.MaxHeaderBytes {
+		return 0, fmt.Errorf("header of %d bytes, limit %d", n, wire.MaxHeaderBytes)
 	}
-	if int64(len(b)) < n+minRecordBytes {
+	if int64(len(b)) < n+wire.MinRecordBytes {
 		return 0, errShort
 	}
 	err = rec.parseV12(b[4 : 4+n])
 	rec.length = int64(binary.LittleEndian.Uint32(b[4+n:]))
 	rec.framed = true
-	return int(n) + minRecordBytes, err
+	return int(n) + wire.MinRecordBytes, err
 }
 
 // readV12 is oldFormat.next for version 1.2.
-func (rec *oldRecord) readV12(s *stream) error {
-	start := s.off
+func (rec *oldRecord) readV12(s *wire.Stream) error {
+	start := s.Off
 	*rec = oldRecord{}
-	if _, err := s.r.Peek(1); err != nil {
-		if isEnd(err) {
+	if _, err := s.R.Peek(1); err != nil {
+		if wire.IsEnd(err) {
 			return io.EOF
 		}
-		return readError(start, err)
+		return wire.ReadError(start, err)
 	}
 	if err := checkV12(s, start); err != nil {
 		rec.needsResync = true
 		return err
 	}
-	if err := s.full(s.word[:], start, 0, "header length"); err != nil {
+	if err := s.Full(s.Word[:], start, 0, "header length"); err != nil {
 		return err
 	}
-	n := int64(binary.LittleEndian.Uint32(s.word[:]))
-	if err := s.readHeader(int(n), start); err != nil {
+	n := int64(binary.LittleEndian.Uint32(s.Word[:]))
+	if err := s.ReadHeader(int(n), start); err != nil {
 		return err
 	}
-	wrong := rec.parseV12(s.header)
-	length, err := s.length(start, rec.op)
+	wrong := rec.parseV12(s.Header)
+	length, err := s.Length(start, rec.op)
 	if err != nil {
 		return err
 	}
 	rec.length, rec.framed = length, true
 	if wrong != nil {
-		return corrupt(start, rec.op, "%v", wrong)
+		return wire.Corrupt(start, rec.op, "%v", wrong)
 	}
 	return nil
 }
 
 // checkV12 returns an error if no record header can follow. It only peeks, because resync
 // has to start at the same place.
-func checkV12(s *stream, start int64) error {
-	b, _ := s.r.Peek(2*len(s.word) + 1) // reading on tells the error
-	if len(b) <= 2*len(s.word) {
+func checkV12(s *wire.Stream, start int64) error {
+	b, _ := s.R.Peek(2*len(s.Word) + 1) // reading on tells the error
+	if len(b) <= 2*len(s.Word) {
 		return nil
 	}
 	n, first := int64(binary.LittleEndian.Uint32(b)), int64(binary.LittleEndian.Uint32(b[4:]))
 	switch key := b[8]; {
-	case n > maxHeaderBytes:
-		return corrupt(start, 0, "header of %d bytes, limit %d", n, maxHeaderBytes)
+	case n > wire.MaxHeaderBytes:
+		return wire.Corrupt(start, 0, "header of %d bytes, limit %d", n, wire.MaxHeaderBytes)
 	case first+4 > n:
-		return corrupt(start, 0, "field of %d bytes in a header of %d", first, n)
+		return wire.Corrupt(start, 0, "field of %d bytes in a header of %d", first, n)
 	case key < 'a' || key > 'z':
-		return corrupt(start, 0, "field that starts with the byte %#02x", key)
+		return wire.Corrupt(start, 0, "field that starts with the byte %#02x", key)
 	}
 	return nil
 }
@@ -127,7 +128,7 @@ func (rec *oldRecord) parseV12(b []byte) error {
 	var need oldFields
 	switch rec.op {
 	case 0:
-		return errNoOp
+		return wire.ErrNoOp
 	case rosbag.OpMessageDefinition:
 		need = hasOldTopic | hasMD5 | hasType | hasDef
 	case rosbag.OpMessage:
@@ -150,7 +151,7 @@ func (rec *oldRecord) parseV12(b []byte) error {
 // set stores one field. It reports whether the value has the length of its kind.
 func (rec *oldRecord) set(key, value []byte) bool {
 	switch string(key) {
-	case keyOp:
+	case wire.KeyOp:
 		if len(value) != 1 {
 			return false
 		}
@@ -171,9 +172,9 @@ func (rec *oldRecord) set(key, value []byte) bool {
 		return rec.u32(hasSec, &rec.time.Sec, value)
 	case keyNsec:
 		return rec.u32(hasNsec, &rec.time.Nsec, value)
-	case keyCount:
+	case wire.KeyCount:
 		return rec.u32(0, &rec.count, value)
-	case keyIndexPos:
+	case wire.KeyIndexPos:
 		if len(value) != 8 {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -20,15 +21,15 @@ func TestLimitsFit(t *testing.T) {
 		}
 		out := z.appendTo(nil, incompressible)
 		growth := float64(len(out)) / float64(len(incompressible))
-		if worst := growth * maxBuiltChunkBytes; worst > hardMaxChunkBytes {
-			t.Errorf("%s: a chunk may take %.0f bytes, readers accept %d at most", comp, worst, hardMaxChunkBytes)
+		if worst := growth * wire.MaxBuiltChunkBytes; worst > wire.HardMaxChunkBytes {
+			t.Errorf("%s: a chunk may take %.0f bytes, readers accept %d at most", comp, worst, wire.HardMaxChunkBytes)
 		}
 	}
 	// What the command line allows: chunks of 1 GiB and the largest message of all.
 	if _, err := (WriterOptions{ChunkBytes: 1 << 30}).withDefaults(); err != nil {
 		t.Error(err)
 	}
-	if maxConnectionBytes < maxHeaderBytes {
+	if wire.MaxConnectionBytes < wire.MaxHeaderBytes {
 		t.Error("a connection header from the wire does not fit its record")
 	}
 }
@@ -36,7 +37,7 @@ func TestLimitsFit(t *testing.T) {
 // TestHeaderLengths checks the constant of the chunk builder's headroom.
 func TestHeaderLengths(t *testing.T) {
 	t.Parallel()
-	if n := len(appendChunkHeader(nil, rosbag.CompressionNone, 1, 2, 3)); n != chunkHeadroom || n != chunkHeaderBytes(rosbag.CompressionNone) {
-		t.Errorf("chunk header of %d bytes, headroom %d", n, chunkHeadroom)
+	if n := len(wire.AppendChunkHeader(nil, rosbag.CompressionNone, 1, 2, 3)); n != wire.ChunkHeadroom || n != wire.ChunkHeaderBytes(rosbag.CompressionNone) {
+		t.Errorf("chunk header of %d bytes, headroom %d", n, wire.ChunkHeadroom)
 	}
 }

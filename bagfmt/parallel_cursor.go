@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,7 +32,7 @@ type loadJob struct {
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
 // the Cursor keeps.
 func newLoadAhead(r *Reader, q rosbag.Query, keep []bool) *loadAhead {
-	n := min(q.Workers, maxWorkers)
+	n := min(q.Workers, wire.MaxWorkers)
 	a := &loadAhead{r: r, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
 	a.limit = r.o.CacheBytes / 2 / int64(n)
 	for range n {
@@ -82,7 +83,7 @@ func (j *loadJob) load(a *loadAhead, l *chunkLoader) (good bool) {
 		}
 	}
 	p, err := l.place(a.r, x.number)
-	if err != nil || max(p.stored, p.size) > a.limit {
+	if err != nil || max(p.Stored, p.Size) > a.limit {
 		return false
 	}
 	return l.load(a.r, x, a.keep, a.q) == nil

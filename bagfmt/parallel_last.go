@@ -86,7 +86,7 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			var l chunkLoader
-			if p, err := l.place(s.r, i); err == nil && p.compression == rosbag.CompressionBZ2 {
+			if p, err := l.place(s.r, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
 				_, _ = l.read(s.r, &p) // find comes across the error, too
 			}
 		})

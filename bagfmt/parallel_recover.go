@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -24,13 +25,13 @@ type recoverAhead struct {
 	queue   []*recoverJob      // started and not yet taken, in file order
 	free    []*recoverJob
 	next    int64 // offset of the next record; 0 if that is damaged or not a compressed chunk
-	head    [firstHeadBytes]byte
-	header  recordHeader
+	head    [wire.FirstHeadBytes]byte
+	header  wire.RecordHeader
 }
 
 // recoverJob is a chunk that is read ahead, with its memory.
 type recoverJob struct {
-	place chunkPlace
+	place wire.ChunkPlace
 	buf   chunkBuffer // stored data
 	crc   uint32
 	plain []byte        // memory for unpacked data
@@ -49,7 +50,7 @@ func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 
 // take returns the chunk at p, if it was read ahead and is intact. With more set it starts
 // reading the chunks behind it.
-func (a *recoverAhead) take(p *chunkPlace, more bool) *recoverJob {
+func (a *recoverAhead) take(p *wire.ChunkPlace, more bool) *recoverJob {
 	var j *recoverJob
 	if len(a.queue) > 0 && a.queue[0].place == *p {
 		j = a.first()
@@ -57,7 +58,7 @@ func (a *recoverAhead) take(p *chunkPlace, more bool) *recoverJob {
 		a.close() // Recover is at another chunk
 	}
 	if len(a.queue) == 0 {
-		a.next = p.data + p.stored
+		a.next = p.Data + p.Stored
 	}
 	for more && a.next > 0 && len(a.queue) < cap(a.loaders) {
 		if !a.startNext() {
@@ -92,26 +93,26 @@ func (a *recoverAhead) close() {
 // startNext starts reading the next record if it is a compressed chunk, and skips it if it
 // is index data. It reports false if it is another record.
 func (a *recoverAhead) startNext() bool {
-	head := a.head[:min(firstHeadBytes, max(a.size-a.next, 0))]
+	head := a.head[:min(wire.FirstHeadBytes, max(a.size-a.next, 0))]
 	n, _ := a.r.ReadAt(head, a.next) // as much as there is
-	if n < minRecordBytes {
+	if n < wire.MinRecordBytes {
 		return false
 	}
 	h, length := &a.header, int64(binary.LittleEndian.Uint32(head))
-	if length > int64(n)-minRecordBytes || h.parse(head[4:4+length]) != nil {
+	if length > int64(n)-wire.MinRecordBytes || h.Parse(head[4:4+length]) != nil {
 		return false
 	}
-	p := chunkPlace{
-		pos: a.next, data: a.next + length + minRecordBytes, stored: int64(binary.LittleEndian.Uint32(head[4+length:])),
-		size: int64(h.size), compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk,
+	p := wire.ChunkPlace{
+		Pos: a.next, Data: a.next + length + wire.MinRecordBytes, Stored: int64(binary.LittleEndian.Uint32(head[4+length:])),
+		Size: int64(h.Size), Compression: wire.CompressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk,
 	}
-	a.next = p.data + p.stored
+	a.next = p.Data + p.Stored
 	switch {
 	case a.next > a.size:
 		return false
-	case h.op == rosbag.OpIndexData:
+	case h.Op == rosbag.OpIndexData:
 		return true
-	case h.op != rosbag.OpChunk || p.compression == rosbag.CompressionNone || p.stored == 0 || max(p.stored, p.size) > a.limit:
+	case h.Op != rosbag.OpChunk || p.Compression == rosbag.CompressionNone || p.Stored == 0 || max(p.Stored, p.Size) > a.limit:
 		return false // an uncompressed chunk is not worth another goroutine
 	}
 	a.start(&p)
@@ -119,7 +120,7 @@ func (a *recoverAhead) startNext() bool {
 }
 
 // start starts a job for the chunk at p.
-func (a *recoverAhead) start(p *chunkPlace) {
+func (a *recoverAhead) start(p *wire.ChunkPlace) {
 	j := &recoverJob{done: make(chan struct{}, 1)}
 	if last := len(a.free) - 1; last >= 0 {
 		j, a.free = a.free[last], a.free[:last]
@@ -137,11 +138,11 @@ func (a *recoverAhead) start(p *chunkPlace) {
 
 // load reads and unpacks the chunk.
 func (j *recoverJob) load(r io.ReaderAt, d *decompressor) {
-	stored := j.buf.resize(j.place.stored)
-	if n, _ := r.ReadAt(stored, j.place.data); n < len(stored) { // Recover reports the error
+	stored := j.buf.resize(j.place.Stored)
+	if n, _ := r.ReadAt(stored, j.place.Data); n < len(stored) { // Recover reports the error
 		j.data = nil
 		return
 	}
-	j.crc = crc32.Checksum(stored, castagnoli)
+	j.crc = crc32.Checksum(stored, wire.Castagnoli)
 	j.data = unpackIntact(d, &j.place, stored, j.crc, &j.plain)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -28,7 +29,7 @@ type scanAhead struct {
 	r      *bufio.Reader
 	off    int64 // of what r delivers next
 	err    error // what r failed with: it may not fail twice
-	header recordHeader
+	header wire.RecordHeader
 	open   *scanPiece // read and not yet handed over
 
 	// Of the Scanner.
@@ -59,7 +60,7 @@ const (
 type scanPiece struct {
 	bytes  []byte
 	read   int // of bytes
-	place  chunkPlace
+	place  wire.ChunkPlace
 	chunk  bool   // bytes is the whole data of the chunk at place, and done gets a token
 	memory []byte // for data, if it is enough
 	data   []byte // unpacked
@@ -68,9 +69,9 @@ type scanPiece struct {
 }
 
 func newScanAhead(r io.Reader, o ScannerOptions) *scanAhead {
-	n := min(o.Workers, maxWorkers)
+	n := min(o.Workers, wire.MaxWorkers)
 	a := &scanAhead{
-		r:       bufio.NewReaderSize(r, streamBufferBytes),
+		r:       bufio.NewReaderSize(r, wire.StreamBufferBytes),
 		limit:   min(o.MaxChunkBytes, scanAheadBytes/2/int64(n)),
 		pieces:  make(chan *scanPiece, 2*n),
 		stop:    make(chan struct{}),
@@ -134,8 +135,8 @@ func (a *scanAhead) begin() bool {
 	}
 	n, p, ok := a.look()
 	switch {
-	case !ok, a.state == scanHeader && (a.header.op != rosbag.OpBagHeader || // so that NewScanner starts nothing
-		string(a.header.encryptor) == aesEncryptor):
+	case !ok, a.state == scanHeader && (a.header.Op != rosbag.OpBagHeader || // so that NewScanner starts nothing
+		string(a.header.Encryptor) == wire.AESEncryptor):
 		a.state = scanPlain
 		return false
 	case a.state == scanHeader:
@@ -155,9 +156,9 @@ func (a *scanAhead) begin() bool {
 // version passes the version line on, if records follow it.
 func (a *scanAhead) version() {
 	a.state = scanPlain
-	for n := len(versionPrefix) + 2; n <= maxVersionLineBytes; n++ { // no byte more than there may be
+	for n := len(wire.VersionPrefix) + 2; n <= wire.MaxVersionLineBytes; n++ { // no byte more than there may be
 		line, ok := a.peek(n)
-		if !ok || !bytes.HasPrefix(line, []byte(versionPrefix+"2.")) {
+		if !ok || !bytes.HasPrefix(line, []byte(wire.VersionPrefix+"2.")) {
 			return
 		}
 		if line[n-1] == '\n' {
@@ -182,31 +183,31 @@ func (a *scanAhead) peek(n int) ([]byte, bool) {
 // look parses the header of the next record, and returns the length of the record, for
 // a chunk that is worth a worker also its place, of the length only what comes before
 // its data. It reports false if it does not understand the header.
-func (a *scanAhead) look() (n int64, p *chunkPlace, ok bool) {
+func (a *scanAhead) look() (n int64, p *wire.ChunkPlace, ok bool) {
 	word, ok := a.peek(4)
 	if !ok {
 		return 0, nil, false
 	}
 	headerBytes := int64(binary.LittleEndian.Uint32(word))
-	if headerBytes > firstHeadBytes {
+	if headerBytes > wire.FirstHeadBytes {
 		return 0, nil, false
 	}
-	n = headerBytes + minRecordBytes
+	n = headerBytes + wire.MinRecordBytes
 	head, ok := a.peek(int(n))
 	h := &a.header
-	if !ok || h.parse(head[4:4+headerBytes]) != nil {
+	if !ok || h.Parse(head[4:4+headerBytes]) != nil {
 		return 0, nil, false
 	}
 	data := int64(binary.LittleEndian.Uint32(head[4+headerBytes:]))
-	if h.op != rosbag.OpChunk {
+	if h.Op != rosbag.OpChunk {
 		return n + data, nil, true
 	}
-	place := chunkPlace{
-		pos: a.off, data: a.off + n, stored: data, size: int64(h.size),
-		compression: compressionNamed(h.compression), crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk,
+	place := wire.ChunkPlace{
+		Pos: a.off, Data: a.off + n, Stored: data, Size: int64(h.Size),
+		Compression: wire.CompressionNamed(h.Compression), CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk,
 	}
-	packed := place.compression == rosbag.CompressionLZ4 || place.compression == rosbag.CompressionBZ2
-	if !packed || data == 0 || max(data, place.size) > a.limit { // the checksum alone is not worth another core
+	packed := place.Compression == rosbag.CompressionLZ4 || place.Compression == rosbag.CompressionBZ2
+	if !packed || data == 0 || max(data, place.Size) > a.limit { // the checksum alone is not worth another core
 		return n + data, nil, true
 	}
 	return n, &place, true
@@ -231,7 +232,7 @@ func (a *scanAhead) fetch() {
 // record reads one record ahead, if it is for fetch.
 func (a *scanAhead) record() bool {
 	n, place, ok := a.look()
-	if !ok || place == nil && (n > scanPieceBytes || a.header.op == rosbag.OpMessage || a.header.op == rosbag.OpChunk) {
+	if !ok || place == nil && (n > scanPieceBytes || a.header.Op == rosbag.OpMessage || a.header.Op == rosbag.OpChunk) {
 		return false
 	}
 	return a.piece(n) && (place == nil || a.chunk(place))
@@ -240,7 +241,7 @@ func (a *scanAhead) record() bool {
 // piece reads n bytes that are not the data of a chunk. It reports false if the file
 // ends, or cannot be read, before.
 func (a *scanAhead) piece(n int64) bool {
-	if int64(a.r.Buffered()) < n || a.open != nil && len(a.open.bytes) > streamBufferBytes {
+	if int64(a.r.Buffered()) < n || a.open != nil && len(a.open.bytes) > wire.StreamBufferBytes {
 		a.flush()
 	}
 	if a.open == nil {
@@ -261,7 +262,7 @@ func (a *scanAhead) piece(n int64) bool {
 // read adds the next n bytes to p, as far as there are as many.
 func (a *scanAhead) read(p *scanPiece, n int64) bool {
 	at := len(p.bytes)
-	b, err := fill(a.r, n, p.bytes[at:])
+	b, err := wire.Fill(a.r, n, p.bytes[at:])
 	p.bytes = append(p.bytes, b...) // in place if it was enough
 	a.off += int64(len(b))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -280,14 +281,14 @@ func (a *scanAhead) flush() {
 }
 
 // chunk reads the data of the chunk at place, and has it unpacked.
-func (a *scanAhead) chunk(place *chunkPlace) bool {
+func (a *scanAhead) chunk(place *wire.ChunkPlace) bool {
 	a.flush()
 	p := <-a.idle
 	p.place = *place
-	if int64(cap(p.bytes)) < place.stored { // no more of it at once than a length word may claim
-		p.bytes = make([]byte, 0, min(place.stored, firstReadBytes))
+	if int64(cap(p.bytes)) < place.Stored { // no more of it at once than a length word may claim
+		p.bytes = make([]byte, 0, min(place.Stored, wire.FirstReadBytes))
 	}
-	p.chunk = a.read(p, place.stored)
+	p.chunk = a.read(p, place.Stored)
 	if p.chunk {
 		// owner: Scanner; ends when the chunk is unpacked, and drop, take or Close waits for
 		// that.
@@ -325,13 +326,13 @@ func (a *scanAhead) drop() {
 
 // take returns the chunk at place, if it was unpacked ahead and its data is what comes
 // next, and passes over it. spent is memory that other chunks may be unpacked into.
-func (a *scanAhead) take(place *chunkPlace, spent []byte) (data []byte, ok bool, err error) {
+func (a *scanAhead) take(place *wire.ChunkPlace, spent []byte) (data []byte, ok bool, err error) {
 	p := a.next()
 	if p == nil || !p.chunk || p.read > 0 {
 		return nil, false, nil
 	}
 	q := p.place
-	if q.data, q.op = place.data, place.op; q != *place {
+	if q.Data, q.Op = place.Data, place.Op; q != *place {
 		return nil, false, nil
 	}
 	<-p.done
@@ -360,8 +361,8 @@ func (a *scanAhead) close() {
 }
 
 // readChunkAhead is readChunk for a chunk that was unpacked ahead.
-func (s *Scanner) readChunkAhead(p *chunkPlace) (ok bool, err error) {
-	if s.ahead == nil || s.s.r.Buffered() > 0 {
+func (s *Scanner) readChunkAhead(p *wire.ChunkPlace) (ok bool, err error) {
+	if s.ahead == nil || s.s.R.Buffered() > 0 {
 		return false, nil
 	}
 	data, ok, err := s.ahead.take(p, s.reusable)
@@ -369,9 +370,9 @@ func (s *Scanner) readChunkAhead(p *chunkPlace) (ok bool, err error) {
 		return false, nil
 	}
 	s.reusable = nil
-	s.s.off += p.stored
-	s.good = s.s.off
-	s.chunk.walk, s.chunk.complete = chunkWalk{data: data}, err == nil
+	s.s.Off += p.Stored
+	s.good = s.s.Off
+	s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
 	s.keep(data)
 	return true, err
 }
@@ -384,7 +385,7 @@ var errScannerClosed = errors.New("scanner closed")
 // Workers, and twice. It does not close the reader.
 func (s *Scanner) Close() {
 	s.closed = true
-	s.chunk.walk.data = nil
+	s.chunk.walk.Data = nil
 	if s.ahead != nil {
 		s.ahead.close()
 	}

@@ -1,6 +1,10 @@
 package bagfmt
 
-import "io"
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+)
 
 // Prefetcher is an io.ReaderAt on which each read costs a request, such as an object in a store.
 // A Reader tells it what comes next, so that requests are large and overlap.
@@ -32,10 +36,10 @@ func (r *Reader) Prefetches() bool {
 // PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
 // ChunkHeader are going to be called for chunk i.
 func (r *Reader) PrefetchIndex(i int) {
-	r.prefetch(r.chunks[i].Pos, firstHeadBytes)
+	r.prefetch(r.chunks[i].Pos, wire.FirstHeadBytes)
 	var n int64 // of index data, as known writers write it
 	for _, c := range r.chunks[i].Counts {
-		n += indexHeaderBytes + int64(c.Count)*indexEntryBytes
+		n += indexHeaderBytes + int64(c.Count)*wire.IndexEntryBytes
 	}
 	end := r.extentEnd(i)
 	r.prefetch(max(end-n, r.chunks[i].Pos), min(n, end-r.chunks[i].Pos))

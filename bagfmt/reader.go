@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,7 +32,7 @@ func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
 		o.CacheBytes = defaultCacheBytes
 	}
 	var err error
-	o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes)
+	o.MaxChunkBytes, err = wire.ChunkLimit(o.MaxChunkBytes)
 	return o, err
 }
 
@@ -50,7 +51,7 @@ type Reader struct {
 	damage    []error
 	scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
 	old       *oldFormat           // of a bag of a version before 2.0
-	decrypter *decrypter           // of an encrypted bag
+	decrypter *wire.Decrypter      // of an encrypted bag
 	conns     []*rosbag.Connection // by id
 	byID      map[rosbag.ConnID]int32
 	chunks    []ChunkInfo
@@ -78,18 +79,18 @@ func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
 		return nil, err
 	}
 	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(cacheRef), indexes: new(indexLoaders), r: r, size: size, o: o}
-	s := newFileStream(r, size, smallBufferBytes)
-	v, err := s.version(o.FutureVersion)
+	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
+	v, err := s.Version(o.FutureVersion)
 	if err != nil {
 		return nil, err
 	}
-	br.version = v.name
-	br.elapsed = v.elapsed
-	if v.layout != layoutV2 {
+	br.version = v.Name
+	br.elapsed = v.Elapsed
+	if v.Layout != wire.LayoutV2 {
 		err = openOld(br, s, v)
 	} else if err = (&indexSection{r: br}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
 		br.damaged(err)
-		reason := asCorrupt(err)
+		reason := wire.AsCorrupt(err)
 		err = scanBag(br)
 		if reason != nil {
 			// With the index section in its place, or met by the scan, nothing before it is
@@ -176,7 +177,7 @@ func (r *Reader) Version() string { return r.version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
 // The caller must not modify it.
-func (r *Reader) Encryption() *rosbag.Encryption { return r.decrypter.encryption() }
+func (r *Reader) Encryption() *rosbag.Encryption { return r.decrypter.Encryption() }
 
 // Elapsed reports whether the times of messages count from the start of the recording,
 // as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
@@ -225,7 +226,7 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 	if err != nil {
 		return ChunkHeader{}, err
 	}
-	return ChunkHeader{p.compression, p.stored, p.size}, nil
+	return ChunkHeader{p.Compression, p.Stored, p.Size}, nil
 }
 
 // ChunkHeaders yields what ChunkHeader says about each chunk, in file order, in less
@@ -239,7 +240,7 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 		}
 		for i := range r.chunks {
 			p, err := l.place(&from, i)
-			h := ChunkHeader{p.compression, p.stored, p.size}
+			h := ChunkHeader{p.Compression, p.Stored, p.Size}
 			if err != nil {
 				h = ChunkHeader{}
 			}

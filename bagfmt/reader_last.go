@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -186,13 +187,13 @@ func (s *lastSearch) chunk(i int) error {
 		if err != nil {
 			key = cacheKey{}
 		}
-		if bad := asCorrupt(err); bad != nil && bad.Recovered {
+		if bad := wire.AsCorrupt(err); bad != nil && bad.Recovered {
 			err = nil
 		}
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &rosbag.Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: frameAt(x.data, e.offset), Share: len(x.data)}
+		s.best = &rosbag.Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
 		s.from = i
 		if key.r != nil {
 			cache.keep(key, s.best.Frame)
@@ -213,7 +214,7 @@ func (s *lastSearch) index(i int) (*lastChunk, error) {
 	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}}
 	if !x.derive {
 		entries, err := s.load.entries(s.r, i, s.keep, nil)
-		x.entries, x.damaged = entries, asCorrupt(err)
+		x.entries, x.damaged = entries, wire.AsCorrupt(err)
 		if err != nil && x.damaged == nil {
 			return nil, err
 		}

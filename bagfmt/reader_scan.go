@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -13,9 +14,9 @@ import (
 func scanBag(r *Reader) error {
 	x := bagScan{r: r, section: r.indexPos, seg: segmentScan{r: r, kind: segmentRecords}}
 	r.indexPos, r.dataEnd, r.chunks = 0, r.size, nil
-	x.s = newFileStream(r.r, r.size, scanBufferBytes)
-	x.s.decrypter = r.decrypter
-	if _, err := x.s.version(r.o.FutureVersion); err != nil {
+	x.s = wire.NewFileStream(r.r, r.size, scanBufferBytes)
+	x.s.Decrypter = r.decrypter
+	if _, err := x.s.Version(r.o.FutureVersion); err != nil {
 		return err
 	}
 	for more := true; more; {
@@ -29,7 +30,7 @@ func scanBag(r *Reader) error {
 	if err := x.endChunk(); err != nil {
 		return err
 	}
-	r.setConnections(x.table.all())
+	r.setConnections(x.table.All())
 	x.seg.finish()
 	r.scanned = x.complete() || x.section > 0
 	return nil
@@ -38,11 +39,11 @@ func scanBag(r *Reader) error {
 // bagScan is the state of scanBag.
 type bagScan struct {
 	r        *Reader
-	s        *stream
+	s        *wire.Stream
 	seg      segmentScan
-	table    connTable
+	table    wire.ConnTable
 	load     chunkLoader
-	h        recordHeader
+	h        wire.RecordHeader
 	chunk    openChunk
 	chunks   int   // chunk records read
 	infos    int   // chunk info records read
@@ -58,7 +59,7 @@ type bagScan struct {
 
 // openChunk is a chunk whose index data is being read.
 type openChunk struct {
-	place     chunkPlace
+	place     wire.ChunkPlace
 	open      bool
 	index     tally
 	bad       error // damage of its index data
@@ -77,21 +78,21 @@ func (x *bagScan) recordDamage(err error) error {
 
 // next reads one record. more is false at the end.
 func (x *bagScan) next() (more bool, err error) {
-	start := x.s.off
-	if x.s.bagAhead() {
-		return false, corrupt(start, 0, "another bag starts here")
+	start := x.s.Off
+	if x.s.BagAhead() {
+		return false, wire.Corrupt(start, 0, "another bag starts here")
 	}
 	h := &x.h
-	err = x.s.next(h)
+	err = x.s.Next(h)
 	switch {
 	case errors.Is(err, io.EOF):
 		x.chunk.uncertain = true // the file may end before its last index data
 		return false, nil
-	case err != nil && !h.framed:
+	case err != nil && !h.Framed:
 		return x.resync(start, err)
 	}
 	wrong := err
-	n, err := x.s.length(start, h.op)
+	n, err := x.s.Length(start, h.Op)
 	if err != nil {
 		return x.resync(start, err)
 	}
@@ -99,7 +100,7 @@ func (x *bagScan) next() (more bool, err error) {
 		x.markSkipped(start)
 		return x.skip(n, start, wrong)
 	}
-	switch h.op {
+	switch h.Op {
 	case rosbag.OpChunk:
 		return x.startChunk(n, start)
 	case rosbag.OpIndexData:
@@ -131,7 +132,7 @@ func (x *bagScan) markSkipped(start int64) {
 // skip skips the data of the record at start. It returns wrong unless there is another
 // error.
 func (x *bagScan) skip(n, start int64, wrong error) (more bool, err error) {
-	if err := x.s.skip(n, start, x.h.op); err != nil {
+	if err := x.s.Skip(n, start, x.h.Op); err != nil {
 		if wrong != nil {
 			err = wrong
 		}
@@ -166,15 +167,15 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 		if err != nil {
 			x.r.damaged(err)
 		}
-		return false, corrupt(at-firstChunkPos, 0, "another bag starts here")
+		return false, wire.Corrupt(at-firstChunkPos, 0, "another bag starts here")
 	case !ok:
-		if bad := asCorrupt(err); bad != nil && x.section > 0 && start >= x.section {
+		if bad := wire.AsCorrupt(err); bad != nil && x.section > 0 && start >= x.section {
 			bad.Recovered = true // behind the start of the index section are no messages
 		}
 		return false, err
 	}
 	x.skippedAt, x.resynced = 0, true // found
-	x.s.seek(at)
+	x.s.SeekTo(at)
 	return true, err
 }
 
@@ -187,22 +188,22 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	x.seg.close()
 	x.chunks++
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
-	p := chunkPlace{
-		pos: start, data: x.s.off, stored: n, size: int64(h.size), compression: rosbag.Compression(h.compression),
-		crc: h.crc, checked: h.has&hasCRC32C != 0, op: rosbag.OpChunk, decrypter: x.r.decrypter,
+	p := wire.ChunkPlace{
+		Pos: start, Data: x.s.Off, Stored: n, Size: int64(h.Size), Compression: rosbag.Compression(h.Compression),
+		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk, Decrypter: x.r.decrypter,
 	}
-	if n == 0 && p.size == 0 {
+	if n == 0 && p.Size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
 		// chunk is full. If it was killed before, the records follow outside of chunks.
 		x.unchunked = true
 		return true, nil
 	}
-	if left := x.r.size - p.data; n > left {
-		err := torn(start, rosbag.OpChunk, "data", left, n)
+	if left := x.r.size - p.Data; n > left {
+		err := wire.Torn(start, rosbag.OpChunk, "data", left, n)
 		switch {
-		case p.compression != rosbag.CompressionNone:
+		case p.Compression != rosbag.CompressionNone:
 			return x.resync(start, err)
-		case p.decrypter != nil:
+		case p.Decrypter != nil:
 			return x.tornSealed(&p, left, err)
 		}
 		// Its whole messages are intact: records were appended in order. If the length is
@@ -210,10 +211,10 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 		x.unchunked, x.tornReported = true, true
 		return true, err
 	}
-	if _, err := rosbag.ParseCompression(string(p.compression)); err != nil {
-		return x.skip(n, start, corrupt(start, rosbag.OpChunk, "unknown compression %q", p.compression))
+	if _, err := rosbag.ParseCompression(string(p.Compression)); err != nil {
+		return x.skip(n, start, wire.Corrupt(start, rosbag.OpChunk, "unknown compression %q", p.Compression))
 	}
-	if err := p.checkSize(x.r.o.MaxChunkBytes); err != nil {
+	if err := p.CheckSize(x.r.o.MaxChunkBytes); err != nil {
 		return x.skip(n, start, err)
 	}
 	x.chunk.place, x.chunk.open, x.chunk.uncertain = p, true, x.resynced
@@ -230,17 +231,17 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 			return x.resync(start, err)
 		}
 		if !x.unchunked && lost != 0 {
-			err = corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", lost)
+			err = wire.Corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", lost)
 		}
 		return true, err
 	}
-	if h.ver != indexVersion && c.bad == nil {
-		c.bad = corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.ver, indexVersion)
+	if h.Ver != wire.IndexVersion && c.bad == nil {
+		c.bad = wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
-	if h.ver != indexVersion {
+	if h.Ver != wire.IndexVersion {
 		return x.skip(n, start, nil)
 	}
-	next, err := x.s.indexEntries(h, n, start, true)
+	next, err := x.s.IndexEntries(h, n, start, true)
 	if err != nil {
 		if !isDamage(err) {
 			return false, err
@@ -253,42 +254,22 @@ func (x *bagScan) indexData(n, start int64) (more bool, err error) {
 		}
 		return x.resync(start, err)
 	}
-	if _, twice := c.seen[h.conn]; twice && c.bad == nil {
-		c.bad = corrupt(start, rosbag.OpIndexData, "connection %d again", h.conn)
+	if _, twice := c.seen[h.Conn]; twice && c.bad == nil {
+		c.bad = wire.Corrupt(start, rosbag.OpIndexData, "connection %d again", h.Conn)
 	}
 	if c.seen == nil {
 		c.seen = make(map[rosbag.ConnID]struct{})
 	}
-	c.seen[h.conn] = struct{}{}
-	c.index.entries(h.conn, x.s.data)
+	c.seen[h.Conn] = struct{}{}
+	c.index.entries(h.Conn, x.s.Data)
 	return true, nil
 }
 
 // skipIndex skips index data that belongs to no chunk.
 func (x *bagScan) skipIndex(n, start int64) error {
 	x.seg.close()
-	_, err := x.s.indexEntries(&x.h, n, start, false)
+	_, err := x.s.IndexEntries(&x.h, n, start, false)
 	return err
-}
-
-// entries counts index entries.
-func (t *tally) entries(id rosbag.ConnID, b []byte) {
-	var first rosbag.Time
-	if len(b) >= indexEntryBytes {
-		first = getTime(b)
-	}
-	last := first
-	n := uint32(len(b) / indexEntryBytes)
-	for ; len(b) >= indexEntryBytes; b = b[indexEntryBytes:] {
-		at := getTime(b)
-		if at.Before(first) {
-			first = at
-		}
-		if last.Before(at) {
-			last = at
-		}
-	}
-	t.add(id, n, first, last)
 }
 
 // message adds a message outside chunks.
@@ -296,31 +277,31 @@ func (x *bagScan) message(n, start int64) (more bool, err error) {
 	if err := x.endChunk(); err != nil || x.otherBag {
 		return false, err
 	}
-	id, t := x.h.conn, x.h.time
-	if n > maxMessageBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
+	id, t := x.h.Conn, x.h.Time
+	if n > wire.MaxMessageBytes {
+		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
 	}
-	if err := x.s.skip(n, start, rosbag.OpMessage); err != nil {
+	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return x.resync(start, err)
 	}
-	x.seg.message(id, t, start, x.s.off)
+	x.seg.message(id, t, start, x.s.Off)
 	return true, nil
 }
 
 // connection adds a connection outside chunks.
 func (x *bagScan) connection(n, start int64) (more bool, err error) {
-	if n > maxConnectionBytes {
-		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
+	if n > wire.MaxConnectionBytes {
+		return x.skip(n, start, &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
 	}
 	h := x.h
-	data, err := x.s.grab(n, start, rosbag.OpConnection)
+	data, err := x.s.Grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return x.resync(start, err)
 	}
-	if data, err = x.r.decrypter.openConnection(&h, data, start); err != nil {
+	if data, err = x.r.decrypter.OpenConnection(&h, data, start); err != nil {
 		return true, err
 	}
-	if err := x.table.add(&h, data, start); err != nil {
+	if err := x.table.Add(&h, data, start); err != nil {
 		foreign := x.contradicts(&h, data)
 		if foreign {
 			x.r.damaged(err)
@@ -329,7 +310,7 @@ func (x *bagScan) connection(n, start int64) (more bool, err error) {
 		return !foreign, err
 	}
 	if x.unchunked {
-		x.seg.record(start, x.s.off)
+		x.seg.record(start, x.s.Off)
 	}
 	return true, nil
 }
@@ -350,7 +331,7 @@ func (x *bagScan) endChunk() error {
 		clear(c.seen)
 	}()
 	indexed := len(c.seen) > 0 && c.bad == nil
-	info := ChunkInfo{Pos: c.place.pos}
+	info := ChunkInfo{Pos: c.place.Pos}
 	if indexed && !c.uncertain && x.knows(c.index.byID) {
 		x.seg.segment(info, &c.index)
 		return nil
@@ -371,18 +352,18 @@ func (x *bagScan) endChunk() error {
 		return wrong
 	case x.otherBag:
 		x.r.damaged(wrong)
-		x.r.damaged(corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
+		x.r.damaged(wire.Corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
 		return nil
-	case c.place.torn: // that was told
+	case c.place.Torn: // that was told
 		info.kind = segmentTorn
 		x.seg.segment(info, &found)
 		return nil
 	case wrong != nil:
 		x.r.damaged(wrong)
 	case indexed && !found.equal(&c.index):
-		c.bad = corrupt(info.Pos, rosbag.OpChunk, "its index data counts other messages")
+		c.bad = wire.Corrupt(info.Pos, rosbag.OpChunk, "its index data counts other messages")
 	}
-	if bad := asCorrupt(c.bad); bad != nil && wrong == nil {
+	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
 		bad.Recovered = true
 		x.r.damaged(bad)
 	}
@@ -395,25 +376,10 @@ func (x *bagScan) endChunk() error {
 	return nil
 }
 
-// equal reports whether both have counted the same messages, as far as numbers tell.
-func (t *tally) equal(u *tally) bool {
-	for id, n := range u.byID {
-		if t.byID[id] != n {
-			return false
-		}
-	}
-	for id, n := range t.byID {
-		if u.byID[id] != n {
-			return false
-		}
-	}
-	return true
-}
-
 // knows reports whether all connections of counts are known.
 func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 	for id := range counts {
-		if x.table.get(id) == nil {
+		if x.table.Get(id) == nil {
 			return false
 		}
 	}
@@ -423,25 +389,25 @@ func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 // walk counts the messages in chunk data and adds its connections. It returns the first
 // error.
 func (x *bagScan) walk(data []byte, found *tally) error {
-	w := chunkWalk{data: data}
+	w := wire.ChunkWalk{Data: data}
 	pause := interruptionPause{f: x.r.o.Interrupted}
-	pos := x.chunk.place.pos
+	pos := x.chunk.place.Pos
 	var wrong error
 	for {
-		if err := pause.reached(w.at); err != nil {
+		if err := pause.reached(w.At); err != nil {
 			return err
 		}
-		h, tail, err := w.next()
+		h, tail, err := w.Next()
 		switch {
 		case errors.Is(err, io.EOF):
 			return wrong
 		case err != nil:
-			err = corrupt(pos, rosbag.OpChunk, "%v", err)
-		case h.op == rosbag.OpConnection:
-			err = x.table.add(h, tail[4:], pos)
+			err = wire.Corrupt(pos, rosbag.OpChunk, "%v", err)
+		case h.Op == rosbag.OpConnection:
+			err = x.table.Add(h, tail[4:], pos)
 			x.otherBag = x.otherBag || err != nil && x.contradicts(h, tail[4:])
-		case h.op == rosbag.OpMessage:
-			found.add(h.conn, 1, h.time, h.time)
+		case h.Op == rosbag.OpMessage:
+			found.add(h.Conn, 1, h.Time, h.Time)
 		}
 		if wrong == nil {
 			wrong = err

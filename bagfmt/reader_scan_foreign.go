@@ -1,27 +1,31 @@
 package bagfmt
 
-import "io"
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+)
 
 // firstChunkPos is the offset of the first chunk of a bag.
-const firstChunkPos = int64(len(versionLine)) + bagHeaderBytes + minRecordBytes
+const firstChunkPos = int64(len(wire.VersionLine)) + wire.BagHeaderBytes + wire.MinRecordBytes
 
 // startsBag reports whether the chunk at offset at is the first one of a bag of its own.
 func (x *bagScan) startsBag(at int64) bool {
-	var b [len(versionLine)]byte
+	var b [len(wire.VersionLine)]byte
 	if at <= firstChunkPos {
 		return false
 	}
 	n, _ := x.r.r.ReadAt(b[:], at-firstChunkPos) // after an error the chunk is handled like any other
-	return string(b[:n]) == versionLine
+	return string(b[:n]) == wire.VersionLine
 }
 
 // contradicts reports whether a connection record that could not be added means that the
 // records that follow belong to another bag. Their connection ids then have other meanings.
-func (x *bagScan) contradicts(h *recordHeader, data []byte) bool {
-	if !x.resynced || x.table.get(h.conn) == nil {
+func (x *bagScan) contradicts(h *wire.RecordHeader, data []byte) bool {
+	if !x.resynced || x.table.Get(h.Conn) == nil {
 		return false
 	}
-	_, err := parseConnection(h, data)
+	_, err := wire.ParseConnection(h, data)
 	return err == nil
 }
 
@@ -34,8 +38,8 @@ type errorKeeper struct {
 // ReadAt implements io.ReaderAt.
 func (r *errorKeeper) ReadAt(b []byte, off int64) (int, error) {
 	n, err := r.ReaderAt.ReadAt(b, off)
-	if err != nil && !isEnd(err) && r.err == nil {
-		r.err = readError(off, err)
+	if err != nil && !wire.IsEnd(err) && r.err == nil {
+		r.err = wire.ReadError(off, err)
 	}
 	return n, err
 }

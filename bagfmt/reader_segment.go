@@ -2,110 +2,12 @@ package bagfmt
 
 import (
 	"cmp"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// segmentKind says what a segment of a bag is: where its data is and where its index
-// comes from.
-type segmentKind uint8
-
-const (
-	segmentChunk   segmentKind = iota // a chunk record, with index data behind it
-	segmentNoIndex                    // a chunk record without good index data
-	segmentTorn                       // an encrypted chunk that is not compressed, cut by the end of the file
-	segmentRecords                    // records of format V2.0 that are in no chunk
-	segmentOld                        // records of an older version
-)
-
-// raw reports whether the data of the segment is the bytes of the file.
-func (k segmentKind) raw() bool { return k >= segmentRecords }
-
-// derived reports whether the index of the segment has to be made from its data.
-func (k segmentKind) derived() bool { return k != segmentChunk }
-
-// rawPlace is chunkLoader.place for a range of a file of size bytes.
-func (c *ChunkInfo) rawPlace(size int64) (chunkPlace, error) {
-	p := chunkPlace{pos: c.Pos, data: c.Pos, stored: c.bytes, size: c.bytes, compression: rosbag.CompressionNone, op: rosbag.OpMessage}
-	if left := size - c.Pos; c.bytes > left {
-		return p, torn(c.Pos, p.op, "segment", left, c.bytes)
-	}
-	return p, nil
-}
-
-// derivation makes index entries from the data of a segment.
-type derivation struct {
-	r       *Reader
-	keep    []bool
-	q       rosbag.Query
-	records bool // entries shall point at records, not at frames
-
-	list    []indexEntry // sorted by time and place
-	found   uint64       // messages of kept connections, at any time
-	stopped error        // of ReaderOptions.Interrupted
-}
-
-// run goes over data as far as it can be read. whole says that it was read wholly.
-func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
-	if kind == segmentOld {
-		whole = d.old(d.r.old, data)
-	} else {
-		whole = d.chunk(data)
-	}
-	if d.stopped != nil {
-		return false
-	}
-	sortEntries(d.list)
-	return whole
-}
-
-// chunk goes over records of format V2.0.
-func (d *derivation) chunk(data []byte) (whole bool) {
-	w := chunkWalk{data: data}
-	pause := interruptionPause{f: d.r.o.Interrupted}
-	for whole = true; ; {
-		at := w.at
-		if d.stopped = pause.reached(at); d.stopped != nil {
-			return false
-		}
-		h, frame, err := w.next()
-		if errors.Is(err, io.EOF) {
-			return whole
-		}
-		if err != nil {
-			whole = false
-			continue
-		}
-		if h.op != rosbag.OpMessage {
-			continue
-		}
-		conn, ok := d.r.byID[h.conn]
-		if !ok {
-			whole = false
-			continue
-		}
-		d.add(conn, h.time, at, w.at-len(frame))
-	}
-}
-
-// add notes one message.
-func (d *derivation) add(conn int32, t rosbag.Time, record, frame int) {
-	if !d.keep[conn] {
-		return
-	}
-	d.found++
-	if !covers(&d.q, timeKey(t)) {
-		return
-	}
-	if d.records {
-		frame = record
-	}
-	d.list = append(d.list, indexEntry{timeKey(t), uint32(frame), conn})
-}
 
 // maxCleared is how large a map may be to be used again: clearing one costs as much as
 // it ever held.
@@ -125,45 +27,6 @@ type segmentScan struct {
 	tally  tally       // of the open range
 	from   int64       // where the open range starts
 	to     int64       // and ends
-}
-
-// idCount is a ConnCount without the connection.
-type idCount struct {
-	id rosbag.ConnID
-	n  uint32
-}
-
-// tally counts messages.
-type tally struct {
-	byID       map[rosbag.ConnID]uint32
-	start, end rosbag.Time
-	some       bool
-}
-
-// add counts n messages from time start to end.
-func (t *tally) add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
-	if t.byID == nil {
-		t.byID = make(map[rosbag.ConnID]uint32)
-	}
-	t.byID[id] += n
-	if n == 0 {
-		return // its index data is there all the same
-	}
-	if !t.some || start.Before(t.start) {
-		t.start = start
-	}
-	if !t.some || t.end.Before(end) {
-		t.end = end
-	}
-	t.some = true
-}
-
-func (t *tally) reset() {
-	if len(t.byID) > maxCleared {
-		t.byID = nil
-	}
-	clear(t.byID)
-	t.some = false
 }
 
 // message adds the message whose record is from one offset to another to a range.
@@ -233,7 +96,7 @@ func (x *segmentScan) finish() {
 		r.chunks[i].Counts = slices.Clip(all[first:])
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(lost), func(a, b rosbag.ConnID) int { return cmp.Compare(lost[a].at, lost[b].at) }) {
-		r.damaged(corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
+		r.damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -44,12 +45,12 @@ type RecoverOptions struct {
 // unpacked, or the longest message, plus what the Writer needs. Workers use at most 64 MiB
 // more.
 func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, error) {
-	limit, err := chunkLimit(o.MaxChunkBytes)
+	limit, err := wire.ChunkLimit(o.MaxChunkBytes)
 	if err != nil {
 		return Recovery{}, err
 	}
-	if o.Workers < 0 || o.Workers > maxWorkers {
-		return Recovery{}, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+	if o.Workers < 0 || o.Workers > wire.MaxWorkers {
+		return Recovery{}, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
 	}
 	var report Recovery
 	in := newRecoverInput(r, size)
@@ -77,26 +78,26 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 // time for them.
 func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, error) {
 	report := out.report
-	version, h, err := in.s.preamble(true)
+	version, h, err := in.s.Preamble(true)
 	report.Version = version
 	if err == nil {
-		if about := encryption(in.s.header); about != nil {
+		if about := wire.ParseEncryption(in.s.Header); about != nil {
 			return nil, &rosbag.EncryptedError{Encryption: *about}
 		}
 	}
 	in.seek(0)
 	switch {
 	case err == nil:
-		out.w.SetRepeated(h.repeats())
+		out.w.SetRepeated(h.Repeats())
 		return nil, nil //nolint:nilnil // no Scanner is needed
 	case strings.HasPrefix(version, "2.") && errors.Is(err, rosbag.ErrCorrupt):
-		in.seek(int64(len(versionLine))) // the bag header is damaged
-		return nil, nil                  //nolint:nilnil // as above
+		in.seek(int64(len(wire.VersionLine))) // the bag header is damaged
+		return nil, nil                       //nolint:nilnil // as above
 	}
-	if in.bagHeaderAt(int64(len(versionLine))) {
-		report.repair(corrupt(0, 0, "version line is damaged"))
+	if in.bagHeaderAt(int64(len(wire.VersionLine))) {
+		report.repair(wire.Corrupt(0, 0, "version line is damaged"))
 		report.Version = "2.0"
-		in.seek(int64(len(versionLine)))
+		in.seek(int64(len(wire.VersionLine)))
 		return nil, nil //nolint:nilnil // as above
 	}
 	s, scanErr := NewScanner(in.section(0), ScannerOptions{MaxChunkBytes: limit})
@@ -107,7 +108,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 	if errors.Is(scanErr, rosbag.ErrNotBag) || errors.Is(scanErr, rosbag.ErrCorrupt) || scanErr == nil {
 		if at, ok := resync(in.r, 0, in.size); ok {
 			if at > 0 {
-				report.skip(0, at, 0, corrupt(0, 0, "no version line"))
+				report.skip(0, at, 0, wire.Corrupt(0, 0, "no version line"))
 			}
 			report.Version = "2.0"
 			in.seek(at)

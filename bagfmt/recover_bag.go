@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -36,42 +37,42 @@ func (b *inputBag) beginChunk() {
 // readIndex reads the index section that h, the bag header of the bag at base, points at,
 // as far as possible: connections whose records chunks may lack, and the number of
 // messages that each chunk should contain. The walk does not rely on it.
-func (b *inputBag) readIndex(in *recoverInput, base int64, h *recordHeader) {
+func (b *inputBag) readIndex(in *recoverInput, base int64, h *wire.RecordHeader) {
 	report := b.counts.report
-	at := base + int64(min(h.indexPos, uint64(in.size)))
-	if h.indexPos == 0 || base < 0 {
-		report.repair(&rosbag.CorruptError{Offset: base + int64(len(versionLine)), Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
+	at := base + int64(min(h.IndexPos, uint64(in.size)))
+	if h.IndexPos == 0 || base < 0 {
+		report.repair(&rosbag.CorruptError{Offset: base + int64(len(wire.VersionLine)), Op: rosbag.OpBagHeader, Reason: "no index section", Err: rosbag.ErrUnindexed})
 		return
 	}
-	wrong := corrupt(base+int64(len(versionLine)), rosbag.OpBagHeader, "no index section at %d, where it says", h.indexPos)
+	wrong := wire.Corrupt(base+int64(len(wire.VersionLine)), rosbag.OpBagHeader, "no index section at %d, where it says", h.IndexPos)
 	if at >= in.size || !in.recordAt(at) {
-		if h.indexPos != uint64(in.size-base) || h.chunkCount > 0 || h.connCount > 0 {
+		if h.IndexPos != uint64(in.size-base) || h.ChunkCount > 0 || h.ConnCount > 0 {
 			report.repair(wrong)
 		}
 		return
 	}
-	section := newStream(in.section(at), at, streamBufferBytes)
+	section := wire.NewStream(in.section(at), at, wire.StreamBufferBytes)
 	for n := 0; ; n++ {
-		start := section.off
-		var h recordHeader
-		if section.next(&h) != nil || h.op != rosbag.OpConnection && h.op != rosbag.OpChunkInfo {
+		start := section.Off
+		var h wire.RecordHeader
+		if section.Next(&h) != nil || h.Op != rosbag.OpConnection && h.Op != rosbag.OpChunkInfo {
 			if n == 0 {
 				report.repair(wrong)
 			}
 			return
 		}
-		size, err := section.length(start, h.op)
-		if err != nil || size > in.size-section.off || h.op == rosbag.OpConnection && size > maxConnectionBytes {
+		size, err := section.Length(start, h.Op)
+		if err != nil || size > in.size-section.Off || h.Op == rosbag.OpConnection && size > wire.MaxConnectionBytes {
 			return
 		}
-		data, err := section.grab(size, start, h.op)
+		data, err := section.Grab(size, start, h.Op)
 		switch {
 		case err != nil:
 			return
-		case h.op == rosbag.OpConnection:
+		case h.Op == rosbag.OpConnection:
 			b.conns.add(&h, data, start)
-		case int64(h.count)*countEntryBytes == size && h.chunkPos < uint64(in.size):
-			b.counts.addChunkInfo(base+int64(h.chunkPos), data)
+		case int64(h.Count)*wire.CountEntryBytes == size && h.ChunkPos < uint64(in.size):
+			b.counts.addChunkInfo(base+int64(h.ChunkPos), data)
 		}
 	}
 }
@@ -93,11 +94,11 @@ func (t *inputConns) get(id rosbag.ConnID) *rosbag.Connection { return t.byID[id
 
 // add adds the connection in the record at offset at. If its id is in use for another
 // connection, it means the new one from now on.
-func (t *inputConns) add(h *recordHeader, data []byte, at int64) inputConn {
+func (t *inputConns) add(h *wire.RecordHeader, data []byte, at int64) inputConn {
 	report := t.out.report
-	c, err := parseConnection(h, data)
+	c, err := wire.ParseConnection(h, data)
 	if err != nil {
-		report.repair(corrupt(at, rosbag.OpConnection, "%v", err))
+		report.repair(wire.Corrupt(at, rosbag.OpConnection, "%v", err))
 		return inputConn{}
 	}
 	d := digest(c)
@@ -106,7 +107,7 @@ func (t *inputConns) add(h *recordHeader, data []byte, at int64) inputConn {
 		return old
 	}
 	if ok {
-		report.repair(corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
+		report.repair(wire.Corrupt(at, rosbag.OpConnection, "id %d is another connection before, of %.80q and %.80q", c.ID, topicOf(old.out), c.Topic))
 	}
 	out, err := t.out.connection(c, d)
 	if err != nil {
@@ -143,7 +144,7 @@ type infoCount struct {
 // addChunkInfo adds the chunk info for the chunk at pos, whose data is counts.
 func (e *expectedCounts) addChunkInfo(pos int64, counts []byte) {
 	p := infoCount{pos: pos}
-	for ; len(counts) >= countEntryBytes; counts = counts[countEntryBytes:] {
+	for ; len(counts) >= wire.CountEntryBytes; counts = counts[wire.CountEntryBytes:] {
 		p.messages += uint64(binary.LittleEndian.Uint32(counts[4:]))
 	}
 	if n := len(e.infos); n == 0 || e.infos[n-1].pos < pos {

@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"bytes"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -37,24 +38,24 @@ func (e *lostError) Unwrap() error { return e.err }
 
 // find reads the chunk record at start, whose header is h, and seeks to its end. It returns
 // a lostError if there is no known end.
-func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
-	p := chunkPlace{
-		pos: start, op: rosbag.OpChunk, size: int64(h.size), compression: rosbag.Compression(bytes.Clone(h.compression)),
-		crc: h.crc, checked: h.has&hasCRC32C != 0,
+func (f *chunkFinder) find(bag *inputBag, h *wire.RecordHeader, start int64) error {
+	p := wire.ChunkPlace{
+		Pos: start, Op: rosbag.OpChunk, Size: int64(h.Size), Compression: rosbag.Compression(bytes.Clone(h.Compression)),
+		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0,
 	}
-	n, err := f.in.s.length(start, rosbag.OpChunk)
+	n, err := f.in.s.Length(start, rosbag.OpChunk)
 	if err != nil {
 		return &lostError{start, err}
 	}
-	p.stored, p.data = n, f.in.s.off
-	if n == 0 && p.size == 0 {
+	p.Stored, p.Data = n, f.in.s.Off
+	if n == 0 && p.Size == 0 {
 		return f.placeholder(bag, &p)
 	}
-	end := p.data + n
+	end := p.Data + n
 	if end > f.in.size {
-		return f.unbounded(bag, &p, torn(start, rosbag.OpChunk, "data", f.in.size-p.data, n))
+		return f.unbounded(bag, &p, wire.Torn(start, rosbag.OpChunk, "data", f.in.size-p.Data, n))
 	}
-	if err := checkChunkSize(start, p.compression, p.stored, p.size, f.decoder.limit); err != nil {
+	if err := wire.CheckChunkSize(start, p.Compression, p.Stored, p.Size, f.decoder.limit); err != nil {
 		return f.reject(bag, &p, err)
 	}
 	if c, ok := f.decoder.takeAhead(&p); ok {
@@ -75,19 +76,19 @@ func (f *chunkFinder) find(bag *inputBag, h *recordHeader, start int64) error {
 	case whole && !f.in.containsChunk(&p, end): // else the length is wrong, and the record at end a coincidence
 		return f.reject(bag, &p, err)
 	case err == nil:
-		err = corrupt(start, rosbag.OpChunk, "no record follows its data of %d bytes", n)
+		err = wire.Corrupt(start, rosbag.OpChunk, "no record follows its data of %d bytes", n)
 	}
 	return f.unbounded(bag, &c.place, err)
 }
 
 // hold passes a complete chunk to the stage.
 func (f *chunkFinder) hold(bag *inputBag, c decodedChunk) {
-	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: c.place.data + c.place.stored})
+	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: c.place.Data + c.place.Stored})
 }
 
 // reject passes a lost chunk to the stage and seeks to its end.
-func (f *chunkFinder) reject(bag *inputBag, p *chunkPlace, err error) error {
-	end := p.data + p.stored
+func (f *chunkFinder) reject(bag *inputBag, p *wire.ChunkPlace, err error) error {
+	end := p.Data + p.Stored
 	f.stage.hold(stagedChunk{decodedChunk: decodedChunk{place: *p}, bag: bag, end: end, err: err})
 	f.in.seek(end)
 	if !f.in.recordAt(end) {
@@ -98,42 +99,42 @@ func (f *chunkFinder) reject(bag *inputBag, p *chunkPlace, err error) error {
 
 // placeholder handles a chunk whose length was never written: stock's recorder was killed
 // while the chunk was open.
-func (f *chunkFinder) placeholder(bag *inputBag, p *chunkPlace) error {
-	f.report.repair(corrupt(p.pos, rosbag.OpChunk, "was not completed"))
-	if p.compression == rosbag.CompressionNone || f.in.recordAt(p.data) {
+func (f *chunkFinder) placeholder(bag *inputBag, p *wire.ChunkPlace) error {
+	f.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
+	if p.Compression == rosbag.CompressionNone || f.in.recordAt(p.Data) {
 		bag.unterminated = true
 		return nil
 	}
-	return f.unbounded(bag, p, corrupt(p.pos, rosbag.OpChunk, "was not completed"))
+	return f.unbounded(bag, p, wire.Corrupt(p.Pos, rosbag.OpChunk, "was not completed"))
 }
 
 // unbounded handles a chunk whose length is wrong or unknown, as reason says.
-func (f *chunkFinder) unbounded(bag *inputBag, p *chunkPlace, reason error) error {
-	if _, err := rosbag.ParseCompression(string(p.compression)); err != nil {
+func (f *chunkFinder) unbounded(bag *inputBag, p *wire.ChunkPlace, reason error) error {
+	if _, err := rosbag.ParseCompression(string(p.Compression)); err != nil {
 		var magic [4]byte
-		n, _ := f.in.r.ReadAt(magic[:], p.data) // unreadable bytes are not lz4
-		p.compression = guessCompression(magic[:n])
+		n, _ := f.in.r.ReadAt(magic[:], p.Data) // unreadable bytes are not lz4
+		p.Compression = guessCompression(magic[:n])
 	}
-	if p.compression == rosbag.CompressionNone {
+	if p.Compression == rosbag.CompressionNone {
 		return f.unboundedNone(bag, p, reason)
 	}
 	limit := f.decoder.limit
-	most := max(min(p.size, limit), p.stored)
-	if p.size == 0 {
+	most := max(min(p.Size, limit), p.Stored)
+	if p.Size == 0 {
 		most = limit
 	}
-	most = min(most+most/32+streamBufferBytes, f.in.size-p.data)
+	most = min(most+most/32+wire.StreamBufferBytes, f.in.size-p.Data)
 	if f.budget -= most; f.budget < 0 {
-		return &lostError{p.pos, reason}
+		return &lostError{p.Pos, reason}
 	}
-	for end, tries := p.data, 0; tries < maxEndCandidates; tries++ {
+	for end, tries := p.Data, 0; tries < maxEndCandidates; tries++ {
 		var ok bool
-		if end, ok = findIndexData(f.in.r, end, p.data+most); !ok {
+		if end, ok = findIndexData(f.in.r, end, p.Data+most); !ok {
 			break
 		}
 		q := *p
-		q.stored = end - p.data
-		f.in.seek(p.data)
+		q.Stored = end - p.Data
+		f.in.seek(p.Data)
 		if c, err := f.decoder.read(f.in.s, &q); err == nil && f.decoder.decode(&c) == nil {
 			f.report.repair(reason)
 			f.hold(bag, c)
@@ -141,9 +142,9 @@ func (f *chunkFinder) unbounded(bag *inputBag, p *chunkPlace, reason error) erro
 		}
 		end++
 	}
-	c, err := f.decoder.decodeTorn(f.in.section(p.data), p)
+	c, err := f.decoder.decodeTorn(f.in.section(p.Data), p)
 	if err != nil || len(c.data) == 0 {
-		return &lostError{p.pos, reason} // damaged, not only truncated: no part of it is certain
+		return &lostError{p.Pos, reason} // damaged, not only truncated: no part of it is certain
 	}
 	f.stage.hold(stagedChunk{decodedChunk: c, bag: bag, end: f.in.size, err: reason})
 	f.in.seek(f.in.size)
@@ -152,18 +153,18 @@ func (f *chunkFinder) unbounded(bag *inputBag, p *chunkPlace, reason error) erro
 
 // unboundedNone finds the end of the records of an uncompressed chunk. If its checksum
 // matches, it has none, or the file ends first, the walker reads the records one by one.
-func (f *chunkFinder) unboundedNone(bag *inputBag, p *chunkPlace, reason error) error {
+func (f *chunkFinder) unboundedNone(bag *inputBag, p *wire.ChunkPlace, reason error) error {
 	end, torn, messages := f.in.extent(p)
-	expected, known := bag.counts.take(p.pos)
-	if end == p.data { // not even one record
+	expected, known := bag.counts.take(p.Pos)
+	if end == p.Data { // not even one record
 		f.report.Dropped += expected
-		return &lostError{p.pos, reason}
+		return &lostError{p.Pos, reason}
 	}
-	if p.checked && !torn && !f.in.checksumMatches(p, end) {
+	if p.Checked && !torn && !f.in.checksumMatches(p, end) {
 		if !known {
 			expected = messages
 		}
-		f.report.skip(p.pos, end-p.pos, expected, reason)
+		f.report.skip(p.Pos, end-p.Pos, expected, reason)
 		bag.unterminated, bag.counts.kept = true, expected // index data that follows counts them again
 		f.in.seek(end)
 		return nil
@@ -171,6 +172,6 @@ func (f *chunkFinder) unboundedNone(bag *inputBag, p *chunkPlace, reason error) 
 	f.report.repair(reason)
 	f.report.Chunks++
 	bag.unterminated, bag.counts.open = true, expected
-	f.in.seek(p.data)
+	f.in.seek(p.Data)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -35,13 +36,13 @@ type chunkDecoder struct {
 
 // decodedChunk is a chunk that the decoder has read.
 type decodedChunk struct {
-	place   chunkPlace   // with compression and size corrected, if the header is wrong
-	stored  []byte       // stored data; nil if it is incomplete
-	buf     *chunkBuffer // contains stored
-	crc     uint32       // of stored
-	data    []byte       // unpacked data; nil if the chunk is lost
-	certain bool         // a checksum matched
-	repack  bool         // not all decoders accept the stored data
+	place   wire.ChunkPlace // with compression and size corrected, if the header is wrong
+	stored  []byte          // stored data; nil if it is incomplete
+	buf     *chunkBuffer    // contains stored
+	crc     uint32          // of stored
+	data    []byte          // unpacked data; nil if the chunk is lost
+	certain bool            // a checksum matched
+	repack  bool            // not all decoders accept the stored data
 }
 
 // chunkBuffer holds the stored data of a chunk, with space for a record header before it
@@ -50,38 +51,38 @@ type chunkBuffer struct{ b []byte }
 
 // resize returns memory for n bytes of stored data.
 func (b *chunkBuffer) resize(n int64) []byte {
-	size := chunkHeadroom + int(n)
+	size := wire.ChunkHeadroom + int(n)
 	if cap(b.b) < size {
 		b.b = make([]byte, size+size/8+4096) // with space for the index
 	}
 	b.b = b.b[:size]
-	return b.b[chunkHeadroom:]
+	return b.b[wire.ChunkHeadroom:]
 }
 
 // seal adds the header of c before its stored data and the index data behind it, and
 // returns the result as a sealed chunk.
 func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *SealedChunk {
-	kind := c.place.compression
-	start := chunkHeadroom - chunkHeaderBytes(kind)
-	appendChunkHeader(b.b[start:start:chunkHeadroom], kind, c.crc, len(c.data), len(c.stored))
+	kind := c.place.Compression
+	start := wire.ChunkHeadroom - wire.ChunkHeaderBytes(kind)
+	wire.AppendChunkHeader(b.b[start:start:wire.ChunkHeadroom], kind, c.crc, len(c.data), len(c.stored))
 	sealed := &SealedChunk{
 		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
 		Start: index.start, End: index.end,
 	}
-	b.b, sealed.Counts = index.append(b.b[:chunkHeadroom+len(c.stored)])
+	b.b, sealed.Counts = index.append(b.b[:wire.ChunkHeadroom+len(c.stored)])
 	sealed.Record = b.b[start:]
 	return sealed
 }
 
 // read reads the stored data of the chunk at p from s.
-func (d *chunkDecoder) read(s *stream, p *chunkPlace) (decodedChunk, error) {
-	stored := d.buf.resize(p.stored)
-	err := s.full(stored, p.pos, rosbag.OpChunk, "data")
-	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc32.Checksum(stored, castagnoli)}, err
+func (d *chunkDecoder) read(s *wire.Stream, p *wire.ChunkPlace) (decodedChunk, error) {
+	stored := d.buf.resize(p.Stored)
+	err := s.Full(stored, p.Pos, rosbag.OpChunk, "data")
+	return decodedChunk{place: *p, stored: stored, buf: &d.buf, crc: crc32.Checksum(stored, wire.Castagnoli)}, err
 }
 
 // takeAhead returns the chunk at p if it was read ahead and is intact.
-func (d *chunkDecoder) takeAhead(p *chunkPlace) (c decodedChunk, ok bool) {
+func (d *chunkDecoder) takeAhead(p *wire.ChunkPlace) (c decodedChunk, ok bool) {
 	if d.ahead == nil {
 		return c, false
 	}
@@ -92,48 +93,48 @@ func (d *chunkDecoder) takeAhead(p *chunkPlace) (c decodedChunk, ok bool) {
 	d.buf, j.buf = j.buf, d.buf
 	d.plain, j.plain = j.plain, d.plain
 	d.ahead.recycle(j)
-	return decodedChunk{place: *p, stored: d.buf.b[chunkHeadroom:], buf: &d.buf, crc: j.crc, data: j.data, certain: true}, true
+	return decodedChunk{place: *p, stored: d.buf.b[wire.ChunkHeadroom:], buf: &d.buf, crc: j.crc, data: j.data, certain: true}, true
 }
 
 // decode unpacks the stored data of c. If the compression or the size in the header is
 // wrong and a checksum matches, it corrects them in c.place.
 func (d *chunkDecoder) decode(c *decodedChunk) error {
 	p, stored := &c.place, c.stored
-	if p.compression != rosbag.CompressionNone && d.failures < maxFailures {
+	if p.Compression != rosbag.CompressionNone && d.failures < maxFailures {
 		if data := unpackIntact(&d.unpack, p, stored, c.crc, &d.plain); data != nil {
 			c.data, c.certain = data, true
 			return nil
 		}
 		d.failures++
 	}
-	crcMatches := p.checked && c.crc == p.crc
-	kind := p.compression
+	crcMatches := p.Checked && c.crc == p.CRC
+	kind := p.Compression
 	if _, unknown := rosbag.ParseCompression(string(kind)); unknown != nil {
-		wrong := corrupt(p.pos, rosbag.OpChunk, "unknown compression %.40q", p.compression)
+		wrong := wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %.40q", p.Compression)
 		if kind = guessCompression(stored); kind == rosbag.CompressionNone && !crcMatches {
 			return wrong
 		}
 		d.report.repair(wrong)
 	}
 	if kind == rosbag.CompressionNone {
-		if p.checked && !crcMatches {
-			return corrupt(p.pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.crc)
+		if p.Checked && !crcMatches {
+			return wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", c.crc, p.CRC)
 		}
-		p.compression, p.size = kind, p.stored
+		p.Compression, p.Size = kind, p.Stored
 		c.data, c.certain = stored, crcMatches
 		return nil
 	}
-	data, err := d.unpackAll(kind, bytes.NewReader(stored), p.stored, d.unpackLimit(p))
+	data, err := d.unpackAll(kind, bytes.NewReader(stored), p.Stored, d.unpackLimit(p))
 	if err != nil {
-		return corrupt(p.pos, rosbag.OpChunk, "%v", err)
+		return wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}
-	if n := int64(len(data)); n != p.size && p.size > 0 { // a wrong size does not matter: the codec's checksum matched
-		d.report.repair(corrupt(p.pos, rosbag.OpChunk, "unpacks to %d bytes, its header says %d", n, p.size))
+	if n := int64(len(data)); n != p.Size && p.Size > 0 { // a wrong size does not matter: the codec's checksum matched
+		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "unpacks to %d bytes, its header says %d", n, p.Size))
 	}
-	if p.checked && !crcMatches {
-		d.report.repair(corrupt(p.pos, rosbag.OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
+	if p.Checked && !crcMatches {
+		d.report.repair(wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c in its header is wrong, the %s data is right", kind))
 	}
-	p.compression, p.size = kind, int64(len(data))
+	p.Compression, p.Size = kind, int64(len(data))
 	c.data, c.certain, c.repack = data, true, kind == rosbag.CompressionBZ2
 	return nil
 }
@@ -141,8 +142,8 @@ func (d *chunkDecoder) decode(c *decodedChunk) error {
 // decodeTorn unpacks the beginning of the chunk at p, which is truncated by the end of the
 // file. r is the file from the data of the chunk on. It returns an error if the data is
 // damaged.
-func (d *chunkDecoder) decodeTorn(r io.Reader, p *chunkPlace) (decodedChunk, error) {
-	data, err := d.unpackAll(p.compression, r, 0, d.unpackLimit(p))
+func (d *chunkDecoder) decodeTorn(r io.Reader, p *wire.ChunkPlace) (decodedChunk, error) {
+	data, err := d.unpackAll(p.Compression, r, 0, d.unpackLimit(p))
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
@@ -150,8 +151,8 @@ func (d *chunkDecoder) decodeTorn(r io.Reader, p *chunkPlace) (decodedChunk, err
 }
 
 // unpackLimit returns the limit for unpacking a chunk whose header may be wrong.
-func (d *chunkDecoder) unpackLimit(p *chunkPlace) int64 {
-	return min(max(p.size, untrustedUnpackBytes), d.limit)
+func (d *chunkDecoder) unpackLimit(p *wire.ChunkPlace) int64 {
+	return min(max(p.Size, untrustedUnpackBytes), d.limit)
 }
 
 // unpackAll unpacks the data in r, about stored bytes, into at most limit bytes of memory,
@@ -202,13 +203,13 @@ func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limi
 // unpackIntact unpacks stored data, whose crc32c is crc, into memory. If that is too small
 // it allocates, and sets memory to the result. It returns nil if the data or the header is
 // wrong in any way.
-func unpackIntact(d *decompressor, p *chunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
-	packed := p.compression == rosbag.CompressionLZ4 || p.compression == rosbag.CompressionBZ2
-	if !packed || p.size == 0 || p.checked && crc != p.crc {
+func unpackIntact(d *decompressor, p *wire.ChunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
+	packed := p.Compression == rosbag.CompressionLZ4 || p.Compression == rosbag.CompressionBZ2
+	if !packed || p.Size == 0 || p.Checked && crc != p.CRC {
 		return nil
 	}
-	d.checked = p.checked
-	data, err := d.unpack(p.compression, stored, p.size, (*memory)[:0])
+	d.checked = p.Checked
+	data, err := d.unpack(p.Compression, stored, p.Size, (*memory)[:0])
 	if err != nil {
 		return nil
 	}

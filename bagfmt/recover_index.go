@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -58,19 +59,19 @@ func (x *chunkIndex) read(c *stagedChunk) {
 	size, conns := len(c.data), &c.bag.conns
 	for b := c.data; len(b) > 0; {
 		at := size - len(b)
-		if id, t, frame, rest, ok := cutMessage(b); ok {
+		if id, t, frame, rest, ok := wire.CutMessage(b); ok {
 			x.message(conns, id, t, at, size-len(rest)-len(frame), size-len(rest))
 			b = rest
 			continue
 		}
-		var rec recordHeader
-		tail, rest, err := cutRecord(b, &rec)
+		var rec wire.RecordHeader
+		tail, rest, err := wire.CutRecord(b, &rec)
 		if err == nil {
-			switch rec.op {
+			switch rec.Op {
 			case rosbag.OpMessage:
-				x.message(conns, rec.conn, rec.time, at, size-len(rest)-len(tail), size-len(rest))
+				x.message(conns, rec.Conn, rec.Time, at, size-len(rest)-len(tail), size-len(rest))
 			case rosbag.OpConnection:
-				x.connection(conns.add(&rec, tail[4:], c.place.pos), rec.conn)
+				x.connection(conns.add(&rec, tail[4:], c.place.Pos), rec.Conn)
 			case rosbag.OpBagHeader, rosbag.OpIndexData, rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpMessageDefinition: // of no interest
 			}
 			b = rest
@@ -87,7 +88,7 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 	x.to = next
 	if x.err == nil {
 		x.from = at
-		x.err = &rosbag.CorruptError{Offset: c.place.pos, Op: rosbag.OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
+		x.err = &rosbag.CorruptError{Offset: c.place.Pos, Op: rosbag.OpChunk, Reason: fmt.Sprintf("record at %d", at), Err: err}
 	}
 }
 
@@ -96,7 +97,7 @@ func (x *chunkIndex) fail(c *stagedChunk, at, next int, err error) {
 func (c *stagedChunk) messageBehind(at int) int {
 	i := sort.Search(len(c.offsets), func(i int) bool { return int64(c.offsets[i]) > int64(at) })
 	for ; i < len(c.offsets) && int64(c.offsets[i]) < int64(len(c.data)); i++ {
-		if _, _, _, _, ok := cutMessage(c.data[c.offsets[i]:]); ok {
+		if _, _, _, _, ok := wire.CutMessage(c.data[c.offsets[i]:]); ok {
 			return int(c.offsets[i])
 		}
 	}
@@ -109,7 +110,7 @@ func (x *chunkIndex) message(conns *inputConns, id rosbag.ConnID, t rosbag.Time,
 	if slot == 0 || id != x.last {
 		if slot = x.byID[id]; slot == 0 {
 			out := conns.get(id)
-			if out == nil || end-frame-4 > maxMessageBytes {
+			if out == nil || end-frame-4 > wire.MaxMessageBytes {
 				x.orphans++
 				x.orphan = id
 				return
@@ -173,7 +174,7 @@ func (x *chunkIndex) lostAt(c *stagedChunk) int64 {
 	if x.err == nil || len(c.stored) != len(c.data) {
 		return 0
 	}
-	return c.place.data - c.place.pos + int64(x.from)
+	return c.place.Data - c.place.Pos + int64(x.from)
 }
 
 func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
@@ -181,7 +182,7 @@ func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
 	case x.err == nil: // the file is truncated: it does not contain the missing part
 		return 0
 	case len(c.stored) != len(c.data):
-		return c.end - c.place.pos
+		return c.end - c.place.Pos
 	}
 	return int64(x.to - x.from)
 }
@@ -189,9 +190,9 @@ func (x *chunkIndex) lostBytes(c *stagedChunk) int64 {
 // missing returns the reason why messages are missing in a chunk that could be read.
 func (x *chunkIndex) missing(c *stagedChunk, expected uint64) error {
 	if x.orphans > 0 {
-		return corrupt(c.place.pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
+		return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "%d messages of unknown connections, one is %d", x.orphans, x.orphan)
 	}
-	return corrupt(c.place.pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
+	return wire.Corrupt(c.place.Pos, rosbag.OpChunk, "holds %d messages, its index counts %d", len(x.entries), expected)
 }
 
 // append appends the index data records of the chunk, by ascending id.
@@ -204,23 +205,23 @@ func (x *chunkIndex) append(out []byte) ([]byte, []rosbag.ConnCount) {
 	}
 	slices.SortFunc(x.order, func(a, b int32) int { return cmp.Compare(x.slots[a].out.ID, x.slots[b].out.ID) })
 	counts := make([]rosbag.ConnCount, 0, len(x.order))
-	out = slices.Grow(out, len(x.order)*indexHeaderBytes+len(x.entries)*indexEntryBytes)
+	out = slices.Grow(out, len(x.order)*indexHeaderBytes+len(x.entries)*wire.IndexEntryBytes)
 	for _, i := range x.order {
 		s := &x.slots[i]
-		out = appendIndexHeader(out, s.out.ID, int(s.count))
+		out = wire.AppendIndexHeader(out, s.out.ID, int(s.count))
 		s.at = len(out)
-		out = out[:len(out)+int(s.count)*indexEntryBytes]
+		out = out[:len(out)+int(s.count)*wire.IndexEntryBytes]
 		counts = append(counts, rosbag.ConnCount{Conn: s.out, Count: s.count})
 	}
 	for _, e := range x.entries {
 		s := &x.slots[e.slot]
-		putTime(out[s.at:], e.time)
+		wire.PutTime(out[s.at:], e.time)
 		binary.LittleEndian.PutUint32(out[s.at+8:], e.record)
-		s.at += indexEntryBytes
+		s.at += wire.IndexEntryBytes
 	}
 	for _, i := range x.order {
 		if s := &x.slots[i]; s.mixed {
-			sortIndex(out[s.at-int(s.count)*indexEntryBytes : s.at])
+			sortIndex(out[s.at-int(s.count)*wire.IndexEntryBytes : s.at])
 		}
 	}
 	return out, counts

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -124,7 +125,7 @@ func digest(c *rosbag.Connection) connDigest {
 	}
 	add(c.Topic)
 	for _, f := range list {
-		if f.Value == "" && slices.Contains(stockKeys[:], f.Key) {
+		if f.Value == "" && slices.Contains(wire.StockKeys[:], f.Key) {
 			continue
 		}
 		add(f.Key)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -22,7 +23,7 @@ func TestRecoveryIsBounded(t *testing.T) {
 // TestLostBytes: of a chunk that is whole as it was read, only what its messages do not take is lost.
 func TestLostBytes(t *testing.T) {
 	t.Parallel()
-	place := chunkPlace{pos: 100}
+	place := wire.ChunkPlace{Pos: 100}
 	whole := decodedChunk{place: place, stored: make([]byte, 50), data: make([]byte, 50)}
 	packed := decodedChunk{place: place, stored: make([]byte, 20), data: make([]byte, 50)}
 	for name, test := range map[string]struct {
@@ -39,11 +40,11 @@ func TestLostBytes(t *testing.T) {
 		}
 	}
 	one := chunkIndex{orphans: 1, orphan: 7}
-	if err := one.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, rosbag.OpChunk, "1 messages of unknown connections, one is 7").Error() {
+	if err := one.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != wire.Corrupt(100, rosbag.OpChunk, "1 messages of unknown connections, one is 7").Error() {
 		t.Errorf("got %v", err)
 	}
 	var none chunkIndex
-	if err := none.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != corrupt(100, rosbag.OpChunk, "holds 0 messages, its index counts 5").Error() {
+	if err := none.missing(&stagedChunk{decodedChunk: whole}, 5); err == nil || err.Error() != wire.Corrupt(100, rosbag.OpChunk, "holds 0 messages, its index counts 5").Error() {
 		t.Errorf("got %v", err)
 	}
 }

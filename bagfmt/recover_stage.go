@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"slices"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 )
 
 const (
@@ -40,7 +42,7 @@ type stagedChunk struct {
 
 // deferredChunk is a chunk with messages of connections that were unknown when it was read.
 type deferredChunk struct {
-	place   chunkPlace
+	place   wire.ChunkPlace
 	bag     *inputBag
 	indexed uint64
 }
@@ -62,7 +64,7 @@ func (s *chunkStage) addIndexData(count uint64, entries []byte) bool {
 	}
 	c := &s.chunk
 	c.indexed += count
-	for ; len(entries) >= indexEntryBytes && len(c.offsets) < len(c.data)/minRecordBytes; entries = entries[indexEntryBytes:] {
+	for ; len(entries) >= wire.IndexEntryBytes && len(c.offsets) < len(c.data)/wire.MinRecordBytes; entries = entries[wire.IndexEntryBytes:] {
 		c.offsets = append(c.offsets, binary.LittleEndian.Uint32(entries[8:]))
 	}
 	return true
@@ -76,11 +78,11 @@ func (s *chunkStage) release() error {
 	s.active = false
 	c := &s.chunk
 	expected := c.indexed
-	if info, ok := c.bag.counts.take(c.place.pos); ok && expected == 0 {
+	if info, ok := c.bag.counts.take(c.place.Pos); ok && expected == 0 {
 		expected = info
 	}
 	if c.data == nil {
-		s.report.skip(c.place.pos, c.end-c.place.pos, expected, c.err)
+		s.report.skip(c.place.Pos, c.end-c.place.Pos, expected, c.err)
 		return nil
 	}
 	return s.write(c, expected)
@@ -125,11 +127,11 @@ func (s *chunkStage) reportLoss(c *stagedChunk, expected uint64) {
 	dropped := max(expected, kept+x.orphans) - kept
 	switch {
 	case c.err != nil:
-		s.report.skip(c.place.pos+x.lostAt(c), x.lostBytes(c), dropped, c.err)
+		s.report.skip(c.place.Pos+x.lostAt(c), x.lostBytes(c), dropped, c.err)
 	case x.err != nil:
-		s.report.skip(c.place.pos+x.lostAt(c), x.lostBytes(c), dropped, x.err)
+		s.report.skip(c.place.Pos+x.lostAt(c), x.lostBytes(c), dropped, x.err)
 	case dropped > 0:
-		s.report.skip(c.place.pos, 0, dropped, x.missing(c, expected))
+		s.report.skip(c.place.Pos, 0, dropped, x.missing(c, expected))
 	}
 }
 
@@ -168,7 +170,7 @@ func (f *repeatFinder) isRepeat(c *decodedChunk) bool {
 	at, ok := f.seen[key]
 	if !ok {
 		if len(f.seen) < maxSeen {
-			f.seen[key] = c.place.data
+			f.seen[key] = c.place.Data
 		}
 		return false
 	}

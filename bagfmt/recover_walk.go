@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -33,8 +34,8 @@ func newRecoverWalker(in *recoverInput, out *recoverOutput, decoder *chunkDecode
 
 // walk reads the whole file.
 func (w *recoverWalker) walk() error {
-	for w.in.s.off < w.in.size {
-		if err := w.progress.reached(w.in.s.off); err != nil {
+	for w.in.s.Off < w.in.size {
+		if err := w.progress.reached(w.in.s.Off); err != nil {
 			return err
 		}
 		if w.versionLine() {
@@ -57,17 +58,17 @@ func (w *recoverWalker) walk() error {
 	return nil
 }
 
-// versionLine skips the version line at the start of a bag. It reports false if there is
+// wire.VersionLine skips the version line at the start of a bag. It reports false if there is
 // none.
 func (w *recoverWalker) versionLine() bool {
-	b, _ := w.in.s.r.Peek(maxVersionLineBytes) // fewer at the end of the file
-	start := w.in.s.off
+	b, _ := w.in.s.R.Peek(wire.MaxVersionLineBytes) // fewer at the end of the file
+	start := w.in.s.Off
 	end := start + int64(bytes.IndexByte(b, '\n')) + 1
-	if end == start || !bytes.HasPrefix(b, []byte(versionPrefix)) || !w.in.bagHeaderAt(end) {
+	if end == start || !bytes.HasPrefix(b, []byte(wire.VersionPrefix)) || !w.in.bagHeaderAt(end) {
 		return false
 	}
 	if start > 0 {
-		w.report.repair(corrupt(start, 0, "another bag starts here"))
+		w.report.repair(wire.Corrupt(start, 0, "another bag starts here"))
 		w.stage.repeats.possible = true
 	}
 	w.in.seek(end)
@@ -82,10 +83,10 @@ func (w *recoverWalker) beginBag() {
 
 // record handles the next top level record.
 func (w *recoverWalker) record() error {
-	start := w.in.s.off
-	var h recordHeader
-	err := w.in.s.next(&h)
-	if err == nil && h.op == rosbag.OpIndexData && h.has&hasCompression == 0 {
+	start := w.in.s.Off
+	var h wire.RecordHeader
+	err := w.in.s.Next(&h)
+	if err == nil && h.Op == rosbag.OpIndexData && h.Has&wire.HasCompression == 0 {
 		return w.indexData(&h, start)
 	}
 	// The index data of the chunk before ends here.
@@ -93,14 +94,14 @@ func (w *recoverWalker) record() error {
 		return failed
 	}
 	switch {
-	case err != nil && !h.framed:
+	case err != nil && !h.Framed:
 		return w.lost(start, err)
-	case h.has&(hasCompression|hasCRC32C) != 0 || h.op == rosbag.OpChunk:
+	case h.Has&(wire.HasCompression|wire.HasCRC32C) != 0 || h.Op == rosbag.OpChunk:
 		return w.chunk(&h, start, err)
 	case err != nil:
 		return w.damagedRecord(&h, start, err)
 	}
-	switch h.op {
+	switch h.Op {
 	case rosbag.OpMessage:
 		return w.message(&h, start)
 	case rosbag.OpConnection:
@@ -108,7 +109,7 @@ func (w *recoverWalker) record() error {
 		return w.connection(&h, start)
 	case rosbag.OpBagHeader:
 		w.beginBag()
-		w.bag.readIndex(w.in, start-int64(len(versionLine)), &h)
+		w.bag.readIndex(w.in, start-int64(len(wire.VersionLine)), &h)
 	case rosbag.OpChunkInfo:
 		w.bag.chunkInfos++
 		w.bag.inIndex = true
@@ -118,34 +119,34 @@ func (w *recoverWalker) record() error {
 }
 
 // skipData skips the data of a record.
-func (w *recoverWalker) skipData(h *recordHeader, start int64) error {
-	n, err := w.in.s.length(start, h.op)
+func (w *recoverWalker) skipData(h *wire.RecordHeader, start int64) error {
+	n, err := w.in.s.Length(start, h.Op)
 	if err != nil {
 		return w.lost(start, err)
 	}
-	if left := w.in.size - w.in.s.off; n > left {
-		return w.lost(start, torn(start, h.op, "data", left, n))
+	if left := w.in.size - w.in.s.Off; n > left {
+		return w.lost(start, wire.Torn(start, h.Op, "data", left, n))
 	}
-	if n > streamBufferBytes {
-		w.in.seek(w.in.s.off + n)
+	if n > wire.StreamBufferBytes {
+		w.in.seek(w.in.s.Off + n)
 		return nil
 	}
-	if err := w.in.s.skip(n, start, h.op); err != nil {
+	if err := w.in.s.Skip(n, start, h.Op); err != nil {
 		return w.lost(start, err)
 	}
 	return nil
 }
 
 // chunk handles a chunk record. headerErr is the damage of its header, if any.
-func (w *recoverWalker) chunk(h *recordHeader, start int64, headerErr error) error {
+func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error) error {
 	if w.bag.chunkInfos > 0 && !w.bag.counts.has(start) { // the bag before is complete
 		w.beginBag()
 		w.stage.repeats.possible = true
 	}
 	w.bag.beginChunk()
-	w.bag.checksums = w.bag.checksums || h.has&hasCRC32C != 0
-	if headerErr == nil && h.op != rosbag.OpChunk {
-		headerErr = corrupt(start, h.op, "chunk with the op of another record")
+	w.bag.checksums = w.bag.checksums || h.Has&wire.HasCRC32C != 0
+	if headerErr == nil && h.Op != rosbag.OpChunk {
+		headerErr = wire.Corrupt(start, h.Op, "chunk with the op of another record")
 	}
 	if headerErr != nil {
 		w.report.repair(headerErr)
@@ -159,15 +160,15 @@ func (w *recoverWalker) chunk(h *recordHeader, start int64, headerErr error) err
 }
 
 // indexData handles an index data record.
-func (w *recoverWalker) indexData(h *recordHeader, start int64) error {
-	count := uint64(h.count)
-	next, err := w.in.s.indexData(h, start, w.stage.needsOffsets())
+func (w *recoverWalker) indexData(h *wire.RecordHeader, start int64) error {
+	count := uint64(h.Count)
+	next, err := w.in.s.IndexData(h, start, w.stage.needsOffsets())
 	switch {
 	case err != nil && !next:
 		return w.lostIndexData(start, err)
 	case err != nil:
 		w.report.repair(err)
-	case !w.stage.addIndexData(count, w.in.s.data):
+	case !w.stage.addIndexData(count, w.in.s.Data):
 		w.bag.counts.indexed += count
 	}
 	return nil
@@ -180,7 +181,7 @@ func (w *recoverWalker) lostIndexData(start int64, err error) error {
 		return failed
 	}
 	next, ok := w.in.nextChunk(start)
-	if !ok && isEnd(err) {
+	if !ok && wire.IsEnd(err) {
 		w.report.repair(err)
 		w.in.seek(w.in.size)
 		return nil
@@ -193,45 +194,45 @@ func (w *recoverWalker) lostIndexData(start int64, err error) error {
 
 // message keeps a message outside chunks: of a chunk that was never completed, or that has
 // a wrong length.
-func (w *recoverWalker) message(h *recordHeader, start int64) error {
-	n, err := w.in.s.length(start, rosbag.OpMessage)
+func (w *recoverWalker) message(h *wire.RecordHeader, start int64) error {
+	n, err := w.in.s.Length(start, rosbag.OpMessage)
 	if err != nil {
 		return w.lost(start, err)
 	}
-	if left := w.in.size - w.in.s.off; n > left {
+	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpMessage, left, n)
 	}
-	if n > maxMessageBytes {
-		return w.lost(start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes})
+	if n > wire.MaxMessageBytes {
+		return w.lost(start, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes})
 	}
-	data, err := w.in.s.grab(n, start, rosbag.OpMessage)
+	data, err := w.in.s.Grab(n, start, rosbag.OpMessage)
 	if err != nil {
 		return w.lost(start, err)
 	}
-	c := w.bag.conns.get(h.conn)
+	c := w.bag.conns.get(h.Conn)
 	if c == nil {
-		w.report.skip(start, w.in.s.off-start, 1, corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.conn))
+		w.report.skip(start, w.in.s.Off-start, 1, wire.Corrupt(start, rosbag.OpMessage, "message of unknown connection %d", h.Conn))
 		return nil
 	}
 	w.bag.counts.kept++
-	return w.out.writeMessage(c, h.time, data)
+	return w.out.writeMessage(c, h.Time, data)
 }
 
 // connection handles a connection record outside chunks.
-func (w *recoverWalker) connection(h *recordHeader, start int64) error {
-	n, err := w.in.s.length(start, rosbag.OpConnection)
+func (w *recoverWalker) connection(h *wire.RecordHeader, start int64) error {
+	n, err := w.in.s.Length(start, rosbag.OpConnection)
 	if err != nil {
 		return w.lost(start, err)
 	}
-	if left := w.in.size - w.in.s.off; n > left {
+	if left := w.in.size - w.in.s.Off; n > left {
 		return w.tornRecord(start, rosbag.OpConnection, left, n)
 	}
-	if n > maxConnectionBytes {
-		w.report.repair(&rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes})
-		w.in.seek(w.in.s.off + n)
+	if n > wire.MaxConnectionBytes {
+		w.report.repair(&rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes})
+		w.in.seek(w.in.s.Off + n)
 		return nil
 	}
-	data, err := w.in.s.grab(n, start, rosbag.OpConnection)
+	data, err := w.in.s.Grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return w.lost(start, err)
 	}
@@ -243,7 +244,7 @@ func (w *recoverWalker) connection(h *recordHeader, start int64) error {
 // not search it for chunks: those would be part of the message.
 func (w *recoverWalker) tornRecord(start int64, op rosbag.Op, left, want int64) error {
 	w.report.addSkipped(SkippedRange{
-		Offset: start, Bytes: w.in.size - start, Err: torn(start, op, "data", left, want),
+		Offset: start, Bytes: w.in.size - start, Err: wire.Torn(start, op, "data", left, want),
 		Trailing: op == rosbag.OpConnection && w.bag.inIndex,
 	})
 	w.in.seek(w.in.size)
@@ -252,13 +253,13 @@ func (w *recoverWalker) tornRecord(start int64, op rosbag.Op, left, want int64) 
 
 // damagedRecord skips a record whose length is known but whose header is damaged, as err
 // says.
-func (w *recoverWalker) damagedRecord(h *recordHeader, start int64, err error) error {
-	n, failed := w.in.s.length(start, h.op)
-	end := w.in.s.off + n
+func (w *recoverWalker) damagedRecord(h *wire.RecordHeader, start int64, err error) error {
+	n, failed := w.in.s.Length(start, h.Op)
+	end := w.in.s.Off + n
 	if failed != nil || !w.in.recordAt(end) {
 		return w.lost(start, err)
 	}
-	if h.op == rosbag.OpMessage || h.op == rosbag.OpConnection {
+	if h.Op == rosbag.OpMessage || h.Op == rosbag.OpConnection {
 		w.report.skip(start, end-start, 0, err)
 	} else {
 		w.report.repair(err)
@@ -281,7 +282,7 @@ func (w *recoverWalker) lost(start int64, err error) error {
 	}
 	w.in.seek(next)
 	w.stage.repeats.possible = true
-	if at := int64(len(versionLine)); start == at && next == at+bagHeaderBytes+minRecordBytes {
+	if at := int64(len(wire.VersionLine)); start == at && next == at+wire.BagHeaderBytes+wire.MinRecordBytes {
 		w.report.repair(err) // the bag header: recovery of the chunks does not need it
 		return nil
 	}
@@ -316,15 +317,15 @@ func (w *recoverWalker) nextRecord(start, end int64, isChunk bool) (next int64, 
 func (w *recoverWalker) retryDeferred() error {
 	for _, d := range w.stage.deferred {
 		p := d.place
-		w.in.seek(p.data)
+		w.in.seek(p.Data)
 		c, err := w.decoder.read(w.in.s, &p)
 		if err != nil {
-			w.report.skip(p.pos, p.data+p.stored-p.pos, d.indexed, err)
+			w.report.skip(p.Pos, p.Data+p.Stored-p.Pos, d.indexed, err)
 			continue
 		}
 		err = w.decoder.decode(&c)
 		w.stage.hold(stagedChunk{
-			decodedChunk: c, bag: d.bag, end: p.data + p.stored,
+			decodedChunk: c, bag: d.bag, end: p.Data + p.Stored,
 			err: err, indexed: d.indexed, retried: true,
 		})
 		if err := w.stage.release(); err != nil {

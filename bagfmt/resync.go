@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -51,10 +52,10 @@ type recordFinder struct {
 	known    func(rosbag.ConnID) bool // nil: search for chunks
 	step     int64                    // bytes of the block
 	buf      []byte
-	start    int64                // offset of buf in the file
-	parsed   int                  // header bytes parsed so far
-	maxParse int                  // limit for parsed at the end of the block
-	nextHead [firstHeadBytes]byte // memory of recordAt
+	start    int64                     // offset of buf in the file
+	parsed   int                       // header bytes parsed so far
+	maxParse int                       // limit for parsed at the end of the block
+	nextHead [wire.FirstHeadBytes]byte // memory of recordAt
 }
 
 // next searches one block after the other.
@@ -71,10 +72,10 @@ func (f *recordFinder) next() (next int64, ok bool) {
 
 // block checks the op fields that start in the block at offset at.
 func (f *recordFinder) block(at int64) (int64, bool) {
-	f.start = max(at-firstHeadBytes, f.from)
-	end := min(at+f.step+firstHeadBytes+int64(len(opField)), f.size)
+	f.start = max(at-wire.FirstHeadBytes, f.from)
+	end := min(at+f.step+wire.FirstHeadBytes+int64(len(opField)), f.size)
 	if int64(len(f.buf)) < end-f.start {
-		f.buf = make([]byte, min(f.size-f.from, f.step+3*firstHeadBytes))
+		f.buf = make([]byte, min(f.size-f.from, f.step+3*wire.FirstHeadBytes))
 	}
 	b := f.buf[:end-f.start]
 	n, _ := f.r.ReadAt(b, f.start) // parts that cannot be read are skipped
@@ -116,8 +117,8 @@ func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
 		if f.parsed += int(n); f.parsed > f.maxParse {
 			return 0, false
 		}
-		var h recordHeader
-		if h.parse(b[pos+4:end]) != nil || !f.matches(h.op) {
+		var h wire.RecordHeader
+		if h.Parse(b[pos+4:end]) != nil || !f.matches(h.Op) {
 			continue
 		}
 		if f.plausible(&h, f.start+end+4+int64(binary.LittleEndian.Uint32(b[end:]))) {
@@ -128,12 +129,12 @@ func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
 }
 
 // plausible reports whether the record with header h and end end is plausible.
-func (f *recordFinder) plausible(h *recordHeader, end int64) bool {
-	if h.op == rosbag.OpChunk {
-		_, err := rosbag.ParseCompression(string(h.compression))
+func (f *recordFinder) plausible(h *wire.RecordHeader, end int64) bool {
+	if h.Op == rosbag.OpChunk {
+		_, err := rosbag.ParseCompression(string(h.Compression))
 		return err == nil && f.recordAt(end)
 	}
-	return end <= f.size && (h.op != rosbag.OpMessage || f.known(h.conn)) && f.recordAt(end)
+	return end <= f.size && (h.Op != rosbag.OpMessage || f.known(h.Conn)) && f.recordAt(end)
 }
 
 // recordAt reports whether a record can start at off, or the file ends there or
@@ -149,7 +150,7 @@ func (f *recordFinder) recordAt(off int64) bool {
 }
 
 // plausibleRecord reports whether a top level record can start at off, possibly truncated
-// by the end of the file. It reads no more than buf, which should have firstHeadBytes.
+// by the end of the file. It reads no more than buf, which should have wire.FirstHeadBytes.
 func plausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
 	b := buf[:min(int64(len(buf)), size-off)]
 	n, _ := r.ReadAt(b, off)
@@ -164,13 +165,13 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 		return off+int64(len(b)) == size, 0
 	}
 	length := int64(binary.LittleEndian.Uint32(b))
-	if length < minRecordBytes || length > maxHeaderBytes {
+	if length < wire.MinRecordBytes || length > wire.MaxHeaderBytes {
 		return false, 0
 	}
 	torn := off+4+length > size
 	if b = b[4:]; int64(len(b)) >= length {
-		var h recordHeader
-		return h.parse(b[:length]) == nil && h.op >= rosbag.OpMessageDefinition && h.op <= rosbag.OpConnection, h.op
+		var h wire.RecordHeader
+		return h.Parse(b[:length]) == nil && h.Op >= rosbag.OpMessageDefinition && h.Op <= rosbag.OpConnection, h.Op
 	}
 	// The header is longer than buf, as that of a connection with a long topic, or truncated.
 	if len(b) < 4 {
@@ -181,14 +182,14 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 		return false, 0
 	}
 	key, _, found := bytes.Cut(b[4:], []byte("="))
-	var h recordHeader
-	return !found && torn || found && h.knows(key), 0
+	var h wire.RecordHeader
+	return !found && torn || found && h.Knows(key), 0
 }
 
 // findIndexData returns the offset of the next plausible index data record.
 func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 	const field = "\x04\x00\x00\x00op=\x04"
-	buf := make([]byte, min(resyncBlock+firstHeadBytes, max(to-from, 0)))
+	buf := make([]byte, min(resyncBlock+wire.FirstHeadBytes, max(to-from, 0)))
 	for at := from; at < to; at += resyncBlock {
 		n, _ := r.ReadAt(buf[:min(int64(len(buf)), to-at)], at) // parts that cannot be read are skipped
 		b := buf[:n]
@@ -200,9 +201,9 @@ func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 			i += step
 			for pos := i - 4; pos >= 0 && i-pos < 64; pos-- {
 				length := int(binary.LittleEndian.Uint32(b[pos:]))
-				var h recordHeader
+				var h wire.RecordHeader
 				if length >= len(field) && length < 128 && pos+4+length <= len(b) &&
-					h.parse(b[pos+4:pos+4+length]) == nil && h.op == rosbag.OpIndexData && h.ver == indexVersion {
+					h.Parse(b[pos+4:pos+4+length]) == nil && h.Op == rosbag.OpIndexData && h.Ver == wire.IndexVersion {
 					return at + int64(pos), true
 				}
 			}

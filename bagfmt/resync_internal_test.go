@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -31,8 +32,8 @@ func TestResync(t *testing.T) {
 	python := chunkRecord(fields.List{op, none, size}, "data")
 	crc := chunkRecord(fields.List{none, {Key: "crc32c", Value: "1234"}, op, size, {Key: "later", Value: "x=y"}}, "data")
 	unknown := chunkRecord(fields.List{{Key: "compression", Value: "zip"}, op, size}, "data")
-	index := string(appendIndexHeader(nil, 3, 0))
-	long := string(appendConnection(nil, &rosbag.Connection{Topic: strings.Repeat("/long", 200)}))
+	index := string(wire.AppendIndexHeader(nil, 3, 0))
+	long := string(wire.AppendConnection(nil, &rosbag.Connection{Topic: strings.Repeat("/long", 200)}))
 	for name, tt := range map[string]struct {
 		in   string
 		from int64

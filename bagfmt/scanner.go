@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -33,12 +34,12 @@ type ScannerOptions struct {
 // Scanner reads a bag of any version from front to back without its index: any prefix
 // of a bag, closed or not, also what stock's recorder leaves when it is killed.
 type Scanner struct {
-	s        *stream
+	s        *wire.Stream
 	o        ScannerOptions
-	version  bagVersion
+	version  wire.BagVersion
 	old      *oldFormat // of a bag of a version before 2.0
-	header   recordHeader
-	conns    connTable
+	header   wire.RecordHeader
+	conns    wire.ConnTable
 	load     chunkLoader
 	chunk    scannedChunk
 	skip     skipData // to do before the next record
@@ -57,11 +58,11 @@ type Scanner struct {
 
 // scannedChunk is the last chunk that a Scanner has read.
 type scannedChunk struct {
-	pos       int64     // of its record
-	walk      chunkWalk // over its data; at the end if its records follow it instead
-	err       error     // to return at the end of walk
-	unindexed int64     // messages that no index data has counted yet
-	complete  bool      // all of it was read, and so unindexed is exact
+	pos       int64          // of its record
+	walk      wire.ChunkWalk // over its data; at the end if its records follow it instead
+	err       error          // to return at the end of walk
+	unindexed int64          // messages that no index data has counted yet
+	complete  bool           // all of it was read, and so unindexed is exact
 }
 
 // skipData is data of a record that a Scanner has not skipped yet.
@@ -74,7 +75,7 @@ type skipData struct {
 // or, in a 1.0 bag, the table of topics.
 func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	var err error
-	if o.MaxChunkBytes, err = chunkLimit(o.MaxChunkBytes); err != nil {
+	if o.MaxChunkBytes, err = wire.ChunkLimit(o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
 	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
@@ -83,54 +84,54 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		s.ahead = newScanAhead(r, o)
 		r = s.ahead
 	}
-	s.s = newStream(r, 0, streamBufferBytes)
-	v, err := s.s.version(o.FutureVersion)
+	s.s = wire.NewStream(r, 0, wire.StreamBufferBytes)
+	v, err := s.s.Version(o.FutureVersion)
 	if err != nil {
 		return nil, err
 	}
 	s.version = v
-	if v.layout != layoutV2 {
+	if v.Layout != wire.LayoutV2 {
 		if err := s.startOld(); err != nil {
 			return nil, err
 		}
 		return s, nil
 	}
-	at := s.s.off
-	h, err := s.s.bagHeader()
+	at := s.s.Off
+	h, err := s.s.BagHeader()
 	if err == nil {
-		s.s.decrypter, err = newDecrypter(encryption(s.s.header), o.UnwrapKey)
+		s.s.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.s.Header), o.UnwrapKey)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.s.length(at, h.op)
+	n, err := s.s.Length(at, h.Op)
 	if err == nil {
-		err = s.s.skip(n, at, h.op)
+		err = s.s.Skip(n, at, h.Op)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.repeated = h.repeats()
-	s.good = s.s.off
+	s.repeated = h.Repeats()
+	s.good = s.s.Off
 	return s, nil
 }
 
 // Version returns the version of the bag, as Reader.Version does.
-func (s *Scanner) Version() string { return s.version.name }
+func (s *Scanner) Version() string { return s.version.Name }
 
 // Encryption returns what an encrypted bag says about itself, as Reader.Encryption does.
-func (s *Scanner) Encryption() *rosbag.Encryption { return s.s.decrypter.encryption() }
+func (s *Scanner) Encryption() *rosbag.Encryption { return s.s.Decrypter.Encryption() }
 
 // Elapsed reports whether times count from the start of the recording, as
 // Reader.Elapsed does.
-func (s *Scanner) Elapsed() bool { return s.version.elapsed }
+func (s *Scanner) Elapsed() bool { return s.version.Elapsed }
 
 // Connections returns the connections seen so far, by ascending id.
 func (s *Scanner) Connections() []*rosbag.Connection {
 	if s.old != nil {
 		return slices.Clone(s.old.conns)
 	}
-	return s.conns.all()
+	return s.conns.All()
 }
 
 // Offset returns the end of the last top level record that was read wholly.
@@ -174,21 +175,21 @@ func (s *Scanner) Next() (*rosbag.Message, error) {
 // fromChunk returns the next message of the current chunk, nil at its end.
 func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 	for {
-		h, tail, err := s.chunk.walk.next()
+		h, tail, err := s.chunk.walk.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			s.chunk.walk.data = nil
+			s.chunk.walk.Data = nil
 			return nil, nil //nolint:nilnil // the caller goes on with the next record
 		case err != nil && errors.Is(err, io.ErrUnexpectedEOF) && s.chunk.err != nil:
 			continue // a torn chunk, which later reports
 		case err != nil:
 			s.chunk.complete = false
-			return nil, corrupt(s.chunk.pos, rosbag.OpChunk, "%v", err)
-		case h.op == rosbag.OpConnection:
-			if err := s.conns.add(h, tail[4:], s.chunk.pos); err != nil {
+			return nil, wire.Corrupt(s.chunk.pos, rosbag.OpChunk, "%v", err)
+		case h.Op == rosbag.OpConnection:
+			if err := s.conns.Add(h, tail[4:], s.chunk.pos); err != nil {
 				return nil, err
 			}
-		case h.op == rosbag.OpMessage:
+		case h.Op == rosbag.OpMessage:
 			s.chunk.unindexed++
 			if m, err := s.message(h, tail, s.chunk.pos); m != nil || err != nil {
 				return m, err
@@ -200,19 +201,19 @@ func (s *Scanner) fromChunk() (*rosbag.Message, error) {
 // message returns a message from the record at offset at, nil if its connection is
 // unknown. Of many such messages of a connection in a chunk, or bare ones behind the
 // record of a chunk that was never completed, only the first is an error.
-func (s *Scanner) message(h *recordHeader, frame []byte, at int64) (*rosbag.Message, error) {
-	c := s.conns.get(h.conn)
+func (s *Scanner) message(h *wire.RecordHeader, frame []byte, at int64) (*rosbag.Message, error) {
+	c := s.conns.Get(h.Conn)
 	if c == nil {
 		if s.orphans == nil {
 			s.orphans = make(map[rosbag.ConnID]int64)
 		}
-		if last, ok := s.orphans[h.conn]; ok && last == s.chunk.pos {
+		if last, ok := s.orphans[h.Conn]; ok && last == s.chunk.pos {
 			return nil, nil //nolint:nilnil // reported before
 		}
-		s.orphans[h.conn] = s.chunk.pos
-		return nil, corrupt(at, rosbag.OpMessage, "messages of unknown connection %d", h.conn)
+		s.orphans[h.Conn] = s.chunk.pos
+		return nil, wire.Corrupt(at, rosbag.OpMessage, "messages of unknown connection %d", h.Conn)
 	}
-	s.msg = rosbag.Message{Conn: c, Time: h.time, Frame: frame}
+	s.msg = rosbag.Message{Conn: c, Time: h.Time, Frame: frame}
 	return &s.msg, nil
 }
 
@@ -221,29 +222,29 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	if s.skip.n > 0 {
 		skip := s.skip
 		s.skip = skipData{}
-		if err := s.s.skip(skip.n, skip.record, rosbag.OpChunk); err != nil {
+		if err := s.s.Skip(skip.n, skip.record, rosbag.OpChunk); err != nil {
 			return nil, s.stop(err)
 		}
-		s.good = s.s.off
+		s.good = s.s.Off
 	}
-	if s.s.bagAhead() {
+	if s.s.BagAhead() {
 		s.final = true
-		return nil, corrupt(s.s.off, 0, "another bag starts here")
+		return nil, wire.Corrupt(s.s.Off, 0, "another bag starts here")
 	}
-	start := s.s.off
+	start := s.s.Off
 	h := &s.header
-	if err := s.s.next(h); err != nil {
-		if !h.framed {
+	if err := s.s.Next(h); err != nil {
+		if !h.Framed {
 			return nil, s.stop(err)
 		}
-		n, end := s.s.length(start, h.op)
+		n, end := s.s.Length(start, h.Op)
 		if end != nil {
 			s.final = true
 		}
 		s.skip = skipData{n, start} // the header alone is bad
 		return nil, err
 	}
-	switch h.op {
+	switch h.Op {
 	case rosbag.OpChunk:
 		return nil, s.startChunk(h, start)
 	case rosbag.OpMessage:
@@ -251,16 +252,16 @@ func (s *Scanner) record() (*rosbag.Message, error) {
 	case rosbag.OpConnection:
 		return nil, s.connection(h, start)
 	case rosbag.OpIndexData:
-		if h.ver == indexVersion {
+		if h.Ver == wire.IndexVersion {
 			return nil, s.indexData(h, start)
 		}
 	case rosbag.OpChunkInfo:
 		s.infos++
 	case rosbag.OpBagHeader, rosbag.OpMessageDefinition:
 	}
-	n, err := s.s.length(start, h.op)
+	n, err := s.s.Length(start, h.Op)
 	if err == nil {
-		err = s.s.skip(n, start, h.op)
+		err = s.s.Skip(n, start, h.Op)
 	}
 	return nil, s.done(err)
 }
@@ -270,7 +271,7 @@ func (s *Scanner) done(err error) error {
 	if err != nil {
 		return s.stop(err)
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	return nil
 }
 
@@ -289,29 +290,29 @@ func (s *Scanner) stop(err error) error {
 }
 
 // startChunk reads a chunk record and makes it the current chunk.
-func (s *Scanner) startChunk(h *recordHeader, start int64) error {
-	p := chunkPlace{
-		pos: start, size: int64(h.size), compression: compressionNamed(h.compression),
-		crc: h.crc, checked: h.has&hasCRC32C != 0, decrypter: s.s.decrypter,
+func (s *Scanner) startChunk(h *wire.RecordHeader, start int64) error {
+	p := wire.ChunkPlace{
+		Pos: start, Size: int64(h.Size), Compression: wire.CompressionNamed(h.Compression),
+		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Decrypter: s.s.Decrypter,
 	}
-	n, err := s.s.length(start, rosbag.OpChunk)
+	n, err := s.s.Length(start, rosbag.OpChunk)
 	if err != nil {
 		return s.stop(err)
 	}
-	p.stored = n
+	p.Stored = n
 	s.chunks++
 	s.chunk.pos = start
 	s.chunk.unindexed, s.chunk.complete = 0, false
-	if n == 0 && p.size == 0 {
+	if n == 0 && p.Size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
 		// chunk is full. If it was killed before, the records follow bare.
 		return s.done(nil)
 	}
-	_, err = rosbag.ParseCompression(string(p.compression))
+	_, err = rosbag.ParseCompression(string(p.Compression))
 	if err != nil {
-		err = corrupt(start, rosbag.OpChunk, "unknown compression %q", p.compression)
+		err = wire.Corrupt(start, rosbag.OpChunk, "unknown compression %q", p.Compression)
 	} else {
-		err = p.checkSize(s.o.MaxChunkBytes)
+		err = p.CheckSize(s.o.MaxChunkBytes)
 	}
 	if err != nil {
 		s.skip = skipData{n, start}
@@ -320,38 +321,38 @@ func (s *Scanner) startChunk(h *recordHeader, start int64) error {
 	return s.readChunk(&p)
 }
 
-func (s *Scanner) readChunk(p *chunkPlace) error {
+func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
 	if ok, err := s.readChunkAhead(p); ok {
 		return err
 	}
 	memory := s.reusable
 	s.reusable = nil
-	if p.compression != rosbag.CompressionNone {
-		stored, err := s.s.grab(p.stored, p.pos, rosbag.OpChunk)
+	if p.Compression != rosbag.CompressionNone {
+		stored, err := s.s.Grab(p.Stored, p.Pos, rosbag.OpChunk)
 		if err != nil {
 			return s.stop(err)
 		}
-		s.good = s.s.off
+		s.good = s.s.Off
 		s.load.memory = memory
 		data, err := s.load.open(p, stored)
-		s.chunk.walk, s.chunk.complete = chunkWalk{data: data}, err == nil
+		s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
 		s.keep(data)
 		return err
 	}
-	stored, err := s.s.bytes(p.stored, p.pos, rosbag.OpChunk, memory)
+	stored, err := s.s.Bytes(p.Stored, p.Pos, rosbag.OpChunk, memory)
 	s.keep(stored)
 	if err != nil {
 		// The whole messages of a torn chunk are good: records were appended in order.
 		// No checksum can tell more.
-		p.torn = true
-		data, _ := p.decrypter.openChunk(p, stored) // a torn one is never wrong
-		s.chunk.walk = chunkWalk{data: data}
+		p.Torn = true
+		data, _ := p.Decrypter.OpenChunk(p, stored) // a torn one is never wrong
+		s.chunk.walk = wire.ChunkWalk{Data: data}
 		s.chunk.err = s.stop(err)
 		return nil
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	data, err := s.load.open(p, stored)
-	s.chunk.walk, s.chunk.complete = chunkWalk{data: data}, err == nil
+	s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
 	return err
 }
 
@@ -363,20 +364,20 @@ func (s *Scanner) keep(data []byte) {
 }
 
 // rawMessage reads a message record outside chunks.
-func (s *Scanner) rawMessage(h *recordHeader, start int64) (*rosbag.Message, error) {
-	n, err := s.s.length(start, rosbag.OpMessage)
+func (s *Scanner) rawMessage(h *wire.RecordHeader, start int64) (*rosbag.Message, error) {
+	n, err := s.s.Length(start, rosbag.OpMessage)
 	if err != nil {
 		return nil, s.stop(err)
 	}
-	if n > maxMessageBytes {
+	if n > wire.MaxMessageBytes {
 		s.skip = skipData{n, start}
-		return nil, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: maxMessageBytes}
+		return nil, &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: n, Limit: wire.MaxMessageBytes}
 	}
 	frame, err := s.frame(n, start)
 	if err != nil {
 		return nil, s.stop(err)
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	return s.message(h, frame, start)
 }
 
@@ -384,13 +385,13 @@ func (s *Scanner) rawMessage(h *recordHeader, start int64) (*rosbag.Message, err
 func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
 	if n > maxArenaMessage {
 		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
-		frame, err = readSized(io.MultiReader(bytes.NewReader(word), s.s.r), n+4, arenaBytes)
-		s.s.off += int64(len(frame)) - 4
+		frame, err = wire.ReadSized(io.MultiReader(bytes.NewReader(word), s.s.R), n+4, arenaBytes)
+		s.s.Off += int64(len(frame)) - 4
 		switch {
-		case err != nil && isEnd(err):
-			err = torn(start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
+		case err != nil && wire.IsEnd(err):
+			err = wire.Torn(start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
 		case err != nil:
-			err = readError(s.s.off, err)
+			err = wire.ReadError(s.s.Off, err)
 		}
 	} else {
 		if int64(cap(s.arena)-len(s.arena)) < n+4 {
@@ -399,45 +400,45 @@ func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
 		at := len(s.arena)
 		s.arena = binary.LittleEndian.AppendUint32(s.arena, uint32(n))[:at+4+int(n)]
 		frame = s.arena[at:len(s.arena):len(s.arena)]
-		err = s.s.full(frame[4:], start, rosbag.OpMessage, "data")
+		err = s.s.Full(frame[4:], start, rosbag.OpMessage, "data")
 	}
 	return frame, err
 }
 
 // connection reads a connection record outside chunks.
-func (s *Scanner) connection(h *recordHeader, start int64) error {
-	n, err := s.s.length(start, rosbag.OpConnection)
+func (s *Scanner) connection(h *wire.RecordHeader, start int64) error {
+	n, err := s.s.Length(start, rosbag.OpConnection)
 	if err != nil {
 		return s.stop(err)
 	}
-	if n > maxConnectionBytes {
+	if n > wire.MaxConnectionBytes {
 		s.skip = skipData{n, start}
-		return &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: maxConnectionBytes}
+		return &rosbag.LimitError{Offset: start, Op: rosbag.OpConnection, What: "connection header", Got: n, Limit: wire.MaxConnectionBytes}
 	}
-	data, err := s.s.grab(n, start, rosbag.OpConnection)
+	data, err := s.s.Grab(n, start, rosbag.OpConnection)
 	if err != nil {
 		return s.stop(err)
 	}
-	s.good = s.s.off
-	if data, err = s.s.decrypter.openConnection(h, data, start); err != nil {
+	s.good = s.s.Off
+	if data, err = s.s.Decrypter.OpenConnection(h, data, start); err != nil {
 		return err
 	}
-	return s.conns.add(h, data, start)
+	return s.conns.Add(h, data, start)
 }
 
 // indexData passes over an index data record. One that counts messages which the
 // chunk before it does not hold follows another chunk, whose record is so damaged
 // that it was skipped as unknown.
-func (s *Scanner) indexData(h *recordHeader, start int64) error {
-	count := int64(h.count)
-	next, err := s.s.indexData(h, start, false)
+func (s *Scanner) indexData(h *wire.RecordHeader, start int64) error {
+	count := int64(h.Count)
+	next, err := s.s.IndexData(h, start, false)
 	if err != nil && !next {
 		return s.stop(err)
 	}
-	s.good = s.s.off
+	s.good = s.s.Off
 	if s.chunk.unindexed -= count; err == nil && s.chunk.complete && s.chunk.unindexed < 0 {
 		s.chunk.complete = false
-		return corrupt(start, rosbag.OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
+		return wire.Corrupt(start, rosbag.OpIndexData, "%d messages more than the chunk before it holds", -s.chunk.unindexed)
 	}
 	return err
 }

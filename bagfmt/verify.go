@@ -1,6 +1,9 @@
 package bagfmt
 
-import "github.com/gorosbag/gorosbag/rosbag"
+import (
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
 
 // Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
 // ChunkIndex find. It is not for concurrent use, but a Reader may have several.
@@ -32,7 +35,7 @@ type VerifiedChunk struct {
 func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	x := &v.x
 	x.entries, out.IndexErr = v.load.entries(v.r, i, v.keep, x.entries)
-	*x = cursorChunk{number: i, entries: x.entries, damaged: asCorrupt(out.IndexErr)}
+	*x = cursorChunk{number: i, entries: x.entries, damaged: wire.AsCorrupt(out.IndexErr)}
 	switch n := len(x.entries); {
 	case x.damaged != nil:
 		x.entries = x.entries[:0]

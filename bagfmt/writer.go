@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,11 +32,11 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
 	}
-	if most := maxBuiltChunkBytes - maxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
+	if most := wire.MaxBuiltChunkBytes - wire.MaxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
 		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
 	}
-	if o.Workers < 0 || o.Workers > maxWorkers {
-		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, maxWorkers)
+	if o.Workers < 0 || o.Workers > wire.MaxWorkers {
+		return o, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
 	}
 	return o, nil
 }
@@ -92,7 +93,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := appendBagHeader([]byte(versionLine), &recordHeader{})
+	head := wire.AppendBagHeader([]byte(wire.VersionLine), &wire.RecordHeader{})
 	if err := bw.write(head); err != nil {
 		return nil, err
 	}
@@ -151,10 +152,10 @@ func (w *Writer) IndexBytes(c *SealedChunk) int64 {
 	}
 	for _, count := range c.Counts {
 		if _, ok := w.conns[count.Conn.ID]; !ok {
-			n += int64(connectionBytes(count.Conn))
+			n += int64(wire.ConnectionBytes(count.Conn))
 		}
 	}
-	return n + chunkInfoBytes + int64(len(c.Counts)*countEntryBytes)
+	return n + wire.ChunkInfoBytes + int64(len(c.Counts)*wire.CountEntryBytes)
 }
 
 // SetRepeated says what Close writes into the bag header about messages that repeat latched
@@ -183,11 +184,11 @@ func (w *Writer) learn(c *rosbag.Connection) error {
 		}
 		return fmt.Errorf("connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
 	}
-	if err := checkConnection(c); err != nil {
+	if err := wire.CheckConnection(c); err != nil {
 		return err
 	}
 	w.conns[c.ID] = c
-	w.known += int64(connectionBytes(c))
+	w.known += int64(wire.ConnectionBytes(c))
 	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
 		w.nextID = c.ID + 1
 	}
@@ -204,8 +205,8 @@ func (w *Writer) WriteMessage(c *rosbag.Connection, t rosbag.Time, data []byte) 
 		return w.failed()
 	case w.conns[c.ID] != c:
 		return fmt.Errorf("connection %d, %s, does not belong to this writer", c.ID, c.Topic)
-	case len(data) > maxMessageBytes:
-		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: maxMessageBytes}
+	case len(data) > wire.MaxMessageBytes:
+		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
 	w.open.appendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {
@@ -278,7 +279,7 @@ func (w *Writer) writeChunk(c *SealedChunk) error {
 
 // noteChunk puts the chunk at pos into the index section.
 func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []rosbag.ConnCount) {
-	w.infos = appendChunkInfo(w.infos, pos, start, end, counts)
+	w.infos = wire.AppendChunkInfo(w.infos, pos, start, end, counts)
 	w.chunks++
 	for _, n := range counts {
 		w.stored[n.Conn.ID] = struct{}{}
@@ -316,11 +317,11 @@ func (w *Writer) Close() error {
 		if err := w.sync(); err != nil {
 			return err
 		}
-		head := appendBagHeader(nil, &recordHeader{
-			indexPos: uint64(w.size), connCount: uint32(len(w.stored)), chunkCount: uint32(w.chunks), repeated: w.repeated,
+		head := wire.AppendBagHeader(nil, &wire.RecordHeader{
+			IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
 		})
-		if _, err := at.WriteAt(head, int64(len(versionLine))); err != nil {
-			return fmt.Errorf("bag header at %d: %w", len(versionLine), err)
+		if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
+			return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
 		}
 	}
 	if err := w.sync(); err != nil {
@@ -373,7 +374,7 @@ func (w *Writer) writeIndexSection() error {
 	defer func() { w.size = pos }()
 	var piece []byte
 	for _, id := range ids {
-		if piece = appendConnection(piece, w.conns[id]); len(piece) < indexPiece {
+		if piece = wire.AppendConnection(piece, w.conns[id]); len(piece) < indexPiece {
 			continue
 		}
 		if err := write(piece); err != nil {

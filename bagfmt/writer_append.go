@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -52,8 +53,8 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
 	w.repeated = r.repeated
-	if _, err := f.WriteAt(appendBagHeader(nil, &recordHeader{repeated: w.repeated}), int64(len(versionLine))); err != nil {
-		return nil, fmt.Errorf("bag header at %d: %w", len(versionLine), err)
+	if _, err := f.WriteAt(wire.AppendBagHeader(nil, &wire.RecordHeader{Repeated: w.repeated}), int64(len(wire.VersionLine))); err != nil {
+		return nil, fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
 	}
 	if err := f.Truncate(end); err != nil {
 		return nil, fmt.Errorf("truncate at %d: %w", end, err)
@@ -75,7 +76,7 @@ func appendPos(r *Reader) (int64, error) {
 	}
 	for i := range r.chunks {
 		if r.chunks[i].kind.derived() {
-			return 0, corrupt(r.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
+			return 0, wire.Corrupt(r.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
 		}
 	}
 	if n := len(r.chunks); n > 0 {
@@ -84,14 +85,14 @@ func appendPos(r *Reader) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		end = p.data + p.stored
+		end = p.Data + p.Stored
 	}
 	if end, err = skipIndexData(r, end); err != nil {
 		return 0, err
 	}
 	// Records between here and the index section would be truncated.
 	if r.indexed && end != r.indexPos {
-		return 0, corrupt(int64(len(versionLine)), rosbag.OpBagHeader,
+		return 0, wire.Corrupt(int64(len(wire.VersionLine)), rosbag.OpBagHeader,
 			"the index section is at %d, the last chunk and its index data end at %d", r.indexPos, end)
 	}
 	return end, nil
@@ -100,20 +101,20 @@ func appendPos(r *Reader) (int64, error) {
 // skipIndexData returns the offset of the first record at or behind end that is not index
 // data, or the end of the file.
 func skipIndexData(r *Reader, end int64) (int64, error) {
-	s := newStream(io.NewSectionReader(r.r, end, r.size-end), end, smallBufferBytes)
+	s := wire.NewStream(io.NewSectionReader(r.r, end, r.size-end), end, wire.SmallBufferBytes)
 	for {
-		start := s.off
-		var h recordHeader
-		err := s.next(&h)
+		start := s.Off
+		var h wire.RecordHeader
+		err := s.Next(&h)
 		switch {
 		case errors.Is(err, io.EOF):
 			return start, nil
 		case err != nil:
 			return 0, err
-		case h.op != rosbag.OpIndexData:
+		case h.Op != rosbag.OpIndexData:
 			return start, nil
 		}
-		if _, err := s.indexData(&h, start, false); err != nil {
+		if _, err := s.IndexData(&h, start, false); err != nil {
 			return 0, err
 		}
 	}
@@ -121,20 +122,20 @@ func skipIndexData(r *Reader, end int64) (int64, error) {
 
 // checkBagHeader checks that the bag header can be overwritten, and returns its end.
 func checkBagHeader(r *Reader) (end int64, err error) {
-	s := newFileStream(r.r, r.size, smallBufferBytes)
-	_, h, err := s.preamble(false)
+	s := wire.NewFileStream(r.r, r.size, wire.SmallBufferBytes)
+	_, h, err := s.Preamble(false)
 	if err != nil {
 		return 0, err
 	}
-	at := int64(len(versionLine))
-	n, err := s.length(at, h.op)
+	at := int64(len(wire.VersionLine))
+	n, err := s.Length(at, h.Op)
 	if err != nil {
 		return 0, err
 	}
-	if got, want := s.off+n-at, int64(bagHeaderBytes+minRecordBytes); got != want {
-		return 0, corrupt(at, h.op, "record of %d bytes, one of %d cannot be written over it", got, want)
+	if got, want := s.Off+n-at, int64(wire.BagHeaderBytes+wire.MinRecordBytes); got != want {
+		return 0, wire.Corrupt(at, h.Op, "record of %d bytes, one of %d cannot be written over it", got, want)
 	}
-	return s.off + n, nil
+	return s.Off + n, nil
 }
 
 // Connections returns the connections of the bag so far, by ascending id: those of

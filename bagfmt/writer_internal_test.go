@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -17,13 +18,13 @@ func TestBuiltChunkLimit(t *testing.T) {
 	begin := func(total int) (panicked bool) {
 		defer func() { panicked = recover() != nil }()
 		b.Reset(nil)
-		b.BeginMessage(c, total-chunkHeadroom-connectionBytes(c)-messageHeaderBytes)
+		b.BeginMessage(c, total-wire.ChunkHeadroom-wire.ConnectionBytes(c)-wire.MessageHeaderBytes)
 		return false
 	}
-	if begin(maxBuiltChunkBytes) {
+	if begin(wire.MaxBuiltChunkBytes) {
 		t.Error("a chunk of what readers accept by default is refused")
 	}
-	if !begin(maxBuiltChunkBytes + 1) {
+	if !begin(wire.MaxBuiltChunkBytes + 1) {
 		t.Error("a chunk beyond the limit is begun")
 	}
 	if b.Cap() > 1<<20 {
@@ -63,7 +64,7 @@ func TestGrow(t *testing.T) {
 			t.Errorf("%d bytes of memory for a chunk beyond the limit", cap(b.buf))
 		}
 	}()
-	b.grow(maxBuiltChunkBytes)
+	b.grow(wire.MaxBuiltChunkBytes)
 }
 
 // TestChunkMemory: messages begin where there is no memory for them yet, and the memory
@@ -73,7 +74,7 @@ func TestChunkMemory(t *testing.T) {
 	c := &rosbag.Connection{Topic: "/a"}
 	for n := range 400 {
 		var r ConnRecords
-		r.add(c.ID, connectionBytes(c), false) // an earlier chunk has the record
+		r.add(c.ID, wire.ConnectionBytes(c), false) // an earlier chunk has the record
 		var b ChunkBuilder
 		b.Reset(&r)
 		for range n {
@@ -98,13 +99,13 @@ func TestRecordsBehindOthers(t *testing.T) {
 	c := &rosbag.Connection{ID: 7, Topic: "/a"}
 	for name, add := range map[string]func([]byte) []byte{
 		"bag header": func(b []byte) []byte {
-			return appendBagHeader(b, &recordHeader{indexPos: 1, connCount: 2, chunkCount: 3, repeated: rosbag.Repeated{Count: 4, Time: rosbag.Time{Sec: 5, Nsec: 6}}})
+			return wire.AppendBagHeader(b, &wire.RecordHeader{IndexPos: 1, ConnCount: 2, ChunkCount: 3, Repeated: rosbag.Repeated{Count: 4, Time: rosbag.Time{Sec: 5, Nsec: 6}}})
 		},
-		"connection":   func(b []byte) []byte { return appendConnection(b, c) },
-		"chunk header": func(b []byte) []byte { return appendChunkHeader(b, rosbag.CompressionLZ4, 1, 2, 3) },
-		"index header": func(b []byte) []byte { return appendIndexHeader(b, 1, 2) },
+		"connection":   func(b []byte) []byte { return wire.AppendConnection(b, c) },
+		"chunk header": func(b []byte) []byte { return wire.AppendChunkHeader(b, rosbag.CompressionLZ4, 1, 2, 3) },
+		"index header": func(b []byte) []byte { return wire.AppendIndexHeader(b, 1, 2) },
 		"chunk info": func(b []byte) []byte {
-			return appendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []rosbag.ConnCount{{Conn: c, Count: 5}})
+			return wire.AppendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []rosbag.ConnCount{{Conn: c, Count: 5}})
 		},
 	} {
 		before := []byte("before")

@@ -1,4 +1,4 @@
-package bagfmt
+package wire
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func notBag(head []byte) error {
 		}
 	}
 	text := bytes.ToLower(bytes.TrimSpace(head))
-	line, _, _ := strings.Cut(string(clip(bytes.TrimSpace(head))), "\n")
+	line, _, _ := strings.Cut(string(Clip(bytes.TrimSpace(head))), "\n")
 	switch {
 	case len(head) == 0:
 		return fmt.Errorf("%w: empty file", rosbag.ErrNotBag)
@@ -56,5 +56,5 @@ func isText(head []byte) bool {
 	return true
 }
 
-// clip shortens text of the file for an error.
-func clip(b []byte) []byte { return b[:min(len(b), 32)] }
+// Clip shortens text of the file for an error.
+func Clip(b []byte) []byte { return b[:min(len(b), 32)] }

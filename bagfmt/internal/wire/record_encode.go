@@ -1,4 +1,4 @@
-package bagfmt
+package wire
 
 import (
 	"encoding/binary"
@@ -9,31 +9,31 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// stockKeys are the fields that stock readers insist on: rosbag's Python API calls
+// StockKeys are the fields that stock readers insist on: rosbag's Python API calls
 // a whole bag unindexed when one connection lacks its definition.
-var stockKeys = [...]string{rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyMessageDefinition}
+var StockKeys = [...]string{rosbag.KeyType, rosbag.KeyMD5Sum, rosbag.KeyMessageDefinition}
 
 // connectionHeaderBytes is the length of the record header of c.
 func connectionHeaderBytes(c *rosbag.Connection) int {
 	return 13 + 8 + 4 + len(rosbag.KeyTopic) + 1 + len(c.Topic)
 }
 
-// checkConnection reports why a reader would refuse the record of c, and with it
+// CheckConnection reports why a reader would refuse the record of c, and with it
 // the whole bag.
-func checkConnection(c *rosbag.Connection) error {
+func CheckConnection(c *rosbag.Connection) error {
 	count := len(c.Header)
-	for _, key := range stockKeys {
+	for _, key := range StockKeys {
 		if _, ok := c.Header.Get(key); !ok {
 			count++
 		}
 	}
 	head := connectionHeaderBytes(c)
-	data := connectionBytes(c) - minRecordBytes - head
+	data := ConnectionBytes(c) - MinRecordBytes - head
 	switch {
-	case head > maxHeaderBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head), Limit: maxHeaderBytes}
-	case data > maxConnectionBytes:
-		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data), Limit: maxConnectionBytes}
+	case head > MaxHeaderBytes:
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "record header", Got: int64(head), Limit: MaxHeaderBytes}
+	case data > MaxConnectionBytes:
+		return &rosbag.LimitError{Op: rosbag.OpConnection, What: "connection header", Got: int64(data), Limit: MaxConnectionBytes}
 	case count > maxConnectionFields:
 		return fmt.Errorf("%w: connection header of %d fields, limit %d", rosbag.ErrLimit, count, maxConnectionFields)
 	}
@@ -45,10 +45,10 @@ func checkConnection(c *rosbag.Connection) error {
 	return nil
 }
 
-// connectionBytes is the length of what appendConnection adds.
-func connectionBytes(c *rosbag.Connection) int {
-	n := minRecordBytes + connectionHeaderBytes(c) + fields.List(c.Header).Size()
-	for _, key := range stockKeys {
+// ConnectionBytes is the length of what AppendConnection adds.
+func ConnectionBytes(c *rosbag.Connection) int {
+	n := MinRecordBytes + connectionHeaderBytes(c) + fields.List(c.Header).Size()
+	for _, key := range StockKeys {
 		if _, ok := c.Header.Get(key); !ok {
 			n += 4 + len(key) + 1
 		}
@@ -56,17 +56,17 @@ func connectionBytes(c *rosbag.Connection) int {
 	return n
 }
 
-// appendConnection adds the record of c to dst, with empty values for the fields
-// of stockKeys that it lacks.
-func appendConnection(dst []byte, c *rosbag.Connection) []byte {
+// AppendConnection adds the record of c to dst, with empty values for the fields
+// of StockKeys that it lacks.
+func AppendConnection(dst []byte, c *rosbag.Connection) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(connectionHeaderBytes(c)))
-	dst = appendU32(dst, keyConn, uint32(c.ID))
+	dst = appendU32(dst, KeyConn, uint32(c.ID))
 	dst = appendOp(dst, rosbag.OpConnection)
 	dst = fields.Append(dst, rosbag.KeyTopic, c.Topic)
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = fields.List(c.Header).Append(dst)
-	for _, key := range stockKeys {
+	for _, key := range StockKeys {
 		if _, ok := c.Header.Get(key); !ok {
 			dst = fields.Append(dst, key, "")
 		}
@@ -95,32 +95,32 @@ func appendTime(dst []byte, key string, t rosbag.Time) []byte {
 	return appendU64(dst, key, uint64(t.Nsec)<<32|uint64(t.Sec))
 }
 
-// appendBagHeader adds the bag header record, padded as stock does. Of h its four fields count.
-func appendBagHeader(dst []byte, h *recordHeader) []byte {
+// AppendBagHeader adds the bag header record, padded as stock does. Of h its four fields count.
+func AppendBagHeader(dst []byte, h *RecordHeader) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendU32(dst, keyChunkCount, h.chunkCount)
-	dst = appendU32(dst, keyConnCount, h.connCount)
-	dst = appendU64(dst, keyIndexPos, h.indexPos)
+	dst = appendU32(dst, KeyChunkCount, h.ChunkCount)
+	dst = appendU32(dst, KeyConnCount, h.ConnCount)
+	dst = appendU64(dst, KeyIndexPos, h.IndexPos)
 	dst = appendOp(dst, rosbag.OpBagHeader)
-	if h.repeated.Count > 0 {
-		dst = appendU32(dst, keyRepeatCount, h.repeated.Count)
-		dst = appendTime(dst, keyRepeatTime, h.repeated.Time)
+	if h.Repeated.Count > 0 {
+		dst = appendU32(dst, keyRepeatCount, h.Repeated.Count)
+		dst = appendTime(dst, keyRepeatTime, h.Repeated.Time)
 	}
 	n := len(dst) - at - 4
 	binary.LittleEndian.PutUint32(dst[at:], uint32(n))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(bagHeaderBytes-n))
-	for range bagHeaderBytes - n {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(BagHeaderBytes-n))
+	for range BagHeaderBytes - n {
 		dst = append(dst, ' ')
 	}
 	return dst
 }
 
-// chunkHeaderBytes is the length of what appendChunkHeader adds.
-func chunkHeaderBytes(c rosbag.Compression) int { return 60 + len(c) }
+// ChunkHeaderBytes is the length of what AppendChunkHeader adds.
+func ChunkHeaderBytes(c rosbag.Compression) int { return 60 + len(c) }
 
-// appendChunkHeader adds the header of a chunk record and the length of its data.
-func appendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, stored int) []byte {
+// AppendChunkHeader adds the header of a chunk record and the length of its data.
+func AppendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, stored int) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = fields.Append(dst, keyCompression, string(c))
@@ -131,33 +131,33 @@ func appendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, store
 	return binary.LittleEndian.AppendUint32(dst, uint32(stored))
 }
 
-// appendIndexHeader adds the header of an index data record and the length of its data.
-func appendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
+// AppendIndexHeader adds the header of an index data record and the length of its data.
+func AppendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst = appendU32(dst, keyConn, uint32(id))
-	dst = appendU32(dst, keyCount, uint32(count))
+	dst = appendU32(dst, KeyConn, uint32(id))
+	dst = appendU32(dst, KeyCount, uint32(count))
 	dst = appendOp(dst, rosbag.OpIndexData)
-	dst = appendU32(dst, keyVer, indexVersion)
+	dst = appendU32(dst, KeyVer, IndexVersion)
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
-	return binary.LittleEndian.AppendUint32(dst, uint32(count*indexEntryBytes))
+	return binary.LittleEndian.AppendUint32(dst, uint32(count*IndexEntryBytes))
 }
 
-// chunkInfoBytes is what appendChunkInfo appends beside the counts.
-const chunkInfoBytes = 108
+// ChunkInfoBytes is what AppendChunkInfo appends beside the counts.
+const ChunkInfoBytes = 108
 
-// appendChunkInfo adds a whole chunk info record.
-func appendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []rosbag.ConnCount) []byte {
+// AppendChunkInfo adds a whole chunk info record.
+func AppendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []rosbag.ConnCount) []byte {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	dst = appendU64(dst, keyChunkPos, uint64(pos))
-	dst = appendU32(dst, keyCount, uint32(len(counts)))
+	dst = appendU32(dst, KeyCount, uint32(len(counts)))
 	dst = appendTime(dst, keyEndTime, end)
 	dst = appendOp(dst, rosbag.OpChunkInfo)
 	dst = appendTime(dst, keyStartTime, start)
-	dst = appendU32(dst, keyVer, indexVersion)
+	dst = appendU32(dst, KeyVer, IndexVersion)
 	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(counts)*countEntryBytes))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(counts)*CountEntryBytes))
 	for _, c := range counts {
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(c.Conn.ID))
 		dst = binary.LittleEndian.AppendUint32(dst, c.Count)

@@ -1,4 +1,4 @@
-package bagfmt
+package wire
 
 import (
 	"encoding/binary"
@@ -13,36 +13,36 @@ import (
 // Keys of record headers. The connection's topic and the compression share their
 // names with nothing else.
 const (
-	keyChunkCount  = "chunk_count"
+	KeyChunkCount  = "chunk_count"
 	keyChunkPos    = "chunk_pos"
 	keyCompression = "compression"
-	keyConn        = "conn"
-	keyConnCount   = "conn_count"
-	keyCount       = "count"
+	KeyConn        = "conn"
+	KeyConnCount   = "conn_count"
+	KeyCount       = "count"
 	keyCRC32C      = "crc32c"
 	keyEncryptor   = "encryptor"
 	keyEndTime     = "end_time"
-	keyIndexPos    = "index_pos"
-	keyOp          = "op"
+	KeyIndexPos    = "index_pos"
+	KeyOp          = "op"
 	keyRepeatCount = "repeated_count"
 	keyRepeatTime  = "repeated_time"
 	keySize        = "size"
 	keyStartTime   = "start_time"
 	keyTime        = "time"
-	keyVer         = "ver"
+	KeyVer         = "ver"
 )
 
-// fieldSet says which fields a recordHeader holds.
+// fieldSet says which fields a RecordHeader holds.
 type fieldSet uint32
 
 const (
 	hasChunkCount fieldSet = 1 << iota
 	hasChunkPos
-	hasCompression
+	HasCompression
 	hasConn
 	hasConnCount
 	hasCount
-	hasCRC32C
+	HasCRC32C
 	hasEncryptor
 	hasEndTime
 	hasIndexPos
@@ -61,38 +61,38 @@ var required = [...]fieldSet{
 	rosbag.OpMessage:    hasConn | hasTime,
 	rosbag.OpBagHeader:  hasIndexPos | hasConnCount | hasChunkCount,
 	rosbag.OpIndexData:  hasVer | hasConn | hasCount,
-	rosbag.OpChunk:      hasCompression | hasSize,
+	rosbag.OpChunk:      HasCompression | hasSize,
 	rosbag.OpChunkInfo:  hasVer | hasChunkPos | hasStartTime | hasEndTime | hasCount,
 	rosbag.OpConnection: hasConn | hasTopic,
 }
 
-// recordHeader is a parsed record header. Fields that it does not know are left
+// RecordHeader is a parsed record header. Fields that it does not know are left
 // out; byte slices share the memory of the header they were parsed from.
-type recordHeader struct {
-	has         fieldSet
-	framed      bool // all fields could be cut and there is an op: the record's extent can be trusted
+type RecordHeader struct {
+	Has         fieldSet
+	Framed      bool // all fields could be cut and there is an op: the record's extent can be trusted
 	sealed      bool // the header was encrypted, and so is the data of the record
-	op          rosbag.Op
-	conn        rosbag.ConnID
-	time        rosbag.Time
-	count       uint32
-	ver         uint32
-	size        uint32
-	crc         uint32
-	start, end  rosbag.Time
-	chunkPos    uint64
-	indexPos    uint64
-	connCount   uint32
-	chunkCount  uint32
-	repeated    rosbag.Repeated // Time, if hasRepeatTime
-	compression []byte
+	Op          rosbag.Op
+	Conn        rosbag.ConnID
+	Time        rosbag.Time
+	Count       uint32
+	Ver         uint32
+	Size        uint32
+	CRC         uint32
+	Start, End  rosbag.Time
+	ChunkPos    uint64
+	IndexPos    uint64
+	ConnCount   uint32
+	ChunkCount  uint32
+	Repeated    rosbag.Repeated // Time, if hasRepeatTime
+	Compression []byte
 	topic       []byte
-	encryptor   []byte
+	Encryptor   []byte
 }
 
-// parse reads a whole record header. It allocates only when it fails.
-func (h *recordHeader) parse(b []byte) error {
-	*h = recordHeader{}
+// Parse reads a whole record header. It allocates only when it fails.
+func (h *RecordHeader) Parse(b []byte) error {
+	*h = RecordHeader{}
 	var wrong error
 	for rest := b; len(rest) > 0; {
 		key, value, tail, err := fields.Next(rest)
@@ -108,24 +108,24 @@ func (h *recordHeader) parse(b []byte) error {
 		}
 		rest = tail
 	}
-	if h.has&hasOp == 0 {
-		return errNoOp
+	if h.Has&hasOp == 0 {
+		return ErrNoOp
 	}
-	h.framed = true
-	if wrong == nil && int(h.op) < len(required) && h.has&required[h.op] != required[h.op] {
-		wrong = fmt.Errorf("header lacks %s", required[h.op]&^h.has)
+	h.Framed = true
+	if wrong == nil && int(h.Op) < len(required) && h.Has&required[h.Op] != required[h.Op] {
+		wrong = fmt.Errorf("header lacks %s", required[h.Op]&^h.Has)
 	}
 	return wrong
 }
 
-var errNoOp = errors.New("header without op field")
+var ErrNoOp = errors.New("header without op field")
 
 // String names the fields of the set, for error texts.
 func (f fieldSet) String() string {
 	names := [...]string{
-		keyChunkCount, keyChunkPos, keyCompression, keyConn, keyConnCount, keyCount, keyCRC32C,
-		keyEncryptor, keyEndTime, keyIndexPos, keyOp, keyRepeatCount, keyRepeatTime, keySize, keyStartTime,
-		keyTime, rosbag.KeyTopic, keyVer,
+		KeyChunkCount, keyChunkPos, keyCompression, KeyConn, KeyConnCount, KeyCount, keyCRC32C,
+		keyEncryptor, keyEndTime, KeyIndexPos, KeyOp, keyRepeatCount, keyRepeatTime, keySize, keyStartTime,
+		keyTime, rosbag.KeyTopic, KeyVer,
 	}
 	s := ""
 	for i, name := range names {
@@ -142,83 +142,83 @@ func (f fieldSet) String() string {
 
 // set stores one field. It reports whether the value has the length of its kind.
 // As in stock readers the last of repeated fields counts.
-func (h *recordHeader) set(key, value []byte) bool {
+func (h *RecordHeader) set(key, value []byte) bool {
 	switch string(key) {
-	case keyChunkCount:
-		return h.u32(hasChunkCount, &h.chunkCount, value)
+	case KeyChunkCount:
+		return h.u32(hasChunkCount, &h.ChunkCount, value)
 	case keyChunkPos:
-		return h.u64(hasChunkPos, &h.chunkPos, value)
+		return h.u64(hasChunkPos, &h.ChunkPos, value)
 	case keyCompression:
-		h.has, h.compression = h.has|hasCompression, value
-	case keyConn:
-		return h.u32(hasConn, (*uint32)(&h.conn), value)
-	case keyConnCount:
-		return h.u32(hasConnCount, &h.connCount, value)
-	case keyCount:
-		return h.u32(hasCount, &h.count, value)
+		h.Has, h.Compression = h.Has|HasCompression, value
+	case KeyConn:
+		return h.u32(hasConn, (*uint32)(&h.Conn), value)
+	case KeyConnCount:
+		return h.u32(hasConnCount, &h.ConnCount, value)
+	case KeyCount:
+		return h.u32(hasCount, &h.Count, value)
 	case keyCRC32C:
-		return h.u32(hasCRC32C, &h.crc, value)
+		return h.u32(HasCRC32C, &h.CRC, value)
 	case keyEncryptor:
-		h.has, h.encryptor = h.has|hasEncryptor, value
+		h.Has, h.Encryptor = h.Has|hasEncryptor, value
 	case keyEndTime:
-		return h.stamp(hasEndTime, &h.end, value)
-	case keyIndexPos:
-		return h.u64(hasIndexPos, &h.indexPos, value)
-	case keyOp:
+		return h.stamp(hasEndTime, &h.End, value)
+	case KeyIndexPos:
+		return h.u64(hasIndexPos, &h.IndexPos, value)
+	case KeyOp:
 		if len(value) != 1 {
 			return false
 		}
-		h.has, h.op = h.has|hasOp, rosbag.Op(value[0])
+		h.Has, h.Op = h.Has|hasOp, rosbag.Op(value[0])
 	case keyRepeatCount: // stock readers do not know it: with another length it is none of ours
-		h.u32(hasRepeatCount, &h.repeated.Count, value)
+		h.u32(hasRepeatCount, &h.Repeated.Count, value)
 	case keyRepeatTime:
-		h.stamp(hasRepeatTime, &h.repeated.Time, value)
+		h.stamp(hasRepeatTime, &h.Repeated.Time, value)
 	case keySize:
-		return h.u32(hasSize, &h.size, value)
+		return h.u32(hasSize, &h.Size, value)
 	case keyStartTime:
-		return h.stamp(hasStartTime, &h.start, value)
+		return h.stamp(hasStartTime, &h.Start, value)
 	case keyTime:
-		return h.stamp(hasTime, &h.time, value)
+		return h.stamp(hasTime, &h.Time, value)
 	case rosbag.KeyTopic:
-		h.has, h.topic = h.has|hasTopic, value
-	case keyVer:
-		return h.u32(hasVer, &h.ver, value)
+		h.Has, h.topic = h.Has|hasTopic, value
+	case KeyVer:
+		return h.u32(hasVer, &h.Ver, value)
 	}
 	return true
 }
 
-func (h *recordHeader) u32(f fieldSet, dst *uint32, value []byte) bool {
+func (h *RecordHeader) u32(f fieldSet, dst *uint32, value []byte) bool {
 	if len(value) != 4 {
 		return false
 	}
-	h.has |= f
+	h.Has |= f
 	*dst = binary.LittleEndian.Uint32(value)
 	return true
 }
 
-func (h *recordHeader) u64(f fieldSet, dst *uint64, value []byte) bool {
+func (h *RecordHeader) u64(f fieldSet, dst *uint64, value []byte) bool {
 	if len(value) != 8 {
 		return false
 	}
-	h.has |= f
+	h.Has |= f
 	*dst = binary.LittleEndian.Uint64(value)
 	return true
 }
 
-func (h *recordHeader) stamp(f fieldSet, dst *rosbag.Time, value []byte) bool {
+func (h *RecordHeader) stamp(f fieldSet, dst *rosbag.Time, value []byte) bool {
 	if len(value) != 8 {
 		return false
 	}
-	h.has |= f
-	*dst = getTime(value)
+	h.Has |= f
+	*dst = GetTime(value)
 	return true
 }
 
-func getTime(b []byte) rosbag.Time {
+func GetTime(b []byte) rosbag.Time {
 	return rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 }
 
-func putTime(b []byte, t rosbag.Time) {
+func PutTime(b []byte, t rosbag.Time) {
 	binary.LittleEndian.PutUint32(b, t.Sec)
 	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
 }
@@ -235,58 +235,58 @@ var messageHeaderArray = []byte(messageHeader)
 
 const (
 	messageConnAt = 4 + 4 + 5
-	messageTimeAt = messageConnAt + 4 + 8 + 4 + 5
+	MessageTimeAt = messageConnAt + 4 + 8 + 4 + 5
 )
 
-// putMessageHeader fills the first messageHeaderBytes of b.
-func putMessageHeader(b []byte, id rosbag.ConnID, t rosbag.Time) {
-	*(*[messageHeaderBytes]byte)(b) = *(*[messageHeaderBytes]byte)(messageHeaderArray)
+// PutMessageHeader fills the first MessageHeaderBytes of b.
+func PutMessageHeader(b []byte, id rosbag.ConnID, t rosbag.Time) {
+	*(*[MessageHeaderBytes]byte)(b) = *(*[MessageHeaderBytes]byte)(messageHeaderArray)
 	binary.LittleEndian.PutUint32(b[messageConnAt:], uint32(id))
-	putTime(b[messageTimeAt:], t)
+	PutTime(b[MessageTimeAt:], t)
 }
 
 // isMessageHeader reports whether b starts with the usual message header, so that
 // readers need no field by field parsing for nearly all messages.
 func isMessageHeader(b []byte) bool {
-	return len(b) >= messageHeaderBytes &&
+	return len(b) >= MessageHeaderBytes &&
 		string(b[:messageConnAt]) == messageHeader[:messageConnAt] &&
-		string(b[messageConnAt+4:messageTimeAt]) == messageHeader[messageConnAt+4:messageTimeAt]
+		string(b[messageConnAt+4:MessageTimeAt]) == messageHeader[messageConnAt+4:MessageTimeAt]
 }
 
-// cutRecord parses the record at the start of b, which is chunk data. tail is the
+// CutRecord parses the record at the start of b, which is chunk data. tail is the
 // data with its length word: of a message record, its frame. A record that does
 // not lie wholly in b is an error that unwraps to io.ErrUnexpectedEOF. After an
 // error h.framed tells whether rest is good.
-func cutRecord(b []byte, h *recordHeader) (tail, rest []byte, err error) {
-	h.framed = false
+func CutRecord(b []byte, h *RecordHeader) (tail, rest []byte, err error) {
+	h.Framed = false
 	n, err := sized(b, "header")
 	if err != nil {
 		return nil, nil, err
 	}
-	if n-4 > maxHeaderBytes {
-		return nil, nil, fmt.Errorf("header of %d bytes, limit %d", n-4, maxHeaderBytes)
+	if n-4 > MaxHeaderBytes {
+		return nil, nil, fmt.Errorf("header of %d bytes, limit %d", n-4, MaxHeaderBytes)
 	}
-	wrong := h.parse(b[4:n])
-	if !h.framed {
+	wrong := h.Parse(b[4:n])
+	if !h.Framed {
 		return nil, nil, wrong
 	}
 	b = b[n:]
 	if n, err = sized(b, "data"); err != nil {
-		h.framed = false
+		h.Framed = false
 		return nil, nil, err
 	}
 	return b[:n:n], b[n:], wrong
 }
 
-// cutMessage does what cutRecord does for the message records that C++ and we
+// CutMessage does what CutRecord does for the message records that C++ and we
 // write, which are nearly all records of nearly all bags.
-func cutMessage(b []byte) (id rosbag.ConnID, t rosbag.Time, frame, rest []byte, ok bool) {
+func CutMessage(b []byte) (id rosbag.ConnID, t rosbag.Time, frame, rest []byte, ok bool) {
 	if !isMessageHeader(b) {
 		return 0, rosbag.Time{}, nil, nil, false
 	}
 	id = rosbag.ConnID(binary.LittleEndian.Uint32(b[messageConnAt:]))
-	t = getTime(b[messageTimeAt:])
-	b = b[messageHeaderBytes:]
+	t = GetTime(b[MessageTimeAt:])
+	b = b[MessageHeaderBytes:]
 	if len(b) < 4 {
 		return 0, rosbag.Time{}, nil, nil, false
 	}
@@ -297,28 +297,28 @@ func cutMessage(b []byte) (id rosbag.ConnID, t rosbag.Time, frame, rest []byte, 
 	return id, t, b[:n:n], b[n:], true
 }
 
-// messageAt finds the message record at offset in the chunk data, and where its frame
+// MessageAt finds the message record at offset in the chunk data, and where its frame
 // is. As in stock readers, connection records in front of it are skipped, up to maxSkippedRecords.
 // parsed counts the bytes of headers that took more than a glance.
-func messageAt(data []byte, offset int64) (id rosbag.ConnID, t rosbag.Time, frame, parsed int, err error) {
+func MessageAt(data []byte, offset int64) (id rosbag.ConnID, t rosbag.Time, frame, parsed int, err error) {
 	if offset >= int64(len(data)) {
 		return 0, rosbag.Time{}, 0, 0, fmt.Errorf("offset %d in a chunk of %d bytes", offset, len(data))
 	}
 	b := data[offset:]
 	for range maxSkippedRecords + 1 {
-		if id, t, _, _, ok := cutMessage(b); ok {
-			return id, t, len(data) - len(b) + messageHeaderBytes, parsed, nil
+		if id, t, _, _, ok := CutMessage(b); ok {
+			return id, t, len(data) - len(b) + MessageHeaderBytes, parsed, nil
 		}
-		var h recordHeader
-		tail, rest, err := cutRecord(b, &h)
-		parsed += min(len(b)-len(rest)-len(tail), maxHeaderBytes) // with an error, no less than was parsed
+		var h RecordHeader
+		tail, rest, err := CutRecord(b, &h)
+		parsed += min(len(b)-len(rest)-len(tail), MaxHeaderBytes) // with an error, no less than was parsed
 		switch {
 		case err != nil:
 			return 0, rosbag.Time{}, 0, parsed, err
-		case h.op == rosbag.OpMessage:
-			return h.conn, h.time, len(data) - len(rest) - len(tail), parsed, nil
-		case h.op != rosbag.OpConnection && h.op != rosbag.OpMessageDefinition:
-			return 0, rosbag.Time{}, 0, parsed, fmt.Errorf("%s record instead of a message", h.op)
+		case h.Op == rosbag.OpMessage:
+			return h.Conn, h.Time, len(data) - len(rest) - len(tail), parsed, nil
+		case h.Op != rosbag.OpConnection && h.Op != rosbag.OpMessageDefinition:
+			return 0, rosbag.Time{}, 0, parsed, fmt.Errorf("%s record instead of a message", h.Op)
 		}
 		b = rest
 	}
@@ -338,36 +338,36 @@ func sized(b []byte, what string) (int, error) {
 	return int(n) + 4, nil
 }
 
-// parseConnection makes a Connection from its record. It shares no memory with
+// ParseConnection makes a Connection from its record. It shares no memory with
 // the arguments.
-func parseConnection(h *recordHeader, data []byte) (*rosbag.Connection, error) {
-	if len(data) > maxConnectionBytes {
-		return nil, fmt.Errorf("connection header of %d bytes, limit %d", len(data), maxConnectionBytes)
+func ParseConnection(h *RecordHeader, data []byte) (*rosbag.Connection, error) {
+	if len(data) > MaxConnectionBytes {
+		return nil, fmt.Errorf("connection header of %d bytes, limit %d", len(data), MaxConnectionBytes)
 	}
 	l, err := fields.ParseLimit(data, maxConnectionFields)
 	if err != nil {
 		return nil, err
 	}
-	return &rosbag.Connection{ID: h.conn, Topic: string(h.topic), Header: rosbag.Header(l)}, nil
+	return &rosbag.Connection{ID: h.Conn, Topic: string(h.topic), Header: rosbag.Header(l)}, nil
 }
 
-// knows reports whether key is a field of record headers.
-func (h *recordHeader) knows(key []byte) bool {
-	if string(key) == keyOp {
+// Knows reports whether key is a field of record headers.
+func (h *RecordHeader) Knows(key []byte) bool {
+	if string(key) == KeyOp {
 		return true
 	}
-	had := h.has
+	had := h.Has
 	h.set(key, nil)
 	h.set(key, make([]byte, 4))
 	h.set(key, make([]byte, 8))
-	return h.has != had
+	return h.Has != had
 }
 
-// repeats returns what a bag header says about repeated messages.
-func (h *recordHeader) repeats() rosbag.Repeated {
+// Repeats returns what a bag header says about repeated messages.
+func (h *RecordHeader) Repeats() rosbag.Repeated {
 	const both = hasRepeatCount | hasRepeatTime
-	if h.has&both != both {
+	if h.Has&both != both {
 		return rosbag.Repeated{}
 	}
-	return h.repeated
+	return h.Repeated
 }

@@ -1,4 +1,4 @@
-package bagfmt
+package wire
 
 import (
 	"cmp"
@@ -8,43 +8,43 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// denseTable bounds the slice of a connTable whose number of connections is not known: ids
+// denseTable bounds the slice of a ConnTable whose number of connections is not known: ids
 // beyond it cost a map lookup.
 const denseTable = 4096
 
-// connTable finds the connections of a bag by id.
-type connTable struct {
-	most   int // connections to come, if that is known beforehand
+// ConnTable finds the connections of a bag by id.
+type ConnTable struct {
+	Most   int // connections to come, if that is known beforehand
 	dense  []*rosbag.Connection
 	sparse map[rosbag.ConnID]*rosbag.Connection
 }
 
-func (t *connTable) get(id rosbag.ConnID) *rosbag.Connection {
+func (t *ConnTable) Get(id rosbag.ConnID) *rosbag.Connection {
 	if int64(id) < int64(len(t.dense)) {
 		return t.dense[id]
 	}
 	return t.sparse[id]
 }
 
-// add learns the connection of the record at offset at. A record that repeats a
+// Add learns the connection of the record at offset at. A record that repeats a
 // known connection changes nothing, as in stock readers; one that contradicts it
 // is an error.
-func (t *connTable) add(h *recordHeader, data []byte, at int64) error {
-	if old := t.get(h.conn); old != nil && sameConnection(old, h.topic, data) {
+func (t *ConnTable) Add(h *RecordHeader, data []byte, at int64) error {
+	if old := t.Get(h.Conn); old != nil && sameConnection(old, h.topic, data) {
 		return nil // as in each second chunk of many bags
 	}
-	c, err := parseConnection(h, data)
+	c, err := ParseConnection(h, data)
 	if err != nil {
-		return corrupt(at, rosbag.OpConnection, "%v", err)
+		return Corrupt(at, rosbag.OpConnection, "%v", err)
 	}
-	if old := t.get(c.ID); old != nil {
+	if old := t.Get(c.ID); old != nil {
 		if old.Topic != c.Topic || old.Header.Type() != c.Header.Type() || old.Header.MD5Sum() != c.Header.MD5Sum() {
-			return corrupt(at, rosbag.OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
+			return Corrupt(at, rosbag.OpConnection, "id %d is %q and %q", c.ID, old.Topic, c.Topic)
 		}
 		return nil
 	}
 	switch {
-	case int64(c.ID) >= int64(max(denseTable, t.most)):
+	case int64(c.ID) >= int64(max(denseTable, t.Most)):
 		if t.sparse == nil {
 			t.sparse = make(map[rosbag.ConnID]*rosbag.Connection)
 		}
@@ -72,8 +72,8 @@ func sameConnection(c *rosbag.Connection, topic, data []byte) bool {
 	return len(data) == 0
 }
 
-// all returns the connections by ascending id.
-func (t *connTable) all() []*rosbag.Connection {
+// All returns the connections by ascending id.
+func (t *ConnTable) All() []*rosbag.Connection {
 	list := make([]*rosbag.Connection, 0, len(t.sparse))
 	for _, c := range t.dense {
 		if c != nil {

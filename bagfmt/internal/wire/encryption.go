@@ -1,4 +1,4 @@
-package bagfmt
+package wire
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 // bag header, in an OpenPGP message. All else is plain: lengths, times, counts, index data.
 // A chunk that was open when its writer was killed is plain, too.
 
-// aesEncryptor is the one encryptor of stock that encrypts.
-const aesEncryptor = "rosbag/AesCbcEncryptor"
+// AESEncryptor is the one encryptor of stock that encrypts.
+const AESEncryptor = "rosbag/AesCbcEncryptor"
 
 // Keys of a bag header about encryption, beside keyEncryptor.
 const (
@@ -31,17 +31,17 @@ var (
 	errPadding      = errors.New("wrong padding of encrypted data: it is damaged, or was encrypted with another key")
 )
 
-// encryption returns what header, that of a bag header, says; nil if the bag is not
+// ParseEncryption returns what header, that of a bag header, says; nil if the bag is not
 // encrypted. Other encryptors than stock's do not count: rosbag/NoEncryptor is what it says,
 // and rosbag's Python API reads bags of encryptors that it does not know as plain ones.
-func encryption(header []byte) *rosbag.Encryption {
+func ParseEncryption(header []byte) *rosbag.Encryption {
 	var e rosbag.Encryption
 	for len(header) > 0 {
 		key, value, rest, err := fields.Next(header)
 		if err != nil {
 			return nil // no header that was parsed
 		}
-		switch string(key) { // the last of repeated fields counts, as for recordHeader
+		switch string(key) { // the last of repeated fields counts, as for RecordHeader
 		case keyEncryptor:
 			e.Encryptor = string(value)
 		case keyGPGUser:
@@ -51,21 +51,21 @@ func encryption(header []byte) *rosbag.Encryption {
 		}
 		header = rest
 	}
-	if e.Encryptor != aesEncryptor {
+	if e.Encryptor != AESEncryptor {
 		return nil
 	}
 	return &e
 }
 
-// decrypter decrypts what is encrypted in one bag. A nil *decrypter is that of a plain bag.
+// Decrypter decrypts what is encrypted in one bag. A nil *decrypter is that of a plain bag.
 // It may be used by several goroutines.
-type decrypter struct {
+type Decrypter struct {
 	about rosbag.Encryption
 	block cipher.Block
 }
 
-// newDecrypter returns the decrypter for a bag that says about, nil if that is nil.
-func newDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*decrypter, error) {
+// NewDecrypter returns the decrypter for a bag that says about, nil if that is nil.
+func NewDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]byte, error)) (*Decrypter, error) {
 	switch {
 	case about == nil:
 		return nil, nil //nolint:nilnil // a plain bag has none
@@ -83,11 +83,11 @@ func newDecrypter(about *rosbag.Encryption, unwrap func(rosbag.Encryption) ([]by
 	if err != nil {
 		return nil, &rosbag.EncryptedError{Encryption: *about, Err: fmt.Errorf("a key of %d bytes was unwrapped, want 16", len(key))}
 	}
-	return &decrypter{*about, block}, nil
+	return &Decrypter{*about, block}, nil
 }
 
-// encryption returns what the bag says about itself, nil if it is plain.
-func (d *decrypter) encryption() *rosbag.Encryption {
+// Encryption returns what the bag says about itself, nil if it is plain.
+func (d *Decrypter) Encryption() *rosbag.Encryption {
 	if d == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func checkSealed(n int64) error {
 }
 
 // open decrypts sealed in place and returns the part of it that is plain data then.
-func (d *decrypter) open(sealed []byte) ([]byte, error) {
+func (d *Decrypter) open(sealed []byte) ([]byte, error) {
 	if err := checkSealed(int64(len(sealed))); err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (d *decrypter) open(sealed []byte) ([]byte, error) {
 
 // openTorn is open for the beginning of encrypted data: of what is decrypted nothing is
 // taken for padding.
-func (d *decrypter) openTorn(sealed []byte) []byte {
+func (d *Decrypter) openTorn(sealed []byte) []byte {
 	n := len(sealed) / aes.BlockSize * aes.BlockSize
 	if n < 2*aes.BlockSize {
 		return nil
@@ -136,47 +136,47 @@ func (d *decrypter) openTorn(sealed []byte) []byte {
 // openHeader decrypts sealed, the header of a record, in place and parses it into h, whose
 // slices share its memory. It reports false if that is not the encrypted header of a
 // connection record.
-func (d *decrypter) openHeader(sealed []byte, h *recordHeader) bool {
+func (d *Decrypter) openHeader(sealed []byte, h *RecordHeader) bool {
 	if d == nil {
 		return false
 	}
 	plain, err := d.open(sealed)
-	if err != nil || h.parse(plain) != nil || h.op != rosbag.OpConnection {
+	if err != nil || h.Parse(plain) != nil || h.Op != rosbag.OpConnection {
 		return false
 	}
 	h.sealed = true
 	return true
 }
 
-// openConnection returns the connection header in data, which is that of the record at start
+// OpenConnection returns the connection header in data, which is that of the record at start
 // with header h. It decrypts it in place if the record is encrypted.
-func (d *decrypter) openConnection(h *recordHeader, data []byte, start int64) ([]byte, error) {
+func (d *Decrypter) OpenConnection(h *RecordHeader, data []byte, start int64) ([]byte, error) {
 	if !h.sealed {
 		return data, nil
 	}
 	plain, err := d.open(data)
 	if err != nil {
-		return nil, corrupt(start, rosbag.OpConnection, "%v", err)
+		return nil, Corrupt(start, rosbag.OpConnection, "%v", err)
 	}
 	return plain, nil
 }
 
-// openChunk decrypts the stored data of the chunk at p in place.
-func (d *decrypter) openChunk(p *chunkPlace, stored []byte) ([]byte, error) {
+// OpenChunk decrypts the stored data of the chunk at p in place.
+func (d *Decrypter) OpenChunk(p *ChunkPlace, stored []byte) ([]byte, error) {
 	switch {
 	case d == nil:
 		return stored, nil
-	case p.torn:
+	case p.Torn:
 		return d.openTorn(stored), nil
 	}
 	plain, err := d.open(stored)
 	switch {
 	case err == nil:
 		return plain, nil
-	case errors.Is(err, errPadding) && p.compression == rosbag.CompressionNone:
+	case errors.Is(err, errPadding) && p.Compression == rosbag.CompressionNone:
 		// Damage at the end costs no more than the last record, which will not be readable, as
 		// in a plain chunk without a checksum.
 		return stored[aes.BlockSize:], nil
 	}
-	return nil, corrupt(p.pos, rosbag.OpChunk, "%v", err)
+	return nil, Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 }

@@ -1,0 +1,79 @@
+package bagfmt
+
+import (
+	"errors"
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// derivation makes index entries from the data of a segment.
+type derivation struct {
+	r       *Reader
+	keep    []bool
+	q       rosbag.Query
+	records bool // entries shall point at records, not at frames
+
+	list    []indexEntry // sorted by time and place
+	found   uint64       // messages of kept connections, at any time
+	stopped error        // of ReaderOptions.Interrupted
+}
+
+// run goes over data as far as it can be read. whole says that it was read wholly.
+func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
+	if kind == segmentOld {
+		whole = d.old(d.r.old, data)
+	} else {
+		whole = d.chunk(data)
+	}
+	if d.stopped != nil {
+		return false
+	}
+	sortEntries(d.list)
+	return whole
+}
+
+// chunk goes over records of format V2.0.
+func (d *derivation) chunk(data []byte) (whole bool) {
+	w := wire.ChunkWalk{Data: data}
+	pause := interruptionPause{f: d.r.o.Interrupted}
+	for whole = true; ; {
+		at := w.At
+		if d.stopped = pause.reached(at); d.stopped != nil {
+			return false
+		}
+		h, frame, err := w.Next()
+		if errors.Is(err, io.EOF) {
+			return whole
+		}
+		if err != nil {
+			whole = false
+			continue
+		}
+		if h.Op != rosbag.OpMessage {
+			continue
+		}
+		conn, ok := d.r.byID[h.Conn]
+		if !ok {
+			whole = false
+			continue
+		}
+		d.add(conn, h.Time, at, w.At-len(frame))
+	}
+}
+
+// add notes one message.
+func (d *derivation) add(conn int32, t rosbag.Time, record, frame int) {
+	if !d.keep[conn] {
+		return
+	}
+	d.found++
+	if !covers(&d.q, timeKey(t)) {
+		return
+	}
+	if d.records {
+		frame = record
+	}
+	d.list = append(d.list, indexEntry{timeKey(t), uint32(frame), conn})
+}

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"hash/crc32"
+	"math"
+
+	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Limits on what a bag may ask for, and the constants of the format. Stock ROS has
+// hardly any; the bags it writes stay far below these.
+const (
+	MaxHeaderBytes      = 1 << 20               // a record header
+	MaxConnectionBytes  = 2 << 20               // a connection header: 1 MiB on the wire, and what we add
+	maxConnectionFields = fields.MaxFields + 16 // of them: what the wire allows, and what we and other writers add
+	MaxVersionLineBytes = 64                    // the first line of the file
+	MaxMessageBytes     = 1_000_000_000         // roscpp refuses to receive more
+
+	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
+	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
+	// 1 %, so that readers can be told to take all of them. A reader's memory follows
+	// what is in the file and, when it unpacks, what comes out: a few kB of bz2 can be
+	// gigabytes, so compressed chunks have a lower limit unless the caller raises it.
+	HardMaxChunkBytes    = math.MaxInt32
+	defaultMaxChunkBytes = 512 << 20
+	MaxBuiltChunkBytes   = HardMaxChunkBytes - HardMaxChunkBytes/64
+	// What WriteMessage adds at most to a chunk that is not full yet.
+	MaxAddedBytes = MaxMessageBytes + MessageHeaderBytes + 4 + MaxHeaderBytes + MaxConnectionBytes + MinRecordBytes
+
+	VersionPrefix      = "#ROSBAG V"
+	VersionLine        = "#ROSBAG V2.0\n"
+	BagHeaderBytes     = 4096 // header and padding, without their length words
+	maxSkippedRecords  = 16   // connection records between where an index entry points and its message; stock's writers put one there
+	MessageHeaderBytes = 42   // length word and header of a message record
+	ChunkHeadroom      = 64   // ChunkHeaderBytes of CompressionNone
+	IndexEntryBytes    = 12
+	CountEntryBytes    = 8
+	IndexVersion       = 1
+	MinRecordBytes     = 8 // two length words
+)
+
+// ChunkLimit fills in and checks an option MaxChunkBytes.
+func ChunkLimit(n int64) (int64, error) {
+	if n == 0 {
+		return defaultMaxChunkBytes, nil
+	}
+	if n < 0 || n > HardMaxChunkBytes {
+		return 0, &rosbag.LimitError{Op: rosbag.OpChunk, What: "option MaxChunkBytes", Got: n, Limit: HardMaxChunkBytes}
+	}
+	return n, nil
+}
+
+const FirstHeadBytes = 512 // more than the header of any known writer's chunk record
+
+var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const MaxWorkers = 256 // of one Writer or Cursor

@@ -1,0 +1,56 @@
+package wire
+
+import "github.com/gorosbag/gorosbag/rosbag"
+
+// ChunkPlace is the parsed header of a chunk record.
+type ChunkPlace struct {
+	Pos         int64 // of the record
+	Data        int64 // of its data
+	Stored      int64
+	Size        int64
+	Compression rosbag.Compression
+	CRC         uint32
+	Checked     bool       // crc counts
+	Torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
+	Op          rosbag.Op  // for error texts
+	Decrypter   *Decrypter // of its data
+}
+
+// CheckSize compares the sizes of a chunk with the limit, and with what encryption makes.
+func (p *ChunkPlace) CheckSize(limit int64) error {
+	if p.Decrypter != nil && !p.Torn {
+		if err := checkSealed(p.Stored); err != nil {
+			return Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
+		}
+	}
+	return CheckChunkSize(p.Pos, p.Compression, p.Stored, p.Size, limit)
+}
+
+// CheckChunkSize compares the sizes of the chunk at pos with the limit. What is not compressed
+// takes no more memory than it takes of the file.
+func CheckChunkSize(pos int64, c rosbag.Compression, stored, size, limit int64) error {
+	if c == rosbag.CompressionNone {
+		size, limit = stored, HardMaxChunkBytes
+	}
+	if stored > limit {
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "stored chunk", Got: stored, Limit: limit}
+	}
+	if size > limit {
+		return &rosbag.LimitError{Offset: pos, Op: rosbag.OpChunk, What: "unpacked chunk", Got: size, Limit: limit}
+	}
+	return nil
+}
+
+// CompressionNamed returns the compression that a chunk header names, known or not,
+// and allocates only for one that is not.
+func CompressionNamed(name []byte) rosbag.Compression {
+	switch string(name) {
+	case string(rosbag.CompressionNone):
+		return rosbag.CompressionNone
+	case string(rosbag.CompressionLZ4):
+		return rosbag.CompressionLZ4
+	case string(rosbag.CompressionBZ2):
+		return rosbag.CompressionBZ2
+	}
+	return rosbag.Compression(name)
+}
