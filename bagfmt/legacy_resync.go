@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -39,7 +40,7 @@ func (f *oldFormat) resync(s *wire.Stream) error {
 			first[c.Topic[0]] = true
 		}
 	}
-	budget := resyncBlock
+	budget := search.BlockBytes
 	for from := 1; ; from = 0 {
 		b, err := s.R.Peek(max(s.R.Buffered(), 2*maxOldHeader))
 		if err != nil && !wire.IsEnd(err) {

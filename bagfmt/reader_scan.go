@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -159,7 +160,7 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 		return false, err
 	}
 	from := &errorKeeper{ReaderAt: x.r.r}
-	at, ok := resync(from, start+1, x.r.size)
+	at, ok := search.Chunk(from, start+1, x.r.size)
 	switch {
 	case from.err != nil: // the unreadable part may have been a chunk
 		return false, from.err

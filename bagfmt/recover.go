@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -106,7 +107,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 		return s, nil
 	}
 	if errors.Is(scanErr, rosbag.ErrNotBag) || errors.Is(scanErr, rosbag.ErrCorrupt) || scanErr == nil {
-		if at, ok := resync(in.r, 0, in.size); ok {
+		if at, ok := search.Chunk(in.r, 0, in.size); ok {
 			if at > 0 {
 				report.skip(0, at, 0, wire.Corrupt(0, 0, "no version line"))
 			}

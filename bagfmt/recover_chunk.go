@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"bytes"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -129,7 +130,7 @@ func (f *chunkFinder) unbounded(bag *inputBag, p *wire.ChunkPlace, reason error)
 	}
 	for end, tries := p.Data, 0; tries < maxEndCandidates; tries++ {
 		var ok bool
-		if end, ok = findIndexData(f.in.r, end, p.Data+most); !ok {
+		if end, ok = search.IndexData(f.in.r, end, p.Data+most); !ok {
 			break
 		}
 		q := *p

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -70,14 +71,14 @@ func (in *recoverInput) hasChecksumAt(off int64) bool {
 // recordAt reports whether a record can start at off, or the file ends there.
 func (in *recoverInput) recordAt(off int64) bool {
 	var buf [wire.FirstHeadBytes]byte
-	return off == in.size || off < in.size && plausibleRecord(in.r, off, in.size, buf[:])
+	return off == in.size || off < in.size && search.PlausibleRecord(in.r, off, in.size, buf[:])
 }
 
 // chunkCanEndHere reports whether the record at the read position can follow a chunk: it
 // is not a message.
 func (in *recoverInput) chunkCanEndHere() bool {
 	b, _ := in.s.R.Peek(int(min(wire.FirstHeadBytes, in.size-in.s.Off))) // as much as can be read
-	ok, op := plausibleHead(b, in.s.Off, in.size)
+	ok, op := search.PlausibleHead(b, in.s.Off, in.size)
 	return ok && op != rosbag.OpMessage && op != rosbag.OpMessageDefinition
 }
 
@@ -85,7 +86,7 @@ func (in *recoverInput) chunkCanEndHere() bool {
 func (in *recoverInput) nextChunk(start int64) (next int64, ok bool) {
 	if start < in.searchedFrom || start >= in.foundChunk {
 		in.searchedFrom = start
-		if in.foundChunk, ok = resync(in.r, start+1, in.size); !ok {
+		if in.foundChunk, ok = search.Chunk(in.r, start+1, in.size); !ok {
 			in.foundChunk = in.size
 		}
 	}
@@ -98,7 +99,7 @@ func (in *recoverInput) containsChunk(p *wire.ChunkPlace, end int64) bool {
 	if p.Compression == rosbag.CompressionNone {
 		return false
 	}
-	_, ok := resync(in.r, p.Data, end)
+	_, ok := search.Chunk(in.r, p.Data, end)
 	return ok
 }
 
@@ -114,7 +115,7 @@ func (in *recoverInput) checksumMatches(p *wire.ChunkPlace, end int64) bool {
 func (in *recoverInput) extent(p *wire.ChunkPlace) (end int64, torn bool, messages uint64) {
 	in.seek(p.Data)
 	if b, _ := in.s.R.Peek(wire.FirstHeadBytes); len(b) == wire.FirstHeadBytes { // without a seek, if the first record cannot be in a chunk
-		if ok, op := plausibleHead(b, p.Data, in.size); ok && op >= rosbag.OpBagHeader && op != rosbag.OpConnection {
+		if ok, op := search.PlausibleHead(b, p.Data, in.size); ok && op >= rosbag.OpBagHeader && op != rosbag.OpConnection {
 			return p.Data, false, 0
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -301,7 +302,7 @@ func (w *recoverWalker) nextRecord(start, end int64, isChunk bool) (next int64, 
 	if w.bag.inIndex || w.bag.checksums || isChunk && w.in.hasChecksumAt(end) {
 		return 0, false
 	}
-	next, ok = resyncMessage(w.in.r, start+1, end, w.in.size, func(id rosbag.ConnID) bool { return w.bag.conns.get(id) != nil })
+	next, ok = search.Message(w.in.r, start+1, end, w.in.size, func(id rosbag.ConnID) bool { return w.bag.conns.get(id) != nil })
 	if !ok {
 		return 0, false
 	}

@@ -1,4 +1,4 @@
-package bagfmt
+package search
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func chunkRecord(h fields.List, data string) string {
 	return string(b) + data
 }
 
-func TestResync(t *testing.T) {
+func TestChunk(t *testing.T) {
 	t.Parallel()
 	op, size := fields.Field{Key: "op", Value: "\x05"}, fields.Field{Key: "size", Value: "\x04\x00\x00\x00"}
 	none := fields.Field{Key: "compression", Value: "none"}
@@ -53,13 +53,13 @@ func TestResync(t *testing.T) {
 		"torn header":              {"xx" + chunk[:len(chunk)-9], 0, -1},
 		"unknown compression":      {unknown + chunk, 0, int64(len(unknown))},
 		"behind the end":           {chunk, 1000, -1},
-		"across a block boundary":  {strings.Repeat("z", resyncBlock-30) + chunk, 0, resyncBlock - 30},
-		"op at a block boundary":   {strings.Repeat("z", resyncBlock-4-strings.Index(chunk, chunkOpField)) + chunk, 0, resyncBlock - 4 - int64(strings.Index(chunk, chunkOpField))},
-		"far away":                 {strings.Repeat("z", 5*resyncBlock+17) + chunk, 3, 5*resyncBlock + 17},
+		"across a block boundary":  {strings.Repeat("z", BlockBytes-30) + chunk, 0, BlockBytes - 30},
+		"op at a block boundary":   {strings.Repeat("z", BlockBytes-4-strings.Index(chunk, chunkOpField)) + chunk, 0, BlockBytes - 4 - int64(strings.Index(chunk, chunkOpField))},
+		"far away":                 {strings.Repeat("z", 5*BlockBytes+17) + chunk, 3, 5*BlockBytes + 17},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			next, ok := resync(strings.NewReader(tt.in), tt.from, int64(len(tt.in)))
+			next, ok := Chunk(strings.NewReader(tt.in), tt.from, int64(len(tt.in)))
 			if !ok {
 				next = -1
 			}
@@ -87,12 +87,12 @@ func (b badBlock) ReadAt(p []byte, off int64) (int, error) {
 	return b.ReaderAt.ReadAt(p, off)
 }
 
-func TestResyncBehindUnreadable(t *testing.T) {
+func TestBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	chunk := chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x04\x00\x00\x00"}}, "data")
-	in := strings.Repeat("z", 3*resyncBlock) + chunk
+	in := strings.Repeat("z", 3*BlockBytes) + chunk
 	r := badBlock{strings.NewReader(in), 100, 4000}
-	if next, ok := resync(r, 0, int64(len(in))); !ok || next != 3*resyncBlock {
+	if next, ok := Chunk(r, 0, int64(len(in))); !ok || next != 3*BlockBytes {
 		t.Errorf("found %d, %t", next, ok)
 	}
 }
@@ -108,9 +108,9 @@ func (c *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(p, off)
 }
 
-// TestResyncHostile searches files full of plausible chunk headers: the bytes read and
+// TestHostile searches files full of plausible chunk headers: the bytes read and
 // parsed for each byte of the file are bounded.
-func TestResyncHostile(t *testing.T) {
+func TestHostile(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	// A header around every op field, with data that ends where no record starts.
@@ -128,7 +128,7 @@ func TestResyncHostile(t *testing.T) {
 			r := &countingReader{ReaderAt: bytes.NewReader(in)}
 			f := recordFinder{r: r, to: int64(len(in)), size: int64(len(in))}
 			f.next()
-			limit := (resyncParseFactor + 2) * len(in)
+			limit := (parseFactor + 2) * len(in)
 			if r.bytes < len(in) || r.bytes > limit {
 				t.Errorf("%d bytes read of %d, limit %d", r.bytes, len(in), limit)
 			}

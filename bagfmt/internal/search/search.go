@@ -1,4 +1,4 @@
-package bagfmt
+package search
 
 import (
 	"bytes"
@@ -14,37 +14,37 @@ const (
 	// header. Its position varies: C++ sorts the fields by name, Python does not.
 	opField = "\x04\x00\x00\x00op="
 
-	firstResyncBlock = 4 << 10 // bytes searched at a time; doubles up to resyncBlock
-	resyncBlock      = 64 << 10
-	maxResyncHeader  = 252 // longest header considered; those of known writers have 48 to 64 bytes
-	// The bytes of headers parsed are at most resyncParseFactor times the bytes searched, so
+	firstBlock = 4 << 10 // bytes searched at a time; doubles up to BlockBytes
+	BlockBytes = 64 << 10
+	maxHeader  = 252 // longest header considered; those of known writers have 48 to 64 bytes
+	// The bytes of headers parsed are at most parseFactor times the bytes searched, so
 	// that the search takes linear time even in a file full of candidates.
-	resyncParseFactor = 32
+	parseFactor = 32
 )
 
-// resync returns the offset of the next plausible chunk record at or behind from, in a
+// Chunk returns the offset of the next plausible chunk record at or behind from, in a
 // file of size bytes. A chunk record is plausible if its header is valid, its compression
 // is known, and its data ends where another record starts, or at or behind the end of the
 // file.
 //
-// The chunk may be inside a message that contains a whole bag. So resync is only for
+// The chunk may be inside a message that contains a whole bag. So it is only for
 // readers that cannot find the next record otherwise.
 //
 // It needs memory for one block, and time proportional to the bytes searched. It skips
 // parts of the file that cannot be read.
-func resync(r io.ReaderAt, from, size int64) (next int64, ok bool) {
+func Chunk(r io.ReaderAt, from, size int64) (next int64, ok bool) {
 	f := recordFinder{r: r, from: max(from, 0), size: size, to: size}
 	return f.next()
 }
 
-// resyncMessage is resync for message and connection records that start between from and
+// Message is Chunk for message and connection records that start between from and
 // to. A message record is plausible only if known reports true for its connection.
-func resyncMessage(r io.ReaderAt, from, to, size int64, known func(rosbag.ConnID) bool) (next int64, ok bool) {
+func Message(r io.ReaderAt, from, to, size int64, known func(rosbag.ConnID) bool) (next int64, ok bool) {
 	f := recordFinder{r: r, from: max(from, 0), to: to, size: size, known: known}
 	return f.next()
 }
 
-// recordFinder is the state of resync and resyncMessage.
+// recordFinder is the state of Chunk and Message.
 type recordFinder struct {
 	r        io.ReaderAt
 	from, to int64
@@ -61,7 +61,7 @@ type recordFinder struct {
 // next searches one block after the other.
 func (f *recordFinder) next() (next int64, ok bool) {
 	at := f.from
-	for f.step = firstResyncBlock; at < f.to; f.step = min(2*f.step, resyncBlock) { // small blocks first: the next record is often near
+	for f.step = firstBlock; at < f.to; f.step = min(2*f.step, BlockBytes) { // small blocks first: the next record is often near
 		if next, ok = f.block(at); ok {
 			return next, true
 		}
@@ -80,7 +80,7 @@ func (f *recordFinder) block(at int64) (int64, bool) {
 	b := f.buf[:end-f.start]
 	n, _ := f.r.ReadAt(b, f.start) // parts that cannot be read are skipped
 	b = b[:n]
-	f.maxParse = f.parsed + resyncParseFactor*int(f.step)
+	f.maxParse = f.parsed + parseFactor*int(f.step)
 	last := int(min(at+f.step-f.start, int64(len(b))))
 	for i := int(at - f.start); i < last; {
 		step := bytes.Index(b[i:min(last+len(opField)-1, len(b))], []byte(opField))
@@ -108,10 +108,10 @@ func (f *recordFinder) matches(op rosbag.Op) bool {
 
 // headerAround searches b for a header that contains the op field at op.
 func (f *recordFinder) headerAround(b []byte, op int) (pos int, ok bool) {
-	for pos = op - 4; pos >= 0 && op-pos <= maxResyncHeader; pos-- {
+	for pos = op - 4; pos >= 0 && op-pos <= maxHeader; pos-- {
 		n := int64(binary.LittleEndian.Uint32(b[pos:]))
 		end := int64(pos) + 4 + n
-		if n > maxResyncHeader || end <= int64(op+len(opField)) || end+4 > int64(len(b)) {
+		if n > maxHeader || end <= int64(op+len(opField)) || end+4 > int64(len(b)) {
 			continue
 		}
 		if f.parsed += int(n); f.parsed > f.maxParse {
@@ -146,21 +146,21 @@ func (f *recordFinder) recordAt(off int64) bool {
 	if f.parsed += len(f.nextHead); f.parsed > f.maxParse {
 		return false
 	}
-	return plausibleRecord(f.r, off, f.size, f.nextHead[:])
+	return PlausibleRecord(f.r, off, f.size, f.nextHead[:])
 }
 
-// plausibleRecord reports whether a top level record can start at off, possibly truncated
+// PlausibleRecord reports whether a top level record can start at off, possibly truncated
 // by the end of the file. It reads no more than buf, which should have wire.FirstHeadBytes.
-func plausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
+func PlausibleRecord(r io.ReaderAt, off, size int64, buf []byte) bool {
 	b := buf[:min(int64(len(buf)), size-off)]
 	n, _ := r.ReadAt(b, off)
-	ok, _ := plausibleHead(b[:n], off, size)
+	ok, _ := PlausibleHead(b[:n], off, size)
 	return ok
 }
 
-// plausibleHead is plausibleRecord for a record that starts with b. op is 0 if it is
+// PlausibleHead is PlausibleRecord for a record that starts with b. op is 0 if it is
 // unknown.
-func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
+func PlausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 	if len(b) < 4 {
 		return off+int64(len(b)) == size, 0
 	}
@@ -186,11 +186,11 @@ func plausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 	return !found && torn || found && h.Knows(key), 0
 }
 
-// findIndexData returns the offset of the next plausible index data record.
-func findIndexData(r io.ReaderAt, from, to int64) (int64, bool) {
+// IndexData returns the offset of the next plausible index data record.
+func IndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 	const field = "\x04\x00\x00\x00op=\x04"
-	buf := make([]byte, min(resyncBlock+wire.FirstHeadBytes, max(to-from, 0)))
-	for at := from; at < to; at += resyncBlock {
+	buf := make([]byte, min(BlockBytes+wire.FirstHeadBytes, max(to-from, 0)))
+	for at := from; at < to; at += BlockBytes {
 		n, _ := r.ReadAt(buf[:min(int64(len(buf)), to-at)], at) // parts that cannot be read are skipped
 		b := buf[:n]
 		for i := 0; ; i++ {
