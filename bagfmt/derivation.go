@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -76,4 +77,26 @@ func (d *derivation) add(conn int32, t rosbag.Time, record, frame int) {
 		frame = record
 	}
 	d.list = append(d.list, indexEntry{timeKey(t), uint32(frame), conn})
+}
+
+// old goes over the messages of a segment.
+func (d *derivation) old(f *old.Format, data []byte) (whole bool) {
+	var rec old.Record
+	var key []byte
+	for at := 0; at < len(data); {
+		head, err := f.Cut(data[at:], &rec)
+		if err != nil && !rec.Framed || rec.Length > int64(len(data)-at-head) {
+			return false
+		}
+		end := at + head + int(rec.Length)
+		if err == nil && rec.Op == rosbag.OpMessage {
+			var conn int32
+			var ok bool
+			if conn, key, ok = f.Find(&rec, key); ok {
+				d.add(conn, rec.Time, at, at+head-4)
+			}
+		}
+		at = end
+	}
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -19,8 +20,8 @@ func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
 	if r.o.IndexOnly && v.Layout != wire.LayoutV12 {
 		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.Name)
 	}
-	f := newOldFormat(v)
-	f.lateDefinitions = true
+	f := old.New(v)
+	f.LateDefinitions = true
 	r.old = f
 	x := oldScan{r: r, f: f, s: s, seg: segmentScan{r: r, kind: segmentOld}}
 	if r.size > wire.SmallBufferBytes {
@@ -30,10 +31,10 @@ func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
 	if err := x.run(); err != nil {
 		return err
 	}
-	f.finish()
-	r.setConnections(f.conns)
+	f.Finish()
+	r.setConnections(f.Conns)
 	x.seg.finish()
-	for _, err := range f.undeclaredErrors() {
+	for _, err := range f.UndeclaredErrors() {
 		r.damaged(err)
 	}
 	if v.Layout == wire.LayoutV12 {
@@ -45,7 +46,7 @@ func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
 // oldScan is the state of openOld.
 type oldScan struct {
 	r   *Reader
-	f   *oldFormat
+	f   *old.Format
 	s   *wire.Stream
 	seg segmentScan
 	v12 indexV12
@@ -64,24 +65,24 @@ type indexV12 struct {
 // run reads all records. It ends at damage that it cannot skip, and returns an error only
 // if reading fails.
 func (x *oldScan) run() error {
-	if err := x.f.start(x.s); err != nil {
+	if err := x.f.Start(x.s); err != nil {
 		return x.recordDamage(err)
 	}
-	var rec oldRecord
+	var rec old.Record
 	for {
 		start := x.s.Off
-		err := x.f.next(x.s, &rec)
+		err := x.f.Next(x.s, &rec)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			if err := x.recordDamage(err); err != nil || !rec.framed && !rec.needsResync {
+			if err := x.recordDamage(err); err != nil || !rec.Framed && !rec.NeedsResync {
 				return err
 			}
-			if rec.needsResync {
-				err = x.f.resync(x.s)
+			if rec.NeedsResync {
+				err = x.f.Resync(x.s)
 			} else {
-				err = x.s.Skip(rec.length, start, rec.op)
+				err = x.s.Skip(rec.Length, start, rec.Op)
 			}
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -107,38 +108,38 @@ func (x *oldScan) recordDamage(err error) error {
 }
 
 // record skips the data of a record and adds it to the segments. An error ends the scan.
-func (x *oldScan) record(rec *oldRecord, start int64) error {
+func (x *oldScan) record(rec *old.Record, start int64) error {
 	conn := int32(-1)
 	switch {
-	case rec.op == rosbag.OpMessage && rec.length > wire.MaxMessageBytes:
-		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: wire.MaxMessageBytes})
-	case rec.op == rosbag.OpMessage && rec.length > x.r.size-x.s.Off:
-		return wire.Torn(start, rosbag.OpMessage, "data", x.r.size-x.s.Off, rec.length)
-	case rec.op == rosbag.OpMessage:
+	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
+		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
+	case rec.Op == rosbag.OpMessage && rec.Length > x.r.size-x.s.Off:
+		return wire.Torn(start, rosbag.OpMessage, "data", x.r.size-x.s.Off, rec.Length)
+	case rec.Op == rosbag.OpMessage:
 		var err error
-		if conn, err = x.f.connection(rec, start); err != nil && x.f.layout != wire.LayoutV10 {
+		if conn, err = x.f.Connection(rec, start); err != nil && x.f.Layout != wire.LayoutV10 {
 			x.r.damaged(err) // the others are counted
 		}
-	case rec.op == rosbag.OpMessageDefinition:
-		x.f.define(rec)
+	case rec.Op == rosbag.OpMessageDefinition:
+		x.f.Define(rec)
 	default:
 		x.v12.record(rec, start)
 	}
-	if err := x.s.Skip(rec.length, start, rec.op); err != nil {
+	if err := x.s.Skip(rec.Length, start, rec.Op); err != nil {
 		return err
 	}
 	if conn >= 0 {
-		x.seg.message(rosbag.ConnID(conn), rec.time, start, x.s.Off)
+		x.seg.message(rosbag.ConnID(conn), rec.Time, start, x.s.Off)
 	}
 	return nil
 }
 
 // record adds a record of the index.
-func (v *indexV12) record(rec *oldRecord, start int64) {
+func (v *indexV12) record(rec *old.Record, start int64) {
 	switch {
-	case rec.op == rosbag.OpBagHeader && v.header == 0:
-		v.header, v.pos = start, rec.indexPos
-	case rec.op == rosbag.OpIndexData:
+	case rec.Op == rosbag.OpBagHeader && v.header == 0:
+		v.header, v.pos = start, rec.IndexPos
+	case rec.Op == rosbag.OpIndexData:
 		if v.first == 0 {
 			v.first = start
 		}
@@ -146,8 +147,8 @@ func (v *indexV12) record(rec *oldRecord, start int64) {
 			v.counts = make(map[string]uint64)
 		}
 		v.records++
-		v.counts[string(rec.topic)] += uint64(rec.count)
-		v.broken = v.broken || rec.length != int64(rec.count)*oldIndexEntryBytes
+		v.counts[string(rec.Topic)] += uint64(rec.Count)
+		v.broken = v.broken || rec.Length != int64(rec.Count)*old.IndexEntryBytes
 	}
 }
 

@@ -3,14 +3,15 @@ package bagfmt
 import (
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // startOld reads what a bag of an old version has before its messages.
 func (s *Scanner) startOld() error {
-	s.old = newOldFormat(s.version)
-	if err := s.old.start(s.s); err != nil {
+	s.old = old.New(s.version)
+	if err := s.old.Start(s.s); err != nil {
 		return err
 	}
 	s.good = s.s.Off
@@ -19,7 +20,7 @@ func (s *Scanner) startOld() error {
 
 // nextOld is Next for a bag of an old version.
 func (s *Scanner) nextOld() (*rosbag.Message, error) {
-	rec := &s.old.rec
+	rec := &s.old.Rec
 	for !s.final {
 		if s.skip.n > 0 {
 			skip := s.skip
@@ -30,18 +31,18 @@ func (s *Scanner) nextOld() (*rosbag.Message, error) {
 			}
 			s.good = s.s.Off
 		}
-		if rec.needsResync {
-			rec.needsResync = false
-			if err := s.old.resync(s.s); err != nil {
+		if rec.NeedsResync {
+			rec.NeedsResync = false
+			if err := s.old.Resync(s.s); err != nil {
 				s.final = true
 				return nil, err // also io.EOF
 			}
 		}
 		start := s.s.Off
-		err := s.old.next(s.s, rec)
+		err := s.old.Next(s.s, rec)
 		if err != nil {
-			s.final = !rec.framed && !rec.needsResync
-			s.skip = skipData{rec.length, start}
+			s.final = !rec.Framed && !rec.NeedsResync
+			s.skip = skipData{rec.Length, start}
 			return nil, err // also io.EOF
 		}
 		m, err := s.oldRecord(rec, start)
@@ -52,32 +53,32 @@ func (s *Scanner) nextOld() (*rosbag.Message, error) {
 	return nil, io.EOF
 }
 
-// oldRecord reads the data of a record. It returns a message only if that is one.
-func (s *Scanner) oldRecord(rec *oldRecord, start int64) (*rosbag.Message, error) {
+// old.Record reads the data of a record. It returns a message only if that is one.
+func (s *Scanner) oldRecord(rec *old.Record, start int64) (*rosbag.Message, error) {
 	var err error
 	conn := int32(-1)
 	switch {
-	case rec.op == rosbag.OpMessage && rec.length > wire.MaxMessageBytes:
-		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.length, Limit: wire.MaxMessageBytes}
-	case rec.op == rosbag.OpMessage:
-		conn, err = s.old.connection(rec, start)
-	case rec.op == rosbag.OpMessageDefinition:
-		s.old.define(rec)
+	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
+		err = &rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes}
+	case rec.Op == rosbag.OpMessage:
+		conn, err = s.old.Connection(rec, start)
+	case rec.Op == rosbag.OpMessageDefinition:
+		s.old.Define(rec)
 	}
 	if conn < 0 {
-		s.skip = skipData{rec.length, start}
-		if rec.length == 0 {
+		s.skip = skipData{rec.Length, start}
+		if rec.Length == 0 {
 			s.good = s.s.Off
 		}
 		return nil, err
 	}
-	at := rec.time
-	frame, err := s.frame(rec.length, start)
+	at := rec.Time
+	frame, err := s.frame(rec.Length, start)
 	if err != nil {
 		s.final = true
 		return nil, err
 	}
 	s.good = s.s.Off
-	s.msg = rosbag.Message{Conn: s.old.conns[conn], Time: at, Frame: frame}
+	s.msg = rosbag.Message{Conn: s.old.Conns[conn], Time: at, Frame: frame}
 	return &s.msg, nil
 }

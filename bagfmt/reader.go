@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -50,7 +51,7 @@ type Reader struct {
 	indexed   bool
 	damage    []error
 	scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
-	old       *oldFormat           // of a bag of a version before 2.0
+	old       *old.Format          // of a bag of a version before 2.0
 	decrypter *wire.Decrypter      // of an encrypted bag
 	conns     []*rosbag.Connection // by id
 	byID      map[rosbag.ConnID]int32

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -37,7 +38,7 @@ type Scanner struct {
 	s        *wire.Stream
 	o        ScannerOptions
 	version  wire.BagVersion
-	old      *oldFormat // of a bag of a version before 2.0
+	old      *old.Format // of a bag of a version before 2.0
 	header   wire.RecordHeader
 	conns    wire.ConnTable
 	load     chunkLoader
@@ -129,7 +130,7 @@ func (s *Scanner) Elapsed() bool { return s.version.Elapsed }
 // Connections returns the connections seen so far, by ascending id.
 func (s *Scanner) Connections() []*rosbag.Connection {
 	if s.old != nil {
-		return slices.Clone(s.old.conns)
+		return slices.Clone(s.old.Conns)
 	}
 	return s.conns.All()
 }

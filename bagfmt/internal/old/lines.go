@@ -1,4 +1,4 @@
-package bagfmt
+package old
 
 import (
 	"bufio"
@@ -17,15 +17,15 @@ var errShort = errors.New("ends inside the record")
 
 const stampBytes = 12 // time and length of a message
 
-// cutLines is oldFormat.cut for the versions whose messages start with lines: none in
+// cutLines is Format.cut for the versions whose messages start with lines: none in
 // version 0, the topic in 1.0, topic, md5sum and type in 1.1.
-func (rec *oldRecord) cutLines(b []byte, l wire.Layout) (head int, err error) {
-	*rec = oldRecord{op: rosbag.OpMessage}
+func (rec *Record) cutLines(b []byte, l wire.Layout) (head int, err error) {
+	*rec = Record{Op: rosbag.OpMessage}
 	for _, line := range [...]struct {
 		value *[]byte
 		what  string
 		from  wire.Layout
-	}{{&rec.topic, "topic", wire.LayoutV10}, {&rec.md5, "md5sum", wire.LayoutV11}, {&rec.typ, "type", wire.LayoutV11}} {
+	}{{&rec.Topic, "topic", wire.LayoutV10}, {&rec.md5, "md5sum", wire.LayoutV11}, {&rec.typ, "type", wire.LayoutV11}} {
 		if l < line.from {
 			break
 		}
@@ -53,16 +53,16 @@ func (rec *oldRecord) cutLines(b []byte, l wire.Layout) (head int, err error) {
 	if len(b)-head < stampBytes {
 		return head, errShort
 	}
-	rec.time = wire.GetTime(b[head:])
-	rec.length = int64(binary.LittleEndian.Uint32(b[head+8:]))
-	rec.framed = true
+	rec.Time = wire.GetTime(b[head:])
+	rec.Length = int64(binary.LittleEndian.Uint32(b[head+8:]))
+	rec.Framed = true
 	return head + stampBytes, nil
 }
 
-// readLines is oldFormat.next for messages that start with lines.
-func (rec *oldRecord) readLines(s *wire.Stream, l wire.Layout) error {
+// readLines is Format.next for messages that start with lines.
+func (rec *Record) readLines(s *wire.Stream, l wire.Layout) error {
 	start := s.Off
-	*rec = oldRecord{}
+	*rec = Record{}
 	for {
 		b, err := s.R.Peek(max(s.R.Buffered(), 1))
 		if len(b) == 0 {
@@ -81,7 +81,7 @@ func (rec *oldRecord) readLines(s *wire.Stream, l wire.Layout) error {
 			return s.Skip(int64(head), start, rosbag.OpMessage)
 		}
 		if !errors.Is(wrong, errShort) {
-			rec.needsResync = true
+			rec.NeedsResync = true
 			return wire.Corrupt(start, rosbag.OpMessage, "%v", wrong)
 		}
 		if _, err := s.R.Peek(len(b) + 1); err != nil {
@@ -117,7 +117,7 @@ func readLine(s *wire.Stream, start int64, what string) ([]byte, error) {
 }
 
 // readTable reads the table of topics of version 1.0.
-func (f *oldFormat) readTable(s *wire.Stream) error {
+func (f *Format) readTable(s *wire.Stream) error {
 	start := s.Off
 	line, err := readLine(s, start, "number of topics")
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *oldFormat) readTable(s *wire.Stream) error {
 }
 
 // declare reads one entry of the table.
-func (f *oldFormat) declare(s *wire.Stream, start int64) error {
+func (f *Format) declare(s *wire.Stream, start int64) error {
 	var lines [3][]byte
 	for i, what := range [...]string{"topic", "md5sum", "type"} {
 		b, err := readLine(s, start, what)
@@ -155,8 +155,8 @@ func (f *oldFormat) declare(s *wire.Stream, start int64) error {
 		lines[i] = bytes.Clone(b)
 	}
 	md5, typ := wire.OrderLines(lines[1], lines[2])
-	rec := oldRecord{topic: lines[0], md5: md5, typ: typ}
-	f.key = rec.appendKey(f.key[:0], f.layout)
+	rec := Record{Topic: lines[0], md5: md5, typ: typ}
+	f.key = rec.appendKey(f.key[:0], f.Layout)
 	if _, twice := f.keys[string(f.key)]; !twice { // players keep the first
 		f.add(&rec)
 	}

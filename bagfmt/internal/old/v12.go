@@ -1,4 +1,4 @@
-package bagfmt
+package old
 
 import (
 	"encoding/binary"
@@ -19,11 +19,11 @@ const (
 	keySec  = "sec"
 )
 
-// oldFields says which fields an oldRecord holds.
-type oldFields uint16
+// fieldSet says which fields a Record holds.
+type fieldSet uint16
 
 const (
-	hasOldTopic oldFields = 1 << iota
+	hasTopic fieldSet = 1 << iota
 	hasMD5
 	hasType
 	hasDef
@@ -31,16 +31,16 @@ const (
 	hasNsec
 	hasCallerID
 	hasLatching
-	hasOldIndexPos
+	hasIndexPos
 )
 
 var errNotOld = errors.New("version 1.2 has no such record")
 
-const oldIndexEntryBytes = 16 // of version 1.2: time and u64 offset in the file
+const IndexEntryBytes = 16 // of version 1.2: time and u64 offset in the file
 
-// cutV12 is oldFormat.cut for version 1.2.
-func (rec *oldRecord) cutV12(b []byte) (head int, err error) {
-	*rec = oldRecord{}
+// cutV12 is Format.cut for version 1.2.
+func (rec *Record) cutV12(b []byte) (head int, err error) {
+	*rec = Record{}
 	if len(b) < 4 {
 		return 0, errShort
 	}
@@ -52,15 +52,15 @@ func (rec *oldRecord) cutV12(b []byte) (head int, err error) {
 		return 0, errShort
 	}
 	err = rec.parseV12(b[4 : 4+n])
-	rec.length = int64(binary.LittleEndian.Uint32(b[4+n:]))
-	rec.framed = true
+	rec.Length = int64(binary.LittleEndian.Uint32(b[4+n:]))
+	rec.Framed = true
 	return int(n) + wire.MinRecordBytes, err
 }
 
-// readV12 is oldFormat.next for version 1.2.
-func (rec *oldRecord) readV12(s *wire.Stream) error {
+// readV12 is Format.next for version 1.2.
+func (rec *Record) readV12(s *wire.Stream) error {
 	start := s.Off
-	*rec = oldRecord{}
+	*rec = Record{}
 	if _, err := s.R.Peek(1); err != nil {
 		if wire.IsEnd(err) {
 			return io.EOF
@@ -68,7 +68,7 @@ func (rec *oldRecord) readV12(s *wire.Stream) error {
 		return wire.ReadError(start, err)
 	}
 	if err := checkV12(s, start); err != nil {
-		rec.needsResync = true
+		rec.NeedsResync = true
 		return err
 	}
 	if err := s.Full(s.Word[:], start, 0, "header length"); err != nil {
@@ -79,13 +79,13 @@ func (rec *oldRecord) readV12(s *wire.Stream) error {
 		return err
 	}
 	wrong := rec.parseV12(s.Header)
-	length, err := s.Length(start, rec.op)
+	length, err := s.Length(start, rec.Op)
 	if err != nil {
 		return err
 	}
-	rec.length, rec.framed = length, true
+	rec.Length, rec.Framed = length, true
 	if wrong != nil {
-		return wire.Corrupt(start, rec.op, "%v", wrong)
+		return wire.Corrupt(start, rec.Op, "%v", wrong)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func checkV12(s *wire.Stream, start int64) error {
 }
 
 // parseV12 parses a record header.
-func (rec *oldRecord) parseV12(b []byte) error {
+func (rec *Record) parseV12(b []byte) error {
 	for rest := b; len(rest) > 0; {
 		key, value, tail, err := fields.Next(rest)
 		if err != nil {
@@ -125,39 +125,39 @@ func (rec *oldRecord) parseV12(b []byte) error {
 		}
 		rest = tail
 	}
-	var need oldFields
-	switch rec.op {
+	var need fieldSet
+	switch rec.Op {
 	case 0:
 		return wire.ErrNoOp
 	case rosbag.OpMessageDefinition:
-		need = hasOldTopic | hasMD5 | hasType | hasDef
+		need = hasTopic | hasMD5 | hasType | hasDef
 	case rosbag.OpMessage:
-		need = hasOldTopic | hasMD5 | hasType | hasSec | hasNsec
+		need = hasTopic | hasMD5 | hasType | hasSec | hasNsec
 	case rosbag.OpBagHeader:
-		need = hasOldIndexPos
+		need = hasIndexPos
 	case rosbag.OpIndexData:
-		need = hasOldTopic // some writers left type out
+		need = hasTopic // some writers left type out
 	case rosbag.OpChunk, rosbag.OpChunkInfo, rosbag.OpConnection: // of version 2.0
 		return errNotOld
 	default:
 		return errNotOld // it may have been a message
 	}
 	if rec.has&need != need {
-		return fmt.Errorf("%s header lacks fields", rec.op)
+		return fmt.Errorf("%s header lacks fields", rec.Op)
 	}
 	return nil
 }
 
 // set stores one field. It reports whether the value has the length of its kind.
-func (rec *oldRecord) set(key, value []byte) bool {
+func (rec *Record) set(key, value []byte) bool {
 	switch string(key) {
 	case wire.KeyOp:
 		if len(value) != 1 {
 			return false
 		}
-		rec.op = rosbag.Op(value[0])
+		rec.Op = rosbag.Op(value[0])
 	case rosbag.KeyTopic:
-		rec.has, rec.topic = rec.has|hasOldTopic, value
+		rec.has, rec.Topic = rec.has|hasTopic, value
 	case keyMD5:
 		rec.has, rec.md5 = rec.has|hasMD5, value
 	case rosbag.KeyType:
@@ -169,21 +169,21 @@ func (rec *oldRecord) set(key, value []byte) bool {
 	case rosbag.KeyLatching:
 		rec.has, rec.latching = rec.has|hasLatching, value
 	case keySec:
-		return rec.u32(hasSec, &rec.time.Sec, value)
+		return rec.u32(hasSec, &rec.Time.Sec, value)
 	case keyNsec:
-		return rec.u32(hasNsec, &rec.time.Nsec, value)
+		return rec.u32(hasNsec, &rec.Time.Nsec, value)
 	case wire.KeyCount:
-		return rec.u32(0, &rec.count, value)
+		return rec.u32(0, &rec.Count, value)
 	case wire.KeyIndexPos:
 		if len(value) != 8 {
 			return false
 		}
-		rec.has, rec.indexPos = rec.has|hasOldIndexPos, binary.LittleEndian.Uint64(value)
+		rec.has, rec.IndexPos = rec.has|hasIndexPos, binary.LittleEndian.Uint64(value)
 	}
 	return true
 }
 
-func (rec *oldRecord) u32(f oldFields, dst *uint32, value []byte) bool {
+func (rec *Record) u32(f fieldSet, dst *uint32, value []byte) bool {
 	if len(value) != 4 {
 		return false
 	}

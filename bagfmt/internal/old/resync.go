@@ -1,4 +1,4 @@
-package bagfmt
+package old
 
 import (
 	"bytes"
@@ -11,53 +11,53 @@ import (
 )
 
 const (
-	maxOldHeader = 1 << 10 // longest header of a message that resync looks for
-	minOldHeader = 40      // of one in version 1.2: what it needs takes more
-	// oldResyncFactor bounds the bytes looked at to that many times the bytes searched, so
+	maxHeader = 1 << 10 // longest header of a message that Resync looks for
+	minHeader = 40      // of one in version 1.2: what it needs takes more
+	// searchFactor bounds the bytes looked at to that many times the bytes searched, so
 	// that a file full of candidates takes linear time, too.
-	oldResyncFactor = 32
-	oldErrorCost    = 2 << 10 // an error takes memory, as if so many bytes had been looked at
+	searchFactor = 32
+	errorCost    = 2 << 10 // an error takes memory, as if so many bytes had been looked at
 
 	// messageOpField is the one field that every message header of version 1.2 has byte
 	// for byte.
 	messageOpField = "\x04\x00\x00\x00op=\x02"
 )
 
-// resync passes over what is not the start of a message, at least one byte, for a reader
+// Resync passes over what is not the start of a message, at least one byte, for a reader
 // that lost its place: the length of a message before was wrong. It returns io.EOF if no
 // message follows.
 //
 // Of version 1.2 it takes the whole header of a message for one, of 1.1 the three lines
 // of a connection that is known. The others have too little before a message to tell
 // one from the inside of another.
-func (f *oldFormat) resync(s *wire.Stream) error {
-	if f.layout != wire.LayoutV12 && f.layout != wire.LayoutV11 {
+func (f *Format) Resync(s *wire.Stream) error {
+	if f.Layout != wire.LayoutV12 && f.Layout != wire.LayoutV11 {
 		return io.EOF
 	}
 	var first [1 << 8]bool // bytes that start a known topic
-	for _, c := range f.conns {
+	for _, c := range f.Conns {
 		if c.Topic != "" {
 			first[c.Topic[0]] = true
 		}
 	}
 	budget := search.BlockBytes
 	for from := 1; ; from = 0 {
-		b, err := s.R.Peek(max(s.R.Buffered(), 2*maxOldHeader))
+		b, err := s.R.Peek(max(s.R.Buffered(), 2*maxHeader))
 		if err != nil && !wire.IsEnd(err) {
 			return wire.ReadError(s.Off, err)
 		}
 		last := len(b)
 		if err == nil {
-			last -= maxOldHeader // what starts behind it may be whole only with more bytes
+			last -= maxHeader // what starts behind it may be whole only with more bytes
 		}
 		at, found := min(from, last), false
 		for ; at < last; at++ {
-			budget += oldResyncFactor
-			if f.layout == wire.LayoutV11 && !first[b[at]] || budget < 0 {
+			budget += searchFactor
+			if f.Layout == wire.LayoutV11 && !first[b[at]] || budget < 0 {
 				continue
 			}
 			var cost int
-			cost, found = f.messageStarts(b[at:min(len(b), at+maxOldHeader)])
+			cost, found = f.messageStarts(b[at:min(len(b), at+maxHeader)])
 			if budget -= cost; found {
 				break
 			}
@@ -73,8 +73,8 @@ func (f *oldFormat) resync(s *wire.Stream) error {
 
 // messageStarts reports whether b starts with a message, and how many bytes it looked
 // at to tell.
-func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
-	if f.layout == wire.LayoutV12 {
+func (f *Format) messageStarts(b []byte) (cost int, ok bool) {
+	if f.Layout == wire.LayoutV12 {
 		return f.headerStarts(b)
 	}
 	// A topic, then an md5sum.
@@ -86,27 +86,27 @@ func (f *oldFormat) messageStarts(b []byte) (cost int, ok bool) {
 	if end := bytes.IndexByte(md5[:min(len(md5), wire.MD5Digits+1)], '\n'); end < 0 || !wire.IsMD5(md5[:end]) {
 		return n, false
 	}
-	if _, err := f.probe.cutLines(b, f.layout); err != nil {
-		return n + oldErrorCost, false
+	if _, err := f.probe.cutLines(b, f.Layout); err != nil {
+		return n + errorCost, false
 	}
-	_, f.key, ok = f.find(&f.probe, f.key)
+	_, f.key, ok = f.Find(&f.probe, f.key)
 	return n, ok
 }
 
 // headerStarts is messageStarts for version 1.2.
-func (f *oldFormat) headerStarts(b []byte) (cost int, ok bool) {
-	if len(b) < minOldHeader {
+func (f *Format) headerStarts(b []byte) (cost int, ok bool) {
+	if len(b) < minHeader {
 		return 0, false
 	}
 	n := int64(binary.LittleEndian.Uint32(b))
-	if n < minOldHeader || n+wire.MinRecordBytes > int64(len(b)) {
+	if n < minHeader || n+wire.MinRecordBytes > int64(len(b)) {
 		return 0, false
 	}
 	if !bytes.Contains(b[4:4+n], []byte(messageOpField)) {
 		return int(n), false
 	}
 	if _, err := f.probe.cutV12(b); err != nil {
-		return int(n) + oldErrorCost, false
+		return int(n) + errorCost, false
 	}
-	return int(n), f.probe.op == rosbag.OpMessage
+	return int(n), f.probe.Op == rosbag.OpMessage
 }

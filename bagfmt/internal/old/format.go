@@ -1,4 +1,4 @@
-package bagfmt
+package old
 
 import (
 	"cmp"
@@ -17,39 +17,41 @@ const (
 	// names it, so that a file may have this many and one more for each bytesPerConn bytes.
 	freeConns    = 768
 	bytesPerConn = 256
+
+	maxUndeclared = 1000 // topics that the table of a 1.0 bag lacks and that are reported
 )
 
-// oldRecord is a parsed record of an old version, up to its data. Slices share the
+// Record is a parsed record of an old version, up to its data. Slices share the
 // memory that it was parsed from.
-type oldRecord struct {
-	op          rosbag.Op
-	has         oldFields
-	topic       []byte
+type Record struct {
+	Op          rosbag.Op
+	has         fieldSet
+	Topic       []byte
 	md5         []byte
 	typ         []byte
 	def         []byte // of a message definition
 	callerID    []byte // may be empty and there
 	latching    []byte
-	time        rosbag.Time
-	count       uint32 // of index data
-	indexPos    uint64 // of a file header
-	length      int64  // of the data
-	framed      bool   // its extent is known even if its header is bad
-	needsResync bool   // no record was found: oldFormat.resync may find the next one
+	Time        rosbag.Time
+	Count       uint32 // of index data
+	IndexPos    uint64 // of a file header
+	Length      int64  // of the data
+	Framed      bool   // its extent is known even if its header is bad
+	NeedsResync bool   // no record was found: Format.resync may find the next one
 }
 
-// oldFormat is what has to be known to read the records of one file.
-type oldFormat struct {
-	layout          wire.Layout
-	lateDefinitions bool // connections are used after everything was read: definitions may follow them
-	conns           []*rosbag.Connection
+// Format is what has to be known to read the records of one file.
+type Format struct {
+	Layout          wire.Layout
+	LateDefinitions bool // connections are used after everything was read: definitions may follow them
+	Conns           []*rosbag.Connection
 	keys            map[string]int32  // index in conns, by what makes a connection: see appendKey
 	defs            map[string]string // by type and md5sum
 	undeclared      map[string]*undeclared
-	overLimit       bool      // there were more connections than the limit
-	key             []byte    // memory of connection
-	rec             oldRecord // memory of a Scanner
-	probe           oldRecord // memory of resync
+	overLimit       bool   // there were more connections than the limit
+	key             []byte // memory of connection
+	Rec             Record // memory of a Scanner
+	probe           Record // memory of Resync
 }
 
 // undeclared counts messages of a topic that the table of a 1.0 bag does not have.
@@ -58,58 +60,58 @@ type undeclared struct {
 	count uint64
 }
 
-func newOldFormat(v wire.BagVersion) *oldFormat {
-	f := &oldFormat{layout: v.Layout, keys: make(map[string]int32)}
+func New(v wire.BagVersion) *Format {
+	f := &Format{Layout: v.Layout, keys: make(map[string]int32)}
 	if v.Single != nil {
-		f.conns = []*rosbag.Connection{v.Single}
+		f.Conns = []*rosbag.Connection{v.Single}
 	}
 	return f
 }
 
-// cut parses the record at the start of b up to its data, which starts at head.
+// Cut parses the record at the start of b up to its data, which starts at head.
 // errShort says that b ends before.
-func (f *oldFormat) cut(b []byte, rec *oldRecord) (head int, err error) {
-	if f.layout == wire.LayoutV12 {
+func (f *Format) Cut(b []byte, rec *Record) (head int, err error) {
+	if f.Layout == wire.LayoutV12 {
 		return rec.cutV12(b)
 	}
-	return rec.cutLines(b, f.layout)
+	return rec.cutLines(b, f.Layout)
 }
 
 // appendKey adds what tells connections apart to dst. No two records that differ in
 // it have the same key.
-func (rec *oldRecord) appendKey(dst []byte, l wire.Layout) []byte {
+func (rec *Record) appendKey(dst []byte, l wire.Layout) []byte {
 	if l == wire.LayoutV10 {
-		return append(dst, rec.topic...)
+		return append(dst, rec.Topic...)
 	}
 	dst = append(dst, byte(rec.has&(hasCallerID|hasLatching)))
-	for _, v := range [...][]byte{rec.topic, rec.md5, rec.typ, rec.callerID} {
+	for _, v := range [...][]byte{rec.Topic, rec.md5, rec.typ, rec.callerID} {
 		dst = binary.AppendUvarint(dst, uint64(len(v)))
 		dst = append(dst, v...)
 	}
 	return append(dst, rec.latching...)
 }
 
-// find returns the connection of a message, as an index in conns. key is memory for
+// Find returns the connection of a message, as an index in conns. key is memory for
 // the caller to keep.
-func (f *oldFormat) find(rec *oldRecord, key []byte) (conn int32, keyMemory []byte, ok bool) {
-	if f.layout == wire.LayoutV0 {
+func (f *Format) Find(rec *Record, key []byte) (conn int32, keyMemory []byte, ok bool) {
+	if f.Layout == wire.LayoutV0 {
 		return 0, key, true
 	}
-	key = rec.appendKey(key[:0], f.layout)
+	key = rec.appendKey(key[:0], f.Layout)
 	conn, ok = f.keys[string(key)]
 	return conn, key, ok
 }
 
-// connection is find for the first pass over a file, which makes the connections. It
+// Connection is find for the first pass over a file, which makes the connections. It
 // returns -1 for a message that has none: of an undeclared topic, or one too many. Only
 // the first one of a topic is an error.
-func (f *oldFormat) connection(rec *oldRecord, at int64) (conn int32, err error) {
+func (f *Format) Connection(rec *Record, at int64) (conn int32, err error) {
 	var ok bool
-	if conn, f.key, ok = f.find(rec, f.key); ok {
+	if conn, f.key, ok = f.Find(rec, f.key); ok {
 		return conn, nil
 	}
-	if f.layout == wire.LayoutV10 {
-		return -1, f.missing(string(rec.topic), at)
+	if f.Layout == wire.LayoutV10 {
+		return -1, f.missing(string(rec.Topic), at)
 	}
 	if err := f.room(at); err != nil {
 		if f.overLimit {
@@ -122,7 +124,7 @@ func (f *oldFormat) connection(rec *oldRecord, at int64) (conn int32, err error)
 }
 
 // missing counts a message of an undeclared topic.
-func (f *oldFormat) missing(topic string, at int64) error {
+func (f *Format) missing(topic string, at int64) error {
 	if u := f.undeclared[topic]; u != nil {
 		u.count++
 		return nil
@@ -130,7 +132,7 @@ func (f *oldFormat) missing(topic string, at int64) error {
 	if f.undeclared == nil {
 		f.undeclared = make(map[string]*undeclared)
 	}
-	if len(f.undeclared) == maxDamage {
+	if len(f.undeclared) == maxUndeclared {
 		return nil
 	}
 	f.undeclared[topic] = &undeclared{at, 1}
@@ -138,17 +140,17 @@ func (f *oldFormat) missing(topic string, at int64) error {
 }
 
 // room reports whether there may be one more connection at offset at.
-func (f *oldFormat) room(at int64) error {
-	if limit := freeConns + at/bytesPerConn; int64(len(f.conns)) >= limit {
+func (f *Format) room(at int64) error {
+	if limit := freeConns + at/bytesPerConn; int64(len(f.Conns)) >= limit {
 		return wire.Corrupt(at, rosbag.OpMessage, "more than %d connections", limit)
 	}
 	return nil
 }
 
 // add makes the connection of rec, whose key is in f.key.
-func (f *oldFormat) add(rec *oldRecord) int32 {
-	n := int32(len(f.conns))
-	topic, typ, md5 := string(rec.topic), string(rec.typ), string(rec.md5)
+func (f *Format) add(rec *Record) int32 {
+	n := int32(len(f.Conns))
+	topic, typ, md5 := string(rec.Topic), string(rec.typ), string(rec.md5)
 	c := wire.OldConnection(rosbag.ConnID(n), topic, typ, md5)
 	if rec.has&hasCallerID != 0 {
 		c.Header = append(c.Header, rosbag.Field{Key: rosbag.KeyCallerID, Value: string(rec.callerID)})
@@ -156,16 +158,16 @@ func (f *oldFormat) add(rec *oldRecord) int32 {
 	if rec.has&hasLatching != 0 {
 		c.Header = append(c.Header, rosbag.Field{Key: rosbag.KeyLatching, Value: string(rec.latching)})
 	}
-	if !f.lateDefinitions {
+	if !f.LateDefinitions {
 		f.addDefinition(c)
 	}
-	f.conns = append(f.conns, c)
+	f.Conns = append(f.Conns, c)
 	f.keys[string(f.key)] = n
 	return n
 }
 
-// define keeps the text of a message definition record.
-func (f *oldFormat) define(rec *oldRecord) {
+// Define keeps the text of a message definition record.
+func (f *Format) Define(rec *Record) {
 	if f.defs == nil {
 		f.defs = make(map[string]string)
 	}
@@ -177,21 +179,21 @@ func (f *oldFormat) define(rec *oldRecord) {
 }
 
 // addDefinition adds the definition of its type to the header of c, if it is known.
-func (f *oldFormat) addDefinition(c *rosbag.Connection) {
+func (f *Format) addDefinition(c *rosbag.Connection) {
 	if def, ok := f.defs[c.Header.Type()+"\x00"+c.Header.MD5Sum()]; ok {
 		c.Header = slices.Insert(c.Header, 3, rosbag.Field{Key: rosbag.KeyMessageDefinition, Value: def})
 	}
 }
 
-// finish completes the connections of a file that was read wholly.
-func (f *oldFormat) finish() {
-	for _, c := range f.conns {
+// Finish completes the connections of a file that was read wholly.
+func (f *Format) Finish() {
+	for _, c := range f.Conns {
 		f.addDefinition(c)
 	}
 }
 
-// undeclaredErrors describes the messages of undeclared topics, in file order.
-func (f *oldFormat) undeclaredErrors() []error {
+// UndeclaredErrors describes the messages of undeclared topics, in file order.
+func (f *Format) UndeclaredErrors() []error {
 	var list []*rosbag.CorruptError
 	for topic, u := range f.undeclared {
 		list = append(list, wire.Corrupt(u.first, rosbag.OpMessage, "%d messages of topic %q, which the bag does not declare", u.count, topic))
@@ -204,44 +206,22 @@ func (f *oldFormat) undeclaredErrors() []error {
 	return errs
 }
 
-// next reads the record at the start of the stream into rec, up to its data. At the
+// Next reads the record at the start of the stream into rec, up to its data. At the
 // end of the input it returns io.EOF. After an error rec.framed tells whether the
 // record can be passed over, rec.needsResync whether resync may find another one.
-func (f *oldFormat) next(s *wire.Stream, rec *oldRecord) error {
-	if f.layout == wire.LayoutV12 {
+func (f *Format) Next(s *wire.Stream, rec *Record) error {
+	if f.Layout == wire.LayoutV12 {
 		return rec.readV12(s)
 	}
-	return rec.readLines(s, f.layout)
+	return rec.readLines(s, f.Layout)
 }
 
-// start reads what is before the first record.
-func (f *oldFormat) start(s *wire.Stream) error {
-	if f.layout != wire.LayoutV10 {
+// Start reads what is before the first record.
+func (f *Format) Start(s *wire.Stream) error {
+	if f.Layout != wire.LayoutV10 {
 		return nil
 	}
 	return f.readTable(s)
-}
-
-// old goes over the messages of a segment.
-func (d *derivation) old(f *oldFormat, data []byte) (whole bool) {
-	var rec oldRecord
-	var key []byte
-	for at := 0; at < len(data); {
-		head, err := f.cut(data[at:], &rec)
-		if err != nil && !rec.framed || rec.length > int64(len(data)-at-head) {
-			return false
-		}
-		end := at + head + int(rec.length)
-		if err == nil && rec.op == rosbag.OpMessage {
-			var conn int32
-			var ok bool
-			if conn, key, ok = f.find(&rec, key); ok {
-				d.add(conn, rec.time, at, at+head-4)
-			}
-		}
-		at = end
-	}
-	return true
 }
 
 // checkText reports what is wrong with a line of text.
