@@ -37,7 +37,7 @@ type Record struct {
 	IndexPos    uint64 // of a file header
 	Length      int64  // of the data
 	Framed      bool   // its extent is known even if its header is bad
-	NeedsResync bool   // no record was found: Format.resync may find the next one
+	NeedsResync bool   // no record was found: Format.Resync may find the next one
 }
 
 // Format is what has to be known to read the records of one file.
@@ -208,7 +208,7 @@ func (f *Format) UndeclaredErrors() []error {
 
 // Next reads the record at the start of the stream into rec, up to its data. At the
 // end of the input it returns io.EOF. After an error rec.framed tells whether the
-// record can be passed over, rec.needsResync whether resync may find another one.
+// record can be passed over, rec.NeedsResync whether Resync may find another one.
 func (f *Format) Next(s *wire.Stream, rec *Record) error {
 	if f.Layout == wire.LayoutV12 {
 		return rec.readV12(s)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -16,6 +15,7 @@ const (
 	// searchFactor bounds the bytes looked at to that many times the bytes searched, so
 	// that a file full of candidates takes linear time, too.
 	searchFactor = 32
+	firstBudget  = 64 << 10
 	errorCost    = 2 << 10 // an error takes memory, as if so many bytes had been looked at
 
 	// messageOpField is the one field that every message header of version 1.2 has byte
@@ -40,7 +40,7 @@ func (f *Format) Resync(s *wire.Stream) error {
 			first[c.Topic[0]] = true
 		}
 	}
-	budget := search.BlockBytes
+	budget := firstBudget
 	for from := 1; ; from = 0 {
 		b, err := s.R.Peek(max(s.R.Buffered(), 2*maxHeader))
 		if err != nil && !wire.IsEnd(err) {

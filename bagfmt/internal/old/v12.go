@@ -90,7 +90,7 @@ func (rec *Record) readV12(s *wire.Stream) error {
 	return nil
 }
 
-// checkV12 returns an error if no record header can follow. It only peeks, because resync
+// checkV12 returns an error if no record header can follow. It only peeks, because Resync
 // has to start at the same place.
 func checkV12(s *wire.Stream, start int64) error {
 	b, _ := s.R.Peek(2*len(s.Word) + 1) // reading on tells the error

@@ -14,8 +14,8 @@ const (
 	// header. Its position varies: C++ sorts the fields by name, Python does not.
 	opField = "\x04\x00\x00\x00op="
 
-	firstBlock = 4 << 10 // bytes searched at a time; doubles up to BlockBytes
-	BlockBytes = 64 << 10
+	firstBlock = 4 << 10 // bytes searched at a time; doubles up to blockBytes
+	blockBytes = 64 << 10
 	maxHeader  = 252 // longest header considered; those of known writers have 48 to 64 bytes
 	// The bytes of headers parsed are at most parseFactor times the bytes searched, so
 	// that the search takes linear time even in a file full of candidates.
@@ -61,7 +61,7 @@ type recordFinder struct {
 // next searches one block after the other.
 func (f *recordFinder) next() (next int64, ok bool) {
 	at := f.from
-	for f.step = firstBlock; at < f.to; f.step = min(2*f.step, BlockBytes) { // small blocks first: the next record is often near
+	for f.step = firstBlock; at < f.to; f.step = min(2*f.step, blockBytes) { // small blocks first: the next record is often near
 		if next, ok = f.block(at); ok {
 			return next, true
 		}
@@ -189,8 +189,8 @@ func PlausibleHead(b []byte, off, size int64) (ok bool, op rosbag.Op) {
 // IndexData returns the offset of the next plausible index data record.
 func IndexData(r io.ReaderAt, from, to int64) (int64, bool) {
 	const field = "\x04\x00\x00\x00op=\x04"
-	buf := make([]byte, min(BlockBytes+wire.FirstHeadBytes, max(to-from, 0)))
-	for at := from; at < to; at += BlockBytes {
+	buf := make([]byte, min(blockBytes+wire.FirstHeadBytes, max(to-from, 0)))
+	for at := from; at < to; at += blockBytes {
 		n, _ := r.ReadAt(buf[:min(int64(len(buf)), to-at)], at) // parts that cannot be read are skipped
 		b := buf[:n]
 		for i := 0; ; i++ {

@@ -53,9 +53,9 @@ func TestChunk(t *testing.T) {
 		"torn header":              {"xx" + chunk[:len(chunk)-9], 0, -1},
 		"unknown compression":      {unknown + chunk, 0, int64(len(unknown))},
 		"behind the end":           {chunk, 1000, -1},
-		"across a block boundary":  {strings.Repeat("z", BlockBytes-30) + chunk, 0, BlockBytes - 30},
-		"op at a block boundary":   {strings.Repeat("z", BlockBytes-4-strings.Index(chunk, chunkOpField)) + chunk, 0, BlockBytes - 4 - int64(strings.Index(chunk, chunkOpField))},
-		"far away":                 {strings.Repeat("z", 5*BlockBytes+17) + chunk, 3, 5*BlockBytes + 17},
+		"across a block boundary":  {strings.Repeat("z", blockBytes-30) + chunk, 0, blockBytes - 30},
+		"op at a block boundary":   {strings.Repeat("z", blockBytes-4-strings.Index(chunk, chunkOpField)) + chunk, 0, blockBytes - 4 - int64(strings.Index(chunk, chunkOpField))},
+		"far away":                 {strings.Repeat("z", 5*blockBytes+17) + chunk, 3, 5*blockBytes + 17},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,9 +90,9 @@ func (b badBlock) ReadAt(p []byte, off int64) (int, error) {
 func TestBehindUnreadable(t *testing.T) {
 	t.Parallel()
 	chunk := chunkRecord(fields.List{{Key: "compression", Value: "none"}, {Key: "op", Value: "\x05"}, {Key: "size", Value: "\x04\x00\x00\x00"}}, "data")
-	in := strings.Repeat("z", 3*BlockBytes) + chunk
+	in := strings.Repeat("z", 3*blockBytes) + chunk
 	r := badBlock{strings.NewReader(in), 100, 4000}
-	if next, ok := Chunk(r, 0, int64(len(in))); !ok || next != 3*BlockBytes {
+	if next, ok := Chunk(r, 0, int64(len(in))); !ok || next != 3*blockBytes {
 		t.Errorf("found %d, %t", next, ok)
 	}
 }
