@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -18,7 +19,7 @@ type chunkLoader struct {
 	head     []byte
 	stored   []byte
 	s        *wire.Stream
-	unpack   decompressor
+	unpack   codec.Decompressor
 	expect   []uint64 // by index in Reader.conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int      // the chunk that expect is about
 	once     bool     // no second call of entries follows: take no larger buffer than this one needs
@@ -173,7 +174,7 @@ func (l *chunkLoader) readNew(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
 	if err := readAt(r.r, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
-	l.unpack.interrupted = r.o.Interrupted
+	l.unpack.Interrupted = r.o.Interrupted
 	return l.open(p, stored)
 }
 
@@ -188,13 +189,13 @@ func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if err != nil || p.Compression == rosbag.CompressionNone {
 		return stored, err // stock readers do not look at size
 	}
-	l.unpack.checked = p.Checked
-	data, err := l.unpack.unpack(p.Compression, stored, p.Size, l.memory)
+	l.unpack.Checked = p.Checked
+	data, err := l.unpack.Unpack(p.Compression, stored, p.Size, l.memory)
 	l.memory = nil
-	var stop *interruption
+	var stop *codec.Interruption
 	switch {
 	case errors.As(err, &stop):
-		return nil, stop.err
+		return nil, stop.Err
 	case err != nil:
 		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -21,8 +22,8 @@ func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
 		data := c.Record[head : head+int(c.StoredBytes)]
 		if c.Compression != rosbag.CompressionNone {
 			var err error
-			var d decompressor
-			if data, err = d.unpack(c.Compression, data, c.UncompressedBytes, nil); err != nil {
+			var d codec.Decompressor
+			if data, err = d.Unpack(c.Compression, data, c.UncompressedBytes, nil); err != nil {
 				yield(nil, fmt.Errorf("sealed chunk: %w", err))
 				return
 			}

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -26,7 +27,7 @@ type SealedChunk struct {
 // compression its Record is buf, grown if needed. The builder takes no messages until
 // Reset. Seal touches nothing but b, z and buf, so that it can run beside other
 // builders of the same file.
-func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
+func (b *ChunkBuilder) Seal(z *codec.Compressor, buf []byte) (*SealedChunk, error) {
 	if b.open.active {
 		panic("bagfmt: Seal inside a message")
 	}
@@ -45,10 +46,10 @@ func (b *ChunkBuilder) Seal(z *Compressor, buf []byte) (*SealedChunk, error) {
 		PayloadBytes:      slices.Grow(c.PayloadBytes[:0], len(b.used)),
 	}
 	out, headroom := b.buf, wire.ChunkHeadroom
-	if z != nil && z.kind != rosbag.CompressionNone {
-		c.Compression = z.kind
-		headroom = wire.ChunkHeaderBytes(z.kind)
-		out = z.appendTo(slices.Grow(buf[:0], headroom)[:headroom], data)
+	if z != nil && z.Kind() != rosbag.CompressionNone {
+		c.Compression = z.Kind()
+		headroom = wire.ChunkHeaderBytes(z.Kind())
+		out = z.Append(slices.Grow(buf[:0], headroom)[:headroom], data)
 		c.StoredBytes = int64(len(out) - headroom)
 		if c.StoredBytes > wire.HardMaxChunkBytes {
 			return nil, &rosbag.LimitError{Op: rosbag.OpChunk, What: "stored chunk", Got: c.StoredBytes, Limit: wire.HardMaxChunkBytes}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -38,10 +39,10 @@ func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 // chunk goes over records of format V2.0.
 func (d *derivation) chunk(data []byte) (whole bool) {
 	w := wire.ChunkWalk{Data: data}
-	pause := interruptionPause{f: d.r.o.Interrupted}
+	pause := codec.Pause{Interrupted: d.r.o.Interrupted}
 	for whole = true; ; {
 		at := w.At
-		if d.stopped = pause.reached(at); d.stopped != nil {
+		if d.stopped = pause.Reached(at); d.stopped != nil {
 			return false
 		}
 		h, frame, err := w.Next()

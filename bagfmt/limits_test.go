@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -15,11 +16,11 @@ func TestLimitsFit(t *testing.T) {
 	rnd := rand.NewChaCha8([32]byte{1})
 	_, _ = rnd.Read(incompressible)
 	for _, comp := range []rosbag.Compression{rosbag.CompressionNone, rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
-		z, err := NewCompressor(comp)
+		z, err := codec.NewCompressor(comp)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := z.appendTo(nil, incompressible)
+		out := z.Append(nil, incompressible)
 		growth := float64(len(out)) / float64(len(incompressible))
 		if worst := growth * wire.MaxBuiltChunkBytes; worst > wire.HardMaxChunkBytes {
 			t.Errorf("%s: a chunk may take %.0f bytes, readers accept %d at most", comp, worst, wire.HardMaxChunkBytes)

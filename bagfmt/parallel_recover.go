@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -20,9 +21,9 @@ const (
 type recoverAhead struct {
 	r       io.ReaderAt
 	size    int64
-	limit   int64              // bytes of a chunk, stored or unpacked; larger ones are not read ahead
-	loaders chan *decompressor // the idle ones
-	queue   []*recoverJob      // started and not yet taken, in file order
+	limit   int64                    // bytes of a chunk, stored or unpacked; larger ones are not read ahead
+	loaders chan *codec.Decompressor // the idle ones
+	queue   []*recoverJob            // started and not yet taken, in file order
 	free    []*recoverJob
 	next    int64 // offset of the next record; 0 if that is damaged or not a compressed chunk
 	head    [wire.FirstHeadBytes]byte
@@ -41,9 +42,9 @@ type recoverJob struct {
 
 func newRecoverAhead(r io.ReaderAt, size int64, workers int) *recoverAhead {
 	n := min(workers, maxRecoverAhead)
-	a := &recoverAhead{r: r, size: size, limit: recoverAheadBytes / 2 / int64(n), loaders: make(chan *decompressor, n)}
+	a := &recoverAhead{r: r, size: size, limit: recoverAheadBytes / 2 / int64(n), loaders: make(chan *codec.Decompressor, n)}
 	for range n {
-		a.loaders <- new(decompressor)
+		a.loaders <- new(codec.Decompressor)
 	}
 	return a
 }
@@ -137,7 +138,7 @@ func (a *recoverAhead) start(p *wire.ChunkPlace) {
 }
 
 // load reads and unpacks the chunk.
-func (j *recoverJob) load(r io.ReaderAt, d *decompressor) {
+func (j *recoverJob) load(r io.ReaderAt, d *codec.Decompressor) {
 	stored := j.buf.resize(j.place.Stored)
 	if n, _ := r.ReadAt(stored, j.place.Data); n < len(stored) { // Recover reports the error
 		j.data = nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -80,7 +81,7 @@ func newScanAhead(r io.Reader, o ScannerOptions) *scanAhead {
 		spare:   make(chan *scanPiece, n),
 	}
 	for range n {
-		a.loaders <- &chunkLoader{unpack: decompressor{interrupted: o.Interrupted}}
+		a.loaders <- &chunkLoader{unpack: codec.Decompressor{Interrupted: o.Interrupted}}
 		a.idle <- &scanPiece{done: make(chan struct{}, 1)}
 	}
 	return a

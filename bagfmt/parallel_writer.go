@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"fmt"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -10,8 +11,8 @@ import (
 // the next one. The Writer alone fills and writes; what it hands over it does not
 // touch before take. So the file is the same for any number of workers.
 type sealAhead struct {
-	workers chan *Compressor // the idle ones
-	queue   []*sealJob       // handed over and not yet taken, in file order
+	workers chan *codec.Compressor // the idle ones
+	queue   []*sealJob             // handed over and not yet taken, in file order
 	free    []*sealJob
 	jobs    int // made so far, the one being filled included
 }
@@ -26,9 +27,9 @@ type sealJob struct {
 }
 
 func newSealAhead(c rosbag.Compression, workers int) (*sealAhead, error) {
-	a := &sealAhead{workers: make(chan *Compressor, workers)}
+	a := &sealAhead{workers: make(chan *codec.Compressor, workers)}
 	for range workers {
-		z, err := NewCompressor(c)
+		z, err := codec.NewCompressor(c)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +66,7 @@ func (a *sealAhead) start(j *sealJob) {
 }
 
 // seal never panics: the Writer has to be able to finish its file.
-func (j *sealJob) seal(z *Compressor) {
+func (j *sealJob) seal(z *codec.Compressor) {
 	defer func() {
 		if r := recover(); r != nil {
 			j.err = fmt.Errorf("sealing a chunk: panic: %v", r)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -45,7 +46,7 @@ func TestSealAheadMemory(t *testing.T) {
 // what goes wrong is an error, a panic too.
 func TestSealJob(t *testing.T) {
 	t.Parallel()
-	z, err := NewCompressor(rosbag.CompressionLZ4)
+	z, err := codec.NewCompressor(rosbag.CompressionLZ4)
 	if err != nil {
 		t.Fatal(err)
 	}

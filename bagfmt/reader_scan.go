@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -391,11 +392,11 @@ func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 // error.
 func (x *bagScan) walk(data []byte, found *tally) error {
 	w := wire.ChunkWalk{Data: data}
-	pause := interruptionPause{f: x.r.o.Interrupted}
+	pause := codec.Pause{Interrupted: x.r.o.Interrupted}
 	pos := x.chunk.place.Pos
 	var wrong error
 	for {
-		if err := pause.reached(w.At); err != nil {
+		if err := pause.Reached(w.At); err != nil {
 			return err
 		}
 		h, tail, err := w.Next()

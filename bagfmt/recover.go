@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -63,7 +64,7 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 	case scanner != nil:
 		err = convert(scanner, out, &progress)
 	default:
-		decoder := &chunkDecoder{report: &report, limit: limit, unpack: decompressor{interrupted: progress.unmoved}}
+		decoder := &chunkDecoder{report: &report, limit: limit, unpack: codec.Decompressor{Interrupted: progress.unmoved}}
 		if o.Workers > 0 {
 			decoder.ahead = newRecoverAhead(r, size, o.Workers)
 			defer decoder.ahead.close()

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
 	"github.com/gorosbag/gorosbag/internal/lz4frame"
@@ -29,7 +30,7 @@ type chunkDecoder struct {
 	ahead    *recoverAhead // nil without Workers
 	buf      chunkBuffer
 	plain    []byte // memory for unpacked data
-	unpack   decompressor
+	unpack   codec.Decompressor
 	failures int // chunks that unpack could not unpack
 	lz4      lz4frame.Reader
 }
@@ -176,9 +177,9 @@ func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limi
 		// Not ours, which is faster: it needs all data in memory.
 		z = stdbzip2.NewReader(r)
 	}
-	z = d.unpack.interrupted.reader(z)
+	z = d.unpack.Interrupted.Reader(z)
 	buf := d.plain[:cap(d.plain)]
-	if first := min(limit+1, firstUnpackBytes+firstUnpackRatio*stored); int64(len(buf)) < first {
+	if first := min(limit+1, codec.FirstUnpackBytes+codec.FirstUnpackRatio*stored); int64(len(buf)) < first {
 		buf = make([]byte, first)
 	}
 	for at := 0; ; {
@@ -203,13 +204,13 @@ func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limi
 // unpackIntact unpacks stored data, whose crc32c is crc, into memory. If that is too small
 // it allocates, and sets memory to the result. It returns nil if the data or the header is
 // wrong in any way.
-func unpackIntact(d *decompressor, p *wire.ChunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
+func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc uint32, memory *[]byte) []byte {
 	packed := p.Compression == rosbag.CompressionLZ4 || p.Compression == rosbag.CompressionBZ2
 	if !packed || p.Size == 0 || p.Checked && crc != p.CRC {
 		return nil
 	}
-	d.checked = p.Checked
-	data, err := d.unpack(p.Compression, stored, p.Size, (*memory)[:0])
+	d.Checked = p.Checked
+	data, err := d.Unpack(p.Compression, stored, p.Size, (*memory)[:0])
 	if err != nil {
 		return nil
 	}

@@ -80,7 +80,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		return nil, err
 	}
 	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
-	s.load.unpack.interrupted = o.Interrupted
+	s.load.unpack.Interrupted = o.Interrupted
 	if o.Workers > 0 {
 		s.ahead = newScanAhead(r, o)
 		r = s.ahead

@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -23,6 +24,7 @@ type (
 	LimitError       = rosbag.LimitError
 	EncryptedError   = rosbag.EncryptedError
 	ConnCount        = rosbag.ConnCount
+	Compressor       = codec.Compressor
 	Repeated         = rosbag.Repeated
 )
 
@@ -57,6 +59,9 @@ var (
 
 // TimeOf is rosbag.TimeOf.
 func TimeOf(t time.Time) Time { return rosbag.TimeOf(t) }
+
+// NewCompressor returns a Compressor for c.
+func NewCompressor(c Compression) (*Compressor, error) { return codec.NewCompressor(c) }
 
 // ParseCompression is rosbag.ParseCompression.
 func ParseCompression(s string) (Compression, error) { return rosbag.ParseCompression(s) }

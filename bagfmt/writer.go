@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -66,7 +67,7 @@ type Writer struct {
 
 	open       *ChunkBuilder // of WriteMessage
 	records    ConnRecords
-	compressor *Compressor
+	compressor *codec.Compressor
 	packed     []byte
 	ahead      *sealAhead // nil without Workers
 	job        *sealJob   // what open belongs to, with Workers
@@ -112,7 +113,7 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
 	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
-		bw.compressor, err = NewCompressor(o.Compression)
+		bw.compressor, err = codec.NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
 		bw.job = bw.ahead.job()
 		bw.open = &bw.job.builder

@@ -26,6 +26,7 @@ const module = "github.com/gorosbag/gorosbag/"
 var allowed = map[string][]string{
 	"rosbag":                    {"internal/fields"},
 	"bagfmt":                    {"bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
+	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "internal/lz4frame", "rosbag"},
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/search":    {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},

@@ -1,4 +1,4 @@
-package bagfmt
+package codec
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 const (
 	// An unpacked chunk gets this many times its stored size at once; what claims
 	// more has to show it first.
-	firstUnpackRatio = 16
-	firstUnpackBytes = 64 << 10
+	FirstUnpackRatio = 16
+	FirstUnpackBytes = 64 << 10
 )
 
 // Compressor packs chunks. It holds the state of its codec from one chunk to the
@@ -43,8 +43,11 @@ func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 	return z, nil
 }
 
-// appendTo adds the packed src to dst.
-func (z *Compressor) appendTo(dst, src []byte) []byte {
+// Kind returns the compression that z packs with.
+func (z *Compressor) Kind() rosbag.Compression { return z.kind }
+
+// Append adds the packed src to dst.
+func (z *Compressor) Append(dst, src []byte) []byte {
 	switch z.kind {
 	case rosbag.CompressionLZ4:
 		return z.lz4.Append(dst, src)
@@ -55,29 +58,29 @@ func (z *Compressor) appendTo(dst, src []byte) []byte {
 	return append(dst, src...)
 }
 
-// decompressor unpacks chunks one after the other.
-type decompressor struct {
-	interrupted interruptible
-	checked     bool         // what comes next has had its crc32c compared
+// Decompressor unpacks chunks one after the other.
+type Decompressor struct {
+	Interrupted Interruptible
+	Checked     bool         // what comes next has had its crc32c compared
 	src         bytes.Reader // of lz4
 	lz4         lz4frame.Reader
 	bz2         *bzip2.Reader // nil until it is needed
 }
 
-// unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
+// Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
 // The result has exactly size bytes, or there is an error.
-func (d *decompressor) unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
-	first := min(size, firstUnpackBytes+firstUnpackRatio*int64(len(stored)))
+func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+	first := min(size, FirstUnpackBytes+FirstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
 	}
-	if c == rosbag.CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.checked) {
+	if c == rosbag.CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.Checked) {
 		return memory[:size:size], nil
 	}
 	return d.stream(c, stored, size, memory)
 }
 
-func (d *decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
+func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, memory []byte) ([]byte, error) {
 	var r io.Reader
 	switch c {
 	case rosbag.CompressionLZ4:
@@ -98,7 +101,7 @@ func (d *decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}
-	r = d.interrupted.reader(r)
+	r = d.Interrupted.Reader(r)
 	out, err := wire.Fill(r, size, memory)
 	if err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -114,64 +117,6 @@ func (d *decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 		return nil, fmt.Errorf("%s data: %w", c, err)
 	}
 	return out, nil
-}
-
-// interruptible is an option Interrupted, nil if nobody interrupts.
-type interruptible func() error
-
-// interruptionBytes is after how many unpacked bytes Interrupted is asked again: bz2 takes up to
-// 0.2 s for as many.
-const interruptionBytes = 4 << 20
-
-// interruption is an error of Interrupted, to be told from one about the bag.
-type interruption struct{ err error }
-
-func (i *interruption) Error() string { return i.err.Error() }
-
-// check asks whether to go on.
-func (f interruptible) check() error {
-	if f != nil {
-		if err := f(); err != nil {
-			return &interruption{err}
-		}
-	}
-	return nil
-}
-
-// interruptionPause asks f each time that interruptionBytes more were searched.
-type interruptionPause struct {
-	f    interruptible
-	next int // where to ask
-}
-
-// reached is told how far the search is.
-func (p *interruptionPause) reached(at int) error {
-	if p.f == nil || at < p.next {
-		return nil
-	}
-	p.next = at + interruptionBytes
-	return p.f()
-}
-
-// reader returns r with a check before each interruptionBytes.
-func (f interruptible) reader(r io.Reader) io.Reader {
-	if f == nil {
-		return r
-	}
-	return &interruptibleReader{f, r}
-}
-
-type interruptibleReader struct {
-	interrupted interruptible
-	r           io.Reader
-}
-
-// Read implements io.Reader.
-func (r *interruptibleReader) Read(p []byte) (int, error) {
-	if err := r.interrupted.check(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p[:min(len(p), interruptionBytes)])
 }
 
 var errNotLZ4 = errors.New("lz4 data does not start with an lz4 frame")

@@ -1,4 +1,4 @@
-package bagfmt
+package codec
 
 import (
 	"bytes"
@@ -11,10 +11,10 @@ import (
 // data.
 func TestBZ2WithHoles(t *testing.T) {
 	t.Parallel()
-	var d decompressor
+	var d Decompressor
 	// Three words of 20 bits each: a decoder that looks at every path in the tree takes long.
 	deep := []byte("BZh91AY&SY\x00\x00\x00\x00\x00\x00\x00@\x00@\x00 \x00h\x14P\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-	if b, err := d.unpack(rosbag.CompressionBZ2, deep, 1000, nil); err == nil {
+	if b, err := d.Unpack(rosbag.CompressionBZ2, deep, 1000, nil); err == nil {
 		t.Errorf("%d bytes", len(b))
 	}
 	z, err := NewCompressor(rosbag.CompressionBZ2)
@@ -22,8 +22,8 @@ func TestBZ2WithHoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []byte("sound data behind damaged data")
-	packed := z.appendTo(nil, want)
-	if got, err := d.unpack(rosbag.CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
+	packed := z.Append(nil, want)
+	if got, err := d.Unpack(rosbag.CompressionBZ2, packed, int64(len(want)), nil); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("got %q, %v", got, err)
 	}
 }

@@ -1,0 +1,62 @@
+package codec
+
+import "io"
+
+// Interruptible is an option Interrupted, nil if nobody interrupts.
+type Interruptible func() error
+
+// interruptionBytes is after how many unpacked bytes Interrupted is asked again: bz2 takes up to
+// 0.2 s for as many.
+const interruptionBytes = 4 << 20
+
+// Interruption is an error of Interrupted, to be told from one about the bag.
+type Interruption struct{ Err error }
+
+// Error implements error.
+func (i *Interruption) Error() string { return i.Err.Error() }
+
+// check asks whether to go on.
+func (f Interruptible) check() error {
+	if f != nil {
+		if err := f(); err != nil {
+			return &Interruption{err}
+		}
+	}
+	return nil
+}
+
+// Pause asks Interrupted each time that interruptionBytes more were searched.
+type Pause struct {
+	Interrupted Interruptible
+	next        int // where to ask
+}
+
+// Reached is told how far the search is.
+func (p *Pause) Reached(at int) error {
+	if p.Interrupted == nil || at < p.next {
+		return nil
+	}
+	p.next = at + interruptionBytes
+	return p.Interrupted()
+}
+
+// Reader returns r with a check before each interruptionBytes.
+func (f Interruptible) Reader(r io.Reader) io.Reader {
+	if f == nil {
+		return r
+	}
+	return &interruptibleReader{f, r}
+}
+
+type interruptibleReader struct {
+	interrupted Interruptible
+	r           io.Reader
+}
+
+// Read implements io.Reader.
+func (r *interruptibleReader) Read(p []byte) (int, error) {
+	if err := r.interrupted.check(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p[:min(len(p), interruptionBytes)])
+}
