@@ -47,26 +47,26 @@ const sectorBytes = 512
 // ErrVersion; they are not touched. After another error the bag is the old one, unless it is
 // from writing or syncing the bag header: then it is the old or the new one.
 func Amend(f AmendFile, size int64, add []Addition) error {
-	r, err := NewReader(f, size, ReaderOptions{IndexOnly: true})
+	bag, err := openTable(f, size, ReaderOptions{IndexOnly: true})
 	switch {
 	case err != nil:
 		return err
-	case r.version != "2.0":
-		return &rosbag.VersionError{Version: r.version}
-	case len(r.damage) > 0:
-		return r.damage[0]
+	case bag.version != "2.0":
+		return &rosbag.VersionError{Version: bag.version}
+	case len(bag.damage) > 0:
+		return bag.damage[0]
 	}
 	head, err := readIndexFields(f, size)
 	if err != nil {
 		return err
 	}
-	end := r.indexEnd
+	end := bag.indexEnd
 	if end < size {
 		if err := f.Truncate(end); err != nil {
 			return fmt.Errorf("truncate at %d: %w", end, err)
 		}
 	}
-	w, err := newAmendWriter(f, r, end)
+	w, err := newAmendWriter(f, bag, end)
 	if err == nil {
 		err = w.amend(add)
 	}
@@ -89,19 +89,19 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 }
 
 // newAmendWriter returns a Writer that goes on at end and knows all that is in the bag.
-func newAmendWriter(f AmendFile, r *Reader, end int64) (*Writer, error) {
+func newAmendWriter(f AmendFile, bag *Table, end int64) (*Writer, error) {
 	// Not the file itself: only Amend writes the header, syncs and cuts.
 	w, err := newWriter(struct{ io.Writer }{&appender{f, end}}, end, WriterOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range r.conns {
+	for _, c := range bag.conns {
 		if err := w.learn(c); err != nil {
 			return nil, err
 		}
 		w.stored[c.ID] = struct{}{} // also one without messages
 	}
-	for _, c := range r.chunks {
+	for _, c := range bag.chunks {
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
 	return w, nil

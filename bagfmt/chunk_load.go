@@ -20,7 +20,7 @@ type chunkLoader struct {
 	stored   []byte
 	s        *wire.Stream
 	unpack   codec.Decompressor
-	expect   []uint64 // by index in Reader.conns: messages the chunk info promises, +1; 0 = no index data to come
+	expect   []uint64 // by index in Table.conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int      // the chunk that expect is about
 	once     bool     // no second call of entries follows: take no larger buffer than this one needs
 	memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
@@ -28,20 +28,20 @@ type chunkLoader struct {
 }
 
 // place reads the header of segment i.
-func (l *chunkLoader) place(r *Reader, i int) (wire.ChunkPlace, error) {
-	if r.chunks[i].kind.raw() {
-		return r.chunks[i].rawPlace(r.size)
+func (l *chunkLoader) place(bag *Table, i int) (wire.ChunkPlace, error) {
+	if bag.chunks[i].kind.raw() {
+		return bag.chunks[i].rawPlace(bag.size)
 	}
-	pos := r.chunks[i].Pos
-	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: r.decrypter}
+	pos := bag.chunks[i].Pos
+	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: bag.decrypter}
 	need := int64(wire.FirstHeadBytes)
 	for {
-		n := int(min(need, r.size-pos))
+		n := int(min(need, bag.size-pos))
 		if cap(l.head) < n {
 			l.head = make([]byte, n)
 		}
 		l.head = l.head[:n]
-		if err := readAt(r.r, l.head, pos, p); err != nil {
+		if err := readAt(bag.r, l.head, pos, p); err != nil {
 			return p, err
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
@@ -49,7 +49,7 @@ func (l *chunkLoader) place(r *Reader, i int) (wire.ChunkPlace, error) {
 			return p, wire.Corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, wire.MaxHeaderBytes)
 		}
 		if end := headerBytes + wire.MinRecordBytes; end > int64(n) {
-			if end > r.size-pos {
+			if end > bag.size-pos {
 				return p, wire.Torn(pos, rosbag.OpChunk, "header", int64(n), end)
 			}
 			need = end
@@ -70,24 +70,24 @@ func (l *chunkLoader) place(r *Reader, i int) (wire.ChunkPlace, error) {
 	p.Size = int64(h.Size)
 	p.Compression = wire.CompressionNamed(h.Compression)
 	p.CRC, p.Checked = h.CRC, h.Has&wire.HasCRC32C != 0
-	if left := r.size - p.Data; p.Stored > left {
-		if r.chunks[i].kind != segmentTorn {
+	if left := bag.size - p.Data; p.Stored > left {
+		if bag.chunks[i].kind != segmentTorn {
 			return p, wire.Torn(pos, rosbag.OpChunk, "data", left, p.Stored)
 		}
 		p.Stored, p.Torn = left, true
 	}
-	return p, checkOverlap(r, i, &p)
+	return p, checkOverlap(bag, i, &p)
 }
 
 // checkOverlap checks that chunk i ends before the next one starts. Otherwise reading
 // nested chunks would take time quadratic in the size of the file. It shortens an
 // uncompressed chunk that is too long, because its messages before the next one can
 // still be read.
-func checkOverlap(r *Reader, i int, p *wire.ChunkPlace) error {
-	if i+1 >= len(r.chunks) {
+func checkOverlap(bag *Table, i int, p *wire.ChunkPlace) error {
+	if i+1 >= len(bag.chunks) {
 		return nil
 	}
-	next := r.chunks[i+1].Pos
+	next := bag.chunks[i+1].Pos
 	switch room := next - p.Data; {
 	case p.Stored <= room:
 		return nil
@@ -97,6 +97,15 @@ func checkOverlap(r *Reader, i int, p *wire.ChunkPlace) error {
 		p.Stored, p.Torn = room, p.Decrypter != nil
 	}
 	return nil
+}
+
+// forHeaders returns a copy of bag to read the headers of all its chunks from.
+func (bag *Table) forHeaders() *Table {
+	from := &Table{r: bag.r, size: bag.size, o: bag.o, decrypter: bag.decrypter, chunks: bag.chunks}
+	if n := len(bag.chunks); n > 1 && (bag.chunks[n-1].Pos-bag.chunks[0].Pos)/int64(n) < smallChunkBytes {
+		from.r = &window{r: bag.r}
+	}
+	return from
 }
 
 const (
@@ -138,28 +147,28 @@ func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 }
 
 // data reads and unpacks segment i, into l.memory or fresh memory.
-func (l *chunkLoader) data(r *Reader, i int) ([]byte, wire.ChunkPlace, error) {
-	p, err := l.place(r, i)
+func (l *chunkLoader) data(bag *Table, i int) ([]byte, wire.ChunkPlace, error) {
+	p, err := l.place(bag, i)
 	if err != nil {
 		return nil, p, err
 	}
-	data, err := l.read(r, &p)
+	data, err := l.read(bag, &p)
 	return data, p, err
 }
 
 // read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
 // has it.
-func (l *chunkLoader) read(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
-	if err := p.CheckSize(r.o.MaxChunkBytes); err != nil {
+func (l *chunkLoader) read(bag *Table, p *wire.ChunkPlace) ([]byte, error) {
+	if err := p.CheckSize(bag.o.MaxChunkBytes); err != nil {
 		return nil, err
 	}
 	if p.Compression != rosbag.CompressionBZ2 {
-		return l.readNew(r, p)
+		return l.readNew(bag, p)
 	}
-	return r.cache.Load().chunk(cacheKey{r: r, pos: p.Pos}, func() ([]byte, error) { return l.readNew(r, p) })
+	return bag.cache.Load().chunk(cacheKey{bag: bag, pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
 }
 
-func (l *chunkLoader) readNew(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
+func (l *chunkLoader) readNew(bag *Table, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.Compression == rosbag.CompressionNone {
 		if int64(cap(l.memory)) < p.Stored {
@@ -171,10 +180,10 @@ func (l *chunkLoader) readNew(r *Reader, p *wire.ChunkPlace) ([]byte, error) {
 		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
 		stored = l.stored
 	}
-	if err := readAt(r.r, stored, p.Data, *p); err != nil {
+	if err := readAt(bag.r, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
-	l.unpack.Interrupted = r.o.Interrupted
+	l.unpack.Interrupted = bag.o.Interrupted
 	return l.open(p, stored)
 }
 
@@ -206,8 +215,8 @@ func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 // or are damaged already, or there is no index, it makes new ones from the data. From
 // then on they point at frames. An error without data says that the chunk is lost;
 // one with data, that the index was bad, and whether messages are missing.
-func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Query) error {
-	data, p, err := l.data(r, x.number)
+func (l *chunkLoader) load(bag *Table, x *cursorChunk, keep []bool, q rosbag.Query) error {
+	data, p, err := l.data(bag, x.number)
 	if err != nil {
 		return err
 	}
@@ -221,21 +230,21 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Quer
 	}
 	bad := x.damaged
 	if bad == nil && !x.derive {
-		if err = l.resolve(r, x.entries, data, p.Checked); err == nil {
+		if err = l.resolve(bag, x.entries, data, p.Checked); err == nil {
 			x.hold(data)
 			return nil
 		}
 		bad = wire.Corrupt(p.Pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
-	kind := r.chunks[x.number].kind
-	d := derivation{r: r, keep: keep, q: q, list: x.entries[:0]}
+	kind := bag.chunks[x.number].kind
+	d := derivation{bag: bag, keep: keep, q: q, list: x.entries[:0]}
 	whole := d.run(kind, data)
 	if d.stopped != nil {
 		return d.stopped
 	}
 	x.entries, x.next, x.damaged, x.derive = d.list, 0, nil, false
 	x.hold(data)
-	promised := countKept(r, x.number, keep)
+	promised := countKept(bag, x.number, keep)
 	if bad != nil {
 		// What a checksum covers is what was written; else the chunk info has to agree.
 		bad.Recovered = whole && (p.Checked || p.Compression != rosbag.CompressionNone || d.found >= promised)
@@ -249,13 +258,13 @@ func (l *chunkLoader) load(r *Reader, x *cursorChunk, keep []bool, q rosbag.Quer
 
 // derived makes the entries of segment i from its data. As those of index data they
 // point at records.
-func (l *chunkLoader) derived(r *Reader, i int, keep []bool) ([]indexEntry, error) {
-	data, _, err := l.data(r, i)
+func (l *chunkLoader) derived(bag *Table, i int, keep []bool) ([]indexEntry, error) {
+	data, _, err := l.data(bag, i)
 	if err != nil {
 		return nil, err
 	}
-	d := derivation{r: r, keep: keep, records: true}
-	d.run(r.chunks[i].kind, data)
+	d := derivation{bag: bag, keep: keep, records: true}
+	d.run(bag.chunks[i].kind, data)
 	return d.list, d.stopped
 }
 
@@ -277,10 +286,10 @@ func (x *cursorChunk) release() []byte {
 
 // countKept returns the number of messages of chunk i in kept connections, according to
 // its chunk info.
-func countKept(r *Reader, i int, keep []bool) uint64 {
+func countKept(bag *Table, i int, keep []bool) uint64 {
 	var sum uint64
-	for _, n := range r.chunks[i].Counts {
-		if keep[r.byID[n.Conn.ID]] {
+	for _, n := range bag.chunks[i].Counts {
+		if keep[bag.byID[n.Conn.ID]] {
 			sum += uint64(n.Count)
 		}
 	}
@@ -296,7 +305,7 @@ var errSharedRecords = errors.New("many entries point at the same records")
 // resolve checks that entries point at messages of their connections, and makes
 // them point at the frames. The time of an entry counts, as for stock's player, unless
 // the chunk has a checksum: then the time in the chunk is known to be right.
-func (l *chunkLoader) resolve(r *Reader, entries []indexEntry, data []byte, checked bool) error {
+func (l *chunkLoader) resolve(bag *Table, entries []indexEntry, data []byte, checked bool) error {
 	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {
 		e := &entries[i]
@@ -307,8 +316,8 @@ func (l *chunkLoader) resolve(r *Reader, entries []indexEntry, data []byte, chec
 			return errSharedRecords
 		case err != nil:
 			return fmt.Errorf("record at %d: %w", e.offset, err)
-		case id != r.conns[e.conn].ID:
-			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.offset, id, r.conns[e.conn].ID)
+		case id != bag.conns[e.conn].ID:
+			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.offset, id, bag.conns[e.conn].ID)
 		case checked && t != e.time():
 			return fmt.Errorf("message at %d is of time %s, its index entry of %s", e.offset, t, e.time())
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"iter"
 	"math"
 	"slices"
 
@@ -18,7 +17,7 @@ import (
 //
 // It believes the chunk infos about which times and connections a chunk holds.
 type Cursor struct {
-	r         *Reader
+	bag       *Table
 	q         rosbag.Query
 	keep      []bool // by index in r.conns
 	load      chunkLoader
@@ -66,27 +65,27 @@ func (x *cursorChunk) key() uint64 {
 // entriesUnknown reports whether the entries of x are unknown until its data is loaded.
 func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != nil }
 
-// Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func (r *Reader) Cursor(q rosbag.Query) *Cursor {
-	q.Reuse = q.Reuse && r.cache.Load() == nil
-	c := &Cursor{r: r, q: q, keep: make([]bool, len(r.conns)), maxCached: r.o.CacheBytes, prefetch: newPrefetcher(r)}
+// newCursor returns a Cursor at the start of what q selects. It reads nothing yet.
+func newCursor(bag *Table, q rosbag.Query) *Cursor {
+	q.Reuse = q.Reuse && bag.cache.Load() == nil
+	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.conns)), maxCached: bag.o.CacheBytes, prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
-	for i, conn := range r.conns {
+	for i, conn := range bag.conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
 			kept[conn] = true
 		}
 	}
-	for i := range r.chunks {
-		info := &r.chunks[i]
+	for i := range bag.chunks {
+		info := &bag.chunks[i]
 		if info.End.Before(q.Start) || !q.End.IsZero() && q.End.Before(info.Start) {
 			continue
 		}
-		if len(kept) == len(r.conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
+		if len(kept) == len(bag.conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
 			c.pending = append(c.pending, i)
 		}
 	}
 	slices.SortStableFunc(c.pending, func(a, b int) int {
-		return cmp.Or(r.chunks[a].Start.Compare(r.chunks[b].Start), cmp.Compare(a, b))
+		return cmp.Or(bag.chunks[a].Start.Compare(bag.chunks[b].Start), cmp.Compare(a, b))
 	})
 	c.buffers.max = 0
 	if q.Reuse {
@@ -112,7 +111,7 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.entries[x.next]
 	x.next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.r.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
+	c.msg = rosbag.Message{Conn: c.bag.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
 	return &c.msg, nil
 }
 
@@ -121,21 +120,6 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 func (c *Cursor) place() (chunk int, frame uint32) {
 	x := c.heap[0]
 	return x.number, x.entries[x.next-1].offset
-}
-
-// All calls Next of a new Cursor for each step of the loop. A step with an error
-// has no message; the loop may go on, as with Next.
-func (r *Reader) All(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
-	return func(yield func(*rosbag.Message, error) bool) {
-		c := r.Cursor(q)
-		defer c.Close()
-		for {
-			m, err := c.Next()
-			if errors.Is(err, io.EOF) || !yield(m, err) {
-				return
-			}
-		}
-	}
 }
 
 // advance makes the chunk with the next message the first of the heap, loads it, and
@@ -174,7 +158,7 @@ func (c *Cursor) Begin() {
 		return
 	}
 	if c.prepare(); c.ahead != nil {
-		c.prefetch.next(c.r, c.pending)
+		c.prefetch.next(c.bag, c.pending)
 		c.ahead.start(c.pending, &c.buffers)
 	}
 }
@@ -182,7 +166,7 @@ func (c *Cursor) Begin() {
 // prepare makes the workers.
 func (c *Cursor) prepare() {
 	if c.q.Workers > 0 && c.ahead == nil {
-		c.ahead = newLoadAhead(c.r, c.q, c.keep)
+		c.ahead = newLoadAhead(c.bag, c.q, c.keep)
 		c.maxCached /= 2
 	}
 }
@@ -195,7 +179,7 @@ func (c *Cursor) count(x *cursorChunk) int {
 		limit = min(limit, y.key())
 	}
 	if len(c.pending) > 0 {
-		limit = min(limit, timeKey(c.r.chunks[c.pending[0]].Start))
+		limit = min(limit, timeKey(c.bag.chunks[c.pending[0]].Start))
 	}
 	rest := x.entries[x.next+1:]
 	if len(rest) == 0 || rest[0].key >= limit {
@@ -209,11 +193,11 @@ func (c *Cursor) count(x *cursorChunk) int {
 func (c *Cursor) openDue() error {
 	for len(c.pending) > 0 {
 		i := c.pending[0]
-		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.r.chunks[i].Start) {
+		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.bag.chunks[i].Start) {
 			return nil
 		}
 		x := c.alloc(i)
-		c.prefetch.next(c.r, c.pending)
+		c.prefetch.next(c.bag, c.pending)
 		good := false
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
@@ -224,8 +208,8 @@ func (c *Cursor) openDue() error {
 			good = c.ahead.take(x, &c.buffers)
 		}
 		c.pending = c.pending[1:]
-		c.prefetch.open(c.r, i)
-		c.prefetch.next(c.r, c.pending)
+		c.prefetch.open(c.bag, i)
+		c.prefetch.next(c.bag, c.pending)
 		if c.ahead != nil {
 			c.ahead.start(c.pending, &c.buffers)
 		}
@@ -233,13 +217,13 @@ func (c *Cursor) openDue() error {
 			c.add(x)
 			continue
 		}
-		if c.r.chunks[i].kind.derived() {
+		if c.bag.chunks[i].kind.derived() {
 			x.derive = true
 			c.push(x)
 			continue
 		}
 		var err error
-		x.entries, err = c.load.entries(c.r, i, c.keep, x.entries)
+		x.entries, err = c.load.entries(c.bag, i, c.keep, x.entries)
 		var bad *rosbag.CorruptError
 		switch {
 		case errors.As(err, &bad):
@@ -280,7 +264,7 @@ func (c *Cursor) fill(x *cursorChunk) error {
 	if c.load.memory == nil {
 		c.load.memory = c.buffers.get()
 	}
-	err := c.load.load(c.r, x, c.keep, c.q)
+	err := c.load.load(c.bag, x, c.keep, c.q)
 	if x.data == nil {
 		x.entries, x.next, x.damaged, x.derive = x.entries[:0], 0, nil, false
 		c.fixFirst()

@@ -12,7 +12,7 @@ import (
 
 // derivation makes index entries from the data of a segment.
 type derivation struct {
-	r       *Reader
+	bag     *Table
 	keep    []bool
 	q       rosbag.Query
 	records bool // entries shall point at records, not at frames
@@ -25,7 +25,7 @@ type derivation struct {
 // run goes over data as far as it can be read. whole says that it was read wholly.
 func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 	if kind == segmentOld {
-		whole = d.old(d.r.old, data)
+		whole = d.old(d.bag.old, data)
 	} else {
 		whole = d.chunk(data)
 	}
@@ -39,7 +39,7 @@ func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 // chunk goes over records of format V2.0.
 func (d *derivation) chunk(data []byte) (whole bool) {
 	w := wire.ChunkWalk{Data: data}
-	pause := codec.Pause{Interrupted: d.r.o.Interrupted}
+	pause := codec.Pause{Interrupted: d.bag.o.Interrupted}
 	for whole = true; ; {
 		at := w.At
 		if d.stopped = pause.Reached(at); d.stopped != nil {
@@ -56,7 +56,7 @@ func (d *derivation) chunk(data []byte) (whole bool) {
 		if h.Op != rosbag.OpMessage {
 			continue
 		}
-		conn, ok := d.r.byID[h.Conn]
+		conn, ok := d.bag.byID[h.Conn]
 		if !ok {
 			whole = false
 			continue

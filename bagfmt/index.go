@@ -18,7 +18,7 @@ type indexEntry struct {
 	// offset in the chunk data: of the message record as long as only index data is
 	// known, of the frame in it once the data was loaded and checked.
 	offset uint32
-	conn   int32 // index in Reader.conns
+	conn   int32 // index in Table.conns
 }
 
 // IndexEntry says where one message is.
@@ -47,18 +47,18 @@ func lastAt(list []indexEntry, t rosbag.Time) int {
 
 // entries reads the index of chunk i, for the connections in keep, sorted by time
 // and place, into dst.
-func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *chunkLoader) entries(bag *Table, i int, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	dst = dst[:0]
-	p, err := l.place(r, i)
+	p, err := l.place(bag, i)
 	if err != nil {
 		return dst, err
 	}
-	end := r.dataEnd
-	if i+1 < len(r.chunks) {
-		end = r.chunks[i+1].Pos
+	end := bag.dataEnd
+	if i+1 < len(bag.chunks) {
+		end = bag.chunks[i+1].Pos
 	}
 	at := p.Data + p.Stored
-	section := io.NewSectionReader(r.r, at, max(end-at, 0))
+	section := io.NewSectionReader(bag.r, at, max(end-at, 0))
 	switch {
 	case l.s == nil && l.once:
 		l.s = wire.NewStream(section, at, int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))
@@ -67,14 +67,14 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 	default:
 		l.s.Reset(section, at)
 	}
-	l.expectCounts(r, i)
+	l.expectCounts(bag, i)
 	l.merger.begin()
-	for n := 0; n < len(r.chunks[i].Counts); {
+	for n := 0; n < len(bag.chunks[i].Counts); {
 		start := l.s.Off
 		var h wire.RecordHeader
 		switch err := l.s.Next(&h); {
 		case errors.Is(err, io.EOF):
-			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(r.chunks[i].Counts))
+			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(bag.chunks[i].Counts))
 		case err != nil:
 			return dst, err
 		}
@@ -89,7 +89,7 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 			continue
 		}
 		n++
-		if dst, err = l.indexData(r, &h, start, keep, dst); err != nil {
+		if dst, err = l.indexData(bag, &h, start, keep, dst); err != nil {
 			return dst, err
 		}
 	}
@@ -98,25 +98,25 @@ func (l *chunkLoader) entries(r *Reader, i int, keep []bool, dst []indexEntry) (
 }
 
 // expectCounts sets expect for chunk i.
-func (l *chunkLoader) expectCounts(r *Reader, i int) {
+func (l *chunkLoader) expectCounts(bag *Table, i int) {
 	if l.expect == nil {
-		l.expect = make([]uint64, len(r.conns))
+		l.expect = make([]uint64, len(bag.conns))
 	}
-	for _, n := range r.chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
-		l.expect[r.byID[n.Conn.ID]] = 0
+	for _, n := range bag.chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
+		l.expect[bag.byID[n.Conn.ID]] = 0
 	}
 	l.expectOf = i
-	for _, n := range r.chunks[i].Counts {
-		l.expect[r.byID[n.Conn.ID]] = uint64(n.Count) + 1
+	for _, n := range bag.chunks[i].Counts {
+		l.expect[bag.byID[n.Conn.ID]] = uint64(n.Count) + 1
 	}
 }
 
 // indexData adds the entries of one index data record to dst.
-func (l *chunkLoader) indexData(r *Reader, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *chunkLoader) indexData(bag *Table, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	if h.Ver != wire.IndexVersion {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
-	conn, known := r.byID[h.Conn]
+	conn, known := bag.byID[h.Conn]
 	if !known {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "index of unknown connection %d", h.Conn)
 	}

@@ -52,7 +52,7 @@ func TestIndexOfDamage(t *testing.T) {
 	r, l := load(b.data)
 	var entries []indexEntry
 	for i, want := range []int{2, 4, 2} {
-		if entries, err = l.entries(r, i, all, entries); err != nil || len(entries) != want {
+		if entries, err = l.entries(r.t, i, all, entries); err != nil || len(entries) != want {
 			t.Errorf("chunk %d: %d entries, want %d, %v", i, len(entries), want, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestIndexOfDamage(t *testing.T) {
 	binary.LittleEndian.PutUint32(field(2, wire.KeyConn), 1)
 	r, l = load(bad)
 	for i, damaged := range []bool{false, true, true} {
-		if _, err := l.entries(r, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
+		if _, err := l.entries(r.t, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
 			t.Errorf("chunk %d: %v", i, err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestIndexOfDamage(t *testing.T) {
 	pos := bad[bytes.Index(bad, []byte(wire.KeyIndexPos+"="))+len(wire.KeyIndexPos)+1:]
 	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-wire.IndexEntryBytes)
 	r, l = load(bad)
-	if _, err := l.entries(r, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
+	if _, err := l.entries(r.t, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("a record with an entry less than it claims: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // indexSection reads the index section of a 2.0 bag.
 type indexSection struct {
-	r      *Reader
+	bag    *Table
 	table  wire.ConnTable
 	conns  int                // records, repeated ones included
 	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
@@ -30,8 +30,8 @@ func (x *indexSection) open(s *wire.Stream) error {
 	if err != nil {
 		return err
 	}
-	x.r.repeated = h.Repeats()
-	if x.r.decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.r.o.UnwrapKey); err != nil {
+	x.bag.repeated = h.Repeats()
+	if x.bag.decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.bag.o.UnwrapKey); err != nil {
 		return err
 	}
 	if err := x.checkHeader(&h); err != nil {
@@ -40,28 +40,28 @@ func (x *indexSection) open(s *wire.Stream) error {
 	if err := x.read(int(h.ConnCount), int(h.ChunkCount)); err != nil {
 		return err
 	}
-	x.r.indexed = true
+	x.bag.indexed = true
 	return nil
 }
 
 // checkHeader checks the bag header against the size of the file.
 func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
-	r, at := x.r, int64(len(wire.VersionLine))
+	bag, at := x.bag, int64(len(wire.VersionLine))
 	switch {
 	case h.IndexPos == 0:
 		return rosbag.ErrUnindexed
-	case h.IndexPos > uint64(r.size):
-		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, r.size)
+	case h.IndexPos > uint64(bag.size):
+		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, bag.size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
 	case h.IndexPos <= uint64(at):
 		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.IndexPos)
-	case int64(h.ConnCount) > r.size/minConnBytes || int64(h.ChunkCount) > r.size/wire.MinRecordBytes:
+	case int64(h.ConnCount) > bag.size/minConnBytes || int64(h.ChunkCount) > bag.size/wire.MinRecordBytes:
 		return wire.Corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
-			h.ConnCount, h.ChunkCount, r.size)
+			h.ConnCount, h.ChunkCount, bag.size)
 	}
-	r.indexPos = int64(h.IndexPos)
-	r.dataEnd = r.indexPos
+	bag.indexPos = int64(h.IndexPos)
+	bag.dataEnd = bag.indexPos
 	return nil
 }
 
@@ -69,37 +69,37 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
 // of them if the bag header is wrong and they follow. It ignores what follows then, as
 // stock readers do.
 func (x *indexSection) read(conns, chunks int) error {
-	r := x.r
-	r.prefetch(r.indexPos, maxPrefetchBytes)
-	s := wire.NewStream(io.NewSectionReader(r.r, r.indexPos, r.size-r.indexPos), r.indexPos, wire.StreamBufferBytes)
-	s.Decrypter = r.decrypter
+	bag := x.bag
+	bag.prefetch(bag.indexPos, maxPrefetchBytes)
+	s := wire.NewStream(io.NewSectionReader(bag.r, bag.indexPos, bag.size-bag.indexPos), bag.indexPos, wire.StreamBufferBytes)
+	s.Decrypter = bag.decrypter
 	x.table.Most = conns
-	if n := min(int64(chunks), (r.size-r.indexPos)/minChunkInfoBytes); n > 0 {
-		r.chunks, x.counts = make([]ChunkInfo, 0, n), make([]rosbag.ConnCount, 0, n)
+	if n := min(int64(chunks), (bag.size-bag.indexPos)/minChunkInfoBytes); n > 0 {
+		bag.chunks, x.counts = make([]ChunkInfo, 0, n), make([]rosbag.ConnCount, 0, n)
 	}
-	for x.conns < conns || len(r.chunks) < chunks {
+	for x.conns < conns || len(bag.chunks) < chunks {
 		start := s.Off
 		if _, err := x.record(s); err != nil {
 			if errors.Is(err, io.EOF) {
 				e := wire.Corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
-					x.conns, conns, len(r.chunks), chunks)
+					x.conns, conns, len(bag.chunks), chunks)
 				e.Err = io.ErrUnexpectedEOF
 				return e
 			}
 			return err
 		}
 	}
-	r.indexEnd = s.Off
+	bag.indexEnd = s.Off
 	for s.RecordAhead() {
 		if known, err := x.record(s); !known || err != nil {
 			break
 		}
-		r.indexEnd = s.Off
+		bag.indexEnd = s.Off
 	}
 	if s.BagAhead() {
-		r.damaged(wire.Corrupt(s.Off, 0, "another bag starts here"))
+		bag.damaged(wire.Corrupt(s.Off, 0, "another bag starts here"))
 	}
-	r.setConnections(x.table.All())
+	bag.setConnections(x.table.All())
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 	if h.Op != rosbag.OpConnection && h.Op != rosbag.OpChunkInfo {
 		return false, s.Skip(n, start, h.Op)
 	}
-	if left := x.r.size - s.Off; n > left {
+	if left := x.bag.size - s.Off; n > left {
 		return true, wire.Torn(start, h.Op, "data", left, n)
 	}
 	if err := x.checkLength(&h, n, start); err != nil { // before it is in memory
@@ -130,7 +130,7 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 	}
 	if h.Op == rosbag.OpConnection {
 		x.conns++
-		if data, err = x.r.decrypter.OpenConnection(&h, data, start); err != nil {
+		if data, err = x.bag.decrypter.OpenConnection(&h, data, start); err != nil {
 			return true, err
 		}
 		return true, x.table.Add(&h, data, start)
@@ -153,18 +153,18 @@ func (x *indexSection) checkLength(h *wire.RecordHeader, n, at int64) error {
 
 // addChunk adds the chunk of the chunk info record at offset at.
 func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) error {
-	r, all := x.r, x.counts
+	bag, all := x.bag, x.counts
 	last := int64(len(wire.VersionLine))
-	if n := len(r.chunks); n > 0 {
-		last = r.chunks[n-1].Pos
+	if n := len(bag.chunks); n > 0 {
+		last = bag.chunks[n-1].Pos
 	}
 	switch {
 	case h.Ver != wire.IndexVersion:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "version %d, want %d", h.Ver, wire.IndexVersion)
-	case h.ChunkPos > uint64(r.size-wire.MinRecordBytes):
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, r.size)
-	case int64(h.ChunkPos) >= r.indexPos:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, r.indexPos)
+	case h.ChunkPos > uint64(bag.size-wire.MinRecordBytes):
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.size)
+	case int64(h.ChunkPos) >= bag.indexPos:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, bag.indexPos)
 	case int64(h.ChunkPos) <= last:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}
@@ -180,7 +180,7 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	if id, twice := repeated(all[first:]); twice {
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
-	r.chunks = append(r.chunks, ChunkInfo{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
+	bag.chunks = append(bag.chunks, ChunkInfo{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
 	x.counts = all
 	return nil
 }

@@ -16,26 +16,26 @@ const scanBufferBytes = 16 << 10
 
 // openOld opens a bag of a legacy version. It reads it from front to back, but skips the
 // messages.
-func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
-	if r.o.IndexOnly && v.Layout != wire.LayoutV12 {
+func openOld(bag *Table, s *wire.Stream, v wire.BagVersion) error {
+	if bag.o.IndexOnly && v.Layout != wire.LayoutV12 {
 		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.Name)
 	}
 	f := old.New(v)
 	f.LateDefinitions = true
-	r.old = f
-	x := oldScan{r: r, f: f, s: s, seg: segmentScan{r: r, kind: segmentOld}}
-	if r.size > wire.SmallBufferBytes {
-		x.s = wire.NewFileStream(r.r, r.size, scanBufferBytes)
+	bag.old = f
+	x := oldScan{bag: bag, f: f, s: s, seg: segmentScan{bag: bag, kind: segmentOld}}
+	if bag.size > wire.SmallBufferBytes {
+		x.s = wire.NewFileStream(bag.r, bag.size, scanBufferBytes)
 		x.s.SeekTo(s.Off)
 	}
 	if err := x.run(); err != nil {
 		return err
 	}
 	f.Finish()
-	r.setConnections(f.Conns)
+	bag.setConnections(f.Conns)
 	x.seg.finish()
 	for _, err := range f.UndeclaredErrors() {
-		r.damaged(err)
+		bag.damaged(err)
 	}
 	if v.Layout == wire.LayoutV12 {
 		return x.checkIndex()
@@ -45,7 +45,7 @@ func openOld(r *Reader, s *wire.Stream, v wire.BagVersion) error {
 
 // oldScan is the state of openOld.
 type oldScan struct {
-	r   *Reader
+	bag *Table
 	f   *old.Format
 	s   *wire.Stream
 	seg segmentScan
@@ -103,7 +103,7 @@ func (x *oldScan) recordDamage(err error) error {
 	if !isDamage(err) {
 		return err
 	}
-	x.r.damaged(err)
+	x.bag.damaged(err)
 	return nil
 }
 
@@ -112,13 +112,13 @@ func (x *oldScan) record(rec *old.Record, start int64) error {
 	conn := int32(-1)
 	switch {
 	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
-		x.r.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
-	case rec.Op == rosbag.OpMessage && rec.Length > x.r.size-x.s.Off:
-		return wire.Torn(start, rosbag.OpMessage, "data", x.r.size-x.s.Off, rec.Length)
+		x.bag.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
+	case rec.Op == rosbag.OpMessage && rec.Length > x.bag.size-x.s.Off:
+		return wire.Torn(start, rosbag.OpMessage, "data", x.bag.size-x.s.Off, rec.Length)
 	case rec.Op == rosbag.OpMessage:
 		var err error
 		if conn, err = x.f.Connection(rec, start); err != nil && x.f.Layout != wire.LayoutV10 {
-			x.r.damaged(err) // the others are counted
+			x.bag.damaged(err) // the others are counted
 		}
 	case rec.Op == rosbag.OpMessageDefinition:
 		x.f.Define(rec)
@@ -156,14 +156,14 @@ func (v *indexV12) record(rec *old.Record, start int64) {
 func (x *oldScan) checkIndex() error {
 	err := x.indexError()
 	if err == nil {
-		x.r.indexed = true
+		x.bag.indexed = true
 		return nil
 	}
-	if x.r.o.IndexOnly {
+	if x.bag.o.IndexOnly {
 		return err
 	}
 	if x.v12.header != 0 { // without a file header the bag needs no index
-		x.r.damage = append([]error{err}, x.r.damage[:min(len(x.r.damage), maxDamage-1)]...)
+		x.bag.damage = append([]error{err}, x.bag.damage[:min(len(x.bag.damage), maxDamage-1)]...)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (x *oldScan) indexError() error {
 	v := &x.v12
 	first := v.first
 	if v.records == 0 {
-		first = x.r.size // an index of no topics
+		first = x.bag.size // an index of no topics
 	}
 	switch {
 	case v.header == 0 || v.pos == 0:
@@ -184,8 +184,8 @@ func (x *oldScan) indexError() error {
 		return wire.Corrupt(first, rosbag.OpIndexData, "index data of a wrong length")
 	}
 	found := make(map[string]uint64)
-	for i := range x.r.chunks {
-		for _, n := range x.r.chunks[i].Counts {
+	for i := range x.bag.chunks {
+		for _, n := range x.bag.chunks[i].Counts {
 			found[n.Conn.Topic] += uint64(n.Count)
 		}
 	}

@@ -3,7 +3,6 @@ package bagfmt
 import (
 	"container/list"
 	"sync"
-	"sync/atomic"
 )
 
 // Cache keeps data that takes long to unpack, for callers that seek back and forth in
@@ -16,12 +15,9 @@ type Cache struct {
 	unpacking map[cacheKey]*unpackingChunk
 }
 
-// cacheRef is the Cache of a Reader, see Use.
-type cacheRef struct{ atomic.Pointer[Cache] }
-
 // cacheKey is a chunk, or an index entry of it.
 type cacheKey struct {
-	r      *Reader
+	bag    *Table
 	pos    int64  // of the chunk
 	offset uint32 // of the entry
 }

@@ -11,7 +11,7 @@ import (
 // It delivers sound chunks only: what is wrong with the others the Cursor finds out
 // when it comes to them, as without it. So errors come at the same place.
 type loadAhead struct {
-	r       *Reader
+	bag     *Table
 	keep    []bool
 	q       rosbag.Query
 	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
@@ -31,10 +31,10 @@ type loadJob struct {
 
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
 // the Cursor keeps.
-func newLoadAhead(r *Reader, q rosbag.Query, keep []bool) *loadAhead {
+func newLoadAhead(bag *Table, q rosbag.Query, keep []bool) *loadAhead {
 	n := min(q.Workers, wire.MaxWorkers)
-	a := &loadAhead{r: r, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
-	a.limit = r.o.CacheBytes / 2 / int64(n)
+	a := &loadAhead{bag: bag, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
+	a.limit = bag.o.CacheBytes / 2 / int64(n)
 	for range n {
 		a.loaders <- new(chunkLoader)
 	}
@@ -72,21 +72,21 @@ func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 // damage.
 func (j *loadJob) load(a *loadAhead, l *chunkLoader) (good bool) {
 	x := &j.chunk
-	x.derive = a.r.chunks[x.number].kind.derived()
+	x.derive = a.bag.chunks[x.number].kind.derived()
 	if !x.derive {
 		var err error
-		if x.entries, err = l.entries(a.r, x.number, a.keep, x.entries); err != nil {
+		if x.entries, err = l.entries(a.bag, x.number, a.keep, x.entries); err != nil {
 			return false
 		}
 		if x.entries = covered(&a.q, x.entries); len(x.entries) == 0 {
 			return true
 		}
 	}
-	p, err := l.place(a.r, x.number)
+	p, err := l.place(a.bag, x.number)
 	if err != nil || max(p.Stored, p.Size) > a.limit {
 		return false
 	}
-	return l.load(a.r, x, a.keep, a.q) == nil
+	return l.load(a.bag, x, a.keep, a.q) == nil
 }
 
 // await waits for the first chunk of the queue, which is the first of pending. It reports

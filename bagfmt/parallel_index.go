@@ -6,15 +6,15 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// indexLoaders are the idle indexLoaders of a Reader.
+// indexLoaders are the idle indexLoaders of a bag.
 type indexLoaders struct{ sync.Pool }
 
 // get returns a loader for r, to be put back.
-func (p *indexLoaders) get(r *Reader) *indexLoader {
+func (p *indexLoaders) get(bag *Table) *indexLoader {
 	if l, ok := p.Get().(*indexLoader); ok {
 		return l
 	}
-	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(r.conns))}
+	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(bag.conns))}
 }
 
 // indexLoader reads the indexes of chunks, one after the other. What it has for each
@@ -22,22 +22,22 @@ func (p *indexLoaders) get(r *Reader) *indexLoader {
 // as connections.
 type indexLoader struct {
 	chunkLoader
-	kept []bool // by index in Reader.conns; all false between two calls
+	kept []bool // by index in Table.conns; all false between two calls
 }
 
 // load returns the entries of chunk i.
-func (l *indexLoader) load(r *Reader, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
-	counts := r.chunks[i].Counts
+func (l *indexLoader) load(bag *Table, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
+	counts := bag.chunks[i].Counts
 	for _, n := range counts {
-		l.kept[r.byID[n.Conn.ID]] = keep == nil || keep(n.Conn)
+		l.kept[bag.byID[n.Conn.ID]] = keep == nil || keep(n.Conn)
 	}
 	defer func() {
 		for _, n := range counts {
-			l.kept[r.byID[n.Conn.ID]] = false
+			l.kept[bag.byID[n.Conn.ID]] = false
 		}
 	}()
-	if r.chunks[i].kind.derived() {
-		return l.derived(r, i, l.kept)
+	if bag.chunks[i].kind.derived() {
+		return l.derived(bag, i, l.kept)
 	}
-	return l.entries(r, i, l.kept, nil)
+	return l.entries(bag, i, l.kept, nil)
 }

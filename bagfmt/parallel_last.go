@@ -13,28 +13,28 @@ import (
 type chunkLists struct {
 	mu     sync.Mutex
 	order  []int32           // all chunks: the one with the latest end first, of equal ones the last in the file
-	of     map[int32][]int32 // by index in Reader.conns, in the same order
+	of     map[int32][]int32 // by index in Table.conns, in the same order
 	passes int               // through all chunks
 }
 
 // get returns the lists of connections, given by their index.
-func (l *chunkLists) get(r *Reader, conns []int32) map[int32][]int32 {
+func (l *chunkLists) get(bag *Table, conns []int32) map[int32][]int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lists, missing := map[int32][]int32{}, map[*rosbag.Connection]int32{}
 	for _, c := range conns {
 		list, ok := l.of[c]
 		if lists[c] = list; !ok {
-			missing[r.conns[c]] = c
+			missing[bag.conns[c]] = c
 		}
 	}
 	if len(missing) == 0 {
 		return lists
 	}
-	l.sort(r)
+	l.sort(bag)
 	l.passes++
 	for _, i := range l.order {
-		for _, n := range r.chunks[i].Counts {
+		for _, n := range bag.chunks[i].Counts {
 			c, ok := missing[n.Conn]
 			if list := lists[c]; ok && n.Count > 0 && (len(list) == 0 || list[len(list)-1] != i) {
 				lists[c] = append(list, i)
@@ -47,23 +47,23 @@ func (l *chunkLists) get(r *Reader, conns []int32) map[int32][]int32 {
 	return lists
 }
 
-func (l *chunkLists) sort(r *Reader) {
+func (l *chunkLists) sort(bag *Table) {
 	if l.order != nil {
 		return
 	}
-	l.order = make([]int32, len(r.chunks))
+	l.order = make([]int32, len(bag.chunks))
 	for i := range l.order {
 		l.order[i] = int32(i)
 	}
 	slices.SortFunc(l.order, func(a, b int32) int {
-		return cmp.Or(r.chunks[b].End.Compare(r.chunks[a].End), cmp.Compare(b, a))
+		return cmp.Or(bag.chunks[b].End.Compare(bag.chunks[a].End), cmp.Compare(b, a))
 	})
 }
 
 // unpackAhead puts into the cache, on several cores, the chunks that find will load, if
 // they are worth it: the first one that promises a message of each connection.
 func (s *lastSearch) unpackAhead(conns []int32) {
-	if s.r.cache.Load() == nil {
+	if s.bag.cache.Load() == nil {
 		return
 	}
 	var wanted []int
@@ -86,8 +86,8 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			var l chunkLoader
-			if p, err := l.place(s.r, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
-				_, _ = l.read(s.r, &p) // find comes across the error, too
+			if p, err := l.place(s.bag, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
+				_, _ = l.read(s.bag, &p) // find comes across the error, too
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 // promised returns the first chunk that find will load for a connection, by the indexes.
 func (s *lastSearch) promised() (chunk int, ok bool) {
 	for _, i := range s.lists[s.conn] {
-		if s.t.Before(s.r.chunks[i].Start) {
+		if s.t.Before(s.bag.chunks[i].Start) {
 			continue
 		}
 		x, err := s.index(int(i))
@@ -105,7 +105,7 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 			return 0, false
 		}
 		if e := s.last(x); e != nil {
-			return int(i), s.r.cache.Load().frame(s.key(x, e)) == nil
+			return int(i), s.bag.cache.Load().frame(s.key(x, e)) == nil
 		}
 	}
 	return 0, false
@@ -113,5 +113,5 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 
 // key is where the cache keeps the message of an entry of x, which was not loaded.
 func (s *lastSearch) key(x *lastChunk, e *indexEntry) cacheKey {
-	return cacheKey{s.r, s.r.chunks[x.number].Pos, e.offset}
+	return cacheKey{s.bag, s.bag.chunks[x.number].Pos, e.offset}
 }

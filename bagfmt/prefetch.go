@@ -21,39 +21,39 @@ const (
 )
 
 // prefetch tells a Prefetcher about a range.
-func (r *Reader) prefetch(off, n int64) {
-	if p, ok := r.r.(Prefetcher); ok && n > 0 {
-		p.Prefetch(off, min(n, r.size-off))
+func (bag *Table) prefetch(off, n int64) {
+	if p, ok := bag.r.(Prefetcher); ok && n > 0 {
+		p.Prefetch(off, min(n, bag.size-off))
 	}
 }
 
-// Prefetches reports whether r reads from a Prefetcher.
-func (r *Reader) Prefetches() bool {
-	_, ok := r.r.(Prefetcher)
+// prefetches reports whether the bag is read from a Prefetcher.
+func (bag *Table) prefetches() bool {
+	_, ok := bag.r.(Prefetcher)
 	return ok
 }
 
-// PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
-// ChunkHeader are going to be called for chunk i.
-func (r *Reader) PrefetchIndex(i int) {
-	r.prefetch(r.chunks[i].Pos, wire.FirstHeadBytes)
+// prefetchIndex tells the Prefetcher from which the bag is read, if it is one, that the header
+// and the index of chunk i are going to be read.
+func (bag *Table) prefetchIndex(i int) {
+	bag.prefetch(bag.chunks[i].Pos, wire.FirstHeadBytes)
 	var n int64 // of index data, as known writers write it
-	for _, c := range r.chunks[i].Counts {
+	for _, c := range bag.chunks[i].Counts {
 		n += indexHeaderBytes + int64(c.Count)*wire.IndexEntryBytes
 	}
-	end := r.extentEnd(i)
-	r.prefetch(max(end-n, r.chunks[i].Pos), min(n, end-r.chunks[i].Pos))
+	end := bag.extentEnd(i)
+	bag.prefetch(max(end-n, bag.chunks[i].Pos), min(n, end-bag.chunks[i].Pos))
 }
 
 // extentEnd returns the end of what belongs to segment i: its data and index.
-func (r *Reader) extentEnd(i int) int64 {
-	if r.chunks[i].kind.raw() {
-		return r.chunks[i].Pos + r.chunks[i].bytes
+func (bag *Table) extentEnd(i int) int64 {
+	if bag.chunks[i].kind.raw() {
+		return bag.chunks[i].Pos + bag.chunks[i].bytes
 	}
-	if i+1 < len(r.chunks) {
-		return r.chunks[i+1].Pos
+	if i+1 < len(bag.chunks) {
+		return bag.chunks[i+1].Pos
 	}
-	return r.dataEnd
+	return bag.dataEnd
 }
 
 // prefetcher tells a Prefetcher which chunks a Cursor is going to load: one at first, since
@@ -66,29 +66,29 @@ type prefetcher struct {
 	ahead  int64 // bytes of those that are not opened
 }
 
-func newPrefetcher(r *Reader) prefetcher {
-	return prefetcher{on: r.Prefetches(), limit: min(maxPrefetchBytes, r.size/prefetchShare)}
+func newPrefetcher(bag *Table) prefetcher {
+	return prefetcher{on: bag.prefetches(), limit: min(maxPrefetchBytes, bag.size/prefetchShare)}
 }
 
 // next announces the first ones of pending.
-func (p *prefetcher) next(r *Reader, pending []int) {
+func (p *prefetcher) next(bag *Table, pending []int) {
 	for p.on && p.told-p.opened < len(pending) && p.told-p.opened < max(p.opened, 1) {
 		i := pending[p.told-p.opened]
-		n := r.extentEnd(i) - r.chunks[i].Pos
+		n := bag.extentEnd(i) - bag.chunks[i].Pos
 		if p.told > p.opened && p.ahead+n > p.limit {
 			return
 		}
-		r.prefetch(r.chunks[i].Pos, n)
+		bag.prefetch(bag.chunks[i].Pos, n)
 		p.told++
 		p.ahead += n
 	}
 }
 
 // open counts chunk i as opened.
-func (p *prefetcher) open(r *Reader, i int) {
+func (p *prefetcher) open(bag *Table, i int) {
 	if p.on {
 		p.opened++
 		p.told = max(p.told, p.opened)
-		p.ahead = max(p.ahead-(r.extentEnd(i)-r.chunks[i].Pos), 0)
+		p.ahead = max(p.ahead-(bag.extentEnd(i)-bag.chunks[i].Pos), 0)
 	}
 }

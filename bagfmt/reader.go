@@ -5,8 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -14,56 +12,12 @@ const (
 	defaultCacheBytes = 128 << 20
 )
 
-// ReaderOptions limits what a Reader does. The zero value is ready to use.
-type ReaderOptions struct {
-	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
-	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
-	FutureVersion bool  // read any version 2.x as if it were 2.0
-	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
-	// Interrupted, if not nil, is asked while a chunk is unpacked or searched, every few MiB. An
-	// error that it returns ends that, and is returned. Goroutines may call it at the same time.
-	Interrupted func() error
-	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
-	// The key that it returns is overwritten. Without it encrypted bags are refused.
-	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
-}
-
-func (o ReaderOptions) withDefaults() (ReaderOptions, error) {
-	if o.CacheBytes == 0 {
-		o.CacheBytes = defaultCacheBytes
-	}
-	var err error
-	o.MaxChunkBytes, err = wire.ChunkLimit(o.MaxChunkBytes)
-	return o, err
-}
-
 // Reader reads a bag of any version, through its index if it has a good one. Its
 // methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
-	r         io.ReaderAt
-	size      int64
-	o         ReaderOptions
-	version   string
-	indexPos  int64
-	indexEnd  int64 // of the index section, if the bag was opened through it
-	dataEnd   int64 // where the records of chunks and their index data end
-	elapsed   bool
-	indexed   bool
-	damage    []error
-	scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
-	old       *old.Format          // of a bag of a version before 2.0
-	decrypter *wire.Decrypter      // of an encrypted bag
-	conns     []*rosbag.Connection // by id
-	byID      map[rosbag.ConnID]int32
-	chunks    []ChunkInfo
-	start     rosbag.Time
-	end       rosbag.Time
-	messages  uint64
-	repeated  rosbag.Repeated
-
-	lists   *chunkLists
-	cache   *cacheRef
-	indexes *indexLoaders
+	t       *Table
+	lists   chunkLists
+	indexes indexLoaders
 }
 
 // NewReader opens a bag of size bytes, of any version. Of a bag with a good index
@@ -75,53 +29,11 @@ type Reader struct {
 // encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
 // without an index matches ErrUnindexed, a damaged one ErrCorrupt.
 func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
-	o, err := o.withDefaults()
+	t, err := openTable(r, size, o)
 	if err != nil {
 		return nil, err
 	}
-	br := &Reader{lists: &chunkLists{of: map[int32][]int32{}}, cache: new(cacheRef), indexes: new(indexLoaders), r: r, size: size, o: o}
-	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
-	v, err := s.Version(o.FutureVersion)
-	if err != nil {
-		return nil, err
-	}
-	br.version = v.Name
-	br.elapsed = v.Elapsed
-	if v.Layout != wire.LayoutV2 {
-		err = openOld(br, s, v)
-	} else if err = (&indexSection{r: br}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
-		br.damaged(err)
-		reason := wire.AsCorrupt(err)
-		err = scanBag(br)
-		if reason != nil {
-			// With the index section in its place, or met by the scan, nothing before it is
-			// missing: what else was lost the scan has told.
-			reason.Recovered = err == nil && br.scanned
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	br.summarize()
-	return br, nil
-}
-
-// isDamage reports whether err is about the contents of a file that was recognized as
-// a bag, so that a scan may find more.
-func isDamage(err error) bool {
-	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
-}
-
-// ChunkInfo says where a segment of a bag is and what is in it. In a 2.0 bag that is a
-// chunk. Bags of older versions, and the end of a recording that was killed, have
-// messages without chunks: there it is a range of the file of about 1 MiB.
-type ChunkInfo struct {
-	Pos        int64       // of its record, or its first one, in the file
-	Start, End rosbag.Time // of its earliest and latest message
-	Counts     []rosbag.ConnCount
-
-	kind  segmentKind
-	bytes int64 // of a segment that is not a chunk record: its length
+	return &Reader{t: t, lists: chunkLists{of: map[int32][]int32{}}}, nil
 }
 
 // ChunkHeader says how a chunk is stored.
@@ -131,63 +43,22 @@ type ChunkHeader struct {
 	UncompressedBytes int64
 }
 
-// summarize computes what covers all chunks.
-func (r *Reader) summarize() {
-	first := true
-	for i := range r.chunks {
-		c := &r.chunks[i]
-		for _, n := range c.Counts {
-			r.messages += uint64(n.Count)
-		}
-		if !r.indexed && len(c.Counts) == 0 {
-			continue // a scan found no times in it
-		}
-		if first || c.Start.Before(r.start) {
-			r.start = c.Start
-		}
-		if first || r.end.Before(c.End) {
-			r.end = c.End
-		}
-		first = false
-	}
-	r.repeated.Count = uint32(min(uint64(r.repeated.Count), r.messages))
-}
-
-// maxDamage bounds what Damage returns.
-const maxDamage = 1000
-
-// damaged notes an error that opening met.
-func (r *Reader) damaged(err error) {
-	if len(r.damage) < maxDamage {
-		r.damage = append(r.damage, err)
-	}
-}
-
-// setConnections makes list, which is by ascending id, the connections of the bag.
-func (r *Reader) setConnections(list []*rosbag.Connection) {
-	r.conns = list
-	r.byID = make(map[rosbag.ConnID]int32, len(list))
-	for i, c := range list {
-		r.byID[c.ID] = int32(i)
-	}
-}
-
 // Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
 // FutureVersion any "2.x".
-func (r *Reader) Version() string { return r.version }
+func (r *Reader) Version() string { return r.t.version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
 // The caller must not modify it.
-func (r *Reader) Encryption() *rosbag.Encryption { return r.decrypter.Encryption() }
+func (r *Reader) Encryption() *rosbag.Encryption { return r.t.decrypter.Encryption() }
 
 // Elapsed reports whether the times of messages count from the start of the recording,
 // as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
-func (r *Reader) Elapsed() bool { return r.elapsed }
+func (r *Reader) Elapsed() bool { return r.t.elapsed }
 
 // Indexed reports whether the bag has a good index. A 2.0 bag was opened through it; a
 // 1.2 bag was read from front to back all the same, because its index does not tell
 // which messages were latched, and agrees with its index.
-func (r *Reader) Indexed() bool { return r.indexed }
+func (r *Reader) Indexed() bool { return r.t.indexed }
 
 // Damage returns what NewReader met: why the index was not used, if there should be
 // one, and what could not be read, in that order. Nothing is lost by ErrUnindexed and
@@ -196,34 +67,34 @@ func (r *Reader) Indexed() bool { return r.indexed }
 //
 // A bag that starts behind the end of this one is damage, too: a Reader does not read
 // it, Recover does.
-func (r *Reader) Damage() []error { return r.damage }
+func (r *Reader) Damage() []error { return r.t.damage }
 
 // Connections returns all connections by ascending id. The caller must not modify
 // the slice.
-func (r *Reader) Connections() []*rosbag.Connection { return r.conns }
+func (r *Reader) Connections() []*rosbag.Connection { return r.t.conns }
 
 // Chunks returns the segments in file order. The caller must not modify the slice.
-func (r *Reader) Chunks() []ChunkInfo { return r.chunks }
+func (r *Reader) Chunks() []ChunkInfo { return r.t.chunks }
 
 // Start returns the time of the earliest message, the zero Time if there is none.
-func (r *Reader) Start() rosbag.Time { return r.start }
+func (r *Reader) Start() rosbag.Time { return r.t.start }
 
 // End returns the time of the latest message, the zero Time if there is none.
-func (r *Reader) End() rosbag.Time { return r.end }
+func (r *Reader) End() rosbag.Time { return r.t.end }
 
 // Messages returns the number of messages as the chunk infos say, or a scan has found.
-func (r *Reader) Messages() uint64 { return r.messages }
+func (r *Reader) Messages() uint64 { return r.t.messages }
 
 // IndexPos returns where the index section starts, 0 if the bag was not opened through it.
-func (r *Reader) IndexPos() int64 { return r.indexPos }
+func (r *Reader) IndexPos() int64 { return r.t.indexPos }
 
 // Size returns the size of the file.
-func (r *Reader) Size() int64 { return r.size }
+func (r *Reader) Size() int64 { return r.t.size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 	var l chunkLoader
-	p, err := l.place(r, i)
+	p, err := l.place(r.t, i)
 	if err != nil {
 		return ChunkHeader{}, err
 	}
@@ -235,12 +106,9 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 	return func(yield func(ChunkHeader, error) bool) {
 		var l chunkLoader
-		from := *r
-		if n := len(r.chunks); n > 1 && (r.chunks[n-1].Pos-r.chunks[0].Pos)/int64(n) < smallChunkBytes {
-			from.r = &window{r: r.r}
-		}
-		for i := range r.chunks {
-			p, err := l.place(&from, i)
+		from := r.t.forHeaders()
+		for i := range r.t.chunks {
+			p, err := l.place(from, i)
 			h := ChunkHeader{p.Compression, p.Stored, p.Size}
 			if err != nil {
 				h = ChunkHeader{}
@@ -256,19 +124,88 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 // that keep wants, nil for all, sorted by time and place. It does not look at the
 // chunk itself unless there is no index for it.
 func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexEntry, error) {
-	l := r.indexes.get(r)
+	l := r.indexes.get(r.t)
 	defer r.indexes.Put(l)
-	entries, err := l.load(r, i, keep)
+	entries, err := l.load(r.t, i, keep)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]IndexEntry, len(entries))
 	for n, e := range entries {
-		out[n] = IndexEntry{r.conns[e.conn], e.time(), e.offset}
+		out[n] = IndexEntry{r.t.conns[e.conn], e.time(), e.offset}
 	}
 	return out, nil
 }
 
 // Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
 // no effect.
-func (r *Reader) Use(c *Cache) { r.cache.Store(c) }
+func (r *Reader) Use(c *Cache) { r.t.cache.Store(c) }
+
+// Prefetches reports whether r reads from a Prefetcher.
+func (r *Reader) Prefetches() bool { return r.t.prefetches() }
+
+// PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
+// ChunkHeader are going to be called for chunk i.
+func (r *Reader) PrefetchIndex(i int) { r.t.prefetchIndex(i) }
+
+// Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
+func (r *Reader) Cursor(q rosbag.Query) *Cursor { return newCursor(r.t, q) }
+
+// All calls Next of a new Cursor for each step of the loop. A step with an error
+// has no message; the loop may go on, as with Next.
+func (r *Reader) All(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
+	return func(yield func(*rosbag.Message, error) bool) {
+		c := r.Cursor(q)
+		defer c.Close()
+		for {
+			m, err := c.Next()
+			if errors.Is(err, io.EOF) || !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// LastBefore returns the latest message of a connection with a time of at most t,
+// the last one in the file if several have that time, nil if there is none. It
+// reads no more than it needs, newest chunk first.
+//
+// An error says that a chunk which may hold a later message could not be read, the
+// first one if there are several; the message is then the latest of the others, nil
+// if they have none. A damaged index of which nothing was lost is no error.
+func (r *Reader) LastBefore(conn rosbag.ConnID, t rosbag.Time) (*rosbag.Message, error) {
+	var last *rosbag.Message
+	var failed error
+	for _, found := range r.LastOfEach([]rosbag.ConnID{conn}, t) {
+		last, failed = found.Message, found.Err
+	}
+	return last, failed
+}
+
+// LastOfEach is LastBefore for several connections, which it gives out by their number
+// in conns. It looks through the list of chunks once for all, and loads a chunk once for
+// all that have their message there.
+func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
+	return lastOfEach(r.t, &r.lists, conns, t)
+}
+
+// LastLatched gives out, of each latching connection that keep wants, nil for all, the
+// latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
+// comes at t gets, if a node continues on no other connection and in no other bag.
+// Connections without such a message are left out, unless there is an error.
+func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, Last] {
+	return func(yield func(*rosbag.Connection, Last) bool) {
+		var conns []*rosbag.Connection
+		var ids []rosbag.ConnID
+		for _, c := range r.t.conns {
+			if c.Header.Latching() && (keep == nil || keep(c)) {
+				conns, ids = append(conns, c), append(ids, c.ID)
+			}
+		}
+		for i, last := range r.LastOfEach(ids, t) {
+			if (last.Message != nil || last.Err != nil) && !yield(conns[i], last) {
+				return
+			}
+		}
+	}
+}

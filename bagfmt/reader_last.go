@@ -8,46 +8,28 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// LastBefore returns the latest message of a connection with a time of at most t,
-// the last one in the file if several have that time, nil if there is none. It
-// reads no more than it needs, newest chunk first.
-//
-// An error says that a chunk which may hold a later message could not be read, the
-// first one if there are several; the message is then the latest of the others, nil
-// if they have none. A damaged index of which nothing was lost is no error.
-func (r *Reader) LastBefore(conn rosbag.ConnID, t rosbag.Time) (*rosbag.Message, error) {
-	var last *rosbag.Message
-	var failed error
-	for _, found := range r.LastOfEach([]rosbag.ConnID{conn}, t) {
-		last, failed = found.Message, found.Err
-	}
-	return last, failed
-}
-
 // Last is what LastOfEach finds for one connection: what LastBefore returns.
 type Last struct {
 	Message *rosbag.Message // nil if there is none
 	Err     error
 }
 
-// LastOfEach is LastBefore for several connections, which it gives out by their number
-// in conns. It looks through the list of chunks once for all, and loads a chunk once for
-// all that have their message there.
-func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
+// lastOfEach is Reader.LastOfEach.
+func lastOfEach(bag *Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
 	return func(yield func(int, Last) bool) {
-		s := lastSearch{r: r, t: t, keep: make([]bool, len(r.conns)), open: map[int]*lastChunk{}}
+		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.conns)), open: map[int]*lastChunk{}}
 		var known []int32
 		for _, id := range conns {
-			if at, ok := r.byID[id]; ok {
+			if at, ok := bag.byID[id]; ok {
 				s.keep[at] = true
 				known = append(known, at)
 			}
 		}
-		s.lists = r.lists.get(r, known)
+		s.lists = lists.get(bag, known)
 		s.unpackAhead(known)
 		for n, id := range conns {
 			var l Last
-			if at, ok := r.byID[id]; ok {
+			if at, ok := bag.byID[id]; ok {
 				l = s.find(at)
 			}
 			if !yield(n, l) {
@@ -57,30 +39,9 @@ func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int,
 	}
 }
 
-// LastLatched gives out, of each latching connection that keep wants, nil for all, the
-// latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
-// comes at t gets, if a node continues on no other connection and in no other bag.
-// Connections without such a message are left out, unless there is an error.
-func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, Last] {
-	return func(yield func(*rosbag.Connection, Last) bool) {
-		var conns []*rosbag.Connection
-		var ids []rosbag.ConnID
-		for _, c := range r.conns {
-			if c.Header.Latching() && (keep == nil || keep(c)) {
-				conns, ids = append(conns, c), append(ids, c.ID)
-			}
-		}
-		for i, last := range r.LastOfEach(ids, t) {
-			if (last.Message != nil || last.Err != nil) && !yield(conns[i], last) {
-				return
-			}
-		}
-	}
-}
-
 // lastSearch is the state of LastOfEach.
 type lastSearch struct {
-	r     *Reader
+	bag   *Table
 	t     rosbag.Time
 	keep  []bool
 	lists map[int32][]int32 // the chunks of each connection
@@ -120,7 +81,7 @@ const (
 func (s *lastSearch) find(conn int32) (l Last) {
 	s.conn, s.best = conn, nil
 	for _, i := range s.lists[conn] {
-		info := &s.r.chunks[i]
+		info := &s.bag.chunks[i]
 		if s.t.Before(info.Start) {
 			continue
 		}
@@ -160,12 +121,12 @@ func (s *lastSearch) chunk(i int) error {
 	if !x.entriesUnknown() && promised == nil {
 		return nil
 	}
-	cache := s.r.cache.Load()
+	cache := s.bag.cache.Load()
 	var key cacheKey // where the cache keeps the message, if the index is good
 	if x.data == nil && !x.entriesUnknown() {
 		key = s.key(x, promised)
 		if frame := cache.frame(key); frame != nil {
-			s.best, s.from = &rosbag.Message{Conn: s.r.conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
+			s.best, s.from = &rosbag.Message{Conn: s.bag.conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
 			return nil
 		}
 	}
@@ -175,7 +136,7 @@ func (s *lastSearch) chunk(i int) error {
 			s.open[i], s.data = x, 0
 		}
 		unknown := x.entriesUnknown()
-		err = s.load.load(s.r, &x.cursorChunk, s.keep, rosbag.Query{})
+		err = s.load.load(s.bag, &x.cursorChunk, s.keep, rosbag.Query{})
 		if err != nil || unknown { // the entries come from the data
 			x.list(s.t)
 		}
@@ -193,9 +154,9 @@ func (s *lastSearch) chunk(i int) error {
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &rosbag.Message{Conn: s.r.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
+		s.best = &rosbag.Message{Conn: s.bag.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
 		s.from = i
-		if key.r != nil {
+		if key.bag != nil {
 			cache.keep(key, s.best.Frame)
 		}
 	}
@@ -211,9 +172,9 @@ func (s *lastSearch) index(i int) (*lastChunk, error) {
 		clear(s.open)
 		s.data = 0
 	}
-	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.r.chunks[i].kind.derived()}}
+	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.bag.chunks[i].kind.derived()}}
 	if !x.derive {
-		entries, err := s.load.entries(s.r, i, s.keep, nil)
+		entries, err := s.load.entries(s.bag, i, s.keep, nil)
 		x.entries, x.damaged = entries, wire.AsCorrupt(err)
 		if err != nil && x.damaged == nil {
 			return nil, err

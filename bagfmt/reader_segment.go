@@ -19,7 +19,7 @@ const segmentBytes = 1 << 20
 // segmentScan lists the segments of a file while that is read from front to back.
 // Connections count by their id: which one that is may be known later.
 type segmentScan struct {
-	r      *Reader
+	bag    *Table
 	kind   segmentKind // of ranges
 	list   []ChunkInfo // without Counts
 	counts []idCount   // of all segments
@@ -38,7 +38,7 @@ func (x *segmentScan) message(id rosbag.ConnID, t rosbag.Time, from, to int64) {
 // record adds a record to the range of the one before it, if they touch and there is
 // room.
 func (x *segmentScan) record(from, to int64) {
-	if from != x.to || to-x.from > min(segmentBytes, x.r.o.MaxChunkBytes) {
+	if from != x.to || to-x.from > min(segmentBytes, x.bag.o.MaxChunkBytes) {
 		x.close()
 		x.from = from
 	}
@@ -72,31 +72,31 @@ func (x *segmentScan) segment(c ChunkInfo, t *tally) {
 // of unknown ones are damage.
 func (x *segmentScan) finish() {
 	x.close()
-	r := x.r
-	r.chunks = x.list
+	bag := x.bag
+	bag.chunks = x.list
 	all := make([]rosbag.ConnCount, 0, len(x.counts))
 	lost := make(map[rosbag.ConnID]*orphan)
-	for i := range r.chunks {
+	for i := range bag.chunks {
 		own := x.counts[:x.sizes[i]]
 		x.counts = x.counts[x.sizes[i]:]
 		first := len(all)
 		for _, n := range own {
-			if at, ok := r.byID[n.id]; ok {
-				all = append(all, rosbag.ConnCount{Conn: r.conns[at], Count: n.n})
+			if at, ok := bag.byID[n.id]; ok {
+				all = append(all, rosbag.ConnCount{Conn: bag.conns[at], Count: n.n})
 				continue
 			}
 			if lost[n.id] == nil {
-				lost[n.id] = &orphan{at: r.chunks[i].Pos}
+				lost[n.id] = &orphan{at: bag.chunks[i].Pos}
 			}
 			lost[n.id].count += uint64(n.n)
-			if r.chunks[i].kind == segmentChunk {
-				r.chunks[i].kind = segmentNoIndex // its index tells about them, too
+			if bag.chunks[i].kind == segmentChunk {
+				bag.chunks[i].kind = segmentNoIndex // its index tells about them, too
 			}
 		}
-		r.chunks[i].Counts = slices.Clip(all[first:])
+		bag.chunks[i].Counts = slices.Clip(all[first:])
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(lost), func(a, b rosbag.ConnID) int { return cmp.Compare(lost[a].at, lost[b].at) }) {
-		r.damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
+		bag.damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
 	}
 }
 

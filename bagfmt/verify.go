@@ -8,7 +8,7 @@ import (
 // Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
 // ChunkIndex find. It is not for concurrent use, but a Reader may have several.
 type Verifier struct {
-	r    *Reader
+	bag  *Table
 	load chunkLoader
 	keep []bool
 	x    cursorChunk
@@ -16,11 +16,11 @@ type Verifier struct {
 
 // Verifier returns a Verifier of the chunks of r.
 func (r *Reader) Verifier() *Verifier {
-	keep := make([]bool, len(r.conns))
+	keep := make([]bool, len(r.t.conns))
 	for i := range keep {
 		keep[i] = true
 	}
-	return &Verifier{r: r, keep: keep}
+	return &Verifier{bag: r.t, keep: keep}
 }
 
 // VerifiedChunk is what a Verifier found.
@@ -34,7 +34,7 @@ type VerifiedChunk struct {
 // Verify reads chunk i of a bag with an index.
 func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	x := &v.x
-	x.entries, out.IndexErr = v.load.entries(v.r, i, v.keep, x.entries)
+	x.entries, out.IndexErr = v.load.entries(v.bag, i, v.keep, x.entries)
 	*x = cursorChunk{number: i, entries: x.entries, damaged: wire.AsCorrupt(out.IndexErr)}
 	switch n := len(x.entries); {
 	case x.damaged != nil:
@@ -47,7 +47,7 @@ func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	default:
 		out.First, out.Last = x.entries[0].time(), x.entries[n-1].time()
 	}
-	if out.Err = v.load.load(v.r, x, v.keep, rosbag.Query{}); x.data != nil {
+	if out.Err = v.load.load(v.bag, x, v.keep, rosbag.Query{}); x.data != nil {
 		out.Messages = uint64(len(x.entries))
 		v.load.memory, x.data = x.data, nil
 	}
@@ -55,4 +55,4 @@ func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 }
 
 // ExtentEnd returns where what belongs to chunk i ends in the file: its data and its index.
-func (r *Reader) ExtentEnd(i int) int64 { return r.extentEnd(i) }
+func (r *Reader) ExtentEnd(i int) int64 { return r.t.extentEnd(i) }

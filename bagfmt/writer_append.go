@@ -29,14 +29,14 @@ type AppendFile interface {
 // torn or damaged is refused with an error that matches ErrCorrupt, and not touched:
 // Recover makes a good one of it. If f has a Sync method Close makes the bag durable.
 func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error) {
-	r, err := NewReader(f, size, ReaderOptions{})
+	bag, err := openTable(f, size, ReaderOptions{})
 	if err != nil {
 		return nil, err
 	}
-	if r.version != "2.0" {
-		return nil, &rosbag.VersionError{Version: r.version}
+	if bag.version != "2.0" {
+		return nil, &rosbag.VersionError{Version: bag.version}
 	}
-	end, err := appendPos(r)
+	end, err := appendPos(bag)
 	if err != nil {
 		return nil, err
 	}
@@ -44,15 +44,15 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range r.conns {
+	for _, c := range bag.conns {
 		if err := w.learn(c); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range r.chunks {
+	for _, c := range bag.chunks {
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
-	w.repeated = r.repeated
+	w.repeated = bag.repeated
 	if _, err := f.WriteAt(wire.AppendBagHeader(nil, &wire.RecordHeader{Repeated: w.repeated}), int64(len(wire.VersionLine))); err != nil {
 		return nil, fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
 	}
@@ -64,44 +64,44 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 
 // appendPos returns the offset of the end of the last chunk and its index data in the bag
 // of r, where more chunks can be appended.
-func appendPos(r *Reader) (int64, error) {
-	end, err := checkBagHeader(r)
+func appendPos(bag *Table) (int64, error) {
+	end, err := checkBagHeader(bag)
 	if err != nil {
 		return 0, err
 	}
-	for _, err := range r.damage {
+	for _, err := range bag.damage {
 		if !errors.Is(err, rosbag.ErrUnindexed) {
 			return 0, err
 		}
 	}
-	for i := range r.chunks {
-		if r.chunks[i].kind.derived() {
-			return 0, wire.Corrupt(r.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
+	for i := range bag.chunks {
+		if bag.chunks[i].kind.derived() {
+			return 0, wire.Corrupt(bag.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
 		}
 	}
-	if n := len(r.chunks); n > 0 {
+	if n := len(bag.chunks); n > 0 {
 		var l chunkLoader
-		p, err := l.place(r, n-1)
+		p, err := l.place(bag, n-1)
 		if err != nil {
 			return 0, err
 		}
 		end = p.Data + p.Stored
 	}
-	if end, err = skipIndexData(r, end); err != nil {
+	if end, err = skipIndexData(bag, end); err != nil {
 		return 0, err
 	}
 	// Records between here and the index section would be truncated.
-	if r.indexed && end != r.indexPos {
+	if bag.indexed && end != bag.indexPos {
 		return 0, wire.Corrupt(int64(len(wire.VersionLine)), rosbag.OpBagHeader,
-			"the index section is at %d, the last chunk and its index data end at %d", r.indexPos, end)
+			"the index section is at %d, the last chunk and its index data end at %d", bag.indexPos, end)
 	}
 	return end, nil
 }
 
 // skipIndexData returns the offset of the first record at or behind end that is not index
 // data, or the end of the file.
-func skipIndexData(r *Reader, end int64) (int64, error) {
-	s := wire.NewStream(io.NewSectionReader(r.r, end, r.size-end), end, wire.SmallBufferBytes)
+func skipIndexData(bag *Table, end int64) (int64, error) {
+	s := wire.NewStream(io.NewSectionReader(bag.r, end, bag.size-end), end, wire.SmallBufferBytes)
 	for {
 		start := s.Off
 		var h wire.RecordHeader
@@ -121,8 +121,8 @@ func skipIndexData(r *Reader, end int64) (int64, error) {
 }
 
 // checkBagHeader checks that the bag header can be overwritten, and returns its end.
-func checkBagHeader(r *Reader) (end int64, err error) {
-	s := wire.NewFileStream(r.r, r.size, wire.SmallBufferBytes)
+func checkBagHeader(bag *Table) (end int64, err error) {
+	s := wire.NewFileStream(bag.r, bag.size, wire.SmallBufferBytes)
 	_, h, err := s.Preamble(false)
 	if err != nil {
 		return 0, err

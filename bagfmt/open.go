@@ -1,0 +1,48 @@
+package bagfmt
+
+import (
+	"errors"
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// isDamage reports whether err is about the contents of a file that was recognized as
+// a bag, so that a scan may find more.
+func isDamage(err error) bool {
+	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
+}
+
+// openTable opens a bag, see NewReader.
+func openTable(r io.ReaderAt, size int64, o ReaderOptions) (*Table, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{r: r, size: size, o: o}
+	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
+	v, err := s.Version(o.FutureVersion)
+	if err != nil {
+		return nil, err
+	}
+	t.version = v.Name
+	t.elapsed = v.Elapsed
+	if v.Layout != wire.LayoutV2 {
+		err = openOld(t, s, v)
+	} else if err = (&indexSection{bag: t}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
+		t.damaged(err)
+		reason := wire.AsCorrupt(err)
+		err = scanBag(t)
+		if reason != nil {
+			// With the index section in its place, or met by the scan, nothing before it is
+			// missing: what else was lost the scan has told.
+			reason.Recovered = err == nil && t.scanned
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.summarize()
+	return t, nil
+}
