@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -47,20 +48,20 @@ const sectorBytes = 512
 // ErrVersion; they are not touched. After another error the bag is the old one, unless it is
 // from writing or syncing the bag header: then it is the old or the new one.
 func Amend(f AmendFile, size int64, add []Addition) error {
-	bag, err := openTable(f, size, ReaderOptions{IndexOnly: true})
+	bag, err := openTable(f, size, table.Options{IndexOnly: true})
 	switch {
 	case err != nil:
 		return err
-	case bag.version != "2.0":
-		return &rosbag.VersionError{Version: bag.version}
-	case len(bag.damage) > 0:
-		return bag.damage[0]
+	case bag.Version != "2.0":
+		return &rosbag.VersionError{Version: bag.Version}
+	case len(bag.Damage) > 0:
+		return bag.Damage[0]
 	}
 	head, err := readIndexFields(f, size)
 	if err != nil {
 		return err
 	}
-	end := bag.indexEnd
+	end := bag.IndexEnd
 	if end < size {
 		if err := f.Truncate(end); err != nil {
 			return fmt.Errorf("truncate at %d: %w", end, err)
@@ -89,19 +90,19 @@ func Amend(f AmendFile, size int64, add []Addition) error {
 }
 
 // newAmendWriter returns a Writer that goes on at end and knows all that is in the bag.
-func newAmendWriter(f AmendFile, bag *Table, end int64) (*Writer, error) {
+func newAmendWriter(f AmendFile, bag *table.Table, end int64) (*Writer, error) {
 	// Not the file itself: only Amend writes the header, syncs and cuts.
 	w, err := newWriter(struct{ io.Writer }{&appender{f, end}}, end, WriterOptions{})
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range bag.conns {
+	for _, c := range bag.Conns {
 		if err := w.learn(c); err != nil {
 			return nil, err
 		}
 		w.stored[c.ID] = struct{}{} // also one without messages
 	}
-	for _, c := range bag.chunks {
+	for _, c := range bag.Chunks {
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
 	return w, nil

@@ -243,7 +243,7 @@ func (b *ChunkBuilder) roomStep() int {
 	at := len(b.buf)
 	come := at - b.open.start
 	step := max(firstRoom, min(come, doubledRoom), come/4)
-	return min(b.open.end-at+len(b.used)*indexHeaderBytes+(len(b.entries)+1)*wire.IndexEntryBytes, step)
+	return min(b.open.end-at+len(b.used)*wire.IndexHeaderBytes+(len(b.entries)+1)*wire.IndexEntryBytes, step)
 }
 
 // NextCap returns what Cap will be after the next call of Room.

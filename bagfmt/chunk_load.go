@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -28,20 +29,20 @@ type chunkLoader struct {
 }
 
 // place reads the header of segment i.
-func (l *chunkLoader) place(bag *Table, i int) (wire.ChunkPlace, error) {
-	if bag.chunks[i].kind.raw() {
-		return bag.chunks[i].rawPlace(bag.size)
+func (l *chunkLoader) place(bag *table.Table, i int) (wire.ChunkPlace, error) {
+	if bag.Chunks[i].Kind.Raw() {
+		return bag.Chunks[i].RawPlace(bag.Size)
 	}
-	pos := bag.chunks[i].Pos
-	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: bag.decrypter}
+	pos := bag.Chunks[i].Pos
+	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: bag.Decrypter}
 	need := int64(wire.FirstHeadBytes)
 	for {
-		n := int(min(need, bag.size-pos))
+		n := int(min(need, bag.Size-pos))
 		if cap(l.head) < n {
 			l.head = make([]byte, n)
 		}
 		l.head = l.head[:n]
-		if err := readAt(bag.r, l.head, pos, p); err != nil {
+		if err := readAt(bag.File, l.head, pos, p); err != nil {
 			return p, err
 		}
 		headerBytes := int64(binary.LittleEndian.Uint32(l.head)) // addChunk left room for it
@@ -49,7 +50,7 @@ func (l *chunkLoader) place(bag *Table, i int) (wire.ChunkPlace, error) {
 			return p, wire.Corrupt(pos, rosbag.OpChunk, "header of %d bytes, limit %d", headerBytes, wire.MaxHeaderBytes)
 		}
 		if end := headerBytes + wire.MinRecordBytes; end > int64(n) {
-			if end > bag.size-pos {
+			if end > bag.Size-pos {
 				return p, wire.Torn(pos, rosbag.OpChunk, "header", int64(n), end)
 			}
 			need = end
@@ -70,8 +71,8 @@ func (l *chunkLoader) place(bag *Table, i int) (wire.ChunkPlace, error) {
 	p.Size = int64(h.Size)
 	p.Compression = wire.CompressionNamed(h.Compression)
 	p.CRC, p.Checked = h.CRC, h.Has&wire.HasCRC32C != 0
-	if left := bag.size - p.Data; p.Stored > left {
-		if bag.chunks[i].kind != segmentTorn {
+	if left := bag.Size - p.Data; p.Stored > left {
+		if bag.Chunks[i].Kind != table.KindTorn {
 			return p, wire.Torn(pos, rosbag.OpChunk, "data", left, p.Stored)
 		}
 		p.Stored, p.Torn = left, true
@@ -83,11 +84,11 @@ func (l *chunkLoader) place(bag *Table, i int) (wire.ChunkPlace, error) {
 // nested chunks would take time quadratic in the size of the file. It shortens an
 // uncompressed chunk that is too long, because its messages before the next one can
 // still be read.
-func checkOverlap(bag *Table, i int, p *wire.ChunkPlace) error {
-	if i+1 >= len(bag.chunks) {
+func checkOverlap(bag *table.Table, i int, p *wire.ChunkPlace) error {
+	if i+1 >= len(bag.Chunks) {
 		return nil
 	}
-	next := bag.chunks[i+1].Pos
+	next := bag.Chunks[i+1].Pos
 	switch room := next - p.Data; {
 	case p.Stored <= room:
 		return nil
@@ -99,11 +100,11 @@ func checkOverlap(bag *Table, i int, p *wire.ChunkPlace) error {
 	return nil
 }
 
-// forHeaders returns a copy of bag to read the headers of all its chunks from.
-func (bag *Table) forHeaders() *Table {
-	from := &Table{r: bag.r, size: bag.size, o: bag.o, decrypter: bag.decrypter, chunks: bag.chunks}
-	if n := len(bag.chunks); n > 1 && (bag.chunks[n-1].Pos-bag.chunks[0].Pos)/int64(n) < smallChunkBytes {
-		from.r = &window{r: bag.r}
+// headerTable returns a copy of bag to read the headers of all its chunks from.
+func headerTable(bag *table.Table) *table.Table {
+	from := &table.Table{File: bag.File, Size: bag.Size, Options: bag.Options, Decrypter: bag.Decrypter, Chunks: bag.Chunks}
+	if n := len(bag.Chunks); n > 1 && (bag.Chunks[n-1].Pos-bag.Chunks[0].Pos)/int64(n) < smallChunkBytes {
+		from.File = &window{r: bag.File}
 	}
 	return from
 }
@@ -147,7 +148,7 @@ func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 }
 
 // data reads and unpacks segment i, into l.memory or fresh memory.
-func (l *chunkLoader) data(bag *Table, i int) ([]byte, wire.ChunkPlace, error) {
+func (l *chunkLoader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) {
 	p, err := l.place(bag, i)
 	if err != nil {
 		return nil, p, err
@@ -158,17 +159,17 @@ func (l *chunkLoader) data(bag *Table, i int) ([]byte, wire.ChunkPlace, error) {
 
 // read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
 // has it.
-func (l *chunkLoader) read(bag *Table, p *wire.ChunkPlace) ([]byte, error) {
-	if err := p.CheckSize(bag.o.MaxChunkBytes); err != nil {
+func (l *chunkLoader) read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
+	if err := p.CheckSize(bag.Options.MaxChunkBytes); err != nil {
 		return nil, err
 	}
 	if p.Compression != rosbag.CompressionBZ2 {
 		return l.readNew(bag, p)
 	}
-	return bag.cache.Load().chunk(cacheKey{bag: bag, pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
+	return bag.Cache.Load().Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
 }
 
-func (l *chunkLoader) readNew(bag *Table, p *wire.ChunkPlace) ([]byte, error) {
+func (l *chunkLoader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.Compression == rosbag.CompressionNone {
 		if int64(cap(l.memory)) < p.Stored {
@@ -180,10 +181,10 @@ func (l *chunkLoader) readNew(bag *Table, p *wire.ChunkPlace) ([]byte, error) {
 		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
 		stored = l.stored
 	}
-	if err := readAt(bag.r, stored, p.Data, *p); err != nil {
+	if err := readAt(bag.File, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
-	l.unpack.Interrupted = bag.o.Interrupted
+	l.unpack.Interrupted = bag.Options.Interrupted
 	return l.open(p, stored)
 }
 
@@ -215,7 +216,7 @@ func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 // or are damaged already, or there is no index, it makes new ones from the data. From
 // then on they point at frames. An error without data says that the chunk is lost;
 // one with data, that the index was bad, and whether messages are missing.
-func (l *chunkLoader) load(bag *Table, x *cursorChunk, keep []bool, q rosbag.Query) error {
+func (l *chunkLoader) load(bag *table.Table, x *cursorChunk, keep []bool, q rosbag.Query) error {
 	data, p, err := l.data(bag, x.number)
 	if err != nil {
 		return err
@@ -236,7 +237,7 @@ func (l *chunkLoader) load(bag *Table, x *cursorChunk, keep []bool, q rosbag.Que
 		}
 		bad = wire.Corrupt(p.Pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
-	kind := bag.chunks[x.number].kind
+	kind := bag.Chunks[x.number].Kind
 	d := derivation{bag: bag, keep: keep, q: q, list: x.entries[:0]}
 	whole := d.run(kind, data)
 	if d.stopped != nil {
@@ -258,13 +259,13 @@ func (l *chunkLoader) load(bag *Table, x *cursorChunk, keep []bool, q rosbag.Que
 
 // derived makes the entries of segment i from its data. As those of index data they
 // point at records.
-func (l *chunkLoader) derived(bag *Table, i int, keep []bool) ([]indexEntry, error) {
+func (l *chunkLoader) derived(bag *table.Table, i int, keep []bool) ([]indexEntry, error) {
 	data, _, err := l.data(bag, i)
 	if err != nil {
 		return nil, err
 	}
 	d := derivation{bag: bag, keep: keep, records: true}
-	d.run(bag.chunks[i].kind, data)
+	d.run(bag.Chunks[i].Kind, data)
 	return d.list, d.stopped
 }
 
@@ -286,10 +287,10 @@ func (x *cursorChunk) release() []byte {
 
 // countKept returns the number of messages of chunk i in kept connections, according to
 // its chunk info.
-func countKept(bag *Table, i int, keep []bool) uint64 {
+func countKept(bag *table.Table, i int, keep []bool) uint64 {
 	var sum uint64
-	for _, n := range bag.chunks[i].Counts {
-		if keep[bag.byID[n.Conn.ID]] {
+	for _, n := range bag.Chunks[i].Counts {
+		if keep[bag.ByID[n.Conn.ID]] {
 			sum += uint64(n.Count)
 		}
 	}
@@ -305,7 +306,7 @@ var errSharedRecords = errors.New("many entries point at the same records")
 // resolve checks that entries point at messages of their connections, and makes
 // them point at the frames. The time of an entry counts, as for stock's player, unless
 // the chunk has a checksum: then the time in the chunk is known to be right.
-func (l *chunkLoader) resolve(bag *Table, entries []indexEntry, data []byte, checked bool) error {
+func (l *chunkLoader) resolve(bag *table.Table, entries []indexEntry, data []byte, checked bool) error {
 	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {
 		e := &entries[i]
@@ -316,8 +317,8 @@ func (l *chunkLoader) resolve(bag *Table, entries []indexEntry, data []byte, che
 			return errSharedRecords
 		case err != nil:
 			return fmt.Errorf("record at %d: %w", e.offset, err)
-		case id != bag.conns[e.conn].ID:
-			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.offset, id, bag.conns[e.conn].ID)
+		case id != bag.Conns[e.conn].ID:
+			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.offset, id, bag.Conns[e.conn].ID)
 		case checked && t != e.time():
 			return fmt.Errorf("message at %d is of time %s, its index entry of %s", e.offset, t, e.time())
 		}

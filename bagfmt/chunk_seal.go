@@ -75,7 +75,7 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 		}
 		return 1 // no two slots share an id
 	})
-	size := len(b.used)*indexHeaderBytes + len(b.entries)*wire.IndexEntryBytes
+	size := len(b.used)*wire.IndexHeaderBytes + len(b.entries)*wire.IndexEntryBytes
 	out = slices.Grow(out, size)
 	for _, s := range b.used {
 		slot := &b.slots[s]
@@ -103,9 +103,6 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 	}
 	return out
 }
-
-// indexHeaderBytes is the length of what wire.AppendIndexHeader adds.
-const indexHeaderBytes = 55
 
 // sortIndex sorts encoded index entries by time, entries of the same time by offset.
 func sortIndex(b []byte) {

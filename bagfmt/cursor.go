@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -17,7 +18,7 @@ import (
 //
 // It believes the chunk infos about which times and connections a chunk holds.
 type Cursor struct {
-	bag       *Table
+	bag       *table.Table
 	q         rosbag.Query
 	keep      []bool // by index in r.conns
 	load      chunkLoader
@@ -66,26 +67,26 @@ func (x *cursorChunk) key() uint64 {
 func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != nil }
 
 // newCursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func newCursor(bag *Table, q rosbag.Query) *Cursor {
-	q.Reuse = q.Reuse && bag.cache.Load() == nil
-	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.conns)), maxCached: bag.o.CacheBytes, prefetch: newPrefetcher(bag)}
+func newCursor(bag *table.Table, q rosbag.Query) *Cursor {
+	q.Reuse = q.Reuse && bag.Cache.Load() == nil
+	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes, prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
-	for i, conn := range bag.conns {
+	for i, conn := range bag.Conns {
 		if c.keep[i] = q.Keep == nil || q.Keep(conn); c.keep[i] {
 			kept[conn] = true
 		}
 	}
-	for i := range bag.chunks {
-		info := &bag.chunks[i]
+	for i := range bag.Chunks {
+		info := &bag.Chunks[i]
 		if info.End.Before(q.Start) || !q.End.IsZero() && q.End.Before(info.Start) {
 			continue
 		}
-		if len(kept) == len(bag.conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
+		if len(kept) == len(bag.Conns) || slices.ContainsFunc(info.Counts, func(n rosbag.ConnCount) bool { return kept[n.Conn] }) {
 			c.pending = append(c.pending, i)
 		}
 	}
 	slices.SortStableFunc(c.pending, func(a, b int) int {
-		return cmp.Or(bag.chunks[a].Start.Compare(bag.chunks[b].Start), cmp.Compare(a, b))
+		return cmp.Or(bag.Chunks[a].Start.Compare(bag.Chunks[b].Start), cmp.Compare(a, b))
 	})
 	c.buffers.max = 0
 	if q.Reuse {
@@ -111,7 +112,7 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.entries[x.next]
 	x.next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.bag.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
+	c.msg = rosbag.Message{Conn: c.bag.Conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
 	return &c.msg, nil
 }
 
@@ -179,7 +180,7 @@ func (c *Cursor) count(x *cursorChunk) int {
 		limit = min(limit, y.key())
 	}
 	if len(c.pending) > 0 {
-		limit = min(limit, timeKey(c.bag.chunks[c.pending[0]].Start))
+		limit = min(limit, timeKey(c.bag.Chunks[c.pending[0]].Start))
 	}
 	rest := x.entries[x.next+1:]
 	if len(rest) == 0 || rest[0].key >= limit {
@@ -193,7 +194,7 @@ func (c *Cursor) count(x *cursorChunk) int {
 func (c *Cursor) openDue() error {
 	for len(c.pending) > 0 {
 		i := c.pending[0]
-		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.bag.chunks[i].Start) {
+		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.bag.Chunks[i].Start) {
 			return nil
 		}
 		x := c.alloc(i)
@@ -217,7 +218,7 @@ func (c *Cursor) openDue() error {
 			c.add(x)
 			continue
 		}
-		if c.bag.chunks[i].kind.derived() {
+		if c.bag.Chunks[i].Kind.Derived() {
 			x.derive = true
 			c.push(x)
 			continue

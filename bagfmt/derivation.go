@@ -6,26 +6,27 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // derivation makes index entries from the data of a segment.
 type derivation struct {
-	bag     *Table
+	bag     *table.Table
 	keep    []bool
 	q       rosbag.Query
 	records bool // entries shall point at records, not at frames
 
 	list    []indexEntry // sorted by time and place
 	found   uint64       // messages of kept connections, at any time
-	stopped error        // of ReaderOptions.Interrupted
+	stopped error        // of table.Options.Interrupted
 }
 
 // run goes over data as far as it can be read. whole says that it was read wholly.
-func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
-	if kind == segmentOld {
-		whole = d.old(d.bag.old, data)
+func (d *derivation) run(kind table.Kind, data []byte) (whole bool) {
+	if kind == table.KindOld {
+		whole = d.old(d.bag.Old, data)
 	} else {
 		whole = d.chunk(data)
 	}
@@ -39,7 +40,7 @@ func (d *derivation) run(kind segmentKind, data []byte) (whole bool) {
 // chunk goes over records of format V2.0.
 func (d *derivation) chunk(data []byte) (whole bool) {
 	w := wire.ChunkWalk{Data: data}
-	pause := codec.Pause{Interrupted: d.bag.o.Interrupted}
+	pause := codec.Pause{Interrupted: d.bag.Options.Interrupted}
 	for whole = true; ; {
 		at := w.At
 		if d.stopped = pause.Reached(at); d.stopped != nil {
@@ -56,7 +57,7 @@ func (d *derivation) chunk(data []byte) (whole bool) {
 		if h.Op != rosbag.OpMessage {
 			continue
 		}
-		conn, ok := d.bag.byID[h.Conn]
+		conn, ok := d.bag.ByID[h.Conn]
 		if !ok {
 			whole = false
 			continue

@@ -11,7 +11,7 @@
 //	Recover                copy what is good of a damaged bag
 //	NewAppendWriter        continue a bag
 //
-// Bags that stock has encrypted are read with their key, see ReaderOptions.UnwrapKey. They
+// Bags that stock has encrypted are read with their key, see table.Options.UnwrapKey. They
 // are not written.
 //
 // The package knows bytes only: it opens no file but through io/fs, logs nothing, and starts goroutines

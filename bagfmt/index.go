@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -47,18 +48,18 @@ func lastAt(list []indexEntry, t rosbag.Time) int {
 
 // entries reads the index of chunk i, for the connections in keep, sorted by time
 // and place, into dst.
-func (l *chunkLoader) entries(bag *Table, i int, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *chunkLoader) entries(bag *table.Table, i int, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	dst = dst[:0]
 	p, err := l.place(bag, i)
 	if err != nil {
 		return dst, err
 	}
-	end := bag.dataEnd
-	if i+1 < len(bag.chunks) {
-		end = bag.chunks[i+1].Pos
+	end := bag.DataEnd
+	if i+1 < len(bag.Chunks) {
+		end = bag.Chunks[i+1].Pos
 	}
 	at := p.Data + p.Stored
-	section := io.NewSectionReader(bag.r, at, max(end-at, 0))
+	section := io.NewSectionReader(bag.File, at, max(end-at, 0))
 	switch {
 	case l.s == nil && l.once:
 		l.s = wire.NewStream(section, at, int(min(max(section.Size(), wire.SmallBufferBytes), wire.StreamBufferBytes)))
@@ -69,12 +70,12 @@ func (l *chunkLoader) entries(bag *Table, i int, keep []bool, dst []indexEntry) 
 	}
 	l.expectCounts(bag, i)
 	l.merger.begin()
-	for n := 0; n < len(bag.chunks[i].Counts); {
+	for n := 0; n < len(bag.Chunks[i].Counts); {
 		start := l.s.Off
 		var h wire.RecordHeader
 		switch err := l.s.Next(&h); {
 		case errors.Is(err, io.EOF):
-			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(bag.chunks[i].Counts))
+			return dst, wire.Corrupt(p.Pos, rosbag.OpChunk, "%d of %d index data records follow", n, len(bag.Chunks[i].Counts))
 		case err != nil:
 			return dst, err
 		}
@@ -98,25 +99,25 @@ func (l *chunkLoader) entries(bag *Table, i int, keep []bool, dst []indexEntry) 
 }
 
 // expectCounts sets expect for chunk i.
-func (l *chunkLoader) expectCounts(bag *Table, i int) {
+func (l *chunkLoader) expectCounts(bag *table.Table, i int) {
 	if l.expect == nil {
-		l.expect = make([]uint64, len(bag.conns))
+		l.expect = make([]uint64, len(bag.Conns))
 	}
-	for _, n := range bag.chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
-		l.expect[bag.byID[n.Conn.ID]] = 0
+	for _, n := range bag.Chunks[l.expectOf].Counts { // an error leaves some; all would take too long in a bag of many
+		l.expect[bag.ByID[n.Conn.ID]] = 0
 	}
 	l.expectOf = i
-	for _, n := range bag.chunks[i].Counts {
-		l.expect[bag.byID[n.Conn.ID]] = uint64(n.Count) + 1
+	for _, n := range bag.Chunks[i].Counts {
+		l.expect[bag.ByID[n.Conn.ID]] = uint64(n.Count) + 1
 	}
 }
 
 // indexData adds the entries of one index data record to dst.
-func (l *chunkLoader) indexData(bag *Table, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *chunkLoader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
 	if h.Ver != wire.IndexVersion {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
-	conn, known := bag.byID[h.Conn]
+	conn, known := bag.ByID[h.Conn]
 	if !known {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "index of unknown connection %d", h.Conn)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -32,7 +33,7 @@ func TestIndexOfDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		index = append(index, int(w.Size())+len(c.Record)-n*(indexHeaderBytes+2*wire.IndexEntryBytes))
+		index = append(index, int(w.Size())+len(c.Record)-n*(wire.IndexHeaderBytes+2*wire.IndexEntryBytes))
 		if err := w.WriteChunk(c); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestIndexOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func(data []byte) (*Reader, *chunkLoader) {
-		r, err := NewReader(bytes.NewReader(data), int64(len(data)), ReaderOptions{IndexOnly: true})
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)), table.Options{IndexOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +74,7 @@ func TestIndexOfDamage(t *testing.T) {
 	}
 
 	// An entry is missing, and the record says so in its length but not in its count.
-	at := index[2] + indexHeaderBytes
+	at := index[2] + wire.IndexHeaderBytes
 	bad = slices.Delete(slices.Clone(b.data), at, at+wire.IndexEntryBytes)
 	binary.LittleEndian.PutUint32(bad[at-4:], wire.IndexEntryBytes)
 	pos := bad[bytes.Index(bad, []byte(wire.KeyIndexPos+"="))+len(wire.KeyIndexPos)+1:]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -18,7 +19,7 @@ const (
 
 // indexSection reads the index section of a 2.0 bag.
 type indexSection struct {
-	bag    *Table
+	bag    *table.Table
 	table  wire.ConnTable
 	conns  int                // records, repeated ones included
 	counts []rosbag.ConnCount // of all chunks, so that a big bag makes few allocations
@@ -30,8 +31,8 @@ func (x *indexSection) open(s *wire.Stream) error {
 	if err != nil {
 		return err
 	}
-	x.bag.repeated = h.Repeats()
-	if x.bag.decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.bag.o.UnwrapKey); err != nil {
+	x.bag.Repeated = h.Repeats()
+	if x.bag.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.Header), x.bag.Options.UnwrapKey); err != nil {
 		return err
 	}
 	if err := x.checkHeader(&h); err != nil {
@@ -40,7 +41,7 @@ func (x *indexSection) open(s *wire.Stream) error {
 	if err := x.read(int(h.ConnCount), int(h.ChunkCount)); err != nil {
 		return err
 	}
-	x.bag.indexed = true
+	x.bag.Indexed = true
 	return nil
 }
 
@@ -50,18 +51,18 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
 	switch {
 	case h.IndexPos == 0:
 		return rosbag.ErrUnindexed
-	case h.IndexPos > uint64(bag.size):
-		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, bag.size)
+	case h.IndexPos > uint64(bag.Size):
+		e := wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, the file ends at %d", h.IndexPos, bag.Size)
 		e.Err = io.ErrUnexpectedEOF
 		return e
 	case h.IndexPos <= uint64(at):
 		return wire.Corrupt(at, rosbag.OpBagHeader, "the index section is at %d, inside this record", h.IndexPos)
-	case int64(h.ConnCount) > bag.size/minConnBytes || int64(h.ChunkCount) > bag.size/wire.MinRecordBytes:
+	case int64(h.ConnCount) > bag.Size/minConnBytes || int64(h.ChunkCount) > bag.Size/wire.MinRecordBytes:
 		return wire.Corrupt(at, rosbag.OpBagHeader, "claims %d connections and %d chunks in a file of %d bytes",
-			h.ConnCount, h.ChunkCount, bag.size)
+			h.ConnCount, h.ChunkCount, bag.Size)
 	}
-	bag.indexPos = int64(h.IndexPos)
-	bag.dataEnd = bag.indexPos
+	bag.IndexPos = int64(h.IndexPos)
+	bag.DataEnd = bag.IndexPos
 	return nil
 }
 
@@ -70,36 +71,36 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
 // stock readers do.
 func (x *indexSection) read(conns, chunks int) error {
 	bag := x.bag
-	bag.prefetch(bag.indexPos, maxPrefetchBytes)
-	s := wire.NewStream(io.NewSectionReader(bag.r, bag.indexPos, bag.size-bag.indexPos), bag.indexPos, wire.StreamBufferBytes)
-	s.Decrypter = bag.decrypter
+	bag.Prefetch(bag.IndexPos, maxPrefetchBytes)
+	s := wire.NewStream(io.NewSectionReader(bag.File, bag.IndexPos, bag.Size-bag.IndexPos), bag.IndexPos, wire.StreamBufferBytes)
+	s.Decrypter = bag.Decrypter
 	x.table.Most = conns
-	if n := min(int64(chunks), (bag.size-bag.indexPos)/minChunkInfoBytes); n > 0 {
-		bag.chunks, x.counts = make([]ChunkInfo, 0, n), make([]rosbag.ConnCount, 0, n)
+	if n := min(int64(chunks), (bag.Size-bag.IndexPos)/minChunkInfoBytes); n > 0 {
+		bag.Chunks, x.counts = make([]table.Chunk, 0, n), make([]rosbag.ConnCount, 0, n)
 	}
-	for x.conns < conns || len(bag.chunks) < chunks {
+	for x.conns < conns || len(bag.Chunks) < chunks {
 		start := s.Off
 		if _, err := x.record(s); err != nil {
 			if errors.Is(err, io.EOF) {
 				e := wire.Corrupt(start, 0, "index section ends after %d of %d connections and %d of %d chunks",
-					x.conns, conns, len(bag.chunks), chunks)
+					x.conns, conns, len(bag.Chunks), chunks)
 				e.Err = io.ErrUnexpectedEOF
 				return e
 			}
 			return err
 		}
 	}
-	bag.indexEnd = s.Off
+	bag.IndexEnd = s.Off
 	for s.RecordAhead() {
 		if known, err := x.record(s); !known || err != nil {
 			break
 		}
-		bag.indexEnd = s.Off
+		bag.IndexEnd = s.Off
 	}
 	if s.BagAhead() {
-		bag.damaged(wire.Corrupt(s.Off, 0, "another bag starts here"))
+		bag.Damaged(wire.Corrupt(s.Off, 0, "another bag starts here"))
 	}
-	bag.setConnections(x.table.All())
+	bag.SetConnections(x.table.All())
 	return nil
 }
 
@@ -118,7 +119,7 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 	if h.Op != rosbag.OpConnection && h.Op != rosbag.OpChunkInfo {
 		return false, s.Skip(n, start, h.Op)
 	}
-	if left := x.bag.size - s.Off; n > left {
+	if left := x.bag.Size - s.Off; n > left {
 		return true, wire.Torn(start, h.Op, "data", left, n)
 	}
 	if err := x.checkLength(&h, n, start); err != nil { // before it is in memory
@@ -130,7 +131,7 @@ func (x *indexSection) record(s *wire.Stream) (known bool, err error) {
 	}
 	if h.Op == rosbag.OpConnection {
 		x.conns++
-		if data, err = x.bag.decrypter.OpenConnection(&h, data, start); err != nil {
+		if data, err = x.bag.Decrypter.OpenConnection(&h, data, start); err != nil {
 			return true, err
 		}
 		return true, x.table.Add(&h, data, start)
@@ -155,16 +156,16 @@ func (x *indexSection) checkLength(h *wire.RecordHeader, n, at int64) error {
 func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) error {
 	bag, all := x.bag, x.counts
 	last := int64(len(wire.VersionLine))
-	if n := len(bag.chunks); n > 0 {
-		last = bag.chunks[n-1].Pos
+	if n := len(bag.Chunks); n > 0 {
+		last = bag.Chunks[n-1].Pos
 	}
 	switch {
 	case h.Ver != wire.IndexVersion:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "version %d, want %d", h.Ver, wire.IndexVersion)
-	case h.ChunkPos > uint64(bag.size-wire.MinRecordBytes):
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.size)
-	case int64(h.ChunkPos) >= bag.indexPos:
-		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, bag.indexPos)
+	case h.ChunkPos > uint64(bag.Size-wire.MinRecordBytes):
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d in a file of %d bytes", h.ChunkPos, bag.Size)
+	case int64(h.ChunkPos) >= bag.IndexPos:
+		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, behind the start of the index section at %d", h.ChunkPos, bag.IndexPos)
 	case int64(h.ChunkPos) <= last:
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "chunk at %d, not after %d", h.ChunkPos, last)
 	}
@@ -180,7 +181,7 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	if id, twice := repeated(all[first:]); twice {
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
-	bag.chunks = append(bag.chunks, ChunkInfo{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
+	bag.Chunks = append(bag.Chunks, table.Chunk{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
 	x.counts = all
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -16,26 +17,26 @@ const scanBufferBytes = 16 << 10
 
 // openOld opens a bag of a legacy version. It reads it from front to back, but skips the
 // messages.
-func openOld(bag *Table, s *wire.Stream, v wire.BagVersion) error {
-	if bag.o.IndexOnly && v.Layout != wire.LayoutV12 {
+func openOld(bag *table.Table, s *wire.Stream, v wire.BagVersion) error {
+	if bag.Options.IndexOnly && v.Layout != wire.LayoutV12 {
 		return fmt.Errorf("%w of version %s", rosbag.ErrUnindexed, v.Name)
 	}
 	f := old.New(v)
 	f.LateDefinitions = true
-	bag.old = f
-	x := oldScan{bag: bag, f: f, s: s, seg: segmentScan{bag: bag, kind: segmentOld}}
-	if bag.size > wire.SmallBufferBytes {
-		x.s = wire.NewFileStream(bag.r, bag.size, scanBufferBytes)
+	bag.Old = f
+	x := oldScan{bag: bag, f: f, s: s, seg: segmentScan{bag: bag, kind: table.KindOld}}
+	if bag.Size > wire.SmallBufferBytes {
+		x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
 		x.s.SeekTo(s.Off)
 	}
 	if err := x.run(); err != nil {
 		return err
 	}
 	f.Finish()
-	bag.setConnections(f.Conns)
+	bag.SetConnections(f.Conns)
 	x.seg.finish()
 	for _, err := range f.UndeclaredErrors() {
-		bag.damaged(err)
+		bag.Damaged(err)
 	}
 	if v.Layout == wire.LayoutV12 {
 		return x.checkIndex()
@@ -45,7 +46,7 @@ func openOld(bag *Table, s *wire.Stream, v wire.BagVersion) error {
 
 // oldScan is the state of openOld.
 type oldScan struct {
-	bag *Table
+	bag *table.Table
 	f   *old.Format
 	s   *wire.Stream
 	seg segmentScan
@@ -103,7 +104,7 @@ func (x *oldScan) recordDamage(err error) error {
 	if !isDamage(err) {
 		return err
 	}
-	x.bag.damaged(err)
+	x.bag.Damaged(err)
 	return nil
 }
 
@@ -112,13 +113,13 @@ func (x *oldScan) record(rec *old.Record, start int64) error {
 	conn := int32(-1)
 	switch {
 	case rec.Op == rosbag.OpMessage && rec.Length > wire.MaxMessageBytes:
-		x.bag.damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
-	case rec.Op == rosbag.OpMessage && rec.Length > x.bag.size-x.s.Off:
-		return wire.Torn(start, rosbag.OpMessage, "data", x.bag.size-x.s.Off, rec.Length)
+		x.bag.Damaged(&rosbag.LimitError{Offset: start, Op: rosbag.OpMessage, What: "message", Got: rec.Length, Limit: wire.MaxMessageBytes})
+	case rec.Op == rosbag.OpMessage && rec.Length > x.bag.Size-x.s.Off:
+		return wire.Torn(start, rosbag.OpMessage, "data", x.bag.Size-x.s.Off, rec.Length)
 	case rec.Op == rosbag.OpMessage:
 		var err error
 		if conn, err = x.f.Connection(rec, start); err != nil && x.f.Layout != wire.LayoutV10 {
-			x.bag.damaged(err) // the others are counted
+			x.bag.Damaged(err) // the others are counted
 		}
 	case rec.Op == rosbag.OpMessageDefinition:
 		x.f.Define(rec)
@@ -156,14 +157,14 @@ func (v *indexV12) record(rec *old.Record, start int64) {
 func (x *oldScan) checkIndex() error {
 	err := x.indexError()
 	if err == nil {
-		x.bag.indexed = true
+		x.bag.Indexed = true
 		return nil
 	}
-	if x.bag.o.IndexOnly {
+	if x.bag.Options.IndexOnly {
 		return err
 	}
 	if x.v12.header != 0 { // without a file header the bag needs no index
-		x.bag.damage = append([]error{err}, x.bag.damage[:min(len(x.bag.damage), maxDamage-1)]...)
+		x.bag.Damage = append([]error{err}, x.bag.Damage[:min(len(x.bag.Damage), table.MaxDamage-1)]...)
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (x *oldScan) indexError() error {
 	v := &x.v12
 	first := v.first
 	if v.records == 0 {
-		first = x.bag.size // an index of no topics
+		first = x.bag.Size // an index of no topics
 	}
 	switch {
 	case v.header == 0 || v.pos == 0:
@@ -184,8 +185,8 @@ func (x *oldScan) indexError() error {
 		return wire.Corrupt(first, rosbag.OpIndexData, "index data of a wrong length")
 	}
 	found := make(map[string]uint64)
-	for i := range x.bag.chunks {
-		for _, n := range x.bag.chunks[i].Counts {
+	for i := range x.bag.Chunks {
+		for _, n := range x.bag.Chunks[i].Counts {
 			found[n.Conn.Topic] += uint64(n.Count)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -15,34 +16,34 @@ func isDamage(err error) bool {
 }
 
 // openTable opens a bag, see NewReader.
-func openTable(r io.ReaderAt, size int64, o ReaderOptions) (*Table, error) {
-	o, err := o.withDefaults()
+func openTable(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
+	o, err := o.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{r: r, size: size, o: o}
+	t := &table.Table{File: r, Size: size, Options: o}
 	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
 	v, err := s.Version(o.FutureVersion)
 	if err != nil {
 		return nil, err
 	}
-	t.version = v.Name
-	t.elapsed = v.Elapsed
+	t.Version = v.Name
+	t.Elapsed = v.Elapsed
 	if v.Layout != wire.LayoutV2 {
 		err = openOld(t, s, v)
 	} else if err = (&indexSection{bag: t}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
-		t.damaged(err)
+		t.Damaged(err)
 		reason := wire.AsCorrupt(err)
 		err = scanBag(t)
 		if reason != nil {
 			// With the index section in its place, or met by the scan, nothing before it is
 			// missing: what else was lost the scan has told.
-			reason.Recovered = err == nil && t.scanned
+			reason.Recovered = err == nil && t.Scanned
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	t.summarize()
+	t.Summarize()
 	return t, nil
 }

@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -11,7 +12,7 @@ import (
 // It delivers sound chunks only: what is wrong with the others the Cursor finds out
 // when it comes to them, as without it. So errors come at the same place.
 type loadAhead struct {
-	bag     *Table
+	bag     *table.Table
 	keep    []bool
 	q       rosbag.Query
 	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
@@ -31,10 +32,10 @@ type loadJob struct {
 
 // newLoadAhead shares CacheBytes: half of it is for what workers load, half for what
 // the Cursor keeps.
-func newLoadAhead(bag *Table, q rosbag.Query, keep []bool) *loadAhead {
+func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 	n := min(q.Workers, wire.MaxWorkers)
 	a := &loadAhead{bag: bag, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
-	a.limit = bag.o.CacheBytes / 2 / int64(n)
+	a.limit = bag.Options.CacheBytes / 2 / int64(n)
 	for range n {
 		a.loaders <- new(chunkLoader)
 	}
@@ -72,7 +73,7 @@ func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 // damage.
 func (j *loadJob) load(a *loadAhead, l *chunkLoader) (good bool) {
 	x := &j.chunk
-	x.derive = a.bag.chunks[x.number].kind.derived()
+	x.derive = a.bag.Chunks[x.number].Kind.Derived()
 	if !x.derive {
 		var err error
 		if x.entries, err = l.entries(a.bag, x.number, a.keep, x.entries); err != nil {

@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"sync"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -10,11 +11,11 @@ import (
 type indexLoaders struct{ sync.Pool }
 
 // get returns a loader for r, to be put back.
-func (p *indexLoaders) get(bag *Table) *indexLoader {
+func (p *indexLoaders) get(bag *table.Table) *indexLoader {
 	if l, ok := p.Get().(*indexLoader); ok {
 		return l
 	}
-	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(bag.conns))}
+	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(bag.Conns))}
 }
 
 // indexLoader reads the indexes of chunks, one after the other. What it has for each
@@ -26,17 +27,17 @@ type indexLoader struct {
 }
 
 // load returns the entries of chunk i.
-func (l *indexLoader) load(bag *Table, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
-	counts := bag.chunks[i].Counts
+func (l *indexLoader) load(bag *table.Table, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
+	counts := bag.Chunks[i].Counts
 	for _, n := range counts {
-		l.kept[bag.byID[n.Conn.ID]] = keep == nil || keep(n.Conn)
+		l.kept[bag.ByID[n.Conn.ID]] = keep == nil || keep(n.Conn)
 	}
 	defer func() {
 		for _, n := range counts {
-			l.kept[bag.byID[n.Conn.ID]] = false
+			l.kept[bag.ByID[n.Conn.ID]] = false
 		}
 	}()
-	if bag.chunks[i].kind.derived() {
+	if bag.Chunks[i].Kind.Derived() {
 		return l.derived(bag, i, l.kept)
 	}
 	return l.entries(bag, i, l.kept, nil)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -18,14 +19,14 @@ type chunkLists struct {
 }
 
 // get returns the lists of connections, given by their index.
-func (l *chunkLists) get(bag *Table, conns []int32) map[int32][]int32 {
+func (l *chunkLists) get(bag *table.Table, conns []int32) map[int32][]int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lists, missing := map[int32][]int32{}, map[*rosbag.Connection]int32{}
 	for _, c := range conns {
 		list, ok := l.of[c]
 		if lists[c] = list; !ok {
-			missing[bag.conns[c]] = c
+			missing[bag.Conns[c]] = c
 		}
 	}
 	if len(missing) == 0 {
@@ -34,7 +35,7 @@ func (l *chunkLists) get(bag *Table, conns []int32) map[int32][]int32 {
 	l.sort(bag)
 	l.passes++
 	for _, i := range l.order {
-		for _, n := range bag.chunks[i].Counts {
+		for _, n := range bag.Chunks[i].Counts {
 			c, ok := missing[n.Conn]
 			if list := lists[c]; ok && n.Count > 0 && (len(list) == 0 || list[len(list)-1] != i) {
 				lists[c] = append(list, i)
@@ -47,23 +48,23 @@ func (l *chunkLists) get(bag *Table, conns []int32) map[int32][]int32 {
 	return lists
 }
 
-func (l *chunkLists) sort(bag *Table) {
+func (l *chunkLists) sort(bag *table.Table) {
 	if l.order != nil {
 		return
 	}
-	l.order = make([]int32, len(bag.chunks))
+	l.order = make([]int32, len(bag.Chunks))
 	for i := range l.order {
 		l.order[i] = int32(i)
 	}
 	slices.SortFunc(l.order, func(a, b int32) int {
-		return cmp.Or(bag.chunks[b].End.Compare(bag.chunks[a].End), cmp.Compare(b, a))
+		return cmp.Or(bag.Chunks[b].End.Compare(bag.Chunks[a].End), cmp.Compare(b, a))
 	})
 }
 
 // unpackAhead puts into the cache, on several cores, the chunks that find will load, if
 // they are worth it: the first one that promises a message of each connection.
 func (s *lastSearch) unpackAhead(conns []int32) {
-	if s.bag.cache.Load() == nil {
+	if s.bag.Cache.Load() == nil {
 		return
 	}
 	var wanted []int
@@ -97,7 +98,7 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 // promised returns the first chunk that find will load for a connection, by the indexes.
 func (s *lastSearch) promised() (chunk int, ok bool) {
 	for _, i := range s.lists[s.conn] {
-		if s.t.Before(s.bag.chunks[i].Start) {
+		if s.t.Before(s.bag.Chunks[i].Start) {
 			continue
 		}
 		x, err := s.index(int(i))
@@ -105,13 +106,13 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 			return 0, false
 		}
 		if e := s.last(x); e != nil {
-			return int(i), s.bag.cache.Load().frame(s.key(x, e)) == nil
+			return int(i), s.bag.Cache.Load().Frame(s.key(x, e)) == nil
 		}
 	}
 	return 0, false
 }
 
 // key is where the cache keeps the message of an entry of x, which was not loaded.
-func (s *lastSearch) key(x *lastChunk, e *indexEntry) cacheKey {
-	return cacheKey{s.bag, s.bag.chunks[x.number].Pos, e.offset}
+func (s *lastSearch) key(x *lastChunk, e *indexEntry) table.Key {
+	return table.Key{Bag: s.bag, Pos: s.bag.Chunks[x.number].Pos, Offset: e.offset}
 }

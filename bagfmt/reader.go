@@ -5,17 +5,14 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
-)
-
-const (
-	defaultCacheBytes = 128 << 20
 )
 
 // Reader reads a bag of any version, through its index if it has a good one. Its
 // methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
-	t       *Table
+	t       *table.Table
 	lists   chunkLists
 	indexes indexLoaders
 }
@@ -26,9 +23,9 @@ type Reader struct {
 // messages: Damage tells why, and what could not be read.
 //
 // A file that is no bag matches ErrNotBag, a bag of an unknown version ErrVersion, an
-// encrypted one whose key is not there ErrEncrypted. With ReaderOptions.IndexOnly a bag
+// encrypted one whose key is not there ErrEncrypted. With table.Options.IndexOnly a bag
 // without an index matches ErrUnindexed, a damaged one ErrCorrupt.
-func NewReader(r io.ReaderAt, size int64, o ReaderOptions) (*Reader, error) {
+func NewReader(r io.ReaderAt, size int64, o table.Options) (*Reader, error) {
 	t, err := openTable(r, size, o)
 	if err != nil {
 		return nil, err
@@ -45,20 +42,20 @@ type ChunkHeader struct {
 
 // Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
 // FutureVersion any "2.x".
-func (r *Reader) Version() string { return r.t.version }
+func (r *Reader) Version() string { return r.t.Version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
 // The caller must not modify it.
-func (r *Reader) Encryption() *rosbag.Encryption { return r.t.decrypter.Encryption() }
+func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encryption() }
 
 // Elapsed reports whether the times of messages count from the start of the recording,
 // as in bags of the versions 0, 1.0 and, of the first recorder, 1.1.
-func (r *Reader) Elapsed() bool { return r.t.elapsed }
+func (r *Reader) Elapsed() bool { return r.t.Elapsed }
 
 // Indexed reports whether the bag has a good index. A 2.0 bag was opened through it; a
 // 1.2 bag was read from front to back all the same, because its index does not tell
 // which messages were latched, and agrees with its index.
-func (r *Reader) Indexed() bool { return r.t.indexed }
+func (r *Reader) Indexed() bool { return r.t.Indexed }
 
 // Damage returns what NewReader met: why the index was not used, if there should be
 // one, and what could not be read, in that order. Nothing is lost by ErrUnindexed and
@@ -67,29 +64,29 @@ func (r *Reader) Indexed() bool { return r.t.indexed }
 //
 // A bag that starts behind the end of this one is damage, too: a Reader does not read
 // it, Recover does.
-func (r *Reader) Damage() []error { return r.t.damage }
+func (r *Reader) Damage() []error { return r.t.Damage }
 
 // Connections returns all connections by ascending id. The caller must not modify
 // the slice.
-func (r *Reader) Connections() []*rosbag.Connection { return r.t.conns }
+func (r *Reader) Connections() []*rosbag.Connection { return r.t.Conns }
 
 // Chunks returns the segments in file order. The caller must not modify the slice.
-func (r *Reader) Chunks() []ChunkInfo { return r.t.chunks }
+func (r *Reader) Chunks() []table.Chunk { return r.t.Chunks }
 
 // Start returns the time of the earliest message, the zero Time if there is none.
-func (r *Reader) Start() rosbag.Time { return r.t.start }
+func (r *Reader) Start() rosbag.Time { return r.t.Start }
 
 // End returns the time of the latest message, the zero Time if there is none.
-func (r *Reader) End() rosbag.Time { return r.t.end }
+func (r *Reader) End() rosbag.Time { return r.t.End }
 
 // Messages returns the number of messages as the chunk infos say, or a scan has found.
-func (r *Reader) Messages() uint64 { return r.t.messages }
+func (r *Reader) Messages() uint64 { return r.t.Messages }
 
 // IndexPos returns where the index section starts, 0 if the bag was not opened through it.
-func (r *Reader) IndexPos() int64 { return r.t.indexPos }
+func (r *Reader) IndexPos() int64 { return r.t.IndexPos }
 
 // Size returns the size of the file.
-func (r *Reader) Size() int64 { return r.t.size }
+func (r *Reader) Size() int64 { return r.t.Size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
@@ -106,8 +103,8 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 	return func(yield func(ChunkHeader, error) bool) {
 		var l chunkLoader
-		from := r.t.forHeaders()
-		for i := range r.t.chunks {
+		from := headerTable(r.t)
+		for i := range r.t.Chunks {
 			p, err := l.place(from, i)
 			h := ChunkHeader{p.Compression, p.Stored, p.Size}
 			if err != nil {
@@ -132,21 +129,21 @@ func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexE
 	}
 	out := make([]IndexEntry, len(entries))
 	for n, e := range entries {
-		out[n] = IndexEntry{r.t.conns[e.conn], e.time(), e.offset}
+		out[n] = IndexEntry{r.t.Conns[e.conn], e.time(), e.offset}
 	}
 	return out, nil
 }
 
 // Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
 // no effect.
-func (r *Reader) Use(c *Cache) { r.t.cache.Store(c) }
+func (r *Reader) Use(c *table.Cache) { r.t.Cache.Store(c) }
 
 // Prefetches reports whether r reads from a Prefetcher.
-func (r *Reader) Prefetches() bool { return r.t.prefetches() }
+func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
 
 // PrefetchIndex tells the Prefetcher from which r reads, if it is one, that ChunkIndex and
 // ChunkHeader are going to be called for chunk i.
-func (r *Reader) PrefetchIndex(i int) { r.t.prefetchIndex(i) }
+func (r *Reader) PrefetchIndex(i int) { r.t.PrefetchIndex(i) }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func (r *Reader) Cursor(q rosbag.Query) *Cursor { return newCursor(r.t, q) }
@@ -197,7 +194,7 @@ func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) 
 	return func(yield func(*rosbag.Connection, Last) bool) {
 		var conns []*rosbag.Connection
 		var ids []rosbag.ConnID
-		for _, c := range r.t.conns {
+		for _, c := range r.t.Conns {
 			if c.Header.Latching() && (keep == nil || keep(c)) {
 				conns, ids = append(conns, c), append(ids, c.ID)
 			}

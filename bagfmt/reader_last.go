@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -15,12 +16,12 @@ type Last struct {
 }
 
 // lastOfEach is Reader.LastOfEach.
-func lastOfEach(bag *Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
+func lastOfEach(bag *table.Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
 	return func(yield func(int, Last) bool) {
-		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.conns)), open: map[int]*lastChunk{}}
+		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.Conns)), open: map[int]*lastChunk{}}
 		var known []int32
 		for _, id := range conns {
-			if at, ok := bag.byID[id]; ok {
+			if at, ok := bag.ByID[id]; ok {
 				s.keep[at] = true
 				known = append(known, at)
 			}
@@ -29,7 +30,7 @@ func lastOfEach(bag *Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.T
 		s.unpackAhead(known)
 		for n, id := range conns {
 			var l Last
-			if at, ok := bag.byID[id]; ok {
+			if at, ok := bag.ByID[id]; ok {
 				l = s.find(at)
 			}
 			if !yield(n, l) {
@@ -41,7 +42,7 @@ func lastOfEach(bag *Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.T
 
 // lastSearch is the state of LastOfEach.
 type lastSearch struct {
-	bag   *Table
+	bag   *table.Table
 	t     rosbag.Time
 	keep  []bool
 	lists map[int32][]int32 // the chunks of each connection
@@ -81,7 +82,7 @@ const (
 func (s *lastSearch) find(conn int32) (l Last) {
 	s.conn, s.best = conn, nil
 	for _, i := range s.lists[conn] {
-		info := &s.bag.chunks[i]
+		info := &s.bag.Chunks[i]
 		if s.t.Before(info.Start) {
 			continue
 		}
@@ -121,12 +122,12 @@ func (s *lastSearch) chunk(i int) error {
 	if !x.entriesUnknown() && promised == nil {
 		return nil
 	}
-	cache := s.bag.cache.Load()
-	var key cacheKey // where the cache keeps the message, if the index is good
+	cache := s.bag.Cache.Load()
+	var key table.Key // where the cache keeps the message, if the index is good
 	if x.data == nil && !x.entriesUnknown() {
 		key = s.key(x, promised)
-		if frame := cache.frame(key); frame != nil {
-			s.best, s.from = &rosbag.Message{Conn: s.bag.conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
+		if frame := cache.Frame(key); frame != nil {
+			s.best, s.from = &rosbag.Message{Conn: s.bag.Conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
 			return nil
 		}
 	}
@@ -146,7 +147,7 @@ func (s *lastSearch) chunk(i int) error {
 		}
 		s.data++
 		if err != nil {
-			key = cacheKey{}
+			key = table.Key{}
 		}
 		if bad := wire.AsCorrupt(err); bad != nil && bad.Recovered {
 			err = nil
@@ -154,10 +155,10 @@ func (s *lastSearch) chunk(i int) error {
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &rosbag.Message{Conn: s.bag.conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
+		s.best = &rosbag.Message{Conn: s.bag.Conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
 		s.from = i
-		if key.bag != nil {
-			cache.keep(key, s.best.Frame)
+		if key.Bag != nil {
+			cache.Keep(key, s.best.Frame)
 		}
 	}
 	return err
@@ -172,7 +173,7 @@ func (s *lastSearch) index(i int) (*lastChunk, error) {
 		clear(s.open)
 		s.data = 0
 	}
-	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.bag.chunks[i].kind.derived()}}
+	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.bag.Chunks[i].Kind.Derived()}}
 	if !x.derive {
 		entries, err := s.load.entries(s.bag, i, s.keep, nil)
 		x.entries, x.damaged = entries, wire.AsCorrupt(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -67,7 +68,7 @@ func TestLastOfEachCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := &countedReads{Reader: bytes.NewReader(b.data)}
-	r, err := NewReader(file, file.Size(), ReaderOptions{})
+	r, err := NewReader(file, file.Size(), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -58,7 +59,7 @@ func manyPublishers(t *testing.T, n, chunkBytes int) []byte {
 // timed opens a bag with n messages and returns how long find takes, which has to find them all.
 func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) time.Duration {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(bag), int64(len(bag)), ReaderOptions{})
+	r, err := NewReader(bytes.NewReader(bag), int64(len(bag)), table.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -13,12 +14,12 @@ import (
 // scanBag opens a 2.0 bag without its index section: it reads the top level records once.
 // It skips the data of chunks, because the index data behind has the times and counts. It
 // unpacks only chunks with unknown connections or without valid index data.
-func scanBag(bag *Table) error {
-	x := bagScan{bag: bag, section: bag.indexPos, seg: segmentScan{bag: bag, kind: segmentRecords}}
-	bag.indexPos, bag.dataEnd, bag.chunks = 0, bag.size, nil
-	x.s = wire.NewFileStream(bag.r, bag.size, scanBufferBytes)
-	x.s.Decrypter = bag.decrypter
-	if _, err := x.s.Version(bag.o.FutureVersion); err != nil {
+func scanBag(bag *table.Table) error {
+	x := bagScan{bag: bag, section: bag.IndexPos, seg: segmentScan{bag: bag, kind: table.KindRecords}}
+	bag.IndexPos, bag.DataEnd, bag.Chunks = 0, bag.Size, nil
+	x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
+	x.s.Decrypter = bag.Decrypter
+	if _, err := x.s.Version(bag.Options.FutureVersion); err != nil {
 		return err
 	}
 	for more := true; more; {
@@ -32,15 +33,15 @@ func scanBag(bag *Table) error {
 	if err := x.endChunk(); err != nil {
 		return err
 	}
-	bag.setConnections(x.table.All())
+	bag.SetConnections(x.table.All())
 	x.seg.finish()
-	bag.scanned = x.complete() || x.section > 0
+	bag.Scanned = x.complete() || x.section > 0
 	return nil
 }
 
 // bagScan is the state of scanBag.
 type bagScan struct {
-	bag      *Table
+	bag      *table.Table
 	s        *wire.Stream
 	seg      segmentScan
 	table    wire.ConnTable
@@ -74,7 +75,7 @@ func (x *bagScan) recordDamage(err error) error {
 	if !isDamage(err) {
 		return err
 	}
-	x.bag.damaged(err)
+	x.bag.Damaged(err)
 	return nil
 }
 
@@ -157,17 +158,17 @@ func (x *bagScan) resync(start int64, err error) (more bool, _ error) {
 	x.markSkipped(start)
 	// Each search reads at least one block. This limits them in a file that imitates
 	// thousands of truncated chunks.
-	if x.searches++; int64(x.searches) > maxDamage+x.bag.size/segmentBytes {
+	if x.searches++; int64(x.searches) > table.MaxDamage+x.bag.Size/segmentBytes {
 		return false, err
 	}
-	from := &errorKeeper{ReaderAt: x.bag.r}
-	at, ok := search.Chunk(from, start+1, x.bag.size)
+	from := &errorKeeper{ReaderAt: x.bag.File}
+	at, ok := search.Chunk(from, start+1, x.bag.Size)
 	switch {
 	case from.err != nil: // the unreadable part may have been a chunk
 		return false, from.err
 	case ok && x.startsBag(at):
 		if err != nil {
-			x.bag.damaged(err)
+			x.bag.Damaged(err)
 		}
 		return false, wire.Corrupt(at-firstChunkPos, 0, "another bag starts here")
 	case !ok:
@@ -192,7 +193,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	x.unchunked, x.tornReported, x.skippedAt = false, false, 0
 	p := wire.ChunkPlace{
 		Pos: start, Data: x.s.Off, Stored: n, Size: int64(h.Size), Compression: rosbag.Compression(h.Compression),
-		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk, Decrypter: x.bag.decrypter,
+		CRC: h.CRC, Checked: h.Has&wire.HasCRC32C != 0, Op: rosbag.OpChunk, Decrypter: x.bag.Decrypter,
 	}
 	if n == 0 && p.Size == 0 {
 		// Stock's recorder starts a chunk like this and completes the header when the
@@ -200,7 +201,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 		x.unchunked = true
 		return true, nil
 	}
-	if left := x.bag.size - p.Data; n > left {
+	if left := x.bag.Size - p.Data; n > left {
 		err := wire.Torn(start, rosbag.OpChunk, "data", left, n)
 		switch {
 		case p.Compression != rosbag.CompressionNone:
@@ -216,7 +217,7 @@ func (x *bagScan) startChunk(n, start int64) (more bool, err error) {
 	if _, err := rosbag.ParseCompression(string(p.Compression)); err != nil {
 		return x.skip(n, start, wire.Corrupt(start, rosbag.OpChunk, "unknown compression %q", p.Compression))
 	}
-	if err := p.CheckSize(x.bag.o.MaxChunkBytes); err != nil {
+	if err := p.CheckSize(x.bag.Options.MaxChunkBytes); err != nil {
 		return x.skip(n, start, err)
 	}
 	x.chunk.place, x.chunk.open, x.chunk.uncertain = p, true, x.resynced
@@ -300,13 +301,13 @@ func (x *bagScan) connection(n, start int64) (more bool, err error) {
 	if err != nil {
 		return x.resync(start, err)
 	}
-	if data, err = x.bag.decrypter.OpenConnection(&h, data, start); err != nil {
+	if data, err = x.bag.Decrypter.OpenConnection(&h, data, start); err != nil {
 		return true, err
 	}
 	if err := x.table.Add(&h, data, start); err != nil {
 		foreign := x.contradicts(&h, data)
 		if foreign {
-			x.bag.damaged(err)
+			x.bag.Damaged(err)
 			err = x.endChunk() // of this bag
 		}
 		return !foreign, err
@@ -333,7 +334,7 @@ func (x *bagScan) endChunk() error {
 		clear(c.seen)
 	}()
 	indexed := len(c.seen) > 0 && c.bad == nil
-	info := ChunkInfo{Pos: c.place.Pos}
+	info := table.Chunk{Pos: c.place.Pos}
 	if indexed && !c.uncertain && x.knows(c.index.byID) {
 		x.seg.segment(info, &c.index)
 		return nil
@@ -353,24 +354,24 @@ func (x *bagScan) endChunk() error {
 	case wrong != nil && !isDamage(wrong): // interrupted
 		return wrong
 	case x.otherBag:
-		x.bag.damaged(wrong)
-		x.bag.damaged(wire.Corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
+		x.bag.Damaged(wrong)
+		x.bag.Damaged(wire.Corrupt(info.Pos, rosbag.OpChunk, "it is of another bag, as is what follows"))
 		return nil
 	case c.place.Torn: // that was told
-		info.kind = segmentTorn
+		info.Kind = table.KindTorn
 		x.seg.segment(info, &found)
 		return nil
 	case wrong != nil:
-		x.bag.damaged(wrong)
+		x.bag.Damaged(wrong)
 	case indexed && !found.equal(&c.index):
 		c.bad = wire.Corrupt(info.Pos, rosbag.OpChunk, "its index data counts other messages")
 	}
 	if bad := wire.AsCorrupt(c.bad); bad != nil && wrong == nil {
 		bad.Recovered = true
-		x.bag.damaged(bad)
+		x.bag.Damaged(bad)
 	}
 	if !indexed || wrong != nil || c.bad != nil {
-		info.kind = segmentNoIndex
+		info.Kind = table.KindNoIndex
 		x.seg.segment(info, &found)
 		return nil
 	}
@@ -392,7 +393,7 @@ func (x *bagScan) knows(counts map[rosbag.ConnID]uint32) bool {
 // error.
 func (x *bagScan) walk(data []byte, found *tally) error {
 	w := wire.ChunkWalk{Data: data}
-	pause := codec.Pause{Interrupted: x.bag.o.Interrupted}
+	pause := codec.Pause{Interrupted: x.bag.Options.Interrupted}
 	pos := x.chunk.place.Pos
 	var wrong error
 	for {

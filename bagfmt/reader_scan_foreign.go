@@ -15,7 +15,7 @@ func (x *bagScan) startsBag(at int64) bool {
 	if at <= firstChunkPos {
 		return false
 	}
-	n, _ := x.bag.r.ReadAt(b[:], at-firstChunkPos) // after an error the chunk is handled like any other
+	n, _ := x.bag.File.ReadAt(b[:], at-firstChunkPos) // after an error the chunk is handled like any other
 	return string(b[:n]) == wire.VersionLine
 }
 

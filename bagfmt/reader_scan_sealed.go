@@ -16,6 +16,6 @@ func (x *bagScan) tornSealed(p *wire.ChunkPlace, left int64, damage *rosbag.Corr
 	}
 	p.Stored, p.Torn = left, true
 	x.chunk.place, x.chunk.open = *p, true
-	x.s.SeekTo(x.bag.size)
+	x.s.SeekTo(x.bag.Size)
 	return true, damage
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -19,14 +20,14 @@ const segmentBytes = 1 << 20
 // segmentScan lists the segments of a file while that is read from front to back.
 // Connections count by their id: which one that is may be known later.
 type segmentScan struct {
-	bag    *Table
-	kind   segmentKind // of ranges
-	list   []ChunkInfo // without Counts
-	counts []idCount   // of all segments
-	sizes  []int32     // how many of counts belong to each
-	tally  tally       // of the open range
-	from   int64       // where the open range starts
-	to     int64       // and ends
+	bag    *table.Table
+	kind   table.Kind    // of ranges
+	list   []table.Chunk // without Counts
+	counts []idCount     // of all segments
+	sizes  []int32       // how many of counts belong to each
+	tally  tally         // of the open range
+	from   int64         // where the open range starts
+	to     int64         // and ends
 }
 
 // message adds the message whose record is from one offset to another to a range.
@@ -38,7 +39,7 @@ func (x *segmentScan) message(id rosbag.ConnID, t rosbag.Time, from, to int64) {
 // record adds a record to the range of the one before it, if they touch and there is
 // room.
 func (x *segmentScan) record(from, to int64) {
-	if from != x.to || to-x.from > min(segmentBytes, x.bag.o.MaxChunkBytes) {
+	if from != x.to || to-x.from > min(segmentBytes, x.bag.Options.MaxChunkBytes) {
 		x.close()
 		x.from = from
 	}
@@ -48,14 +49,14 @@ func (x *segmentScan) record(from, to int64) {
 // close ends the open range.
 func (x *segmentScan) close() {
 	if x.tally.some {
-		x.segment(ChunkInfo{Pos: x.from, kind: x.kind, bytes: x.to - x.from}, &x.tally)
+		x.segment(table.Chunk{Pos: x.from, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
 	}
 	x.tally.reset()
 	x.from, x.to = 0, 0
 }
 
 // segment adds c with the messages of t.
-func (x *segmentScan) segment(c ChunkInfo, t *tally) {
+func (x *segmentScan) segment(c table.Chunk, t *tally) {
 	if t.some {
 		c.Start, c.End = t.start, t.end
 	}
@@ -73,30 +74,30 @@ func (x *segmentScan) segment(c ChunkInfo, t *tally) {
 func (x *segmentScan) finish() {
 	x.close()
 	bag := x.bag
-	bag.chunks = x.list
+	bag.Chunks = x.list
 	all := make([]rosbag.ConnCount, 0, len(x.counts))
 	lost := make(map[rosbag.ConnID]*orphan)
-	for i := range bag.chunks {
+	for i := range bag.Chunks {
 		own := x.counts[:x.sizes[i]]
 		x.counts = x.counts[x.sizes[i]:]
 		first := len(all)
 		for _, n := range own {
-			if at, ok := bag.byID[n.id]; ok {
-				all = append(all, rosbag.ConnCount{Conn: bag.conns[at], Count: n.n})
+			if at, ok := bag.ByID[n.id]; ok {
+				all = append(all, rosbag.ConnCount{Conn: bag.Conns[at], Count: n.n})
 				continue
 			}
 			if lost[n.id] == nil {
-				lost[n.id] = &orphan{at: bag.chunks[i].Pos}
+				lost[n.id] = &orphan{at: bag.Chunks[i].Pos}
 			}
 			lost[n.id].count += uint64(n.n)
-			if bag.chunks[i].kind == segmentChunk {
-				bag.chunks[i].kind = segmentNoIndex // its index tells about them, too
+			if bag.Chunks[i].Kind == table.KindChunk {
+				bag.Chunks[i].Kind = table.KindNoIndex // its index tells about them, too
 			}
 		}
-		bag.chunks[i].Counts = slices.Clip(all[first:])
+		bag.Chunks[i].Counts = slices.Clip(all[first:])
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(lost), func(a, b rosbag.ConnID) int { return cmp.Compare(lost[a].at, lost[b].at) }) {
-		bag.damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
+		bag.Damaged(wire.Corrupt(lost[id].at, rosbag.OpMessage, "%d messages of unknown connection %d", lost[id].count, id))
 	}
 }
 

@@ -205,7 +205,7 @@ func (x *chunkIndex) append(out []byte) ([]byte, []rosbag.ConnCount) {
 	}
 	slices.SortFunc(x.order, func(a, b int32) int { return cmp.Compare(x.slots[a].out.ID, x.slots[b].out.ID) })
 	counts := make([]rosbag.ConnCount, 0, len(x.order))
-	out = slices.Grow(out, len(x.order)*indexHeaderBytes+len(x.entries)*wire.IndexEntryBytes)
+	out = slices.Grow(out, len(x.order)*wire.IndexHeaderBytes+len(x.entries)*wire.IndexEntryBytes)
 	for _, i := range x.order {
 		s := &x.slots[i]
 		out = wire.AppendIndexHeader(out, s.out.ID, int(s.count))

@@ -4,7 +4,7 @@ import "github.com/gorosbag/gorosbag/rosbag"
 
 // Repeated returns what the bag says about its repeated messages, but no more of them than
 // there are messages.
-func (r *Reader) Repeated() rosbag.Repeated { return r.t.repeated }
+func (r *Reader) Repeated() rosbag.Repeated { return r.t.Repeated }
 
 // Repeated returns what the bag says about its repeated messages.
 func (s *Scanner) Repeated() rosbag.Repeated { return s.repeated }
@@ -21,7 +21,7 @@ type Repeats struct {
 // time order. It reads the chunks that hold them, and leaves it to the pass to report what
 // cannot be read.
 func (r *Reader) Repeats() *Repeats {
-	x := newRepeats(r.t.repeated)
+	x := newRepeats(r.t.Repeated)
 	if x == nil {
 		return nil
 	}

@@ -26,9 +26,9 @@ type ScannerOptions struct {
 	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
 	Workers int
 	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
-	// Interrupted is as in ReaderOptions.
+	// Interrupted is as in table.Options.
 	Interrupted func() error
-	// UnwrapKey is as in ReaderOptions. The chunks of encrypted bags are not read ahead.
+	// UnwrapKey is as in table.Options. The chunks of encrypted bags are not read ahead.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 

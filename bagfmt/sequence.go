@@ -8,12 +8,13 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // SequenceOptions says how a Sequence reads. The zero value is ready to use.
 type SequenceOptions struct {
-	Reader  ReaderOptions
+	Reader  table.Options
 	Workers int  // as Query.Workers, for each file that is being read
 	Reuse   bool // as Query.Reuse
 	// FileChanged, if set, is called by Next and All when the reading crosses from

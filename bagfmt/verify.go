@@ -1,6 +1,7 @@
 package bagfmt
 
 import (
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -8,7 +9,7 @@ import (
 // Verifier compares chunks with the index: it finds in each what a Cursor over all messages and
 // ChunkIndex find. It is not for concurrent use, but a Reader may have several.
 type Verifier struct {
-	bag  *Table
+	bag  *table.Table
 	load chunkLoader
 	keep []bool
 	x    cursorChunk
@@ -16,7 +17,7 @@ type Verifier struct {
 
 // Verifier returns a Verifier of the chunks of r.
 func (r *Reader) Verifier() *Verifier {
-	keep := make([]bool, len(r.t.conns))
+	keep := make([]bool, len(r.t.Conns))
 	for i := range keep {
 		keep[i] = true
 	}
@@ -55,4 +56,4 @@ func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 }
 
 // ExtentEnd returns where what belongs to chunk i ends in the file: its data and its index.
-func (r *Reader) ExtentEnd(i int) int64 { return r.t.extentEnd(i) }
+func (r *Reader) ExtentEnd(i int) int64 { return r.t.ExtentEnd(i) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -25,6 +26,10 @@ type (
 	EncryptedError   = rosbag.EncryptedError
 	ConnCount        = rosbag.ConnCount
 	Compressor       = codec.Compressor
+	ReaderOptions    = table.Options
+	ChunkInfo        = table.Chunk
+	Cache            = table.Cache
+	Prefetcher       = table.Prefetcher
 	Repeated         = rosbag.Repeated
 )
 
@@ -59,6 +64,9 @@ var (
 
 // TimeOf is rosbag.TimeOf.
 func TimeOf(t time.Time) Time { return rosbag.TimeOf(t) }
+
+// NewCache returns a Cache for so many bytes of chunks, and of messages.
+func NewCache(chunks, frames int64) *Cache { return table.NewCache(chunks, frames) }
 
 // NewCompressor returns a Compressor for c.
 func NewCompressor(c Compression) (*Compressor, error) { return codec.NewCompressor(c) }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -29,12 +30,12 @@ type AppendFile interface {
 // torn or damaged is refused with an error that matches ErrCorrupt, and not touched:
 // Recover makes a good one of it. If f has a Sync method Close makes the bag durable.
 func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error) {
-	bag, err := openTable(f, size, ReaderOptions{})
+	bag, err := openTable(f, size, table.Options{})
 	if err != nil {
 		return nil, err
 	}
-	if bag.version != "2.0" {
-		return nil, &rosbag.VersionError{Version: bag.version}
+	if bag.Version != "2.0" {
+		return nil, &rosbag.VersionError{Version: bag.Version}
 	}
 	end, err := appendPos(bag)
 	if err != nil {
@@ -44,15 +45,15 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range bag.conns {
+	for _, c := range bag.Conns {
 		if err := w.learn(c); err != nil {
 			return nil, err
 		}
 	}
-	for _, c := range bag.chunks {
+	for _, c := range bag.Chunks {
 		w.noteChunk(c.Pos, c.Start, c.End, c.Counts)
 	}
-	w.repeated = bag.repeated
+	w.repeated = bag.Repeated
 	if _, err := f.WriteAt(wire.AppendBagHeader(nil, &wire.RecordHeader{Repeated: w.repeated}), int64(len(wire.VersionLine))); err != nil {
 		return nil, fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
 	}
@@ -64,22 +65,22 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 
 // appendPos returns the offset of the end of the last chunk and its index data in the bag
 // of r, where more chunks can be appended.
-func appendPos(bag *Table) (int64, error) {
+func appendPos(bag *table.Table) (int64, error) {
 	end, err := checkBagHeader(bag)
 	if err != nil {
 		return 0, err
 	}
-	for _, err := range bag.damage {
+	for _, err := range bag.Damage {
 		if !errors.Is(err, rosbag.ErrUnindexed) {
 			return 0, err
 		}
 	}
-	for i := range bag.chunks {
-		if bag.chunks[i].kind.derived() {
-			return 0, wire.Corrupt(bag.chunks[i].Pos, rosbag.OpChunk, "it has no index data")
+	for i := range bag.Chunks {
+		if bag.Chunks[i].Kind.Derived() {
+			return 0, wire.Corrupt(bag.Chunks[i].Pos, rosbag.OpChunk, "it has no index data")
 		}
 	}
-	if n := len(bag.chunks); n > 0 {
+	if n := len(bag.Chunks); n > 0 {
 		var l chunkLoader
 		p, err := l.place(bag, n-1)
 		if err != nil {
@@ -91,17 +92,17 @@ func appendPos(bag *Table) (int64, error) {
 		return 0, err
 	}
 	// Records between here and the index section would be truncated.
-	if bag.indexed && end != bag.indexPos {
+	if bag.Indexed && end != bag.IndexPos {
 		return 0, wire.Corrupt(int64(len(wire.VersionLine)), rosbag.OpBagHeader,
-			"the index section is at %d, the last chunk and its index data end at %d", bag.indexPos, end)
+			"the index section is at %d, the last chunk and its index data end at %d", bag.IndexPos, end)
 	}
 	return end, nil
 }
 
 // skipIndexData returns the offset of the first record at or behind end that is not index
 // data, or the end of the file.
-func skipIndexData(bag *Table, end int64) (int64, error) {
-	s := wire.NewStream(io.NewSectionReader(bag.r, end, bag.size-end), end, wire.SmallBufferBytes)
+func skipIndexData(bag *table.Table, end int64) (int64, error) {
+	s := wire.NewStream(io.NewSectionReader(bag.File, end, bag.Size-end), end, wire.SmallBufferBytes)
 	for {
 		start := s.Off
 		var h wire.RecordHeader
@@ -121,8 +122,8 @@ func skipIndexData(bag *Table, end int64) (int64, error) {
 }
 
 // checkBagHeader checks that the bag header can be overwritten, and returns its end.
-func checkBagHeader(bag *Table) (end int64, err error) {
-	s := wire.NewFileStream(bag.r, bag.size, wire.SmallBufferBytes)
+func checkBagHeader(bag *table.Table) (end int64, err error) {
+	s := wire.NewFileStream(bag.File, bag.Size, wire.SmallBufferBytes)
 	_, h, err := s.Preamble(false)
 	if err != nil {
 		return 0, err

@@ -131,6 +131,9 @@ func AppendChunkHeader(dst []byte, c rosbag.Compression, crc uint32, size, store
 	return binary.LittleEndian.AppendUint32(dst, uint32(stored))
 }
 
+// IndexHeaderBytes is the length of what AppendIndexHeader adds.
+const IndexHeaderBytes = 55
+
 // AppendIndexHeader adds the header of an index data record and the length of its data.
 func AppendIndexHeader(dst []byte, id rosbag.ConnID, count int) []byte {
 	at := len(dst)

@@ -1,4 +1,4 @@
-package bagfmt
+package table
 
 import (
 	"container/list"
@@ -12,14 +12,14 @@ type Cache struct {
 	mu        sync.Mutex
 	chunks    lru
 	frames    lru
-	unpacking map[cacheKey]*unpackingChunk
+	unpacking map[Key]*unpackingChunk
 }
 
-// cacheKey is a chunk, or an index entry of it.
-type cacheKey struct {
-	bag    *Table
-	pos    int64  // of the chunk
-	offset uint32 // of the entry
+// Key is a chunk, or an index entry of it.
+type Key struct {
+	Bag    *Table
+	Pos    int64  // of the chunk
+	Offset uint32 // of the entry
 }
 
 // unpackingChunk is a chunk that is being unpacked.
@@ -31,12 +31,12 @@ type unpackingChunk struct {
 
 // NewCache returns a Cache for so many bytes of chunks, and of messages.
 func NewCache(chunks, frames int64) *Cache {
-	return &Cache{chunks: newLRU(chunks), frames: newLRU(frames), unpacking: map[cacheKey]*unpackingChunk{}}
+	return &Cache{chunks: newLRU(chunks), frames: newLRU(frames), unpacking: map[Key]*unpackingChunk{}}
 }
 
-// chunk returns the data of a chunk. If the cache does not have it, it calls unpack;
+// Chunk returns the data of a chunk. If the cache does not have it, it calls unpack;
 // concurrent calls for the same chunk wait for the result. A nil Cache keeps nothing.
-func (c *Cache) chunk(key cacheKey, unpack func() ([]byte, error)) ([]byte, error) {
+func (c *Cache) Chunk(key Key, unpack func() ([]byte, error)) ([]byte, error) {
 	if c == nil {
 		return unpack()
 	}
@@ -64,8 +64,8 @@ func (c *Cache) chunk(key cacheKey, unpack func() ([]byte, error)) ([]byte, erro
 	return x.data, x.err
 }
 
-// frame returns a message that keep has stored, or nil.
-func (c *Cache) frame(key cacheKey) []byte {
+// Frame returns a message that keep has stored, or nil.
+func (c *Cache) Frame(key Key) []byte {
 	if c == nil {
 		return nil
 	}
@@ -75,8 +75,8 @@ func (c *Cache) frame(key cacheKey) []byte {
 	return frame
 }
 
-// keep stores a copy of a message, not its chunk.
-func (c *Cache) keep(key cacheKey, frame []byte) {
+// Keep stores a copy of a message, not its chunk.
+func (c *Cache) Keep(key Key, frame []byte) {
 	if c == nil {
 		return
 	}
@@ -91,11 +91,11 @@ func (c *Cache) keep(key cacheKey, frame []byte) {
 type lru struct {
 	max, bytes int64
 	list       *list.List // of lruEntry, the one used last in front
-	at         map[cacheKey]*list.Element
+	at         map[Key]*list.Element
 }
 
 type lruEntry struct {
-	key  cacheKey
+	key  Key
 	data []byte
 }
 
@@ -105,10 +105,10 @@ const (
 )
 
 func newLRU(limit int64) lru {
-	return lru{max: limit, list: list.New(), at: map[cacheKey]*list.Element{}}
+	return lru{max: limit, list: list.New(), at: map[Key]*list.Element{}}
 }
 
-func (l *lru) get(key cacheKey) ([]byte, bool) {
+func (l *lru) get(key Key) ([]byte, bool) {
 	e, ok := l.at[key]
 	if !ok {
 		return nil, false
@@ -119,7 +119,7 @@ func (l *lru) get(key cacheKey) ([]byte, bool) {
 
 func (l *lru) fits(data []byte) bool { return int64(len(data)) <= l.max/lruMaxFraction }
 
-func (l *lru) put(key cacheKey, data []byte) {
+func (l *lru) put(key Key, data []byte) {
 	if _, there := l.at[key]; there || !l.fits(data) {
 		return
 	}

@@ -1,0 +1,52 @@
+package table
+
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+)
+
+// Prefetcher is an io.ReaderAt on which each read costs a request, such as an object in a store.
+// A Reader tells it what comes next, so that requests are large and overlap.
+type Prefetcher interface {
+	io.ReaderAt
+	// Prefetch begins to read n bytes at off, or as many of them as it has room for, and does
+	// not wait for them.
+	Prefetch(off, n int64)
+}
+
+// Prefetch tells a Prefetcher about a range.
+func (bag *Table) Prefetch(off, n int64) {
+	if p, ok := bag.File.(Prefetcher); ok && n > 0 {
+		p.Prefetch(off, min(n, bag.Size-off))
+	}
+}
+
+// Prefetches reports whether the bag is read from a Prefetcher.
+func (bag *Table) Prefetches() bool {
+	_, ok := bag.File.(Prefetcher)
+	return ok
+}
+
+// PrefetchIndex tells the Prefetcher from which the bag is read, if it is one, that the header
+// and the index of chunk i are going to be read.
+func (bag *Table) PrefetchIndex(i int) {
+	bag.Prefetch(bag.Chunks[i].Pos, wire.FirstHeadBytes)
+	var n int64 // of index data, as known writers write it
+	for _, c := range bag.Chunks[i].Counts {
+		n += wire.IndexHeaderBytes + int64(c.Count)*wire.IndexEntryBytes
+	}
+	end := bag.ExtentEnd(i)
+	bag.Prefetch(max(end-n, bag.Chunks[i].Pos), min(n, end-bag.Chunks[i].Pos))
+}
+
+// ExtentEnd returns the end of what belongs to segment i: its data and index.
+func (bag *Table) ExtentEnd(i int) int64 {
+	if bag.Chunks[i].Kind.Raw() {
+		return bag.Chunks[i].Pos + bag.Chunks[i].Bytes
+	}
+	if i+1 < len(bag.Chunks) {
+		return bag.Chunks[i+1].Pos
+	}
+	return bag.DataEnd
+}

@@ -1,0 +1,118 @@
+package table
+
+import (
+	"io"
+	"sync/atomic"
+
+	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// Table is what is known of an opened bag. It does not change once the bag is open, and many
+// goroutines may use it if they may use its file. Only the cache may be replaced.
+type Table struct {
+	File      io.ReaderAt
+	Size      int64
+	Options   Options
+	Version   string
+	IndexPos  int64
+	IndexEnd  int64 // of the index section, if the bag was opened through it
+	DataEnd   int64 // where the records of chunks and their index data end
+	Elapsed   bool
+	Indexed   bool
+	Damage    []error
+	Scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
+	Old       *old.Format          // of a bag of a version before 2.0
+	Decrypter *wire.Decrypter      // of an encrypted bag
+	Conns     []*rosbag.Connection // by id
+	ByID      map[rosbag.ConnID]int32
+	Chunks    []Chunk
+	Start     rosbag.Time
+	End       rosbag.Time
+	Messages  uint64
+	Repeated  rosbag.Repeated
+
+	Cache cacheRef
+}
+
+const defaultCacheBytes = 128 << 20
+
+// Options limits what a Reader does. The zero value is ready to use.
+type Options struct {
+	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
+	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
+	FutureVersion bool  // read any version 2.x as if it were 2.0
+	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
+	// Interrupted, if not nil, is asked while a chunk is unpacked or searched, every few MiB. An
+	// error that it returns ends that, and is returned. Goroutines may call it at the same time.
+	Interrupted func() error
+	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
+	// The key that it returns is overwritten. Without it encrypted bags are refused.
+	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
+}
+
+func (o Options) WithDefaults() (Options, error) {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = defaultCacheBytes
+	}
+	var err error
+	o.MaxChunkBytes, err = wire.ChunkLimit(o.MaxChunkBytes)
+	return o, err
+}
+
+// Chunk says where a segment of a bag is and what is in it. In a 2.0 bag that is a
+// chunk. Bags of older versions, and the end of a recording that was killed, have
+// messages without chunks: there it is a range of the file of about 1 MiB.
+type Chunk struct {
+	Pos        int64       // of its record, or its first one, in the file
+	Start, End rosbag.Time // of its earliest and latest message
+	Counts     []rosbag.ConnCount
+
+	Kind  Kind
+	Bytes int64 // of a segment that is not a chunk record: its length
+}
+
+// Summarize computes what covers all chunks.
+func (bag *Table) Summarize() {
+	first := true
+	for i := range bag.Chunks {
+		c := &bag.Chunks[i]
+		for _, n := range c.Counts {
+			bag.Messages += uint64(n.Count)
+		}
+		if !bag.Indexed && len(c.Counts) == 0 {
+			continue // a scan found no times in it
+		}
+		if first || c.Start.Before(bag.Start) {
+			bag.Start = c.Start
+		}
+		if first || bag.End.Before(c.End) {
+			bag.End = c.End
+		}
+		first = false
+	}
+	bag.Repeated.Count = uint32(min(uint64(bag.Repeated.Count), bag.Messages))
+}
+
+// MaxDamage bounds what Damage returns.
+const MaxDamage = 1000
+
+// Damaged notes an error that opening met.
+func (bag *Table) Damaged(err error) {
+	if len(bag.Damage) < MaxDamage {
+		bag.Damage = append(bag.Damage, err)
+	}
+}
+
+// SetConnections makes list, which is by ascending id, the connections of the bag.
+func (bag *Table) SetConnections(list []*rosbag.Connection) {
+	bag.Conns = list
+	bag.ByID = make(map[rosbag.ConnID]int32, len(list))
+	for i, c := range list {
+		bag.ByID[c.ID] = int32(i)
+	}
+}
+
+// cacheRef is the Cache of a Reader, see Use.
+type cacheRef struct{ atomic.Pointer[Cache] }
