@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -21,10 +22,10 @@ type Cursor struct {
 	bag       *table.Table
 	q         rosbag.Query
 	keep      []bool // by index in r.conns
-	load      chunkLoader
-	pending   []int          // chunks to open, by start time and place
-	heap      []*cursorChunk // open chunks, the one with the next message first
-	free      []*cursorChunk
+	load      load.Loader
+	pending   []int         // chunks to open, by start time and place
+	heap      []*load.Chunk // open chunks, the one with the next message first
+	free      []*load.Chunk
 	cached    int64 // bytes of data in heap
 	maxCached int64
 	run       int // the next entries of the first chunk that come before those of all others
@@ -35,36 +36,6 @@ type Cursor struct {
 	closed    bool
 	msg       rosbag.Message
 }
-
-// cursorChunk is an open chunk of a Cursor.
-type cursorChunk struct {
-	number  int
-	entries []indexEntry
-	next    int // in entries
-	data    []byte
-	share   int                  // Message.Share of its messages, once data was loaded
-	damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
-	derive  bool                 // there is no index: entries come with the data
-	evicted bool                 // data was loaded and checked once, and sum is its checksum
-	sum     uint32
-	used    uint64 // tick when it was first in the heap the last time
-}
-
-// before orders open chunks by their next message.
-func (x *cursorChunk) before(y *cursorChunk) bool {
-	a, b := x.key(), y.key()
-	return a < b || a == b && x.number < y.number
-}
-
-func (x *cursorChunk) key() uint64 {
-	if x.entriesUnknown() {
-		return 0 // load it now: the entries come from its data
-	}
-	return x.entries[x.next].key
-}
-
-// entriesUnknown reports whether the entries of x are unknown until its data is loaded.
-func (x *cursorChunk) entriesUnknown() bool { return x.derive || x.damaged != nil }
 
 // newCursor returns a Cursor at the start of what q selects. It reads nothing yet.
 func newCursor(bag *table.Table, q rosbag.Query) *Cursor {
@@ -109,10 +80,10 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 		}
 	}
 	x := c.heap[0]
-	e := &x.entries[x.next]
-	x.next++
+	e := &x.Entries[x.Next]
+	x.Next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.bag.Conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: x.share}
+	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share}
 	return &c.msg, nil
 }
 
@@ -120,7 +91,7 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 // time the one with the lower chunk, then frame, came first.
 func (c *Cursor) place() (chunk int, frame uint32) {
 	x := c.heap[0]
-	return x.number, x.entries[x.next-1].offset
+	return x.Number, x.Entries[x.Next-1].Offset
 }
 
 // advance makes the chunk with the next message the first of the heap, loads it, and
@@ -141,9 +112,9 @@ func (c *Cursor) advance() error {
 			return io.EOF
 		}
 		x := c.heap[0]
-		if x.data != nil {
+		if x.Data != nil {
 			c.tick++
-			x.used = c.tick
+			x.Used = c.tick
 			c.run = c.count(x)
 			return nil
 		}
@@ -174,19 +145,19 @@ func (c *Cursor) prepare() {
 
 // count returns how many messages of x, the first of the heap, come before those of
 // all other chunks: at least the next one.
-func (c *Cursor) count(x *cursorChunk) int {
+func (c *Cursor) count(x *load.Chunk) int {
 	limit := uint64(math.MaxUint64)
 	for _, y := range c.heap[1:min(3, len(c.heap))] { // the least of the others is one of these
-		limit = min(limit, y.key())
+		limit = min(limit, y.Key())
 	}
 	if len(c.pending) > 0 {
-		limit = min(limit, timeKey(c.bag.Chunks[c.pending[0]].Start))
+		limit = min(limit, load.TimeKey(c.bag.Chunks[c.pending[0]].Start))
 	}
-	rest := x.entries[x.next+1:]
-	if len(rest) == 0 || rest[0].key >= limit {
+	rest := x.Entries[x.Next+1:]
+	if len(rest) == 0 || rest[0].Key >= limit {
 		return 1
 	}
-	n, _ := slices.BinarySearchFunc(rest, limit, func(e indexEntry, key uint64) int { return cmp.Compare(e.key, key) })
+	n, _ := slices.BinarySearchFunc(rest, limit, func(e load.Entry, key uint64) int { return cmp.Compare(e.Key, key) })
 	return 1 + n
 }
 
@@ -194,7 +165,7 @@ func (c *Cursor) count(x *cursorChunk) int {
 func (c *Cursor) openDue() error {
 	for len(c.pending) > 0 {
 		i := c.pending[0]
-		if len(c.heap) > 0 && c.heap[0].key() < timeKey(c.bag.Chunks[i].Start) {
+		if len(c.heap) > 0 && c.heap[0].Key() < load.TimeKey(c.bag.Chunks[i].Start) {
 			return nil
 		}
 		x := c.alloc(i)
@@ -219,26 +190,26 @@ func (c *Cursor) openDue() error {
 			continue
 		}
 		if c.bag.Chunks[i].Kind.Derived() {
-			x.derive = true
+			x.Derive = true
 			c.push(x)
 			continue
 		}
 		var err error
-		x.entries, err = c.load.entries(c.bag, i, c.keep, x.entries)
+		x.Entries, err = c.load.Entries(c.bag, i, c.keep, x.Entries)
 		var bad *rosbag.CorruptError
 		switch {
 		case errors.As(err, &bad):
 			// The chunk itself may be intact, and then its messages replace the index. What is
 			// lost is known only when it was read: fill reports it.
-			x.damaged, x.entries = bad, x.entries[:0]
+			x.Damaged, x.Entries = bad, x.Entries[:0]
 			c.push(x)
 			continue
 		case err != nil:
 			c.drop(x)
 			return err
 		}
-		x.entries = covered(&c.q, x.entries)
-		if len(x.entries) == 0 {
+		x.Entries = load.Covered(&c.q, x.Entries)
+		if len(x.Entries) == 0 {
 			c.drop(x)
 			continue
 		}
@@ -248,32 +219,32 @@ func (c *Cursor) openDue() error {
 }
 
 // add adds x, which was loaded ahead, to the heap.
-func (c *Cursor) add(x *cursorChunk) {
-	c.cached += int64(len(x.data))
-	if len(x.entries) == 0 {
+func (c *Cursor) add(x *load.Chunk) {
+	c.cached += int64(len(x.Data))
+	if len(x.Entries) == 0 {
 		c.drop(x)
 		return
 	}
 	c.tick++
-	x.used = c.tick
+	x.Used = c.tick
 	c.push(x)
 	c.evict(x)
 }
 
 // fill loads the data of x, which is the first of the heap.
-func (c *Cursor) fill(x *cursorChunk) error {
-	if c.load.memory == nil {
-		c.load.memory = c.buffers.get()
+func (c *Cursor) fill(x *load.Chunk) error {
+	if c.load.Memory == nil {
+		c.load.Memory = c.buffers.get()
 	}
-	err := c.load.load(c.bag, x, c.keep, c.q)
-	if x.data == nil {
-		x.entries, x.next, x.damaged, x.derive = x.entries[:0], 0, nil, false
+	err := c.load.Load(c.bag, x, c.keep, c.q)
+	if x.Data == nil {
+		x.Entries, x.Next, x.Damaged, x.Derive = x.Entries[:0], 0, nil, false
 		c.fixFirst()
 		return err
 	}
-	c.cached += int64(len(x.data))
+	c.cached += int64(len(x.Data))
 	c.tick++
-	x.used = c.tick
+	x.Used = c.tick
 	c.fixFirst()
 	c.evict(x)
 	return err
@@ -281,26 +252,26 @@ func (c *Cursor) fill(x *cursorChunk) error {
 
 // evict releases the data of the least recently used chunks, until the cache is within
 // its limit or contains only x.
-func (c *Cursor) evict(x *cursorChunk) {
+func (c *Cursor) evict(x *load.Chunk) {
 	for c.cached > c.maxCached {
-		var oldest *cursorChunk
+		var oldest *load.Chunk
 		for _, y := range c.heap {
-			if y != x && y.data != nil && (oldest == nil || y.used < oldest.used) {
+			if y != x && y.Data != nil && (oldest == nil || y.Used < oldest.Used) {
 				oldest = y
 			}
 		}
 		if oldest == nil {
 			return
 		}
-		c.cached -= int64(len(oldest.data))
-		c.buffers.put(oldest.release())
+		c.cached -= int64(len(oldest.Data))
+		c.buffers.put(oldest.Release())
 	}
 }
 
 // fixFirst restores the order of the heap after the next message of its first chunk has
 // changed, and removes that chunk if it has none left.
 func (c *Cursor) fixFirst() {
-	if x := c.heap[0]; !x.entriesUnknown() && x.next >= len(x.entries) {
+	if x := c.heap[0]; !x.EntriesUnknown() && x.Next >= len(x.Entries) {
 		last := len(c.heap) - 1
 		c.heap[0] = c.heap[last]
 		c.heap = c.heap[:last]
@@ -309,7 +280,7 @@ func (c *Cursor) fixFirst() {
 	for i := 0; ; {
 		least := i
 		for k := 2*i + 1; k <= 2*i+2 && k < len(c.heap); k++ {
-			if c.heap[k].before(c.heap[least]) {
+			if c.heap[k].Before(c.heap[least]) {
 				least = k
 			}
 		}
@@ -322,11 +293,11 @@ func (c *Cursor) fixFirst() {
 }
 
 // push adds x to the heap.
-func (c *Cursor) push(x *cursorChunk) {
+func (c *Cursor) push(x *load.Chunk) {
 	c.heap = append(c.heap, x)
 	for i := len(c.heap) - 1; i > 0; {
 		up := (i - 1) / 2
-		if !c.heap[i].before(c.heap[up]) {
+		if !c.heap[i].Before(c.heap[up]) {
 			return
 		}
 		c.heap[i], c.heap[up] = c.heap[up], c.heap[i]
@@ -334,22 +305,22 @@ func (c *Cursor) push(x *cursorChunk) {
 	}
 }
 
-// alloc returns a cursorChunk for chunk i, with the memory of a dropped one.
-func (c *Cursor) alloc(i int) *cursorChunk {
+// alloc returns a load.Chunk for chunk i, with the memory of a dropped one.
+func (c *Cursor) alloc(i int) *load.Chunk {
 	if n := len(c.free); n > 0 {
 		x := c.free[n-1]
 		c.free = c.free[:n-1]
-		x.number = i
+		x.Number = i
 		return x
 	}
-	return &cursorChunk{number: i}
+	return &load.Chunk{Number: i}
 }
 
 // drop ends the use of x.
-func (c *Cursor) drop(x *cursorChunk) {
-	c.cached -= int64(len(x.data))
-	c.buffers.put(x.data)
-	*x = cursorChunk{entries: x.entries[:0]}
+func (c *Cursor) drop(x *load.Chunk) {
+	c.cached -= int64(len(x.Data))
+	c.buffers.put(x.Data)
+	*x = load.Chunk{Entries: x.Entries[:0]}
 	c.free = append(c.free, x)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -41,19 +42,19 @@ func TestIndexOfDamage(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	load := func(data []byte) (*Reader, *chunkLoader) {
+	open := func(data []byte) (*Reader, *load.Loader) {
 		r, err := NewReader(bytes.NewReader(data), int64(len(data)), table.Options{IndexOnly: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r, new(chunkLoader)
+		return r, new(load.Loader)
 	}
 	all := []bool{true, true}
 
-	r, l := load(b.data)
-	var entries []indexEntry
+	r, l := open(b.data)
+	var entries []load.Entry
 	for i, want := range []int{2, 4, 2} {
-		if entries, err = l.entries(r.t, i, all, entries); err != nil || len(entries) != want {
+		if entries, err = l.Entries(r.t, i, all, entries); err != nil || len(entries) != want {
 			t.Errorf("chunk %d: %d entries, want %d, %v", i, len(entries), want, err)
 		}
 	}
@@ -66,9 +67,9 @@ func TestIndexOfDamage(t *testing.T) {
 	}
 	binary.LittleEndian.PutUint32(field(1, wire.KeyVer), 7)
 	binary.LittleEndian.PutUint32(field(2, wire.KeyConn), 1)
-	r, l = load(bad)
+	r, l = open(bad)
 	for i, damaged := range []bool{false, true, true} {
-		if _, err := l.entries(r.t, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
+		if _, err := l.Entries(r.t, i, all, nil); errors.Is(err, rosbag.ErrCorrupt) != damaged {
 			t.Errorf("chunk %d: %v", i, err)
 		}
 	}
@@ -79,8 +80,8 @@ func TestIndexOfDamage(t *testing.T) {
 	binary.LittleEndian.PutUint32(bad[at-4:], wire.IndexEntryBytes)
 	pos := bad[bytes.Index(bad, []byte(wire.KeyIndexPos+"="))+len(wire.KeyIndexPos)+1:]
 	binary.LittleEndian.PutUint64(pos, binary.LittleEndian.Uint64(pos)-wire.IndexEntryBytes)
-	r, l = load(bad)
-	if _, err := l.entries(r.t, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
+	r, l = open(bad)
+	if _, err := l.Entries(r.t, 2, all, nil); !errors.Is(err, rosbag.ErrCorrupt) {
 		t.Errorf("a record with an entry less than it claims: %v", err)
 	}
 }

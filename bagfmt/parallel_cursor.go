@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"errors"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,7 +17,7 @@ type loadAhead struct {
 	keep    []bool
 	q       rosbag.Query
 	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are left to the Cursor
-	loaders chan *chunkLoader // the idle ones
+	loaders chan *load.Loader // the idle ones
 	queue   []*loadJob        // started and not yet taken, in the order of Cursor.pending
 	free    []*loadJob
 	taken   int // chunks
@@ -24,7 +25,7 @@ type loadAhead struct {
 
 // loadJob is a chunk that is loaded ahead.
 type loadJob struct {
-	chunk  cursorChunk
+	chunk  load.Chunk
 	memory []byte        // for its data, if it is enough
 	good   bool          // chunk is as if it had been opened and filled
 	done   chan struct{} // gets one token
@@ -34,10 +35,10 @@ type loadJob struct {
 // the Cursor keeps.
 func newLoadAhead(bag *table.Table, q rosbag.Query, keep []bool) *loadAhead {
 	n := min(q.Workers, wire.MaxWorkers)
-	a := &loadAhead{bag: bag, keep: keep, q: q, loaders: make(chan *chunkLoader, n)}
+	a := &loadAhead{bag: bag, keep: keep, q: q, loaders: make(chan *load.Loader, n)}
 	a.limit = bag.Options.CacheBytes / 2 / int64(n)
 	for range n {
-		a.loaders <- new(chunkLoader)
+		a.loaders <- new(load.Loader)
 	}
 	return a
 }
@@ -54,15 +55,15 @@ func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 		} else {
 			j = &loadJob{done: make(chan struct{}, 1)}
 		}
-		j.chunk = cursorChunk{number: pending[n], entries: j.chunk.entries[:0]}
+		j.chunk = load.Chunk{Number: pending[n], Entries: j.chunk.Entries[:0]}
 		j.memory = buffers.get()
 		a.queue = append(a.queue, j)
 		// owner: Cursor; ends when the chunk is loaded, and take or Close waits for that.
 		go func() {
 			l := <-a.loaders
-			l.memory = j.memory
+			l.Memory = j.memory
 			j.good = j.load(a, l)
-			j.memory, l.memory = l.memory, nil
+			j.memory, l.Memory = l.Memory, nil
 			a.loaders <- l
 			j.done <- struct{}{}
 		}()
@@ -71,23 +72,23 @@ func (a *loadAhead) start(pending []int, buffers *bufferPool) {
 
 // load reads the index and the data of the chunk. It reports false after any error or
 // damage.
-func (j *loadJob) load(a *loadAhead, l *chunkLoader) (good bool) {
+func (j *loadJob) load(a *loadAhead, l *load.Loader) (good bool) {
 	x := &j.chunk
-	x.derive = a.bag.Chunks[x.number].Kind.Derived()
-	if !x.derive {
+	x.Derive = a.bag.Chunks[x.Number].Kind.Derived()
+	if !x.Derive {
 		var err error
-		if x.entries, err = l.entries(a.bag, x.number, a.keep, x.entries); err != nil {
+		if x.Entries, err = l.Entries(a.bag, x.Number, a.keep, x.Entries); err != nil {
 			return false
 		}
-		if x.entries = covered(&a.q, x.entries); len(x.entries) == 0 {
+		if x.Entries = load.Covered(&a.q, x.Entries); len(x.Entries) == 0 {
 			return true
 		}
 	}
-	p, err := l.place(a.bag, x.number)
+	p, err := l.Place(a.bag, x.Number)
 	if err != nil || max(p.Stored, p.Size) > a.limit {
 		return false
 	}
-	return l.load(a.bag, x, a.keep, a.q) == nil
+	return l.Load(a.bag, x, a.keep, a.q) == nil
 }
 
 // await waits for the first chunk of the queue, which is the first of pending. It reports
@@ -105,18 +106,18 @@ func (a *loadAhead) await() bool {
 
 // take moves the first chunk of the queue to x. It reports false if the Cursor has to
 // load it itself.
-func (a *loadAhead) take(x *cursorChunk, buffers *bufferPool) (good bool) {
+func (a *loadAhead) take(x *load.Chunk, buffers *bufferPool) (good bool) {
 	j := a.queue[0]
 	a.queue = a.queue[:copy(a.queue, a.queue[1:])]
 	a.taken++
 	<-j.done
 	buffers.put(j.memory) // it was not enough, or not needed
 	if j.good {
-		entries := x.entries
+		entries := x.Entries
 		*x = j.chunk
-		j.chunk.entries = entries
+		j.chunk.Entries = entries
 	}
-	j.chunk = cursorChunk{entries: j.chunk.entries[:0]}
+	j.chunk = load.Chunk{Entries: j.chunk.Entries[:0]}
 	j.memory = nil
 	a.free = append(a.free, j)
 	return j.good

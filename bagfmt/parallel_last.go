@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -86,9 +87,9 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 		// owner: unpackAhead; ends with the chunk.
 		wg.Go(func() {
 			defer func() { <-slots }()
-			var l chunkLoader
-			if p, err := l.place(s.bag, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
-				_, _ = l.read(s.bag, &p) // find comes across the error, too
+			var l load.Loader
+			if p, err := l.Place(s.bag, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
+				_, _ = l.Read(s.bag, &p) // find comes across the error, too
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 			continue
 		}
 		x, err := s.index(int(i))
-		if err != nil || x.entriesUnknown() || x.data != nil {
+		if err != nil || x.EntriesUnknown() || x.Data != nil {
 			return 0, false
 		}
 		if e := s.last(x); e != nil {
@@ -113,6 +114,6 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 }
 
 // key is where the cache keeps the message of an entry of x, which was not loaded.
-func (s *lastSearch) key(x *lastChunk, e *indexEntry) table.Key {
-	return table.Key{Bag: s.bag, Pos: s.bag.Chunks[x.number].Pos, Offset: e.offset}
+func (s *lastSearch) key(x *lastChunk, e *load.Entry) table.Key {
+	return table.Key{Bag: s.bag, Pos: s.bag.Chunks[x.Number].Pos, Offset: e.Offset}
 }

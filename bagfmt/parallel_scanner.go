@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -42,7 +43,7 @@ type scanAhead struct {
 	limit   int64             // bytes of a chunk, stored or unpacked; larger ones are passed on, as are those that are not packed
 	pieces  chan *scanPiece   // from fetch, in file order; nil is the end of fetch
 	stop    chan struct{}     // closed to end fetch
-	loaders chan *chunkLoader // the idle ones
+	loaders chan *load.Loader // the idle ones
 	idle    chan *scanPiece   // memory for chunks: there are as many as may be ahead
 	spare   chan *scanPiece   // memory for other pieces
 }
@@ -76,12 +77,12 @@ func newScanAhead(r io.Reader, o ScannerOptions) *scanAhead {
 		limit:   min(o.MaxChunkBytes, scanAheadBytes/2/int64(n)),
 		pieces:  make(chan *scanPiece, 2*n),
 		stop:    make(chan struct{}),
-		loaders: make(chan *chunkLoader, n),
+		loaders: make(chan *load.Loader, n),
 		idle:    make(chan *scanPiece, n),
 		spare:   make(chan *scanPiece, n),
 	}
 	for range n {
-		a.loaders <- &chunkLoader{unpack: codec.Decompressor{Interrupted: o.Interrupted}}
+		a.loaders <- &load.Loader{Unpack: codec.Decompressor{Interrupted: o.Interrupted}}
 		a.idle <- &scanPiece{done: make(chan struct{}, 1)}
 	}
 	return a
@@ -295,9 +296,9 @@ func (a *scanAhead) chunk(place *wire.ChunkPlace) bool {
 		// that.
 		go func() {
 			l := <-a.loaders
-			l.memory = p.memory
-			p.data, p.err = l.open(&p.place, p.bytes)
-			p.memory, l.memory = l.memory, nil
+			l.Memory = p.memory
+			p.data, p.err = l.Open(&p.place, p.bytes)
+			p.memory, l.Memory = l.Memory, nil
 			a.loaders <- l
 			p.done <- struct{}{}
 		}()

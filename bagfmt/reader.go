@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -14,7 +15,7 @@ import (
 type Reader struct {
 	t       *table.Table
 	lists   chunkLists
-	indexes indexLoaders
+	indexes load.IndexLoaders
 }
 
 // NewReader opens a bag of size bytes, of any version. Of a bag with a good index
@@ -90,8 +91,8 @@ func (r *Reader) Size() int64 { return r.t.Size }
 
 // ChunkHeader reads the header of chunk i.
 func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
-	var l chunkLoader
-	p, err := l.place(r.t, i)
+	var l load.Loader
+	p, err := l.Place(r.t, i)
 	if err != nil {
 		return ChunkHeader{}, err
 	}
@@ -102,10 +103,10 @@ func (r *Reader) ChunkHeader(i int) (ChunkHeader, error) {
 // time. After an error, which comes instead of a header, the loop may go on.
 func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 	return func(yield func(ChunkHeader, error) bool) {
-		var l chunkLoader
-		from := headerTable(r.t)
+		var l load.Loader
+		from := load.HeaderTable(r.t)
 		for i := range r.t.Chunks {
-			p, err := l.place(from, i)
+			p, err := l.Place(from, i)
 			h := ChunkHeader{p.Compression, p.Stored, p.Size}
 			if err != nil {
 				h = ChunkHeader{}
@@ -121,15 +122,15 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 // that keep wants, nil for all, sorted by time and place. It does not look at the
 // chunk itself unless there is no index for it.
 func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexEntry, error) {
-	l := r.indexes.get(r.t)
+	l := r.indexes.Get(r.t)
 	defer r.indexes.Put(l)
-	entries, err := l.load(r.t, i, keep)
+	entries, err := l.Load(r.t, i, keep)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]IndexEntry, len(entries))
 	for n, e := range entries {
-		out[n] = IndexEntry{r.t.Conns[e.conn], e.time(), e.offset}
+		out[n] = IndexEntry{r.t.Conns[e.Conn], e.Time(), e.Offset}
 	}
 	return out, nil
 }
@@ -205,4 +206,11 @@ func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) 
 			}
 		}
 	}
+}
+
+// IndexEntry says where one message is.
+type IndexEntry struct {
+	Conn   *rosbag.Connection
+	Time   rosbag.Time
+	Offset uint32 // of its record in the unpacked chunk
 }

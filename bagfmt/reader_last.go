@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -46,7 +47,7 @@ type lastSearch struct {
 	t     rosbag.Time
 	keep  []bool
 	lists map[int32][]int32 // the chunks of each connection
-	load  chunkLoader
+	load  load.Loader
 	open  map[int]*lastChunk // by number
 	data  int                // of them that hold data
 
@@ -58,16 +59,16 @@ type lastSearch struct {
 // lastChunk is a chunk with the last entry of each connection at the time of the search, so
 // that a chunk with many connections is not looked through for each of them.
 type lastChunk struct {
-	cursorChunk
+	load.Chunk
 	last map[int32]int32 // index in entries by connection
 }
 
 // list fills in last from the entries.
 func (x *lastChunk) list(t rosbag.Time) {
 	x.last = make(map[int32]int32)
-	for n := lastAt(x.entries, t); n >= 0; n-- {
-		if _, later := x.last[x.entries[n].conn]; !later {
-			x.last[x.entries[n].conn] = int32(n)
+	for n := load.LastAt(x.Entries, t); n >= 0; n-- {
+		if _, later := x.last[x.Entries[n].Conn]; !later {
+			x.last[x.Entries[n].Conn] = int32(n)
 		}
 	}
 }
@@ -99,13 +100,13 @@ func (s *lastSearch) find(conn int32) (l Last) {
 
 // last returns the last entry of the connection with a time of at most t, nil if there
 // is none later than best.
-func (s *lastSearch) last(x *lastChunk) *indexEntry {
+func (s *lastSearch) last(x *lastChunk) *load.Entry {
 	n, ok := x.last[s.conn]
 	if !ok {
 		return nil
 	}
-	e := &x.entries[n]
-	if s.best != nil && cmp.Or(e.time().Compare(s.best.Time), cmp.Compare(x.number, s.from)) <= 0 {
+	e := &x.Entries[n]
+	if s.best != nil && cmp.Or(e.Time().Compare(s.best.Time), cmp.Compare(x.Number, s.from)) <= 0 {
 		return nil
 	}
 	return e
@@ -119,29 +120,29 @@ func (s *lastSearch) chunk(i int) error {
 		return err
 	}
 	promised := s.last(x)
-	if !x.entriesUnknown() && promised == nil {
+	if !x.EntriesUnknown() && promised == nil {
 		return nil
 	}
 	cache := s.bag.Cache.Load()
 	var key table.Key // where the cache keeps the message, if the index is good
-	if x.data == nil && !x.entriesUnknown() {
+	if x.Data == nil && !x.EntriesUnknown() {
 		key = s.key(x, promised)
 		if frame := cache.Frame(key); frame != nil {
-			s.best, s.from = &rosbag.Message{Conn: s.bag.Conns[s.conn], Time: promised.time(), Frame: frame, Share: len(frame)}, i
+			s.best, s.from = &rosbag.Message{Conn: s.bag.Conns[s.conn], Time: promised.Time(), Frame: frame, Share: len(frame)}, i
 			return nil
 		}
 	}
-	if x.data == nil {
+	if x.Data == nil {
 		if s.data >= maxLastChunks {
 			clear(s.open)
 			s.open[i], s.data = x, 0
 		}
-		unknown := x.entriesUnknown()
-		err = s.load.load(s.bag, &x.cursorChunk, s.keep, rosbag.Query{})
+		unknown := x.EntriesUnknown()
+		err = s.load.Load(s.bag, &x.Chunk, s.keep, rosbag.Query{})
 		if err != nil || unknown { // the entries come from the data
 			x.list(s.t)
 		}
-		if x.data == nil {
+		if x.Data == nil {
 			delete(s.open, i) // who comes next hears of it, too
 			return err
 		}
@@ -155,7 +156,7 @@ func (s *lastSearch) chunk(i int) error {
 	}
 	// If the index was bad the entries come from the chunk itself now.
 	if e := s.last(x); e != nil {
-		s.best = &rosbag.Message{Conn: s.bag.Conns[e.conn], Time: e.time(), Frame: wire.FrameAt(x.data, e.offset), Share: len(x.data)}
+		s.best = &rosbag.Message{Conn: s.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: len(x.Data)}
 		s.from = i
 		if key.Bag != nil {
 			cache.Keep(key, s.best.Frame)
@@ -173,11 +174,11 @@ func (s *lastSearch) index(i int) (*lastChunk, error) {
 		clear(s.open)
 		s.data = 0
 	}
-	x := &lastChunk{cursorChunk: cursorChunk{number: i, derive: s.bag.Chunks[i].Kind.Derived()}}
-	if !x.derive {
-		entries, err := s.load.entries(s.bag, i, s.keep, nil)
-		x.entries, x.damaged = entries, wire.AsCorrupt(err)
-		if err != nil && x.damaged == nil {
+	x := &lastChunk{Chunk: load.Chunk{Number: i, Derive: s.bag.Chunks[i].Kind.Derived()}}
+	if !x.Derive {
+		entries, err := s.load.Entries(s.bag, i, s.keep, nil)
+		x.Entries, x.Damaged = entries, wire.AsCorrupt(err)
+		if err != nil && x.Damaged == nil {
 			return nil, err
 		}
 		x.list(s.t)

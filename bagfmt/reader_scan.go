@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -45,7 +46,7 @@ type bagScan struct {
 	s        *wire.Stream
 	seg      segmentScan
 	table    wire.ConnTable
-	load     chunkLoader
+	load     load.Loader
 	h        wire.RecordHeader
 	chunk    openChunk
 	chunks   int   // chunk records read
@@ -339,7 +340,7 @@ func (x *bagScan) endChunk() error {
 		x.seg.segment(info, &c.index)
 		return nil
 	}
-	data, err := x.load.read(x.bag, &c.place)
+	data, err := x.load.Read(x.bag, &c.place)
 	switch {
 	case err != nil && indexed && isDamage(err):
 		x.seg.segment(info, &c.index) // reading the chunk returns the error
@@ -349,7 +350,7 @@ func (x *bagScan) endChunk() error {
 	}
 	var found tally
 	wrong := x.walk(data, &found)
-	x.load.memory = data // no slice of it is kept
+	x.load.Memory = data // no slice of it is kept
 	switch {
 	case wrong != nil && !isDamage(wrong): // interrupted
 		return wrong

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -41,7 +42,7 @@ type Scanner struct {
 	old      *old.Format // of a bag of a version before 2.0
 	header   wire.RecordHeader
 	conns    wire.ConnTable
-	load     chunkLoader
+	load     load.Loader
 	chunk    scannedChunk
 	skip     skipData // to do before the next record
 	good     int64    // end of the last whole record
@@ -80,7 +81,7 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		return nil, err
 	}
 	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
-	s.load.unpack.Interrupted = o.Interrupted
+	s.load.Unpack.Interrupted = o.Interrupted
 	if o.Workers > 0 {
 		s.ahead = newScanAhead(r, o)
 		r = s.ahead
@@ -334,8 +335,8 @@ func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
 			return s.stop(err)
 		}
 		s.good = s.s.Off
-		s.load.memory = memory
-		data, err := s.load.open(p, stored)
+		s.load.Memory = memory
+		data, err := s.load.Open(p, stored)
 		s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
 		s.keep(data)
 		return err
@@ -352,7 +353,7 @@ func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
 		return nil
 	}
 	s.good = s.s.Off
-	data, err := s.load.open(p, stored)
+	data, err := s.load.Open(p, stored)
 	s.chunk.walk, s.chunk.complete = wire.ChunkWalk{Data: data}, err == nil
 	return err
 }

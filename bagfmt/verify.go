@@ -1,6 +1,7 @@
 package bagfmt
 
 import (
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -10,9 +11,9 @@ import (
 // ChunkIndex find. It is not for concurrent use, but a Reader may have several.
 type Verifier struct {
 	bag  *table.Table
-	load chunkLoader
+	load load.Loader
 	keep []bool
-	x    cursorChunk
+	x    load.Chunk
 }
 
 // Verifier returns a Verifier of the chunks of r.
@@ -35,22 +36,22 @@ type VerifiedChunk struct {
 // Verify reads chunk i of a bag with an index.
 func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	x := &v.x
-	x.entries, out.IndexErr = v.load.entries(v.bag, i, v.keep, x.entries)
-	*x = cursorChunk{number: i, entries: x.entries, damaged: wire.AsCorrupt(out.IndexErr)}
-	switch n := len(x.entries); {
-	case x.damaged != nil:
-		x.entries = x.entries[:0]
+	x.Entries, out.IndexErr = v.load.Entries(v.bag, i, v.keep, x.Entries)
+	*x = load.Chunk{Number: i, Entries: x.Entries, Damaged: wire.AsCorrupt(out.IndexErr)}
+	switch n := len(x.Entries); {
+	case x.Damaged != nil:
+		x.Entries = x.Entries[:0]
 	case out.IndexErr != nil:
 		out.Err = out.IndexErr
 		return out
 	case n == 0:
 		return out // a Cursor does not look at such a chunk
 	default:
-		out.First, out.Last = x.entries[0].time(), x.entries[n-1].time()
+		out.First, out.Last = x.Entries[0].Time(), x.Entries[n-1].Time()
 	}
-	if out.Err = v.load.load(v.bag, x, v.keep, rosbag.Query{}); x.data != nil {
-		out.Messages = uint64(len(x.entries))
-		v.load.memory, x.data = x.data, nil
+	if out.Err = v.load.Load(v.bag, x, v.keep, rosbag.Query{}); x.Data != nil {
+		out.Messages = uint64(len(x.Entries))
+		v.load.Memory, x.Data = x.Data, nil
 	}
 	return out
 }

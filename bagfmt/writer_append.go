@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -81,8 +82,8 @@ func appendPos(bag *table.Table) (int64, error) {
 		}
 	}
 	if n := len(bag.Chunks); n > 0 {
-		var l chunkLoader
-		p, err := l.place(bag, n-1)
+		var l load.Loader
+		p, err := l.Place(bag, n-1)
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package bagfmt
+package load
 
 import (
 	"encoding/binary"
@@ -14,22 +14,22 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// chunkLoader reads chunks and their indexes. It keeps buffers and codecs from one
+// Loader reads chunks and their indexes. It keeps buffers and codecs from one
 // call to the next and is not for concurrent use.
-type chunkLoader struct {
+type Loader struct {
 	head     []byte
 	stored   []byte
 	s        *wire.Stream
-	unpack   codec.Decompressor
+	Unpack   codec.Decompressor
 	expect   []uint64 // by index in Table.conns: messages the chunk info promises, +1; 0 = no index data to come
 	expectOf int      // the chunk that expect is about
 	once     bool     // no second call of entries follows: take no larger buffer than this one needs
-	memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
+	Memory   []byte   // for the data of the next chunk, if it is enough; what holds data then
 	merger   runMerger
 }
 
-// place reads the header of segment i.
-func (l *chunkLoader) place(bag *table.Table, i int) (wire.ChunkPlace, error) {
+// Place reads the header of segment i.
+func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	if bag.Chunks[i].Kind.Raw() {
 		return bag.Chunks[i].RawPlace(bag.Size)
 	}
@@ -100,8 +100,8 @@ func checkOverlap(bag *table.Table, i int, p *wire.ChunkPlace) error {
 	return nil
 }
 
-// headerTable returns a copy of bag to read the headers of all its chunks from.
-func headerTable(bag *table.Table) *table.Table {
+// HeaderTable returns a copy of bag to read the headers of all its chunks from.
+func HeaderTable(bag *table.Table) *table.Table {
 	from := &table.Table{File: bag.File, Size: bag.Size, Options: bag.Options, Decrypter: bag.Decrypter, Chunks: bag.Chunks}
 	if n := len(bag.Chunks); n > 1 && (bag.Chunks[n-1].Pos-bag.Chunks[0].Pos)/int64(n) < smallChunkBytes {
 		from.File = &window{r: bag.File}
@@ -148,18 +148,18 @@ func readAt(r io.ReaderAt, b []byte, off int64, p wire.ChunkPlace) error {
 }
 
 // data reads and unpacks segment i, into l.memory or fresh memory.
-func (l *chunkLoader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) {
-	p, err := l.place(bag, i)
+func (l *Loader) data(bag *table.Table, i int) ([]byte, wire.ChunkPlace, error) {
+	p, err := l.Place(bag, i)
 	if err != nil {
 		return nil, p, err
 	}
-	data, err := l.read(bag, &p)
+	data, err := l.Read(bag, &p)
 	return data, p, err
 }
 
-// read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
+// Read reads and unpacks the segment at p, into l.memory or fresh memory, unless the cache
 // has it.
-func (l *chunkLoader) read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
+func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	if err := p.CheckSize(bag.Options.MaxChunkBytes); err != nil {
 		return nil, err
 	}
@@ -169,14 +169,14 @@ func (l *chunkLoader) read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error)
 	return bag.Cache.Load().Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
 }
 
-func (l *chunkLoader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
+func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	var stored []byte
 	if p.Compression == rosbag.CompressionNone {
-		if int64(cap(l.memory)) < p.Stored {
-			l.memory = make([]byte, p.Stored)
+		if int64(cap(l.Memory)) < p.Stored {
+			l.Memory = make([]byte, p.Stored)
 		}
-		stored = l.memory[:p.Stored:p.Stored] // messages will point into it
-		l.memory = nil
+		stored = l.Memory[:p.Stored:p.Stored] // messages will point into it
+		l.Memory = nil
 	} else {
 		l.stored = slices.Grow(l.stored[:0], int(p.Stored))[:p.Stored]
 		stored = l.stored
@@ -184,12 +184,12 @@ func (l *chunkLoader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, err
 	if err := readAt(bag.File, stored, p.Data, *p); err != nil {
 		return nil, err
 	}
-	l.unpack.Interrupted = bag.Options.Interrupted
-	return l.open(p, stored)
+	l.Unpack.Interrupted = bag.Options.Interrupted
+	return l.Open(p, stored)
 }
 
-// open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
-func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
+// Open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
+func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if p.Checked && !p.Torn {
 		if crc := crc32.Checksum(stored, wire.Castagnoli); crc != p.CRC {
 			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.CRC)
@@ -199,9 +199,9 @@ func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if err != nil || p.Compression == rosbag.CompressionNone {
 		return stored, err // stock readers do not look at size
 	}
-	l.unpack.Checked = p.Checked
-	data, err := l.unpack.Unpack(p.Compression, stored, p.Size, l.memory)
-	l.memory = nil
+	l.Unpack.Checked = p.Checked
+	data, err := l.Unpack.Unpack(p.Compression, stored, p.Size, l.Memory)
+	l.Memory = nil
 	var stop *codec.Interruption
 	switch {
 	case errors.As(err, &stop):
@@ -212,12 +212,12 @@ func (l *chunkLoader) open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	return data, nil
 }
 
-// load reads the data of x and compares its entries with it. If they do not fit,
+// Load reads the data of x and compares its entries with it. If they do not fit,
 // or are damaged already, or there is no index, it makes new ones from the data. From
 // then on they point at frames. An error without data says that the chunk is lost;
 // one with data, that the index was bad, and whether messages are missing.
-func (l *chunkLoader) load(bag *table.Table, x *cursorChunk, keep []bool, q rosbag.Query) error {
-	data, p, err := l.data(bag, x.number)
+func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) error {
+	data, p, err := l.data(bag, x.Number)
 	if err != nil {
 		return err
 	}
@@ -229,23 +229,23 @@ func (l *chunkLoader) load(bag *table.Table, x *cursorChunk, keep []bool, q rosb
 		x.hold(data)
 		return nil
 	}
-	bad := x.damaged
-	if bad == nil && !x.derive {
-		if err = l.resolve(bag, x.entries, data, p.Checked); err == nil {
+	bad := x.Damaged
+	if bad == nil && !x.Derive {
+		if err = l.resolve(bag, x.Entries, data, p.Checked); err == nil {
 			x.hold(data)
 			return nil
 		}
 		bad = wire.Corrupt(p.Pos, rosbag.OpChunk, "index does not fit the chunk: %v", err)
 	}
-	kind := bag.Chunks[x.number].Kind
-	d := derivation{bag: bag, keep: keep, q: q, list: x.entries[:0]}
+	kind := bag.Chunks[x.Number].Kind
+	d := derivation{bag: bag, keep: keep, q: q, list: x.Entries[:0]}
 	whole := d.run(kind, data)
 	if d.stopped != nil {
 		return d.stopped
 	}
-	x.entries, x.next, x.damaged, x.derive = d.list, 0, nil, false
+	x.Entries, x.Next, x.Damaged, x.Derive = d.list, 0, nil, false
 	x.hold(data)
-	promised := countKept(bag, x.number, keep)
+	promised := countKept(bag, x.Number, keep)
 	if bad != nil {
 		// What a checksum covers is what was written; else the chunk info has to agree.
 		bad.Recovered = whole && (p.Checked || p.Compression != rosbag.CompressionNone || d.found >= promised)
@@ -259,7 +259,7 @@ func (l *chunkLoader) load(bag *table.Table, x *cursorChunk, keep []bool, q rosb
 
 // derived makes the entries of segment i from its data. As those of index data they
 // point at records.
-func (l *chunkLoader) derived(bag *table.Table, i int, keep []bool) ([]indexEntry, error) {
+func (l *Loader) derived(bag *table.Table, i int, keep []bool) ([]Entry, error) {
 	data, _, err := l.data(bag, i)
 	if err != nil {
 		return nil, err
@@ -270,18 +270,18 @@ func (l *chunkLoader) derived(bag *table.Table, i int, keep []bool) ([]indexEntr
 }
 
 // hold makes data, which entries point into, the data of x.
-func (x *cursorChunk) hold(data []byte) {
-	x.data = data
-	if n := len(x.entries); n > 0 {
-		x.share = (len(data) + n - 1) / n
+func (x *Chunk) hold(data []byte) {
+	x.Data = data
+	if n := len(x.Entries); n > 0 {
+		x.Share = (len(data) + n - 1) / n
 	}
 }
 
-// release forgets the data of x, but not what it was: entries stay good for it. It
+// Release forgets the data of x, but not what it was: entries stay good for it. It
 // returns the memory.
-func (x *cursorChunk) release() []byte {
-	data := x.data
-	x.sum, x.evicted, x.data = crc32.Checksum(data, wire.Castagnoli), true, nil
+func (x *Chunk) Release() []byte {
+	data := x.Data
+	x.sum, x.evicted, x.Data = crc32.Checksum(data, wire.Castagnoli), true, nil
 	return data
 }
 
@@ -306,36 +306,36 @@ var errSharedRecords = errors.New("many entries point at the same records")
 // resolve checks that entries point at messages of their connections, and makes
 // them point at the frames. The time of an entry counts, as for stock's player, unless
 // the chunk has a checksum: then the time in the chunk is known to be right.
-func (l *chunkLoader) resolve(bag *table.Table, entries []indexEntry, data []byte, checked bool) error {
+func (l *Loader) resolve(bag *table.Table, entries []Entry, data []byte, checked bool) error {
 	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {
 		e := &entries[i]
-		id, t, frame, parsed, err := wire.MessageAt(data, int64(e.offset))
+		id, t, frame, parsed, err := wire.MessageAt(data, int64(e.Offset))
 		budget -= parsed
 		switch {
 		case budget < 0:
 			return errSharedRecords
 		case err != nil:
-			return fmt.Errorf("record at %d: %w", e.offset, err)
-		case id != bag.Conns[e.conn].ID:
-			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.offset, id, bag.Conns[e.conn].ID)
-		case checked && t != e.time():
-			return fmt.Errorf("message at %d is of time %s, its index entry of %s", e.offset, t, e.time())
+			return fmt.Errorf("record at %d: %w", e.Offset, err)
+		case id != bag.Conns[e.Conn].ID:
+			return fmt.Errorf("message at %d is of connection %d, its index entry of %d", e.Offset, id, bag.Conns[e.Conn].ID)
+		case checked && t != e.Time():
+			return fmt.Errorf("message at %d is of time %s, its index entry of %s", e.Offset, t, e.Time())
 		}
-		e.offset = uint32(frame)
+		e.Offset = uint32(frame)
 	}
 	return nil
 }
 
 // covers reports whether a message of that time is in the range of q.
 func covers(q *rosbag.Query, key uint64) bool {
-	return key >= timeKey(q.Start) && (q.End.IsZero() || key <= timeKey(q.End))
+	return key >= TimeKey(q.Start) && (q.End.IsZero() || key <= TimeKey(q.End))
 }
 
-// covered returns the entries of list, which is sorted, that are in the range of q.
-func covered(q *rosbag.Query, list []indexEntry) []indexEntry {
-	if n := len(list); n == 0 || covers(q, list[0].key) && covers(q, list[n-1].key) {
+// Covered returns the entries of list, which is sorted, that are in the range of q.
+func Covered(q *rosbag.Query, list []Entry) []Entry {
+	if n := len(list); n == 0 || covers(q, list[0].Key) && covers(q, list[n-1].Key) {
 		return list
 	}
-	return slices.DeleteFunc(list, func(e indexEntry) bool { return !covers(q, e.key) })
+	return slices.DeleteFunc(list, func(e Entry) bool { return !covers(q, e.Key) })
 }

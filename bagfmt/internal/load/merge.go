@@ -1,14 +1,14 @@
-package bagfmt
+package load
 
 // runMerger sorts lists of entries that consist of sorted runs. Index data records are
 // nearly always sorted, and merging them pairwise takes a third of the time of sorting.
 type runMerger struct {
-	runs  []int        // start of each run in the list
-	other []indexEntry // memory of sort
+	runs  []int   // start of each run in the list
+	other []Entry // memory of sort
 }
 
-func (e indexEntry) before(x indexEntry) bool {
-	return e.key < x.key || e.key == x.key && e.offset < x.offset
+func (e Entry) before(x Entry) bool {
+	return e.Key < x.Key || e.Key == x.Key && e.Offset < x.Offset
 }
 
 // begin starts a new list.
@@ -18,7 +18,7 @@ func (m *runMerger) begin() { m.runs = m.runs[:0] }
 func (m *runMerger) startRun(at int) { m.runs = append(m.runs, at) }
 
 // sort sorts list.
-func (m *runMerger) sort(list []indexEntry) {
+func (m *runMerger) sort(list []Entry) {
 	m.startRun(len(list))
 	runs := m.runs
 	for i := range len(runs) - 1 {
@@ -31,7 +31,7 @@ func (m *runMerger) sort(list []indexEntry) {
 	}
 	from := list
 	if len(runs) > 2 && cap(m.other) < len(list) {
-		m.other = make([]indexEntry, len(list))
+		m.other = make([]Entry, len(list))
 	}
 	to := m.other[:min(len(list), cap(m.other))]
 	for len(runs) > 2 {
@@ -57,7 +57,7 @@ func (m *runMerger) sort(list []indexEntry) {
 }
 
 // mergeTwo fills to with a and b.
-func mergeTwo(to, a, b []indexEntry) {
+func mergeTwo(to, a, b []Entry) {
 	for i := range to {
 		if len(b) == 0 || len(a) > 0 && !b[0].before(a[0]) {
 			if len(b) == 0 {

@@ -1,4 +1,4 @@
-package bagfmt
+package load
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ type derivation struct {
 	q       rosbag.Query
 	records bool // entries shall point at records, not at frames
 
-	list    []indexEntry // sorted by time and place
-	found   uint64       // messages of kept connections, at any time
-	stopped error        // of table.Options.Interrupted
+	list    []Entry // sorted by time and place
+	found   uint64  // messages of kept connections, at any time
+	stopped error   // of table.Options.Interrupted
 }
 
 // run goes over data as far as it can be read. whole says that it was read wholly.
@@ -72,13 +72,13 @@ func (d *derivation) add(conn int32, t rosbag.Time, record, frame int) {
 		return
 	}
 	d.found++
-	if !covers(&d.q, timeKey(t)) {
+	if !covers(&d.q, TimeKey(t)) {
 		return
 	}
 	if d.records {
 		frame = record
 	}
-	d.list = append(d.list, indexEntry{timeKey(t), uint32(frame), conn})
+	d.list = append(d.list, Entry{TimeKey(t), uint32(frame), conn})
 }
 
 // old goes over the messages of a segment.

@@ -1,4 +1,4 @@
-package bagfmt
+package load
 
 import (
 	"sync"
@@ -7,27 +7,30 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// indexLoaders are the idle indexLoaders of a bag.
-type indexLoaders struct{ sync.Pool }
+// IndexLoaders are the idle IndexLoaders of a bag.
+type IndexLoaders struct{ pool sync.Pool }
 
-// get returns a loader for r, to be put back.
-func (p *indexLoaders) get(bag *table.Table) *indexLoader {
-	if l, ok := p.Get().(*indexLoader); ok {
+// Get returns a loader for r, to be put back.
+func (p *IndexLoaders) Get(bag *table.Table) *indexLoader {
+	if l, ok := p.pool.Get().(*indexLoader); ok {
 		return l
 	}
-	return &indexLoader{chunkLoader: chunkLoader{once: true}, kept: make([]bool, len(bag.Conns))}
+	return &indexLoader{Loader: Loader{once: true}, kept: make([]bool, len(bag.Conns))}
 }
+
+// Put takes back a loader that get has returned.
+func (p *IndexLoaders) Put(l *indexLoader) { p.pool.Put(l) }
 
 // indexLoader reads the indexes of chunks, one after the other. What it has for each
 // connection of the bag is set for those of one chunk at a time: a bag may have as many chunks
 // as connections.
 type indexLoader struct {
-	chunkLoader
+	Loader
 	kept []bool // by index in Table.conns; all false between two calls
 }
 
-// load returns the entries of chunk i.
-func (l *indexLoader) load(bag *table.Table, i int, keep func(*rosbag.Connection) bool) ([]indexEntry, error) {
+// Load returns the entries of chunk i.
+func (l *indexLoader) Load(bag *table.Table, i int, keep func(*rosbag.Connection) bool) ([]Entry, error) {
 	counts := bag.Chunks[i].Counts
 	for _, n := range counts {
 		l.kept[bag.ByID[n.Conn.ID]] = keep == nil || keep(n.Conn)
@@ -40,5 +43,5 @@ func (l *indexLoader) load(bag *table.Table, i int, keep func(*rosbag.Connection
 	if bag.Chunks[i].Kind.Derived() {
 		return l.derived(bag, i, l.kept)
 	}
-	return l.entries(bag, i, l.kept, nil)
+	return l.Entries(bag, i, l.kept, nil)
 }

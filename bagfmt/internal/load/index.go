@@ -1,4 +1,4 @@
-package bagfmt
+package load
 
 import (
 	"cmp"
@@ -13,44 +13,37 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// indexEntry is one entry of a chunk's index.
-type indexEntry struct {
-	key uint64 // time as a number that sorts
-	// offset in the chunk data: of the message record as long as only index data is
+// Entry is one entry of a chunk's index.
+type Entry struct {
+	Key uint64 // time as a number that sorts
+	// Offset in the chunk data: of the message record as long as only index data is
 	// known, of the frame in it once the data was loaded and checked.
-	offset uint32
-	conn   int32 // index in Table.conns
+	Offset uint32
+	Conn   int32 // index in Table.conns
 }
 
-// IndexEntry says where one message is.
-type IndexEntry struct {
-	Conn   *rosbag.Connection
-	Time   rosbag.Time
-	Offset uint32 // of its record in the unpacked chunk
+func TimeKey(t rosbag.Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
+
+func (e Entry) Time() rosbag.Time {
+	return rosbag.Time{Sec: uint32(e.Key >> 32), Nsec: uint32(e.Key)}
 }
 
-func timeKey(t rosbag.Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
-
-func (e indexEntry) time() rosbag.Time {
-	return rosbag.Time{Sec: uint32(e.key >> 32), Nsec: uint32(e.key)}
-}
-
-func sortEntries(list []indexEntry) {
-	slices.SortFunc(list, func(a, b indexEntry) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.offset, b.offset))
+func sortEntries(list []Entry) {
+	slices.SortFunc(list, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Offset, b.Offset))
 	})
 }
 
-// lastAt returns the number of the last entry with a time of at most t, or -1.
-func lastAt(list []indexEntry, t rosbag.Time) int {
-	return sort.Search(len(list), func(i int) bool { return list[i].key > timeKey(t) }) - 1
+// LastAt returns the number of the last entry with a time of at most t, or -1.
+func LastAt(list []Entry, t rosbag.Time) int {
+	return sort.Search(len(list), func(i int) bool { return list[i].Key > TimeKey(t) }) - 1
 }
 
-// entries reads the index of chunk i, for the connections in keep, sorted by time
+// Entries reads the index of chunk i, for the connections in keep, sorted by time
 // and place, into dst.
-func (l *chunkLoader) entries(bag *table.Table, i int, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]Entry, error) {
 	dst = dst[:0]
-	p, err := l.place(bag, i)
+	p, err := l.Place(bag, i)
 	if err != nil {
 		return dst, err
 	}
@@ -99,7 +92,7 @@ func (l *chunkLoader) entries(bag *table.Table, i int, keep []bool, dst []indexE
 }
 
 // expectCounts sets expect for chunk i.
-func (l *chunkLoader) expectCounts(bag *table.Table, i int) {
+func (l *Loader) expectCounts(bag *table.Table, i int) {
 	if l.expect == nil {
 		l.expect = make([]uint64, len(bag.Conns))
 	}
@@ -113,7 +106,7 @@ func (l *chunkLoader) expectCounts(bag *table.Table, i int) {
 }
 
 // indexData adds the entries of one index data record to dst.
-func (l *chunkLoader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool, dst []indexEntry) ([]indexEntry, error) {
+func (l *Loader) indexData(bag *table.Table, h *wire.RecordHeader, start int64, keep []bool, dst []Entry) ([]Entry, error) {
 	if h.Ver != wire.IndexVersion {
 		return dst, wire.Corrupt(start, rosbag.OpIndexData, "version %d, want %d", h.Ver, wire.IndexVersion)
 	}
@@ -136,7 +129,7 @@ func (l *chunkLoader) indexData(bag *table.Table, h *wire.RecordHeader, start in
 	l.merger.startRun(len(dst))
 	dst = slices.Grow(dst, len(b)/wire.IndexEntryBytes)
 	for ; len(b) >= wire.IndexEntryBytes; b = b[wire.IndexEntryBytes:] {
-		dst = append(dst, indexEntry{timeKey(wire.GetTime(b)), binary.LittleEndian.Uint32(b[8:]), conn})
+		dst = append(dst, Entry{TimeKey(wire.GetTime(b)), binary.LittleEndian.Uint32(b[8:]), conn})
 	}
 	return dst, nil
 }

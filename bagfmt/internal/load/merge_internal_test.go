@@ -1,4 +1,4 @@
-package bagfmt
+package load
 
 import (
 	"math/rand/v2"
@@ -12,13 +12,13 @@ func TestMerge(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var m runMerger
 	for round := range 2000 {
-		var list []indexEntry
+		var list []Entry
 		m.begin()
 		for conn := range rnd.IntN(12) {
 			m.startRun(len(list))
 			at := len(list)
 			for range rnd.IntN(20) {
-				list = append(list, indexEntry{uint64(rnd.IntN(40)), uint32(len(list)) * 7, int32(conn)})
+				list = append(list, Entry{uint64(rnd.IntN(40)), uint32(len(list)) * 7, int32(conn)})
 			}
 			if round%10 > 0 {
 				sortEntries(list[at:])

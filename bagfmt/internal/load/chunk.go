@@ -1,0 +1,33 @@
+package load
+
+import "github.com/gorosbag/gorosbag/rosbag"
+
+// Chunk is an open chunk of a Cursor.
+type Chunk struct {
+	Number  int
+	Entries []Entry
+	Next    int // in entries
+	Data    []byte
+	Share   int                  // Message.Share of its messages, once data was loaded
+	Damaged *rosbag.CorruptError // why the index could not be read: entries come with the data
+	Derive  bool                 // there is no index: entries come with the data
+	evicted bool                 // data was loaded and checked once, and sum is its checksum
+	sum     uint32
+	Used    uint64 // tick when it was first in the heap the last time
+}
+
+// Before orders open chunks by their next message.
+func (x *Chunk) Before(y *Chunk) bool {
+	a, b := x.Key(), y.Key()
+	return a < b || a == b && x.Number < y.Number
+}
+
+func (x *Chunk) Key() uint64 {
+	if x.EntriesUnknown() {
+		return 0 // load it now: the entries come from its data
+	}
+	return x.Entries[x.Next].Key
+}
+
+// EntriesUnknown reports whether the entries of x are unknown until its data is loaded.
+func (x *Chunk) EntriesUnknown() bool { return x.Derive || x.Damaged != nil }
