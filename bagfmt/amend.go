@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/opening"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -48,7 +49,7 @@ const sectorBytes = 512
 // ErrVersion; they are not touched. After another error the bag is the old one, unless it is
 // from writing or syncing the bag header: then it is the old or the new one.
 func Amend(f AmendFile, size int64, add []Addition) error {
-	bag, err := openTable(f, size, table.Options{IndexOnly: true})
+	bag, err := opening.Open(f, size, table.Options{IndexOnly: true})
 	switch {
 	case err != nil:
 		return err

@@ -2,10 +2,7 @@ package bagfmt
 
 import "github.com/gorosbag/gorosbag/bagfmt/internal/table"
 
-const (
-	maxPrefetchBytes = 4 << 20 // ahead of a Cursor, or of an index section
-	prefetchShare    = 128     // a Cursor prefetches at most one part of so many of the bag
-)
+const prefetchShare = 128 // a Cursor prefetches at most one part of so many of the bag
 
 // prefetcher tells a Prefetcher which chunks a Cursor is going to load: one at first, since
 // after a seek few may be wanted, and one more with each that was opened.
@@ -18,7 +15,7 @@ type prefetcher struct {
 }
 
 func newPrefetcher(bag *table.Table) prefetcher {
-	return prefetcher{on: bag.Prefetches(), limit: min(maxPrefetchBytes, bag.Size/prefetchShare)}
+	return prefetcher{on: bag.Prefetches(), limit: min(table.MaxPrefetchBytes, bag.Size/prefetchShare)}
 }
 
 // next announces the first ones of pending.

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/opening"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -27,7 +28,7 @@ type Reader struct {
 // encrypted one whose key is not there ErrEncrypted. With table.Options.IndexOnly a bag
 // without an index matches ErrUnindexed, a damaged one ErrCorrupt.
 func NewReader(r io.ReaderAt, size int64, o table.Options) (*Reader, error) {
-	t, err := openTable(r, size, o)
+	t, err := opening.Open(r, size, o)
 	if err != nil {
 		return nil, err
 	}

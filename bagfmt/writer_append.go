@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/opening"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -31,7 +32,7 @@ type AppendFile interface {
 // torn or damaged is refused with an error that matches ErrCorrupt, and not touched:
 // Recover makes a good one of it. If f has a Sync method Close makes the bag durable.
 func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error) {
-	bag, err := openTable(f, size, table.Options{})
+	bag, err := opening.Open(f, size, table.Options{})
 	if err != nil {
 		return nil, err
 	}

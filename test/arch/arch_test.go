@@ -29,6 +29,7 @@ var allowed = map[string][]string{
 	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "internal/lz4frame", "rosbag"},
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
+	"bagfmt/internal/opening":   {"bagfmt/internal/codec", "bagfmt/internal/load", "bagfmt/internal/old", "bagfmt/internal/search", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/search":    {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/table":     {"bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},

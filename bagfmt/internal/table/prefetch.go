@@ -15,6 +15,9 @@ type Prefetcher interface {
 	Prefetch(off, n int64)
 }
 
+// MaxPrefetchBytes is how much is prefetched ahead of a cursor, or of an index section.
+const MaxPrefetchBytes = 4 << 20
+
 // Prefetch tells a Prefetcher about a range.
 func (bag *Table) Prefetch(off, n int64) {
 	if p, ok := bag.File.(Prefetcher); ok && n > 0 {

@@ -1,4 +1,4 @@
-package bagfmt
+package opening
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ func isDamage(err error) bool {
 	return errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit) || errors.Is(err, rosbag.ErrUnindexed)
 }
 
-// openTable opens a bag, see NewReader.
-func openTable(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
+// Open opens a bag, see NewReader.
+func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package bagfmt
+package opening
 
 import (
 	"cmp"
@@ -71,7 +71,7 @@ func (x *indexSection) checkHeader(h *wire.RecordHeader) error {
 // stock readers do.
 func (x *indexSection) read(conns, chunks int) error {
 	bag := x.bag
-	bag.Prefetch(bag.IndexPos, maxPrefetchBytes)
+	bag.Prefetch(bag.IndexPos, table.MaxPrefetchBytes)
 	s := wire.NewStream(io.NewSectionReader(bag.File, bag.IndexPos, bag.Size-bag.IndexPos), bag.IndexPos, wire.StreamBufferBytes)
 	s.Decrypter = bag.Decrypter
 	x.table.Most = conns
