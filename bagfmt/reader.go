@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/opening"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
@@ -15,7 +16,7 @@ import (
 // methods may be called from several goroutines if the underlying io.ReaderAt may.
 type Reader struct {
 	t       *table.Table
-	lists   chunkLists
+	lists   cursor.ChunkLists
 	indexes load.IndexLoaders
 }
 
@@ -32,7 +33,7 @@ func NewReader(r io.ReaderAt, size int64, o table.Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{t: t, lists: chunkLists{of: map[int32][]int32{}}}, nil
+	return &Reader{t: t}, nil
 }
 
 // ChunkHeader says how a chunk is stored.
@@ -148,7 +149,7 @@ func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
 func (r *Reader) PrefetchIndex(i int) { r.t.PrefetchIndex(i) }
 
 // Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func (r *Reader) Cursor(q rosbag.Query) *Cursor { return newCursor(r.t, q) }
+func (r *Reader) Cursor(q rosbag.Query) *cursor.Cursor { return cursor.New(r.t, q) }
 
 // All calls Next of a new Cursor for each step of the loop. A step with an error
 // has no message; the loop may go on, as with Next.
@@ -184,16 +185,16 @@ func (r *Reader) LastBefore(conn rosbag.ConnID, t rosbag.Time) (*rosbag.Message,
 // LastOfEach is LastBefore for several connections, which it gives out by their number
 // in conns. It looks through the list of chunks once for all, and loads a chunk once for
 // all that have their message there.
-func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
-	return lastOfEach(r.t, &r.lists, conns, t)
+func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, cursor.Last] {
+	return cursor.LastOfEach(r.t, &r.lists, conns, t)
 }
 
 // LastLatched gives out, of each latching connection that keep wants, nil for all, the
 // latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
 // comes at t gets, if a node continues on no other connection and in no other bag.
 // Connections without such a message are left out, unless there is an error.
-func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, Last] {
-	return func(yield func(*rosbag.Connection, Last) bool) {
+func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, cursor.Last] {
+	return func(yield func(*rosbag.Connection, cursor.Last) bool) {
 		var conns []*rosbag.Connection
 		var ids []rosbag.ConnID
 		for _, c := range r.t.Conns {

@@ -83,8 +83,8 @@ func TestLastOfEachCost(t *testing.T) {
 				t.Errorf("connection %d: %v", n, last.Message)
 			}
 		}
-		if r.lists.passes != 1 {
-			t.Errorf("turn %d: %d passes through the chunks, want one", turn, r.lists.passes)
+		if r.lists.Passes != 1 {
+			t.Errorf("turn %d: %d passes through the chunks, want one", turn, r.lists.Passes)
 		}
 	}
 	file.reads = 0

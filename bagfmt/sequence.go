@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -52,7 +53,7 @@ type member struct {
 	name    string
 	file    *lazyFile
 	reader  *Reader
-	cursor  *Cursor
+	cursor  *cursor.Cursor
 	time    rosbag.Time // of msg; before the cursor is made a lower bound
 	msg     *rosbag.Message
 	started bool // Next has returned a message of it since the start, or Seek
@@ -235,7 +236,7 @@ func (s *Sequence) notifyFile(m *member) {
 // place says where the message that the cursor of m gave out last is.
 func (m *member) place(msg *rosbag.Message) place {
 	p := place{time: msg.Time}
-	p.chunk, p.frame = m.cursor.place()
+	p.chunk, p.frame = m.cursor.Place()
 	return p
 }
 

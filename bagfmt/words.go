@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -30,6 +31,8 @@ type (
 	ChunkInfo        = table.Chunk
 	Cache            = table.Cache
 	Prefetcher       = table.Prefetcher
+	Cursor           = cursor.Cursor
+	Last             = cursor.Last
 	Repeated         = rosbag.Repeated
 )
 

@@ -1,4 +1,4 @@
-package bagfmt
+package cursor
 
 import (
 	"errors"

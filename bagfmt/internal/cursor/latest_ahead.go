@@ -1,4 +1,4 @@
-package bagfmt
+package cursor
 
 import (
 	"cmp"
@@ -11,16 +11,16 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// chunkLists remembers which chunks hold messages of the connections that were asked for.
-type chunkLists struct {
+// ChunkLists remembers which chunks hold messages of the connections that were asked for.
+type ChunkLists struct {
 	mu     sync.Mutex
 	order  []int32           // all chunks: the one with the latest end first, of equal ones the last in the file
 	of     map[int32][]int32 // by index in Table.conns, in the same order
-	passes int               // through all chunks
+	Passes int               // through all chunks
 }
 
 // get returns the lists of connections, given by their index.
-func (l *chunkLists) get(bag *table.Table, conns []int32) map[int32][]int32 {
+func (l *ChunkLists) get(bag *table.Table, conns []int32) map[int32][]int32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lists, missing := map[int32][]int32{}, map[*rosbag.Connection]int32{}
@@ -34,7 +34,7 @@ func (l *chunkLists) get(bag *table.Table, conns []int32) map[int32][]int32 {
 		return lists
 	}
 	l.sort(bag)
-	l.passes++
+	l.Passes++
 	for _, i := range l.order {
 		for _, n := range bag.Chunks[i].Counts {
 			c, ok := missing[n.Conn]
@@ -43,13 +43,16 @@ func (l *chunkLists) get(bag *table.Table, conns []int32) map[int32][]int32 {
 			}
 		}
 	}
+	if l.of == nil {
+		l.of = make(map[int32][]int32)
+	}
 	for _, c := range missing {
 		l.of[c] = lists[c]
 	}
 	return lists
 }
 
-func (l *chunkLists) sort(bag *table.Table) {
+func (l *ChunkLists) sort(bag *table.Table) {
 	if l.order != nil {
 		return
 	}

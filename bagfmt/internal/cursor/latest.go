@@ -1,4 +1,4 @@
-package bagfmt
+package cursor
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ type Last struct {
 	Err     error
 }
 
-// lastOfEach is Reader.LastOfEach.
-func lastOfEach(bag *table.Table, lists *chunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
+// LastOfEach is Reader.LastOfEach.
+func LastOfEach(bag *table.Table, lists *ChunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
 	return func(yield func(int, Last) bool) {
 		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.Conns)), open: map[int]*lastChunk{}}
 		var known []int32

@@ -1,4 +1,4 @@
-package bagfmt
+package cursor
 
 import "github.com/gorosbag/gorosbag/bagfmt/internal/table"
 

@@ -1,4 +1,4 @@
-package bagfmt
+package cursor
 
 import (
 	"cmp"
@@ -37,8 +37,8 @@ type Cursor struct {
 	msg       rosbag.Message
 }
 
-// newCursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func newCursor(bag *table.Table, q rosbag.Query) *Cursor {
+// New returns a Cursor at the start of what q selects. It reads nothing yet.
+func New(bag *table.Table, q rosbag.Query) *Cursor {
 	q.Reuse = q.Reuse && bag.Cache.Load() == nil
 	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes, prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
@@ -87,9 +87,9 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	return &c.msg, nil
 }
 
-// place says where the message that Next returned last is: of messages of the same
+// Place says where the message that Next returned last is: of messages of the same
 // time the one with the lower chunk, then frame, came first.
-func (c *Cursor) place() (chunk int, frame uint32) {
+func (c *Cursor) Place() (chunk int, frame uint32) {
 	x := c.heap[0]
 	return x.Number, x.Entries[x.Next-1].Offset
 }
