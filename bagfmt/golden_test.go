@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden dumps in testdata")
@@ -104,6 +105,7 @@ func describe(b []byte, r record) string {
 		return fmt.Sprintf("info     chunk=%d ver=%d %s to %s count=%d % x", u64("chunk_pos"), u32("ver"), stamp("start_time"), stamp("end_time"), u32("count"), r.data)
 	case bagfmt.OpMessage:
 		return fmt.Sprintf("msg      conn=%d %s %q", u32("conn"), stamp("time"), r.data)
+	case rosbag.OpMessageDefinition: // no bag of ours has one
 	}
 	return fmt.Sprintf("op %d", r.op)
 }

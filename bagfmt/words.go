@@ -9,31 +9,55 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// The words of package rosbag, under the names that they had here.
+// Words of package rosbag, and types of the packages below, under the names that they have here.
+
 type (
-	Time             = rosbag.Time
-	ConnID           = rosbag.ConnID
-	Field            = rosbag.Field
+	// Time is rosbag.Time.
+	Time = rosbag.Time
+	// ConnID is rosbag.ConnID.
+	ConnID = rosbag.ConnID
+	// Field is rosbag.Field.
+	Field = rosbag.Field
+	// ConnectionHeader is rosbag.Header.
 	ConnectionHeader = rosbag.Header
-	Connection       = rosbag.Connection
-	Message          = rosbag.Message
-	Query            = rosbag.Query
-	Op               = rosbag.Op
-	Compression      = rosbag.Compression
-	Encryption       = rosbag.Encryption
-	VersionError     = rosbag.VersionError
-	CorruptError     = rosbag.CorruptError
-	LimitError       = rosbag.LimitError
-	EncryptedError   = rosbag.EncryptedError
-	ConnCount        = rosbag.ConnCount
-	Compressor       = codec.Compressor
-	ReaderOptions    = table.Options
-	ChunkInfo        = table.Chunk
-	Cache            = table.Cache
-	Prefetcher       = table.Prefetcher
-	Cursor           = cursor.Cursor
-	Last             = cursor.Last
-	Repeated         = rosbag.Repeated
+	// Connection is rosbag.Connection.
+	Connection = rosbag.Connection
+	// Message is rosbag.Message.
+	Message = rosbag.Message
+	// Query is rosbag.Query.
+	Query = rosbag.Query
+	// Op is rosbag.Op.
+	Op = rosbag.Op
+	// Compression is rosbag.Compression.
+	Compression = rosbag.Compression
+	// Encryption is rosbag.Encryption.
+	Encryption = rosbag.Encryption
+	// VersionError is rosbag.VersionError.
+	VersionError = rosbag.VersionError
+	// CorruptError is rosbag.CorruptError.
+	CorruptError = rosbag.CorruptError
+	// LimitError is rosbag.LimitError.
+	LimitError = rosbag.LimitError
+	// EncryptedError is rosbag.EncryptedError.
+	EncryptedError = rosbag.EncryptedError
+	// ConnCount is rosbag.ConnCount.
+	ConnCount = rosbag.ConnCount
+	// Compressor is codec.Compressor.
+	Compressor = codec.Compressor
+	// ReaderOptions is table.Options.
+	ReaderOptions = table.Options
+	// ChunkInfo is table.Chunk.
+	ChunkInfo = table.Chunk
+	// Cache is table.Cache.
+	Cache = table.Cache
+	// Prefetcher is table.Prefetcher.
+	Prefetcher = table.Prefetcher
+	// Cursor is cursor.Cursor.
+	Cursor = cursor.Cursor
+	// Last is cursor.Last.
+	Last = cursor.Last
+	// Repeated is rosbag.Repeated.
+	Repeated = rosbag.Repeated
 )
 
 // The compressions of chunks.

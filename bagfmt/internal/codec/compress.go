@@ -12,9 +12,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// An unpacked chunk gets FirstUnpackBytes, and this many times its stored size, at once; what
+// claims more has to show it first.
 const (
-	// An unpacked chunk gets this many times its stored size at once; what claims
-	// more has to show it first.
 	FirstUnpackRatio = 16
 	FirstUnpackBytes = 64 << 10
 )

@@ -9,17 +9,17 @@ type Interruptible func() error
 // 0.2 s for as many.
 const interruptionBytes = 4 << 20
 
-// Interruption is an error of Interrupted, to be told from one about the bag.
-type Interruption struct{ Err error }
+// InterruptionError is an error of Interrupted, to be told from one about the bag.
+type InterruptionError struct{ Err error }
 
 // Error implements error.
-func (i *Interruption) Error() string { return i.Err.Error() }
+func (i *InterruptionError) Error() string { return i.Err.Error() }
 
 // check asks whether to go on.
 func (f Interruptible) check() error {
 	if f != nil {
 		if err := f(); err != nil {
-			return &Interruption{err}
+			return &InterruptionError{err}
 		}
 	}
 	return nil

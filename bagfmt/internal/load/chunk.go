@@ -22,6 +22,7 @@ func (x *Chunk) Before(y *Chunk) bool {
 	return a < b || a == b && x.Number < y.Number
 }
 
+// Key returns what chunks are ordered by: the time of the next message.
 func (x *Chunk) Key() uint64 {
 	if x.EntriesUnknown() {
 		return 0 // load it now: the entries come from its data

@@ -15,15 +15,17 @@ import (
 
 // Entry is one entry of a chunk's index.
 type Entry struct {
-	Key uint64 // time as a number that sorts
+	Key uint64 // TimeKey of the time
 	// Offset in the chunk data: of the message record as long as only index data is
 	// known, of the frame in it once the data was loaded and checked.
 	Offset uint32
 	Conn   int32 // index in Table.conns
 }
 
+// TimeKey returns a time as a number that sorts.
 func TimeKey(t rosbag.Time) uint64 { return uint64(t.Sec)<<32 | uint64(t.Nsec) }
 
+// Time returns the time of the message.
 func (e Entry) Time() rosbag.Time {
 	return rosbag.Time{Sec: uint32(e.Key >> 32), Nsec: uint32(e.Key)}
 }

@@ -202,7 +202,7 @@ func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	l.Unpack.Checked = p.Checked
 	data, err := l.Unpack.Unpack(p.Compression, stored, p.Size, l.Memory)
 	l.Memory = nil
-	var stop *codec.Interruption
+	var stop *codec.InterruptionError
 	switch {
 	case errors.As(err, &stop):
 		return nil, stop.Err

@@ -60,6 +60,7 @@ type undeclared struct {
 	count uint64
 }
 
+// New returns what has to be known to read a file of version v.
 func New(v wire.BagVersion) *Format {
 	f := &Format{Layout: v.Layout, keys: make(map[string]int32)}
 	if v.Single != nil {

@@ -36,7 +36,9 @@ const (
 
 var errNotOld = errors.New("version 1.2 has no such record")
 
-const IndexEntryBytes = 16 // of version 1.2: time and u64 offset in the file
+// IndexEntryBytes is the length of an entry of index data in version 1.2: time and u64 offset in
+// the file.
+const IndexEntryBytes = 16
 
 // cutV12 is Format.cut for version 1.2.
 func (rec *Record) cutV12(b []byte) (head int, err error) {

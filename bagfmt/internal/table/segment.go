@@ -15,6 +15,7 @@ func (k Kind) Raw() bool { return k >= KindRecords }
 // Derived reports whether the index of the segment has to be made from its data.
 func (k Kind) Derived() bool { return k != KindChunk }
 
+// The kinds of segments.
 const (
 	KindChunk   Kind = iota // a chunk record, with index data behind it
 	KindNoIndex             // a chunk record without good index data

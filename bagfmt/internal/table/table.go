@@ -52,6 +52,7 @@ type Options struct {
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
+// WithDefaults returns o with defaults for what is zero. The error matches rosbag.ErrLimit.
 func (o Options) WithDefaults() (Options, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = defaultCacheBytes

@@ -19,6 +19,7 @@ type ConnTable struct {
 	sparse map[rosbag.ConnID]*rosbag.Connection
 }
 
+// Get returns the connection with an id, nil if there is none.
 func (t *ConnTable) Get(id rosbag.ConnID) *rosbag.Connection {
 	if int64(id) < int64(len(t.dense)) {
 		return t.dense[id]

@@ -51,8 +51,11 @@ func ChunkLimit(n int64) (int64, error) {
 	return n, nil
 }
 
-const FirstHeadBytes = 512 // more than the header of any known writer's chunk record
+// FirstHeadBytes is more than the header of any known writer's chunk record.
+const FirstHeadBytes = 512
 
+// Castagnoli is the table of the checksum in the field crc32c.
 var Castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-const MaxWorkers = 256 // of one Writer or Cursor
+// MaxWorkers is the most goroutines of one writer or cursor.
+const MaxWorkers = 256

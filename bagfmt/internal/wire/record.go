@@ -35,6 +35,7 @@ const (
 // fieldSet says which fields a RecordHeader holds.
 type fieldSet uint32
 
+// The fields of record headers, as bits of a fieldSet.
 const (
 	hasChunkCount fieldSet = 1 << iota
 	hasChunkPos
@@ -118,6 +119,7 @@ func (h *RecordHeader) Parse(b []byte) error {
 	return wrong
 }
 
+// ErrNoOp says that a record header does not tell what the record is.
 var ErrNoOp = errors.New("header without op field")
 
 // String names the fields of the set, for error texts.
@@ -214,10 +216,12 @@ func (h *RecordHeader) stamp(f fieldSet, dst *rosbag.Time, value []byte) bool {
 	return true
 }
 
+// GetTime returns the time at the start of b.
 func GetTime(b []byte) rosbag.Time {
 	return rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 }
 
+// PutTime writes a time to the start of b.
 func PutTime(b []byte, t rosbag.Time) {
 	binary.LittleEndian.PutUint32(b, t.Sec)
 	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
@@ -233,6 +237,7 @@ const messageHeader = "\x26\x00\x00\x00" +
 // messageHeaderArray is messageHeader as a slice: an array is copied faster.
 var messageHeaderArray = []byte(messageHeader)
 
+// Where messageHeader has its values.
 const (
 	messageConnAt = 4 + 4 + 5
 	MessageTimeAt = messageConnAt + 4 + 8 + 4 + 5

@@ -11,23 +11,25 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// Sizes of buffers.
 const (
-	StreamBufferBytes = 64 << 10
-	SmallBufferBytes  = 4 << 10
-	FirstReadBytes    = 1 << 20 // what a length word alone can make us allocate
+	StreamBufferBytes = 64 << 10 // to read all of a file
+	SmallBufferBytes  = 4 << 10  // to read its beginning
+	FirstReadBytes    = 1 << 20  // what a length word alone can make us allocate
 )
 
 // Stream reads top level records from front to back and knows where it is.
 type Stream struct {
 	R         *bufio.Reader
 	Off       int64             // bytes consumed
-	file      *io.SectionReader // what r reads, if that is a whole file: then skip need not read
+	file      *io.SectionReader // what R reads, if that is a whole file: then Skip need not read
 	Header    []byte
-	Data      []byte     // of grab
-	Word      [4]byte    // of next and length: a local one would be allocated each time
+	Data      []byte     // of Grab
+	Word      [4]byte    // of Next and Length: a local one would be allocated each time
 	Decrypter *Decrypter // of an encrypted bag
 }
 
+// NewStream returns a stream of r, which is at offset off of the file, with a buffer of size bytes.
 func NewStream(r io.Reader, off int64, size int) *Stream {
 	return &Stream{R: bufio.NewReaderSize(r, size), Off: off}
 }

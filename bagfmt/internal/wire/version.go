@@ -123,6 +123,7 @@ func (s *Stream) Preamble(anyMinor bool) (version string, h RecordHeader, err er
 // Layout is how the records of a file are laid out.
 type Layout uint8
 
+// The layouts of all versions.
 const (
 	LayoutV2  Layout = iota
 	LayoutV0         // three lines, then messages of one topic

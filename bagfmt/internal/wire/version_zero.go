@@ -6,6 +6,7 @@ import (
 	"strconv"
 )
 
+// What the lines of old versions look like.
 const (
 	maxCountDigits = 10     // digits of the number of topics
 	AnyOf          = "*"    // md5sum or type of a recorder that took anything
