@@ -16,6 +16,8 @@ const (
 	callsPerPeer = 8                     // concurrent attempts of all links to one node
 	retryEvery   = 40 * time.Millisecond // mean interval of repeated attempts of all links together
 	retryBurst   = 100                   // repeated attempts that start without delay
+	freeRetries  = 3                     // attempts in a row of a link to a node that accepts connections, which the rate does not limit
+	manyFailures = 10                    // in a row: with more than that a link does not go later; its backoff has its maximum before
 )
 
 // connector starts the attempts of all links of a node to reach their publishers, and closes links
@@ -24,9 +26,11 @@ const (
 //
 //   - A link to a node that is not known to accept connections first probes it: it only connects.
 //     The other links to the same node wait for the result, and for as long as probes fail.
-//   - First attempts go before repeated ones, which share a rate: one each retryEvery.
-//   - Among repeated attempts the one that has failed least often in a row goes first: a publisher
-//     that was lost a moment ago does not wait behind a thousand that have been dead for hours.
+//   - First attempts go before repeated ones, which share a rate: one each retryEvery. A node that
+//     accepts connections again gets all its links at once.
+//   - Among repeated attempts the one that has failed least often in a row goes first, up to
+//     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand that have
+//     been dead for hours.
 type connector struct {
 	timing  timing
 	probe   func(ctx context.Context, hostport string) error              // Master.probe; tests replace it
@@ -53,9 +57,10 @@ type linkSchedule struct {
 	parked bool // in peer.parked
 	dueAt  time.Time
 	order  uint64
+	rated  bool // the next attempt is one of those that share the rate
 
 	running bool               // an attempt is in progress, or the link is up
-	opened  bool               // the attempt in progress has succeeded: the link is up
+	reached bool               // the attempt in progress has its connection, and the place of another in peer.attempts no longer
 	end     context.CancelFunc // ends it
 	again   bool               // retry without delay once it has ended
 	failing bool               // the last attempt that has ended failed
@@ -74,8 +79,11 @@ func newConnector(t timing, probe func(context.Context, string) error) *connecto
 	c.ready.moved, c.later.moved = moved, moved
 	c.later.before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
 	c.ready.before = func(x, y *inLink) bool {
-		if x.backoff.failed != y.backoff.failed {
-			return x.backoff.failed < y.backoff.failed
+		if x.rated != y.rated {
+			return y.rated
+		}
+		if a, b := min(x.backoff.failed, manyFailures), min(y.backoff.failed, manyFailures); a != b {
+			return a < b
 		}
 		return x.order < y.order
 	}
@@ -131,7 +139,7 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 	for c.ready.Len() > 0 {
 		l := c.ready.list[0]
 		switch {
-		case l.repeats() && c.tokens == 0:
+		case l.rated && c.tokens == 0:
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
 		case !l.peer.admits(l):
 			c.park(l)
@@ -151,7 +159,7 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 func (c *connector) begin(l *inLink) {
 	c.takeOut(l)
 	timeout := time.Duration(0)
-	if l.repeats() {
+	if l.rated {
 		c.tokens--
 	} else if c.probes >= crowded {
 		timeout = quickProbe
@@ -163,7 +171,7 @@ func (c *connector) begin(l *inLink) {
 		c.probes++
 	}
 	p.attempts++
-	l.running, l.opened, l.again = true, false, false
+	l.running, l.reached, l.again = true, false, false
 	ctx, end := l.sub.node.child()
 	l.end = end
 	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
@@ -208,16 +216,22 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 	if err == nil {
 		l.peer.accepts, l.peer.leader = true, nil
 		c.unpark(l.peer)
+		for _, x := range slices.Clone(c.ready.list) {
+			if x.peer == l.peer && x.rated {
+				c.schedule(x, time.Time{})
+			}
+		}
 	}
 	c.signal()
 	return err
 }
 
-// opened says that l is up: another attempt may take its place.
-func (c *connector) opened(l *inLink) {
+// reached says that l has its connection: another attempt may take its place. Whether it comes up
+// may depend on its owner, for as long as that likes.
+func (c *connector) reached(l *inLink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.opened, l.failing = true, false
+	l.reached, l.failing = true, false
 	l.peer.attempts--
 	c.unpark(l.peer)
 	c.signal()
@@ -235,7 +249,7 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	defer c.signal()
 	p := l.peer
 	l.running = false
-	if !l.opened {
+	if !l.reached {
 		p.attempts--
 		l.failing = ctx.Err() == nil
 	}
@@ -292,6 +306,7 @@ func (c *connector) schedule(l *inLink, at time.Time) {
 	}
 	l.order = c.added
 	c.added++
+	l.rated = l.backoff.failed > 0 && (!l.peer.accepts || l.backoff.failed > freeRetries)
 	c.ready.add(l)
 	l.waits = &c.ready
 }

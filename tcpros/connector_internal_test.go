@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type peerNet struct {
 	c             *connector
 	node          *Node
 	refusing      atomic.Bool    // for the caller of newPeerNet
+	cut           chan struct{}  // closed when all links break
 	probed        map[string]int // by host and port
 	probing, most int
 	linked        map[string]time.Duration // by URI: when the link came up
@@ -29,7 +31,7 @@ type peerNet struct {
 }
 
 func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
-	g := &peerNet{probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
+	g := &peerNet{cut: make(chan struct{}), probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
 	g.node = &Node{log: zap.NewNop(), timing: defaultTiming()}
 	g.c = newConnector(g.node.timing, func(ctx context.Context, hostport string) error {
 		g.mu.Lock()
@@ -53,14 +55,25 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		return nil
 	})
 	g.c.session = func(ctx context.Context, l *inLink) (time.Duration, error) {
-		g.c.opened(l)
+		g.mu.Lock()
+		err := dead(l.hostport)
+		g.mu.Unlock()
+		if errors.Is(err, errRefusedPeer) {
+			return 0, &CallError{Method: "requestTopic", Host: l.hostport, Err: err}
+		}
+		g.c.reached(l)
 		l.isUp.Store(true)
 		defer l.isUp.Store(false)
 		g.mu.Lock()
-		g.linked[l.uri] = time.Since(g.start)
+		begun, cut := time.Since(g.start), g.cut
+		g.linked[l.uri] = begun
 		g.mu.Unlock()
-		<-ctx.Done()
-		return time.Since(g.start), nil
+		select {
+		case <-ctx.Done():
+			return time.Since(g.start) - begun, nil
+		case <-cut:
+			return time.Since(g.start) - begun, io.ErrUnexpectedEOF
+		}
 	}
 	g.node.connector = g.c
 	g.node.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
@@ -202,6 +215,87 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 		synctest.Wait()
 		if n := g.times("fresh:1"); n < 4 {
 			t.Errorf("what failed a moment ago was tried %d times in 2 s", n)
+		}
+	})
+}
+
+// TestNetworkComesBack: when a node is reached again, all links to it are up soon, whatever number
+// of others is dead.
+func TestNetworkComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const topics, dead = 300, 600
+		var g *peerNet
+		g = newPeerNet(t, func(hostport string) error {
+			if hostport != "live:1" || g.refusing.Load() {
+				return errRefusedPeer
+			}
+			return nil
+		})
+		for i := range dead {
+			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		var all []*Subscription
+		for i := range topics {
+			s := g.subscribe(t, fmt.Sprint("/t", i))
+			all = append(all, s)
+			s.setPublishers(publishers{uris: []string{liveURI}})
+		}
+		links := func() (n int) {
+			synctest.Wait()
+			for _, s := range all {
+				n += int(s.sessions.Load())
+			}
+			return n
+		}
+		time.Sleep(time.Minute)
+		if n := links(); n != topics {
+			t.Fatalf("%d links, want %d", n, topics)
+		}
+		g.refusing.Store(true)
+		g.mu.Lock()
+		close(g.cut)
+		g.cut = make(chan struct{})
+		g.mu.Unlock()
+		time.Sleep(30 * time.Second)
+		if n := links(); n != 0 {
+			t.Fatalf("%d links without a network", n)
+		}
+		g.refusing.Store(false)
+		for waited := time.Duration(0); links() == 0 && waited < 2*g.node.timing.retry.most; waited += retryEvery {
+			time.Sleep(retryEvery)
+		}
+		time.Sleep(2 * time.Second)
+		if n := links(); n != topics {
+			t.Errorf("%d links 2 s after the first one, want %d", n, topics)
+		}
+	})
+}
+
+// TestLongDeadIsTried: who was dead for an hour takes its turn among those that died later.
+func TestLongDeadIsTried(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const dead = 600
+		var g *peerNet
+		g = newPeerNet(t, func(hostport string) error {
+			if hostport != "live:1" || g.refusing.Load() {
+				return errRefusedPeer
+			}
+			return nil
+		})
+		g.refusing.Store(true)
+		g.subscribe(t, "/t").setPublishers(publishers{uris: []string{liveURI}})
+		time.Sleep(time.Hour)
+		for i := range dead {
+			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+		}
+		time.Sleep(10 * time.Minute) // all have failed often
+		g.refusing.Store(false)
+		time.Sleep(g.node.timing.retry.most*13/10 + dead*retryEvery)
+		synctest.Wait()
+		if _, ok := g.linkedAt(liveURI); !ok {
+			t.Error("it is not linked")
 		}
 	})
 }

@@ -98,3 +98,28 @@ func TestLivePublisherAmongDead(t *testing.T) {
 	waitFor(t, "the message", func() bool { return b.count() == 1 })
 	t.Log("linked after", time.Since(start))
 }
+
+// TestWaitingSinksShutOutNobody: links whose owner does not take them yet, as before the first
+// message of /clock, are connected all the same, however many one node has.
+func TestWaitingSinksShutOutNobody(t *testing.T) {
+	t.Parallel()
+	const topics = 20
+	m := newMaster(t)
+	pub, sub := newNode(t, nodeOptions("pub", m.URI())), newNode(t, nodeOptions("sub", m.URI()))
+	ready := make(chan struct{})
+	b := &inbox{}
+	var waiting atomic.Int64
+	for i := range topics {
+		advertise(t, pub, "/t"+itoa(i), 10)
+		_, err := sub.Subscribe(tcpros.SubscribeOptions{Topic: "/t" + itoa(i), Open: func(l tcpros.LinkInfo) (tcpros.LinkSink, error) {
+			waiting.Add(1)
+			<-ready
+			return b.open(l)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer close(ready)
+	waitFor(t, "all links", func() bool { return waiting.Load() == topics })
+}

@@ -74,9 +74,6 @@ type inLink struct {
 // linkTitle describes a link in getBusInfo.
 type linkTitle struct{ transport, text string }
 
-// repeats reports whether the last attempt of the link failed.
-func (l *inLink) repeats() bool { return l.backoff.failed > 0 }
-
 // failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
 // returns how long to wait before the next attempt.
 func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
@@ -135,6 +132,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 	if err != nil {
 		return 0, err
 	}
+	n.connector.reached(l)
 	peer := conn.RemoteAddr().String()
 	sink, err := l.open(peer, "TCPROS", header)
 	if err != nil {
@@ -197,7 +195,6 @@ func (l *inLink) receive(ctx context.Context, title linkTitle, peer string, sink
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
 	l.failures = 0
-	l.sub.node.connector.opened(l)
 	l.sub.logger().Debug("link up", zap.String("publisher", l.uri), zap.String("peer", peer), zap.String("transport", title.transport))
 	start := time.Now()
 	err := read()

@@ -245,6 +245,7 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 	if err != nil {
 		return 0, err
 	}
+	l.sub.node.connector.reached(l)
 	sink, err := l.open(src.hostport, "UDPROS", src.header)
 	if err != nil {
 		return 0, err
