@@ -37,7 +37,7 @@ func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err 
 	c := clipper{body: dst[:0:cap(dst)], most: l.TextBytes}
 	buf := make([]byte, firstRead)
 	for total := int64(0); ; {
-		n, err := io.ReadFull(r, buf)
+		n, err := fill(r, buf)
 		c.write(buf[:n])
 		if total += int64(n); total >= laterReads && len(buf) == firstRead {
 			buf = make([]byte, laterReads)
@@ -45,13 +45,24 @@ func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err 
 		switch {
 		case int64(len(c.body)) > l.BodyBytes, total > skipFactor*l.BodyBytes:
 			return c.body, c.skipped, &LimitError{"body", l.BodyBytes}
-		case err == io.EOF || err == io.ErrUnexpectedEOF:
+		case err == io.EOF:
 			c.end()
 			return c.body, c.skipped, nil
 		case err != nil:
 			return c.body, c.skipped, err
 		}
 	}
+}
+
+// fill is io.ReadFull but that its error is the reader's: io.EOF at the end of a message, and
+// io.ErrUnexpectedEOF where the connection ends before that.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var more int
+		more, err = r.Read(buf[n:])
+		n += more
+	}
+	return n, err
 }
 
 // clipper copies a message without its long texts. It looks for them only in blocks without a tag,

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -142,4 +143,14 @@ func FuzzReadBody(f *testing.F) {
 			t.Error("nothing was skipped, but the body is another")
 		}
 	})
+}
+
+// TestReadBodyIsCut: a connection that ends within a message is told from the end of the message.
+func TestReadBodyIsCut(t *testing.T) {
+	t.Parallel()
+	part := strings.NewReader("<methodResponse><params>")
+	cut := iotest.ErrReader(io.ErrUnexpectedEOF)
+	if _, _, err := xmlrpc.ReadBody(nil, io.MultiReader(part, cut), xmlrpc.Limits{TextBytes: 8 << 10}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v", err)
+	}
 }
