@@ -109,6 +109,10 @@ func TestParamTreeIsBounded(t *testing.T) {
 	if err := tree.set("/nil", []any{nil}); err == nil {
 		t.Error("the tree took a nil")
 	}
+	// Names are counted as they are sent.
+	if err := newParamTree().set("/names", map[string]any{strings.Repeat(`"`, maxParamBytes/4): 1}); err == nil {
+		t.Error("the tree took a name that takes more than its limit in a message")
+	}
 }
 
 func TestRegistryIsBounded(t *testing.T) {

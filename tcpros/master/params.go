@@ -164,7 +164,7 @@ const (
 	containerCost = 64
 )
 
-func memberCost(name string) int64 { return int64(len(name)) + 2*scalarCost }
+func memberCost(name string) int64 { return xmlrpc.TextSize(name) + 2*scalarCost }
 
 var errTooDeep = fmt.Errorf("parameter is nested deeper than %d", maxParamDepth)
 
