@@ -106,6 +106,9 @@ func (r *registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 		return false, nil
 	}
 	uri, err := r.master.LookupNode(ctx, r.master.callerID)
+	if errors.Is(err, xmlrpc.ErrLimit) {
+		uri, err = "longer than can be read", nil // so it is not ours
+	}
 	switch {
 	case unreachable(ctx, err):
 		return false, err
@@ -179,6 +182,8 @@ func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, l
 	var waiting []*regEntry // for a publisher that is listed as before
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	round := max(r.timing.reconcileEvery, now.Sub(r.comparedAt)) // in which an update may have come
+	r.comparedAt = now
 	for k, e := range r.entries {
 		if e.removed || !e.registered {
 			continue
@@ -208,7 +213,7 @@ func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, l
 		case !e.sub.allUp():
 			waiting = append(waiting, e)
 		}
-		if e.updateMissed(names, now, r.timing.reconcileEvery) {
+		if e.updateMissed(names, now, round) {
 			unreachedTopic = k.name
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -166,7 +167,7 @@ func (m *Master) pid(ctx context.Context) (pid int, err error) {
 }
 
 func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
-	v, err := m.raw(ctx, m.uri, masterReply, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
+	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +179,8 @@ func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string)
 }
 
 func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) error {
-	return m.call(ctx, m.hostport, masterReply, "registerPublisher", func(hc *http.Client) error {
-		_, err := apimaster.NewClient(m.hostport, m.callerID, hc).RegisterPublisher(topic, typ, uri)
-		return err
-	})
+	_, err := m.raw(ctx, m.uri, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
+	return err
 }
 
 func (m *Master) registerService(ctx context.Context, name, rosrpc, uri string) error {
@@ -206,6 +205,9 @@ func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
 		}
 		panic("tcpros: kind of registration")
 	})
+	if k.kind == regSubscriber {
+		m.unread.forget(k.name)
+	}
 	if c := (*CallError)(nil); errors.As(err, &c) && c.answered {
 		return nil // it was not registered, which is fine
 	}
@@ -308,7 +310,7 @@ func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits,
 	end(err)
 	switch {
 	case hostport == m.hostport:
-		m.unread.note(m.hangs.log, hostport, method, got.skipped, err)
+		m.unread.note(m.hangs.log, hostport, method, got.topic, got.skipped, err)
 	case got.skipped > 0:
 		m.hangs.log.Warn("a reply of a node cannot be read in full: the rest of it counts", zap.String("node", hostport), zap.String("method", method), zap.Int("too long", got.skipped))
 	}
@@ -324,6 +326,7 @@ type reply struct {
 	skipped  int  // texts in it that were too long
 	keep     bool // set before: the value is wanted here, and need not be passed on
 	value    any
+	topic    string // set before: what the reply is about
 
 	body []byte  // set before: memory for the body
 	last *uint64 // set before: checksum of an earlier body, to be replaced by that of this one
@@ -375,6 +378,11 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *reply) *http.
 			}
 			if got.keep {
 				got.value, v[2] = v[2], 0
+			} else if got.skipped > 0 && hasSkipped(v[2]) {
+				return nil, &xmlrpc.LimitError{What: "text", Limit: l.TextBytes}
+			}
+			if s, ok := v[1].(xmlrpc.Skipped); ok {
+				v[1] = s.String()
 			}
 			if body, err = xmlrpc.AppendResponse(nil, v); err != nil {
 				return nil, err
@@ -383,6 +391,13 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *reply) *http.
 			return resp, nil
 		}),
 	}
+}
+
+// hasSkipped reports whether a text was left out of a value.
+func hasSkipped(v any) bool {
+	list, _ := v.([]any)
+	_, skipped := v.(xmlrpc.Skipped)
+	return skipped || slices.ContainsFunc(list, hasSkipped)
 }
 
 // bodySeed is that of checksums of bodies: nobody can make two that have the same.

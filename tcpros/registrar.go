@@ -125,6 +125,7 @@ type registrar struct {
 	away       loglimit.Episode // the master does not answer
 	failures   int              // in a row
 	up         atomic.Bool      // the last call was answered; read by any goroutine
+	comparedAt time.Time        // the last comparison with the state of the master
 	epoch      int
 	nameTaken  bool // another node has our name: registering would shut it down
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -40,6 +41,29 @@ func TestServicesRegisterLast(t *testing.T) {
 		}
 		r.answered(e)
 	}
+}
+
+// TestUnheardInLargeGraphs: where comparisons are far apart, an update in between was in time.
+func TestUnheardInLargeGraphs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestRegistrar()
+		r.master = &Master{callerID: "/me"}
+		k := regKey{regSubscriber, "/t"}
+		r.add(k, "*", 0, stuckLink{})
+		e := r.entries[k]
+		e.registered = true
+		for i, publishers := range [][]string{{"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
+			if topic, _ := r.compare(map[regKey][]string{k: {"/me"}, {regPublisher, "/t"}: publishers}); topic != "" {
+				t.Errorf("comparison %d: an update of %s was missed", i, topic)
+			}
+			time.Sleep(reconcileMost / 3)
+			if i == 0 {
+				e.lastUpdate = time.Now()
+			}
+			time.Sleep(reconcileMost * 2 / 3)
+		}
+	})
 }
 
 // TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.

@@ -18,13 +18,17 @@ import (
 // of any length, which the master then repeats to all others. It is for concurrent use.
 type unreadReplies struct {
 	mu   sync.Mutex
-	now  map[string]string // by method: what was not read of its last reply
+	now  map[string]string // by what is asked again and again: what was not read of the last reply
 	last string            // the latest one ever
 }
 
-// note records how a reply of the master was read: skipped texts were left out, or err is why there
-// is none.
-func (u *unreadReplies) note(log *zap.Logger, hostport, method string, skipped int, err error) {
+// polled are the methods that are called again and again, so that a later reply tells when all is
+// well.
+var polled = map[string]bool{"getPublishedTopics": true, "getSystemState": true, "registerSubscriber": true}
+
+// note records how a reply of the master about a topic, if it is about one, was read: skipped texts
+// were left out, or err is why there is none.
+func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, skipped int, err error) {
 	what := ""
 	switch {
 	case errors.Is(err, xmlrpc.ErrLimit) || errors.Is(err, xmlrpc.ErrMalformed):
@@ -34,14 +38,16 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method string, skipped i
 	case skipped > 0:
 		what = fmt.Sprintf("%s: %d too long", method, skipped)
 	}
+	key := method + " " + topic
 	u.mu.Lock()
 	switch {
 	case what == "":
-		delete(u.now, method)
+		delete(u.now, key)
+	case !polled[method]:
 	case u.now == nil:
-		u.now = map[string]string{method: what}
+		u.now = map[string]string{key: what}
 	default:
-		u.now[method] = what
+		u.now[key] = what
 	}
 	u.last = cmp.Or(what, u.last)
 	u.mu.Unlock()
@@ -51,8 +57,15 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method string, skipped i
 	}
 }
 
+// forget is called when the publishers of a topic are asked for no longer.
+func (u *unreadReplies) forget(topic string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.now, "registerSubscriber "+topic)
+}
+
 // Unread says what could not be read of the master's replies, such as names that are too long. now is
-// about the last reply of each method; empty if all were read in full. ever is the latest text that
+// about the last replies to what is asked again and again; empty if all were read in full. ever is the latest text that
 // was not empty.
 func (n *Node) Unread() (now, ever string) {
 	n.unread.mu.Lock()
