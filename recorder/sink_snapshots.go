@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
@@ -292,13 +293,22 @@ func (p *passage) at(stamp bagfmt.Time) time.Duration {
 	return at
 }
 
+// of returns the time from the first message to m. A mark may be about a moment before that of the
+// message before it: it comes with that one.
+func (p *passage) of(m *bagfmt.Message) time.Duration {
+	if m.Conn.Topic == bagnote.MarksTopic {
+		return p.passed
+	}
+	return p.at(m.Time)
+}
+
 // passageOf measures a whole chunk, as far as it can be read.
 func passageOf(c *ringChunk) (p passage) {
 	for m, err := range c.Messages() {
 		if err != nil {
 			break
 		}
-		p.at(m.Time)
+		p.of(m)
 	}
 	return p
 }
@@ -319,7 +329,7 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 		switch {
 		case err != nil:
 			return err
-		case (from == 0 || passed.at(m.Time) >= from) && b != nil:
+		case (from == 0 || passed.of(m) >= from) && b != nil:
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}

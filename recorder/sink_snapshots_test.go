@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagnote"
 )
 
 // recorded is a message in a chunk.
@@ -272,5 +273,28 @@ func TestFirstChunkBackdated(t *testing.T) {
 	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
 	if !wanted || got.messages() != 2 {
 		t.Errorf("%d messages of 2", got.messages())
+	}
+}
+
+// TestFirstChunkWithAMark: a mark that took long to write is no step back of the clock.
+func TestFirstChunkWithAMark(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	p := ringOf(0, time.Now())
+	p.pool.budget, p.chunkBytes = 64<<20, 100
+	c, mark := latchingConnection(p, "/a"), latchingConnection(p, "/b")
+	mark.conn.Topic = bagnote.MarksTopic
+	var messages []recorded
+	for i := range 10 { // one comes each tenth of a second
+		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, frame(1, uint32(i), 10)})
+		if i == 5 {
+			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, frame(1, 0, 10)})
+		}
+	}
+	sealed := sealedChunk(t, p, messages...)
+	sealed.firstAt, sealed.lastAt = start, start.Add(900*time.Millisecond)
+	sn := &snapshot{from: start.Add(300 * time.Millisecond)}
+	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.messages() != 8 {
+		t.Errorf("%d messages, want 7 and the mark", got.messages())
 	}
 }
