@@ -298,6 +298,39 @@ func TestRecoverStops(t *testing.T) {
 	}
 }
 
+// TestRecoverStopsAnywhere ends with the error of Progress at whichever call that fails: also
+// while chunks are read again whose connections only the index section has.
+func TestRecoverStopsAnywhere(t *testing.T) {
+	t.Parallel()
+	conns, msgs := sample(9)
+	full := chunked(t, bagfmt.CompressionBZ2, conns, msgs, 3)
+	chunks := recordsOf(t, full, 5)
+	b := slices.Concat(full[:chunks[0].off], full[chunks[1].off:])
+	stop := errors.New("stop")
+	for last := 1; ; last++ {
+		w, err := bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		rep, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{Progress: func(int64) error {
+			if calls++; calls >= last {
+				return stop
+			}
+			return nil
+		}})
+		if calls < last { // nothing has stopped it
+			if err != nil || rep.Messages != 6 || last < 5 {
+				t.Errorf("after %d calls: %+v, %v", calls, rep, err)
+			}
+			return
+		}
+		if !errors.Is(err, stop) || calls > last {
+			t.Fatalf("stopped by call %d of %d: %+v, %v", last, calls, rep, err)
+		}
+	}
+}
+
 var errFull = errors.New("disk full")
 
 type limitedWriter struct{ left int }

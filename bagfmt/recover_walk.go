@@ -49,14 +49,11 @@ func (w *recoverWalker) walk() error {
 	if err := w.stage.release(); err != nil {
 		return err
 	}
-	if err := w.progress.err; err != nil {
-		return err
-	}
 	if err := w.retryDeferred(); err != nil {
 		return err
 	}
 	w.bag.counts.close()
-	return nil
+	return w.progress.err
 }
 
 // wire.VersionLine skips the version line at the start of a bag. It reports false if there is
@@ -153,6 +150,9 @@ func (w *recoverWalker) chunk(h *wire.RecordHeader, start int64, headerErr error
 		w.report.repair(headerErr)
 	}
 	err := w.finder.find(w.bag, h, start)
+	if w.progress.err != nil { // the chunk is not lost
+		return w.progress.err
+	}
 	var lost *lostError
 	if errors.As(err, &lost) {
 		return w.lost(lost.start, lost.err)
@@ -325,6 +325,9 @@ func (w *recoverWalker) retryDeferred() error {
 			continue
 		}
 		err = w.decoder.decode(&c)
+		if w.progress.err != nil { // the chunk is not lost
+			return w.progress.err
+		}
 		w.stage.hold(stagedChunk{
 			decodedChunk: c, bag: d.bag, end: p.Data + p.Stored,
 			err: err, indexed: d.indexed, retried: true,
