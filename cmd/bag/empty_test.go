@@ -47,11 +47,12 @@ func TestNothingSelected(t *testing.T) {
 		}
 	}
 	for _, args := range []string{
+		"filter -s 5 --topic /map IN LATCHED", // was published before, and is repeated
 		"echo --allow-empty IN -s 100", "split --allow-empty --duration 1 EMPTY DIR/part", "echo IN -n 1 --expr m?.psoe==nil",
 		// A topic of another robot, and one that is as similar as its neighbor.
 		`echo IN -n 1 --expr topic=="/odom"||topic=="/gps"`, `echo IN -n 1 --expr topic=="/odom"||topic=="/odom2"`,
 	} {
-		code, _, stderr := gobag(strings.Fields(strings.NewReplacer("IN", in, "EMPTY", empty, "DIR", dir).Replace(args))...)
+		code, _, stderr := gobag(strings.Fields(strings.NewReplacer("IN", in, "EMPTY", empty, "DIR", dir, "LATCHED", filepath.Join(t.TempDir(), "out.bag")).Replace(args))...)
 		if code != 0 {
 			t.Errorf("%s: code %d, %s", args, code, stderr)
 		}

@@ -220,7 +220,7 @@ type plan struct {
 	mcap    bool // instead of a bag
 	pack    packFlags
 	options rebag.Options
-	finish  func(selected uint64) error // may reject the result before it is renamed; nil accepts it. selected counts the messages
+	finish  func(selected uint64) error // may reject the result before it is renamed; nil accepts it. selected counts the messages, also repeated ones
 }
 
 // rewrite copies inputs into one output.
@@ -236,7 +236,7 @@ func (j *job) rewrite(p plan) error {
 	}
 	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.out), p.inputs, p.options)
 	if err == nil && p.finish != nil {
-		if err = p.finish(sum.Messages); err != nil {
+		if err = p.finish(sum.Messages + sum.Repeated); err != nil {
 			err = fmt.Errorf("not written: %w", err)
 		}
 	}
