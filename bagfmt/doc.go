@@ -4,7 +4,7 @@
 // of its messages, and at the end the index section: every connection record and
 // one chunk info record for each chunk. All numbers are little endian.
 //
-//	Writer, ChunkBuilder   write a bag, or the chunks of one
+//	Writer, chunk.Builder   write a bag, or the chunks of one
 //	Reader, Cursor         read a bag in time order, loading what is needed
 //	Sequence               read many bags as one
 //	Scanner                read any prefix of any bag from front to back, closed or not

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -24,11 +25,11 @@ func TestIndexOfDamage(t *testing.T) {
 	conns := []*rosbag.Connection{{ID: 0, Topic: "/a"}, {ID: 1, Topic: "/b"}}
 	var index []int // where the index data of each chunk begins
 	for _, n := range []int{1, 2, 1} {
-		var builder ChunkBuilder
+		var builder chunk.Builder
 		builder.Reset(nil)
 		for _, c := range conns[:n] {
-			builder.appendMessage(c, rosbag.Time{Sec: 1}, nil)
-			builder.appendMessage(c, rosbag.Time{Sec: 2}, nil)
+			builder.AppendMessage(c, rosbag.Time{Sec: 1}, nil)
+			builder.AppendMessage(c, rosbag.Time{Sec: 2}, nil)
 		}
 		c, err := builder.Seal(nil, nil)
 		if err != nil {

@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"fmt"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -19,9 +20,9 @@ type sealAhead struct {
 
 // sealJob is a chunk with all the memory it needs.
 type sealJob struct {
-	builder ChunkBuilder
+	builder chunk.Builder
 	packed  []byte
-	chunk   *SealedChunk
+	chunk   *chunk.Sealed
 	err     error
 	sealed  chan struct{} // gets one token
 }

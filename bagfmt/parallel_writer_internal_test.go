@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -54,7 +55,7 @@ func TestSealJob(t *testing.T) {
 	var j sealJob
 	fill := func() {
 		j.builder.Reset(nil)
-		j.builder.appendMessage(c, rosbag.Time{Sec: 1}, bytes.Repeat([]byte("x"), 10_000))
+		j.builder.AppendMessage(c, rosbag.Time{Sec: 1}, bytes.Repeat([]byte("x"), 10_000))
 	}
 	fill()
 	if j.seal(z); j.err != nil {
@@ -66,7 +67,7 @@ func TestSealJob(t *testing.T) {
 		t.Errorf("the record of the second chunk is in other memory, %v", j.err)
 	}
 	j.builder.Reset(nil)
-	if j.seal(z); !errors.Is(j.err, errEmptyChunk) {
+	if j.seal(z); !errors.Is(j.err, chunk.ErrEmpty) {
 		t.Errorf("an empty chunk: %v", j.err)
 	}
 	j.builder.BeginMessage(c, 100)

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
@@ -62,11 +63,11 @@ func (b *chunkBuffer) resize(n int64) []byte {
 
 // seal adds the header of c before its stored data and the index data behind it, and
 // returns the result as a sealed chunk.
-func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *SealedChunk {
+func (b *chunkBuffer) seal(c *decodedChunk, index *chunkIndex) *chunk.Sealed {
 	kind := c.place.Compression
 	start := wire.ChunkHeadroom - wire.ChunkHeaderBytes(kind)
 	wire.AppendChunkHeader(b.b[start:start:wire.ChunkHeadroom], kind, c.crc, len(c.data), len(c.stored))
-	sealed := &SealedChunk{
+	sealed := &chunk.Sealed{
 		Compression: kind, UncompressedBytes: int64(len(c.data)), StoredBytes: int64(len(c.stored)),
 		Start: index.start, End: index.end,
 	}

@@ -221,7 +221,7 @@ func (x *chunkIndex) append(out []byte) ([]byte, []rosbag.ConnCount) {
 	}
 	for _, i := range x.order {
 		if s := &x.slots[i]; s.mixed {
-			sortIndex(out[s.at-int(s.count)*wire.IndexEntryBytes : s.at])
+			wire.SortIndex(out[s.at-int(s.count)*wire.IndexEntryBytes : s.at])
 		}
 	}
 	return out, counts

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -83,7 +84,7 @@ func (o *recoverOutput) writeMessage(c *rosbag.Connection, t rosbag.Time, data [
 }
 
 // copyChunk writes a chunk as it was stored.
-func (o *recoverOutput) copyChunk(c *SealedChunk) error {
+func (o *recoverOutput) copyChunk(c *chunk.Sealed) error {
 	if err := o.w.WriteChunk(c); err != nil {
 		return writeError{err}
 	}

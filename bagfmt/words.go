@@ -3,6 +3,7 @@ package bagfmt
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
@@ -44,6 +45,12 @@ type (
 	ConnCount = rosbag.ConnCount
 	// Compressor is codec.Compressor.
 	Compressor = codec.Compressor
+	// ChunkBuilder is chunk.Builder.
+	ChunkBuilder = chunk.Builder
+	// SealedChunk is chunk.Sealed.
+	SealedChunk = chunk.Sealed
+	// ConnRecords is chunk.Records.
+	ConnRecords = chunk.Records
 	// ReaderOptions is table.Options.
 	ReaderOptions = table.Options
 	// ChunkInfo is table.Chunk.
@@ -59,6 +66,9 @@ type (
 	// Repeated is rosbag.Repeated.
 	Repeated = rosbag.Repeated
 )
+
+// DefaultChunkBytes is chunk.DefaultBytes.
+const DefaultChunkBytes = chunk.DefaultBytes
 
 // The compressions of chunks.
 const (

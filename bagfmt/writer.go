@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,7 +17,7 @@ import (
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
 	Compression rosbag.Compression // of chunks that WriteMessage fills; zero means none
-	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means DefaultChunkBytes
+	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means chunk.DefaultBytes
 	// Workers goroutines at most seal the chunks of WriteMessage while it fills the
 	// next one, in the memory of 2 more chunks than that; zero seals them within the
 	// call, as does CompressionNone. The file is the same.
@@ -31,7 +32,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 		return o, err
 	}
 	if o.ChunkBytes == 0 {
-		o.ChunkBytes = DefaultChunkBytes
+		o.ChunkBytes = chunk.DefaultBytes
 	}
 	if most := wire.MaxBuiltChunkBytes - wire.MaxAddedBytes; o.ChunkBytes < 0 || o.ChunkBytes > most {
 		return o, &rosbag.LimitError{Op: rosbag.OpChunk, What: "chunk size", Got: int64(o.ChunkBytes), Limit: int64(most)}
@@ -65,8 +66,8 @@ type Writer struct {
 
 	repeated rosbag.Repeated
 
-	open       *ChunkBuilder // of WriteMessage
-	records    ConnRecords
+	open       *chunk.Builder // of WriteMessage
+	records    chunk.Records
 	compressor *codec.Compressor
 	packed     []byte
 	ahead      *sealAhead // nil without Workers
@@ -108,7 +109,7 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 		return nil, err
 	}
 	bw := &Writer{
-		w: w, o: o, size: size, open: new(ChunkBuilder),
+		w: w, o: o, size: size, open: new(chunk.Builder),
 		conns:  make(map[rosbag.ConnID]*rosbag.Connection),
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
@@ -146,7 +147,7 @@ func (w *Writer) Size() int64 { return w.size }
 // IndexBytes returns how many bytes Close will write behind the chunks at most, if c is
 // written before. With nil it is about the chunks that are written. It is for those who
 // keep room for the index on a disk that fills.
-func (w *Writer) IndexBytes(c *SealedChunk) int64 {
+func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 	n := w.known + int64(len(w.infos))
 	if c == nil {
 		return n
@@ -209,7 +210,7 @@ func (w *Writer) WriteMessage(c *rosbag.Connection, t rosbag.Time, data []byte) 
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
-	w.open.appendMessage(c, t, data)
+	w.open.AppendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {
 		return w.flush()
 	}
@@ -247,7 +248,7 @@ func (w *Writer) flush() error {
 
 // WriteChunk appends a chunk built elsewhere in one Write call. Its connections
 // become part of the bag.
-func (w *Writer) WriteChunk(c *SealedChunk) error {
+func (w *Writer) WriteChunk(c *chunk.Sealed) error {
 	switch {
 	case w.closed:
 		return rosbag.ErrClosed
@@ -269,7 +270,7 @@ func (w *Writer) WriteChunk(c *SealedChunk) error {
 	return w.writeChunk(c)
 }
 
-func (w *Writer) writeChunk(c *SealedChunk) error {
+func (w *Writer) writeChunk(c *chunk.Sealed) error {
 	pos := w.size
 	if err := w.write(c.Record); err != nil {
 		return err

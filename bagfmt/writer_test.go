@@ -348,7 +348,7 @@ func TestChunkMisuse(t *testing.T) {
 	} {
 		func() {
 			defer func() {
-				if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), "bagfmt: ") || !strings.Contains(fmt.Sprint(r), tc.want) {
+				if r := recover(); r == nil || !strings.Contains(fmt.Sprint(r), "chunk: ") || !strings.Contains(fmt.Sprint(r), tc.want) {
 					t.Errorf("%s: panic %v, want %q", name, r, tc.want)
 				}
 			}()

@@ -25,7 +25,8 @@ const module = "github.com/gorosbag/gorosbag/"
 // a trailing slash) and what of ours it may import outside its tests.
 var allowed = map[string][]string{
 	"rosbag":                    {"internal/fields"},
-	"bagfmt":                    {"bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
+	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
+	"bagfmt/chunk":              {"bagfmt/internal/codec", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "internal/lz4frame", "rosbag"},
 	"bagfmt/internal/cursor":    {"bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},

@@ -42,7 +42,7 @@ var areas = []area{
 	{name: "loglimit", dir: "internal/loglimit", files: "core limiter pace"},
 	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
 	{name: "tcpros", dir: "tcpros", files: "header link linkread pending rawread_linux rawwrite_linux publink drain drain_linux"},
-	{name: "bagfmt-writer", dir: "bagfmt", files: "writer chunk_builder chunk_seal writer_append parallel_writer"},
+	{name: "bagfmt-writer", dir: "bagfmt", files: "writer writer_append parallel_writer"},
 	{
 		name: "bagfmt-recover", dir: "bagfmt",
 		files: "recover recover_bag recover_chunk recover_decode recover_index recover_input recover_output recover_report recover_stage recover_walk parallel_recover",

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
@@ -166,4 +167,21 @@ func AppendChunkInfo(dst []byte, pos int64, start, end rosbag.Time, counts []ros
 		dst = binary.LittleEndian.AppendUint32(dst, c.Count)
 	}
 	return dst
+}
+
+// SortIndex sorts encoded index entries by time, entries of the same time by offset.
+func SortIndex(b []byte) {
+	type entry struct {
+		time   rosbag.Time
+		offset uint32
+	}
+	entries := make([]entry, 0, len(b)/IndexEntryBytes)
+	for i := 0; i < len(b); i += IndexEntryBytes {
+		entries = append(entries, entry{GetTime(b[i:]), binary.LittleEndian.Uint32(b[i+8:])})
+	}
+	slices.SortStableFunc(entries, func(x, y entry) int { return x.time.Compare(y.time) })
+	for i, e := range entries {
+		PutTime(b[i*IndexEntryBytes:], e.time)
+		binary.LittleEndian.PutUint32(b[i*IndexEntryBytes+8:], e.offset)
+	}
 }

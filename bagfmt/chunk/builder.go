@@ -1,4 +1,4 @@
-package bagfmt
+package chunk
 
 import (
 	"encoding/binary"
@@ -10,9 +10,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// DefaultChunkBytes is the chunk size of stock rosbag: the size beyond which a
+// DefaultBytes is the chunk size of stock rosbag: the size beyond which a
 // chunk is sealed.
-const DefaultChunkBytes = 768 << 10
+const DefaultBytes = 768 << 10
 
 const (
 	repeatDivisor  = 100       // connection records are repeated for at most 1/repeatDivisor of the bytes
@@ -24,12 +24,12 @@ const (
 	keptSlots      = 256       // connections that a builder remembers from chunk to chunk
 )
 
-// ConnRecords knows which connection records one output file holds already, and
+// Records knows which connection records one output file holds already, and
 // the budget for repeating them: a connection record is written at the first use,
 // and again in each chunk that uses the connection while all repeats stay within
 // 1 % of the bytes, so that damage to one chunk orphans few messages of others.
 // The zero value is ready.
-type ConnRecords struct {
+type Records struct {
 	written  map[rosbag.ConnID]struct{}
 	bytes    int64 // chunk data appended so far
 	repeated int64 // of it, repeated connection records
@@ -37,7 +37,7 @@ type ConnRecords struct {
 
 // want reports whether a record of size bytes shall be written for id, and whether
 // that is a repeat.
-func (r *ConnRecords) want(id rosbag.ConnID, size int) (write, repeat bool) {
+func (r *Records) want(id rosbag.ConnID, size int) (write, repeat bool) {
 	if r == nil {
 		return true, false
 	}
@@ -47,7 +47,7 @@ func (r *ConnRecords) want(id rosbag.ConnID, size int) (write, repeat bool) {
 	return (r.repeated+int64(size))*repeatDivisor <= r.bytes, true
 }
 
-func (r *ConnRecords) add(id rosbag.ConnID, size int, repeat bool) {
+func (r *Records) add(id rosbag.ConnID, size int, repeat bool) {
 	if r == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (r *ConnRecords) add(id rosbag.ConnID, size int, repeat bool) {
 	r.written[id] = struct{}{}
 }
 
-func (r *ConnRecords) undo(id rosbag.ConnID, size int, repeat bool) {
+func (r *Records) undo(id rosbag.ConnID, size int, repeat bool) {
 	if r == nil {
 		return
 	}
@@ -74,13 +74,13 @@ func (r *ConnRecords) undo(id rosbag.ConnID, size int, repeat bool) {
 	delete(r.written, id)
 }
 
-// ChunkBuilder collects the records of one open chunk in memory. Its buffer keeps
+// Builder collects the records of one open chunk in memory. Its buffer keeps
 // headroom for the header of the chunk record, so that a sealed uncompressed chunk
 // and its index are one slice and were copied once. The zero value needs Reset.
-// A ChunkBuilder is not for concurrent use.
-type ChunkBuilder struct {
+// A Builder is not for concurrent use.
+type Builder struct {
 	buf     []byte // wire.ChunkHeadroom bytes, then the chunk data
-	records *ConnRecords
+	records *Records
 	entries []chunkEntry
 	slots   []connSlot
 	dense   []int32                 // slot+1 by connection id, 0 = none
@@ -89,7 +89,7 @@ type ChunkBuilder struct {
 	start   rosbag.Time
 	end     rosbag.Time
 	open    openMessage
-	sealed  SealedChunk // what Seal returns
+	sealed  Sealed // what Seal returns
 }
 
 // chunkEntry is an index entry before it is sorted into its connection's index.
@@ -130,7 +130,7 @@ type firstUse struct {
 // Reset starts a new chunk in the memory of the last one. Messages that were not
 // sealed are forgotten. r belongs to the output file; nil makes every chunk carry
 // the records of all its connections.
-func (b *ChunkBuilder) Reset(r *ConnRecords) {
+func (b *Builder) Reset(r *Records) {
 	if b.buf == nil {
 		b.buf = make([]byte, wire.ChunkHeadroom)
 	}
@@ -147,20 +147,20 @@ func (b *ChunkBuilder) Reset(r *ConnRecords) {
 	b.used = b.used[:0]
 	b.open = openMessage{}
 	clear(b.sealed.Counts)
-	b.sealed = SealedChunk{Counts: b.sealed.Counts[:0], PayloadBytes: b.sealed.PayloadBytes[:0]}
+	b.sealed = Sealed{Counts: b.sealed.Counts[:0], PayloadBytes: b.sealed.PayloadBytes[:0]}
 }
 
 // Len returns the bytes of chunk data so far.
-func (b *ChunkBuilder) Len() int { return max(len(b.buf)-wire.ChunkHeadroom, 0) }
+func (b *Builder) Len() int { return max(len(b.buf)-wire.ChunkHeadroom, 0) }
 
 // Cap returns the bytes of memory that the chunk and its index entries hold.
-func (b *ChunkBuilder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
+func (b *Builder) Cap() int { return cap(b.buf) + cap(b.entries)*16 }
 
 // Messages returns the number of finished messages in the chunk.
-func (b *ChunkBuilder) Messages() int { return len(b.entries) }
+func (b *Builder) Messages() int { return len(b.entries) }
 
 // HasConn reports whether the chunk holds messages of the connection.
-func (b *ChunkBuilder) HasConn(id rosbag.ConnID) bool {
+func (b *Builder) HasConn(id rosbag.ConnID) bool {
 	s, ok := b.slot(id)
 	return ok && b.slots[s].used
 }
@@ -168,9 +168,9 @@ func (b *ChunkBuilder) HasConn(id rosbag.ConnID) bool {
 // AppendRun adds count whole frames that lie back to back in run. The first one
 // gets the time first, each one after it 1 ns more. It panics if run does not hold
 // exactly count frames.
-func (b *ChunkBuilder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []byte, count int) {
+func (b *Builder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []byte, count int) {
 	if b.open.active {
-		panic("bagfmt: AppendRun inside a message")
+		panic("chunk: AppendRun inside a message")
 	}
 	slot, _ := b.use(c)
 	at := len(b.buf)
@@ -191,7 +191,7 @@ func (b *ChunkBuilder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []
 		}
 	}
 	if len(run) != 0 {
-		panic("bagfmt: AppendRun with bytes after the last frame")
+		panic("chunk: AppendRun with bytes after the last frame")
 	}
 	b.buf = buf
 	b.count(slot, count, size, first, last)
@@ -200,12 +200,12 @@ func (b *ChunkBuilder) AppendRun(c *rosbag.Connection, first rosbag.Time, run []
 // BeginMessage starts a message whose frame, length word included, has frameBytes
 // bytes and will be read straight into the chunk: Room gives the places to fill,
 // then FinishMessage or AbortMessage ends it.
-func (b *ChunkBuilder) BeginMessage(c *rosbag.Connection, frameBytes int) {
+func (b *Builder) BeginMessage(c *rosbag.Connection, frameBytes int) {
 	if b.open.active {
-		panic("bagfmt: BeginMessage inside a message")
+		panic("chunk: BeginMessage inside a message")
 	}
 	if frameBytes < 4 {
-		panic("bagfmt: BeginMessage with a frame of less than 4 bytes")
+		panic("chunk: BeginMessage with a frame of less than 4 bytes")
 	}
 	o := openMessage{active: true, undo: len(b.buf)}
 	o.slot, o.did = b.use(c)
@@ -222,14 +222,14 @@ func (b *ChunkBuilder) BeginMessage(c *rosbag.Connection, frameBytes int) {
 // wholly before the next call. Memory follows what has arrived, not what the frame
 // claims: it doubles from 1 MiB to 8 MiB, then grows by a quarter at a time, and never
 // beyond what the message and its index need.
-func (b *ChunkBuilder) Room(n int) []byte {
+func (b *Builder) Room(n int) []byte {
 	if !b.open.active {
-		panic("bagfmt: Room outside a message")
+		panic("chunk: Room outside a message")
 	}
 	at := len(b.buf)
 	left := b.open.end - at
 	if n = min(n, left); n < 1 {
-		panic("bagfmt: Room beyond the end of the message")
+		panic("chunk: Room beyond the end of the message")
 	}
 	if at == cap(b.buf) {
 		b.buf = append(make([]byte, 0, at+b.roomStep()), b.buf...)
@@ -239,7 +239,7 @@ func (b *ChunkBuilder) Room(n int) []byte {
 }
 
 // roomStep returns by how much Room grows the memory of a message when it is full.
-func (b *ChunkBuilder) roomStep() int {
+func (b *Builder) roomStep() int {
 	at := len(b.buf)
 	come := at - b.open.start
 	step := max(firstRoom, min(come, doubledRoom), come/4)
@@ -247,7 +247,7 @@ func (b *ChunkBuilder) roomStep() int {
 }
 
 // NextCap returns what Cap will be after the next call of Room.
-func (b *ChunkBuilder) NextCap() int {
+func (b *Builder) NextCap() int {
 	if b.open.active && len(b.buf) == cap(b.buf) {
 		return b.Cap() + b.roomStep()
 	}
@@ -256,22 +256,22 @@ func (b *ChunkBuilder) NextCap() int {
 
 // Frame returns what has come of the message that BeginMessage started, length word
 // included. It is valid until the next call of another method.
-func (b *ChunkBuilder) Frame() []byte {
+func (b *Builder) Frame() []byte {
 	if !b.open.active {
-		panic("bagfmt: Frame outside a message")
+		panic("chunk: Frame outside a message")
 	}
 	return b.buf[b.open.start+wire.MessageHeaderBytes:]
 }
 
 // FinishMessage stamps and indexes the message. Its frame must be complete.
-func (b *ChunkBuilder) FinishMessage(t rosbag.Time) {
+func (b *Builder) FinishMessage(t rosbag.Time) {
 	o := b.open
 	if !o.active || len(b.buf) != o.end {
-		panic("bagfmt: FinishMessage of an incomplete message")
+		panic("chunk: FinishMessage of an incomplete message")
 	}
 	frame := b.buf[o.start+wire.MessageHeaderBytes:]
 	if int64(binary.LittleEndian.Uint32(frame))+4 != int64(len(frame)) {
-		panic("bagfmt: FinishMessage of a frame with a wrong length")
+		panic("chunk: FinishMessage of a frame with a wrong length")
 	}
 	wire.PutTime(b.buf[o.start+wire.MessageTimeAt:], t)
 	b.entries = append(b.entries, chunkEntry{t, uint32(o.start - wire.ChunkHeadroom), o.slot})
@@ -280,14 +280,14 @@ func (b *ChunkBuilder) FinishMessage(t rosbag.Time) {
 }
 
 // AbortMessage takes the message back as if it had never begun: the chunk, which is
-// empty again if it held no other message, and the ConnRecords are what they were
+// empty again if it held no other message, and the Records are what they were
 // before BeginMessage. Only if another builder of the same file has used the
 // connection since, and relied on the record taken back, its chunk lacks that record
 // until the next use; the index section has it in any case.
-func (b *ChunkBuilder) AbortMessage() {
+func (b *Builder) AbortMessage() {
 	o := b.open
 	if !o.active {
-		panic("bagfmt: AbortMessage outside a message")
+		panic("chunk: AbortMessage outside a message")
 	}
 	b.buf = b.buf[:o.undo]
 	s := &b.slots[o.slot]
@@ -301,8 +301,8 @@ func (b *ChunkBuilder) AbortMessage() {
 	b.open = openMessage{}
 }
 
-// appendMessage adds one message from its data without the length word.
-func (b *ChunkBuilder) appendMessage(c *rosbag.Connection, t rosbag.Time, data []byte) {
+// AppendMessage adds one message from its data without the length word.
+func (b *Builder) AppendMessage(c *rosbag.Connection, t rosbag.Time, data []byte) {
 	slot, ok := b.slot(c.ID)
 	if !ok || !b.slots[slot].used {
 		slot, _ = b.use(c)
@@ -322,7 +322,7 @@ func (b *ChunkBuilder) appendMessage(c *rosbag.Connection, t rosbag.Time, data [
 }
 
 // grow makes room for n more bytes.
-func (b *ChunkBuilder) grow(n int) {
+func (b *Builder) grow(n int) {
 	need := len(b.buf) + n
 	b.checkSize(int64(need))
 	if need <= cap(b.buf) {
@@ -335,14 +335,14 @@ func (b *ChunkBuilder) grow(n int) {
 
 // checkSize panics when a chunk would exceed what readers accept: its owner seals
 // it long before.
-func (b *ChunkBuilder) checkSize(n int64) {
+func (b *Builder) checkSize(n int64) {
 	if n > wire.MaxBuiltChunkBytes {
-		panic(fmt.Sprintf("bagfmt: chunk of %d bytes, limit %d", n, wire.MaxBuiltChunkBytes))
+		panic(fmt.Sprintf("chunk: chunk of %d bytes, limit %d", n, wire.MaxBuiltChunkBytes))
 	}
 }
 
 // count accounts for messages that were just added.
-func (b *ChunkBuilder) count(slot int32, messages, size int, first, last rosbag.Time) {
+func (b *Builder) count(slot int32, messages, size int, first, last rosbag.Time) {
 	if messages == 0 {
 		return
 	}
@@ -361,7 +361,7 @@ func (b *ChunkBuilder) count(slot int32, messages, size int, first, last rosbag.
 }
 
 // slot finds the slot of a connection.
-func (b *ChunkBuilder) slot(id rosbag.ConnID) (int32, bool) {
+func (b *Builder) slot(id rosbag.ConnID) (int32, bool) {
 	if id < denseConnIDs {
 		if int64(id) < int64(len(b.dense)) {
 			s := b.dense[id]
@@ -375,7 +375,7 @@ func (b *ChunkBuilder) slot(id rosbag.ConnID) (int32, bool) {
 
 // use returns the slot of c and, at its first use in this chunk, writes the
 // connection record if the file needs it.
-func (b *ChunkBuilder) use(c *rosbag.Connection) (slot int32, did firstUse) {
+func (b *Builder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 	s, ok := b.slot(c.ID)
 	if ok && b.slots[s].used {
 		return s, firstUse{}
@@ -396,7 +396,7 @@ func (b *ChunkBuilder) use(c *rosbag.Connection) (slot int32, did firstUse) {
 	return s, did
 }
 
-func (b *ChunkBuilder) addSlot(id rosbag.ConnID) int32 {
+func (b *Builder) addSlot(id rosbag.ConnID) int32 {
 	s := int32(len(b.slots))
 	b.slots = append(b.slots, connSlot{})
 	if id >= denseConnIDs {

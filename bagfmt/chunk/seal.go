@@ -1,4 +1,4 @@
-package bagfmt
+package chunk
 
 import (
 	"encoding/binary"
@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// SealedChunk is a finished chunk.
-type SealedChunk struct {
+// Sealed is a finished chunk.
+type Sealed struct {
 	Record            []byte // chunk record and its index data records, ready for one Write
 	Compression       rosbag.Compression
 	UncompressedBytes int64       // chunk data as built
@@ -27,16 +27,16 @@ type SealedChunk struct {
 // compression its Record is buf, grown if needed. The builder takes no messages until
 // Reset. Seal touches nothing but b, z and buf, so that it can run beside other
 // builders of the same file.
-func (b *ChunkBuilder) Seal(z *codec.Compressor, buf []byte) (*SealedChunk, error) {
+func (b *Builder) Seal(z *codec.Compressor, buf []byte) (*Sealed, error) {
 	if b.open.active {
-		panic("bagfmt: Seal inside a message")
+		panic("chunk: Seal inside a message")
 	}
 	if len(b.entries) == 0 {
-		return nil, errEmptyChunk
+		return nil, ErrEmpty
 	}
 	data := b.buf[wire.ChunkHeadroom:]
 	c := &b.sealed
-	*c = SealedChunk{
+	*c = Sealed{
 		Compression:       rosbag.CompressionNone,
 		UncompressedBytes: int64(len(data)),
 		StoredBytes:       int64(len(data)),
@@ -64,11 +64,11 @@ func (b *ChunkBuilder) Seal(z *codec.Compressor, buf []byte) (*SealedChunk, erro
 	return c, nil
 }
 
-var errEmptyChunk = errors.New("chunk without messages")
+var ErrEmpty = errors.New("chunk without messages")
 
 // appendIndex adds one index data record for each connection, by ascending id, and
 // fills c.Counts and c.PayloadBytes.
-func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
+func (b *Builder) appendIndex(out []byte, c *Sealed) []byte {
 	slices.SortFunc(b.used, func(x, y int32) int {
 		if b.slots[x].conn.ID < b.slots[y].conn.ID {
 			return -1
@@ -98,21 +98,8 @@ func (b *ChunkBuilder) appendIndex(out []byte, c *SealedChunk) []byte {
 	}
 	for _, s := range b.used {
 		if slot := &b.slots[s]; slot.mixed && slot.count > 0 {
-			sortIndex(out[slot.at-int(slot.count)*wire.IndexEntryBytes : slot.at])
+			wire.SortIndex(out[slot.at-int(slot.count)*wire.IndexEntryBytes : slot.at])
 		}
 	}
 	return out
-}
-
-// sortIndex sorts encoded index entries by time, entries of the same time by offset.
-func sortIndex(b []byte) {
-	entries := make([]chunkEntry, 0, len(b)/wire.IndexEntryBytes)
-	for i := 0; i < len(b); i += wire.IndexEntryBytes {
-		entries = append(entries, chunkEntry{time: wire.GetTime(b[i:]), offset: binary.LittleEndian.Uint32(b[i+8:])})
-	}
-	slices.SortStableFunc(entries, func(x, y chunkEntry) int { return x.time.Compare(y.time) })
-	for i, e := range entries {
-		wire.PutTime(b[i*wire.IndexEntryBytes:], e.time)
-		binary.LittleEndian.PutUint32(b[i*wire.IndexEntryBytes+8:], e.offset)
-	}
 }

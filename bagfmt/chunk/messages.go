@@ -1,4 +1,4 @@
-package bagfmt
+package chunk
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ import (
 // at the end if the rest cannot be read. A Message is valid until the next one; its Frame
 // must not be modified, and shares memory with others and, without compression, with
 // c.Record. Share is 0.
-func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
+func (c *Sealed) Messages() iter.Seq2[*rosbag.Message, error] {
 	return func(yield func(*rosbag.Message, error) bool) {
 		head := wire.ChunkHeaderBytes(c.Compression)
 		data := c.Record[head : head+int(c.StoredBytes)]
@@ -55,7 +55,7 @@ func (c *SealedChunk) Messages() iter.Seq2[*rosbag.Message, error] {
 
 // LastFrames gives out the last message of each connection that want selects, the latest
 // first. A frame is valid until the next call of another method but Seal.
-func (b *ChunkBuilder) LastFrames(want func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, []byte] {
+func (b *Builder) LastFrames(want func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, []byte] {
 	return func(yield func(*rosbag.Connection, []byte) bool) {
 		wanted := make([]bool, len(b.slots))
 		left := 0

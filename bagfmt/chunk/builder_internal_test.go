@@ -1,8 +1,6 @@
-package bagfmt
+package chunk
 
 import (
-	"bytes"
-	"slices"
 	"testing"
 	"unsafe"
 
@@ -14,7 +12,7 @@ import (
 func TestBuiltChunkLimit(t *testing.T) {
 	t.Parallel()
 	c := &rosbag.Connection{Topic: "/a", Header: rosbag.Header{{Key: "type", Value: "a/A"}}}
-	var b ChunkBuilder
+	var b Builder
 	begin := func(total int) (panicked bool) {
 		defer func() { panicked = recover() != nil }()
 		b.Reset(nil)
@@ -36,10 +34,10 @@ func TestBuiltChunkLimit(t *testing.T) {
 func TestCap(t *testing.T) {
 	t.Parallel()
 	c := &rosbag.Connection{Topic: "/a"}
-	var b ChunkBuilder
+	var b Builder
 	b.Reset(nil)
 	for range 1000 {
-		b.appendMessage(c, rosbag.Time{Sec: 1}, nil)
+		b.AppendMessage(c, rosbag.Time{Sec: 1}, nil)
 	}
 	if want := cap(b.buf) + cap(b.entries)*int(unsafe.Sizeof(chunkEntry{})); b.Cap() != want || want < b.Len()+16*b.Messages() {
 		t.Errorf("%d bytes, want %d, for %d messages of %d bytes", b.Cap(), want, b.Messages(), b.Len())
@@ -50,7 +48,7 @@ func TestCap(t *testing.T) {
 // refused before there is memory for it.
 func TestGrow(t *testing.T) {
 	t.Parallel()
-	var b ChunkBuilder
+	var b Builder
 	b.Reset(nil)
 	b.grow(100)
 	had := cap(b.buf)
@@ -73,12 +71,12 @@ func TestChunkMemory(t *testing.T) {
 	t.Parallel()
 	c := &rosbag.Connection{Topic: "/a"}
 	for n := range 400 {
-		var r ConnRecords
+		var r Records
 		r.add(c.ID, wire.ConnectionBytes(c), false) // an earlier chunk has the record
-		var b ChunkBuilder
+		var b Builder
 		b.Reset(&r)
 		for range n {
-			b.appendMessage(c, rosbag.Time{Sec: 1}, nil)
+			b.AppendMessage(c, rosbag.Time{Sec: 1}, nil)
 		}
 		b.BeginMessage(c, 4)
 		copy(b.Room(4), []byte{0, 0, 0, 0})
@@ -89,28 +87,6 @@ func TestChunkMemory(t *testing.T) {
 		}
 		if cap(b.buf) < len(sealed.Record) {
 			t.Fatalf("%d bytes of memory after a record of %d", cap(b.buf), len(sealed.Record))
-		}
-	}
-}
-
-// TestRecordsBehindOthers adds each kind of record behind other bytes.
-func TestRecordsBehindOthers(t *testing.T) {
-	t.Parallel()
-	c := &rosbag.Connection{ID: 7, Topic: "/a"}
-	for name, add := range map[string]func([]byte) []byte{
-		"bag header": func(b []byte) []byte {
-			return wire.AppendBagHeader(b, &wire.RecordHeader{IndexPos: 1, ConnCount: 2, ChunkCount: 3, Repeated: rosbag.Repeated{Count: 4, Time: rosbag.Time{Sec: 5, Nsec: 6}}})
-		},
-		"connection":   func(b []byte) []byte { return wire.AppendConnection(b, c) },
-		"chunk header": func(b []byte) []byte { return wire.AppendChunkHeader(b, rosbag.CompressionLZ4, 1, 2, 3) },
-		"index header": func(b []byte) []byte { return wire.AppendIndexHeader(b, 1, 2) },
-		"chunk info": func(b []byte) []byte {
-			return wire.AppendChunkInfo(b, 1, rosbag.Time{Sec: 1, Nsec: 2}, rosbag.Time{Sec: 3, Nsec: 4}, []rosbag.ConnCount{{Conn: c, Count: 5}})
-		},
-	} {
-		before := []byte("before")
-		if got, want := add(before), slices.Concat(before, add(nil)); !bytes.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }
