@@ -64,6 +64,7 @@ func (b *Builder) Seal(z *codec.Compressor, buf []byte) (*Sealed, error) {
 	return c, nil
 }
 
+// ErrEmpty is what Seal returns for a chunk without messages.
 var ErrEmpty = errors.New("chunk without messages")
 
 // appendIndex adds one index data record for each connection, by ascending id, and
