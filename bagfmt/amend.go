@@ -98,7 +98,7 @@ func newAmendWriter(f AmendFile, bag *table.Table, end int64) (*Writer, error) {
 		return nil, err
 	}
 	for _, c := range bag.Conns {
-		if err := w.learn(c); err != nil {
+		if err := w.Adopt(c); err != nil {
 			return nil, err
 		}
 		w.stored[c.ID] = struct{}{} // also one without messages

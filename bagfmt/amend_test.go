@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // additions are messages on the topic and with the header of an old connection, before and behind
@@ -104,7 +105,7 @@ func TestAmend(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rep, err := bagfmt.Recover(bytes.NewReader(f.b), int64(len(f.b)), w, bagfmt.RecoverOptions{})
+			rep, err := recovery.Recover(bytes.NewReader(f.b), int64(len(f.b)), w, recovery.Options{})
 			if err = errors.Join(err, w.Close()); err != nil || rep.Lossy() {
 				t.Fatalf("%+v, %v", rep, err)
 			}

@@ -19,6 +19,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
 
@@ -327,7 +328,7 @@ func TestEncryptedNotRewritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
 		t.Errorf("Recover: %v", err)
 	}
 	f := &appendable{memFile{b: bytes.Clone(b)}}

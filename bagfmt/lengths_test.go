@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/fields"
 )
 
@@ -214,7 +215,7 @@ func TestInterrupted(t *testing.T) {
 			"recover": func(f func() error) error {
 				w, err := bagfmt.NewWriter(new(memFile), bagfmt.WriterOptions{})
 				if err == nil {
-					_, err = bagfmt.Recover(bytes.NewReader(bag), int64(len(bag)), w, bagfmt.RecoverOptions{Progress: func(int64) error { return f() }})
+					_, err = recovery.Recover(bytes.NewReader(bag), int64(len(bag)), w, recovery.Options{Progress: func(int64) error { return f() }})
 				}
 				return err
 			},

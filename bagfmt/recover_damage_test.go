@@ -16,6 +16,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // damageCase is damage, and what must be left and be said.
@@ -304,7 +305,7 @@ func TestRecoverLengthToRecord(t *testing.T) {
 }
 
 // checkRecovered checks what was made of a bag of the messages want with one fault.
-func checkRecovered(want, got []msg, most int, checked bool, rep bagfmt.Recovery) error {
+func checkRecovered(want, got []msg, most int, checked bool, rep recovery.Report) error {
 	for _, s := range rep.Skipped {
 		if !typed(s.Err) {
 			return fmt.Errorf("untyped %w", s.Err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // TestRecoverMemory bounds what hostile lengths can make Recover allocate.
@@ -33,7 +34,7 @@ func TestRecoverMemory(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err = bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{})
+			_, err = recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{})
 			runtime.ReadMemStats(&after)
 			if err != nil && !typed(err) {
 				t.Fatalf("%d at %d: %v", v, at, err)
@@ -143,7 +144,7 @@ func TestRecoverHostile(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := &readCounter{ReaderAt: bytes.NewReader(in)}
-		rep, err := bagfmt.Recover(r, int64(len(in)), w, bagfmt.RecoverOptions{})
+		rep, err := recovery.Recover(r, int64(len(in)), w, recovery.Options{})
 		if err != nil || rep.Messages > 0 {
 			t.Fatalf("%+v, %v", rep, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // sameRecovery checks that workers change nothing of what Recover makes of b.
@@ -61,7 +62,7 @@ func TestParallelRecoverEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{Workers: 4}); !errors.Is(err, errFull) {
+		if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{Workers: 4}); !errors.Is(err, errFull) {
 			t.Errorf("%d bytes of room: %v", left, err)
 		}
 	}
@@ -69,7 +70,7 @@ func TestParallelRecoverEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{Workers: -1}); err == nil {
+	if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{Workers: -1}); err == nil {
 		t.Error("-1 workers")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // moreDamages are of the same bag as damages. Several places are damaged in each.
@@ -84,7 +84,7 @@ func TestRecoverReports(t *testing.T) {
 }
 
 // reportText is all of a report.
-func reportText(r *bagfmt.Recovery, err error) string {
+func reportText(r *recovery.Report, err error) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d messages, %d connections; %d chunks, %d copied, %d repeated; %d dropped, %d bytes skipped, lossy %v, error %v\n",
 		r.Messages, r.Connections, r.Chunks, r.Copied, r.Repeated, r.Dropped, r.SkippedBytes, r.Lossy(), err)

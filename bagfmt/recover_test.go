@@ -12,22 +12,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // recoverBag returns the bag that Recover makes of b.
-func recoverBag(tb testing.TB, b []byte) ([]byte, bagfmt.Recovery, error) {
+func recoverBag(tb testing.TB, b []byte) ([]byte, recovery.Report, error) {
 	tb.Helper()
 	return recoverWith(tb, b, 0)
 }
 
-func recoverWith(tb testing.TB, b []byte, workers int) ([]byte, bagfmt.Recovery, error) {
+func recoverWith(tb testing.TB, b []byte, workers int) ([]byte, recovery.Report, error) {
 	tb.Helper()
 	var f memFile
 	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rep, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{MaxChunkBytes: fuzzChunkBytes, Workers: workers})
+	rep, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{MaxChunkBytes: fuzzChunkBytes, Workers: workers})
 	if err != nil {
 		return nil, rep, err
 	}
@@ -268,7 +269,7 @@ func TestRecoverStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{}); !errors.Is(err, errFull) {
+	if _, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{}); !errors.Is(err, errFull) {
 		t.Errorf("writer: %v", err)
 	}
 	conns, msgs := sample(12)
@@ -281,7 +282,7 @@ func TestRecoverStops(t *testing.T) {
 	}
 	stop := errors.New("stop")
 	var at []int64
-	_, err = bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{Progress: func(n int64) error {
+	_, err = recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{Progress: func(n int64) error {
 		if at = append(at, n); len(at) == 2 {
 			return stop
 		}
@@ -293,7 +294,7 @@ func TestRecoverStops(t *testing.T) {
 	if w, err = bagfmt.NewWriter(&memFile{}, bagfmt.WriterOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if rep, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{}); err != nil || rep.Messages != uint64(len(msgs)) {
+	if rep, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{}); err != nil || rep.Messages != uint64(len(msgs)) {
 		t.Errorf("without Progress: %+v, %v", rep, err)
 	}
 }
@@ -313,7 +314,7 @@ func TestRecoverStopsAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		rep, err := bagfmt.Recover(bytes.NewReader(b), int64(len(b)), w, bagfmt.RecoverOptions{Progress: func(int64) error {
+		rep, err := recovery.Recover(bytes.NewReader(b), int64(len(b)), w, recovery.Options{Progress: func(int64) error {
 			if calls++; calls >= last {
 				return stop
 			}

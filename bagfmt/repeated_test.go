@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 )
 
 // cutAt is the time of the cut of repeatedBag.
@@ -124,7 +125,7 @@ func TestRepeated(t *testing.T) {
 	if w, err = bagfmt.NewWriter(&recovered, bagfmt.WriterOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bagfmt.Recover(bytes.NewReader(crashed), int64(len(crashed)), w, bagfmt.RecoverOptions{}); err != nil {
+	if _, err := recovery.Recover(bytes.NewReader(crashed), int64(len(crashed)), w, recovery.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -172,14 +172,18 @@ func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connectio
 		return nil, rosbag.ErrClosed
 	}
 	c := &rosbag.Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
-	if err := w.learn(c); err != nil {
+	if err := w.Adopt(c); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// learn makes c known under its id.
-func (w *Writer) learn(c *rosbag.Connection) error {
+// Connection returns the connection of the bag with an id, nil if there is none.
+func (w *Writer) Connection(id rosbag.ConnID) *rosbag.Connection { return w.conns[id] }
+
+// Adopt makes c, which may come from another bag, a connection of this one under the id that it
+// has. It is an error if that is taken by a different one.
+func (w *Writer) Adopt(c *rosbag.Connection) error {
 	if old, ok := w.conns[c.ID]; ok {
 		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
 			return nil
@@ -256,7 +260,7 @@ func (w *Writer) WriteChunk(c *chunk.Sealed) error {
 		return w.failed()
 	}
 	for _, n := range c.Counts {
-		if err := w.learn(n.Conn); err != nil {
+		if err := w.Adopt(n.Conn); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ func NewAppendWriter(f AppendFile, size int64, o WriterOptions) (*Writer, error)
 		return nil, err
 	}
 	for _, c := range bag.Conns {
-		if err := w.learn(c); err != nil {
+		if err := w.Adopt(c); err != nil {
 			return nil, err
 		}
 	}

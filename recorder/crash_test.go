@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -82,7 +83,7 @@ func (m image) readable(t *testing.T) []uint32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bagfmt.Recover(bytes.NewReader(m), int64(len(m)), w, bagfmt.RecoverOptions{}); err != nil {
+	if _, err := recovery.Recover(bytes.NewReader(m), int64(len(m)), w, recovery.Options{}); err != nil {
 		return nil // no bag
 	}
 	if err := w.Close(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -94,15 +95,15 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 }
 
 // recover writes what is good of a bag of size bytes to p.
-func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, error) {
+func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
 	if err != nil {
-		return bagfmt.Recovery{}, explain(err)
+		return recovery.Report{}, explain(err)
 	}
 	title, done := "Reindexing "+p.path, int64(0)
 	j.meter.begin(title, size)
 	defer j.meter.clear()
-	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
+	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
 		j.meter.add(at-done, title, size)
 		done = at
 		return j.ctx.Err()
@@ -120,7 +121,7 @@ func (j *job) recover(in *os.File, size int64, p *placement) (bagfmt.Recovery, e
 }
 
 // reportRecovery tells what was lost of a bag, and what was damaged without loss.
-func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
+func (j *job) reportRecovery(path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
 		if n == maxTold {
 			j.say("%s: repaired in %s", printable(path), plural.Of(len(r.Repairs)-n, "more place"))
@@ -155,7 +156,7 @@ func (j *job) reportRecovery(path string, r *bagfmt.Recovery) {
 }
 
 // recoverySummary says what is in the new version of a bag.
-func recoverySummary(r *bagfmt.Recovery) string {
+func recoverySummary(r *recovery.Report) string {
 	s := fmt.Sprintf("kept %s", counted(r.Messages))
 	switch {
 	case r.Dropped > 0:

@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/opening":   {"bagfmt/internal/codec", "bagfmt/internal/load", "bagfmt/internal/old", "bagfmt/internal/search", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
+	"bagfmt/recovery":           {"bagfmt", "bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
 	"bagfmt/internal/search":    {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/table":     {"bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},
@@ -72,7 +73,7 @@ var allowed = map[string][]string{
 	"internal/sdnotify":         {},
 	"internal/screen":           {"internal/bagnote", "internal/keys", "internal/lastminute", "recorder", "player", "internal/plural"},
 	"packaging/":                {},
-	"cmd/":                      {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/"},
+	"cmd/":                      {"config", "recorder", "player", "bagfmt", "bagfmt/recovery", "rosmsg", "tcpros", "tcpros/master", "internal/"},
 	"test/":                     {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},
 	"internal/testbag":          {"bagfmt"},
 	"internal/faultnet":         {},
@@ -82,7 +83,7 @@ var allowed = map[string][]string{
 	"recorder/internal/bagfile": {"bagfmt", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/queue":   {},
-	"recorder/internal/repair":  {"bagfmt", "internal/loglimit", "recorder/internal/bagfile"},
+	"recorder/internal/repair":  {"bagfmt", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile"},
 }
 
 type pkg struct {
@@ -141,7 +142,7 @@ func TestQuietPackages(t *testing.T) {
 var parallelFiles = []string{
 	"internal/cursor/ahead.go", "internal/cursor/latest_ahead.go",
 	"internal/load/index_loader.go", "internal/table/cache.go", "internal/table/table.go",
-	"parallel_recover.go", "parallel_scanner.go", "parallel_writer.go",
+	"parallel_scanner.go", "parallel_writer.go", "recovery/ahead.go",
 }
 
 // TestParallelFiles checks that bagfmt starts goroutines, and needs what goroutines

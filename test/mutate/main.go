@@ -43,10 +43,7 @@ var areas = []area{
 	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
 	{name: "tcpros", dir: "tcpros", files: "header link linkread pending rawread_linux rawwrite_linux publink drain drain_linux"},
 	{name: "bagfmt-writer", dir: "bagfmt", files: "writer writer_append parallel_writer"},
-	{
-		name: "bagfmt-recover", dir: "bagfmt",
-		files: "recover recover_bag recover_chunk recover_decode recover_index recover_input recover_output recover_report recover_stage recover_walk parallel_recover",
-	},
+	{name: "bagfmt-recover", dir: "bagfmt/recovery"},
 }
 
 const slowRecorder = "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|AcrossSplits"

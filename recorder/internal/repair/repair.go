@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
@@ -201,26 +202,26 @@ func (r *repair) same(in *os.File, before fs.FileInfo) error {
 
 // copy writes what is good of the first size bytes to a file of the name temp, and
 // makes that durable.
-func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string) (bagfmt.Recovery, error) {
+func (r *repair) copy(ctx context.Context, in *os.File, size int64, temp string) (recovery.Report, error) {
 	if err := r.dir.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a repair that died
-		return bagfmt.Recovery{}, err
+		return recovery.Report{}, err
 	}
 	f, err := bagfile.CreateFile(r.dir, temp, r.Series.Mode)
 	if err != nil {
-		return bagfmt.Recovery{}, err
+		return recovery.Report{}, err
 	}
 	out := bagfile.OSFile{File: f}
 	rep, err := r.recover(ctx, bagfile.OSFile{File: in}, size, out)
 	return rep, errors.Join(err, out.Close())
 }
 
-func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out bagfile.OSFile) (bagfmt.Recovery, error) {
+func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out bagfile.OSFile) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(out, bagfmt.WriterOptions{})
 	if err != nil {
-		return bagfmt.Recovery{}, err
+		return recovery.Report{}, err
 	}
 	r.began, r.dirty = time.Now(), 0
-	rep, err := bagfmt.Recover(in, size, w, bagfmt.RecoverOptions{
+	rep, err := recovery.Recover(in, size, w, recovery.Options{
 		MaxChunkBytes: max(longestChunk, r.Buffer),
 		Progress:      func(at int64) error { return r.step(ctx, out, at) },
 	})
@@ -263,7 +264,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // publish gives the result its name, and then the original another one. Until then the
 // result has both names: so the next repair knows it if this one dies in between.
-func (r *repair) publish(base, target, temp string, rep *bagfmt.Recovery) error {
+func (r *repair) publish(base, target, temp string, rep *recovery.Report) error {
 	err := r.dir.Link(temp, target)
 	if err != nil && !errors.Is(err, fs.ErrExist) { // no hard links: FAT on a USB stick
 		err = bagfile.RenameNew(r.dir.Handle, temp, target)

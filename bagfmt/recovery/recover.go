@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"errors"
@@ -6,14 +6,15 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/search"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// RecoverOptions limits what Recover does. The zero value is ready to use.
-type RecoverOptions struct {
+// Options limits what Recover does. The zero value is ready to use.
+type Options struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	// Progress, if not nil, is called every few MiB with how far the input has been read.
 	// If it returns an error, Recover stops and returns that error.
@@ -43,18 +44,18 @@ type RecoverOptions struct {
 //   - From a chunk with a wrong checksum, Recover keeps nothing.
 //
 // The error says that the input is not a bag, that it is encrypted, or that the writer
-// failed; everything else is in the Recovery. Memory is bounded by one chunk, stored and
+// failed; everything else is in the Report. Memory is bounded by one chunk, stored and
 // unpacked, or the longest message, plus what the Writer needs. Workers use at most 64 MiB
 // more.
-func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, error) {
+func Recover(r io.ReaderAt, size int64, w *bagfmt.Writer, o Options) (Report, error) {
 	limit, err := wire.ChunkLimit(o.MaxChunkBytes)
 	if err != nil {
-		return Recovery{}, err
+		return Report{}, err
 	}
 	if o.Workers < 0 || o.Workers > wire.MaxWorkers {
-		return Recovery{}, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
+		return Report{}, fmt.Errorf("option Workers is %d, want 0 to %d", o.Workers, wire.MaxWorkers)
 	}
-	var report Recovery
+	var report Report
 	in := newRecoverInput(r, size)
 	out := newRecoverOutput(w, &report)
 	progress := progressMeter{call: o.Progress}
@@ -78,7 +79,7 @@ func Recover(r io.ReaderAt, size int64, w *Writer, o RecoverOptions) (Recovery, 
 // legacy version it returns the Scanner to read it with. It keeps what the bag header says about
 // repeated messages. Where some of these are lost, readers may take others with the same
 // time for them.
-func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, error) {
+func identify(in *recoverInput, out *recoverOutput, limit int64) (*bagfmt.Scanner, error) {
 	report := out.report
 	version, h, err := in.s.Preamble(true)
 	report.Version = version
@@ -102,7 +103,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 		in.seek(int64(len(wire.VersionLine)))
 		return nil, nil //nolint:nilnil // as above
 	}
-	s, scanErr := NewScanner(in.section(0), ScannerOptions{MaxChunkBytes: limit})
+	s, scanErr := bagfmt.NewScanner(in.section(0), bagfmt.ScannerOptions{MaxChunkBytes: limit})
 	if scanErr == nil && s.Version() != "0" { // a file of unknown format is taken for version 0
 		report.Version = s.Version()
 		return s, nil
@@ -124,7 +125,7 @@ func identify(in *recoverInput, out *recoverOutput, limit int64) (*Scanner, erro
 }
 
 // convert copies the messages of a bag of a legacy version.
-func convert(s *Scanner, out *recoverOutput, progress *progressMeter) error {
+func convert(s *bagfmt.Scanner, out *recoverOutput, progress *progressMeter) error {
 	conns := make(map[*rosbag.Connection]*rosbag.Connection) // of the output, by that of the input
 	for {
 		m, err := s.Next()
@@ -156,7 +157,7 @@ func convert(s *Scanner, out *recoverOutput, progress *progressMeter) error {
 	}
 }
 
-// progressMeter calls RecoverOptions.Progress.
+// progressMeter calls Options.Progress.
 type progressMeter struct {
 	call func(offset int64) error
 	last int64 // offset of the last call

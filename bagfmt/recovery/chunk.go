@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const (
 // passes the chunks to the stage.
 type chunkFinder struct {
 	in      *recoverInput
-	report  *Recovery
+	report  *Report
 	decoder *chunkDecoder
 	stage   *chunkStage
 	budget  int64 // bytes that may still be searched for the ends of chunks

@@ -1,10 +1,10 @@
-package bagfmt
+package recovery
 
-// maxReports bounds each list of a Recovery.
+// maxReports bounds each list of a Report.
 const maxReports = 1000
 
-// Recovery reports what Recover kept, what it skipped, and where.
-type Recovery struct {
+// Report reports what Recover kept, what it skipped, and where.
+type Report struct {
 	Version     string // of the input, as in its first line
 	Messages    uint64 // kept
 	Connections int    // with messages that were kept
@@ -34,16 +34,16 @@ type SkippedRange struct {
 }
 
 // Lossy reports whether messages were lost, or may have been.
-func (r *Recovery) Lossy() bool { return r.Dropped > 0 || r.losses > 0 }
+func (r *Report) Lossy() bool { return r.Dropped > 0 || r.losses > 0 }
 
 // skip adds a skipped range, with the number of messages known to be lost with it.
-func (r *Recovery) skip(offset, n int64, dropped uint64, err error) {
+func (r *Report) skip(offset, n int64, dropped uint64, err error) {
 	r.addSkipped(SkippedRange{Offset: offset, Bytes: n, Dropped: dropped, Err: err})
 }
 
 // addSkipped adds x to the skipped ranges. It returns its position in the list, counted
 // from 1, or 0 if the list is full.
-func (r *Recovery) addSkipped(x SkippedRange) (position int) {
+func (r *Report) addSkipped(x SkippedRange) (position int) {
 	r.SkippedBytes += x.Bytes
 	r.Dropped += x.Dropped
 	if !x.Trailing {
@@ -58,7 +58,7 @@ func (r *Recovery) addSkipped(x SkippedRange) (position int) {
 }
 
 // setTrailing marks the skipped range at a position as one with which no message is lost.
-func (r *Recovery) setTrailing(position int) {
+func (r *Report) setTrailing(position int) {
 	if x := &r.Skipped[position-1]; !x.Trailing {
 		x.Trailing = true
 		r.losses--
@@ -66,7 +66,7 @@ func (r *Recovery) setTrailing(position int) {
 }
 
 // repair adds damage that lost no message.
-func (r *Recovery) repair(err error) {
+func (r *Report) repair(err error) {
 	if len(r.Repairs) == maxReports {
 		r.More++
 		return

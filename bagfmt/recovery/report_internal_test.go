@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 // TestRecoveryIsBounded: the lists of a report end at their bound, and the rest is counted.
 func TestRecoveryIsBounded(t *testing.T) {
 	t.Parallel()
-	var r Recovery
+	var r Report
 	for range maxReports + 3 {
 		r.repair(errors.New("a test"))
 	}

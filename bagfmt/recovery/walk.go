@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 type recoverWalker struct {
 	in       *recoverInput
 	out      *recoverOutput
-	report   *Recovery
+	report   *Report
 	progress *progressMeter
 	decoder  *chunkDecoder
 	finder   *chunkFinder

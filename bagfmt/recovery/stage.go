@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ const (
 // messages to the output.
 type chunkStage struct {
 	out      *recoverOutput
-	report   *Recovery
+	report   *Report
 	chunk    stagedChunk
 	active   bool // chunk waits for its index data
 	index    chunkIndex

@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -16,8 +17,8 @@ import (
 // recoverOutput is the bag that Recover writes. It assigns connection ids and counts what
 // was written.
 type recoverOutput struct {
-	w        *Writer
-	report   *Recovery
+	w        *bagfmt.Writer
+	report   *Report
 	digests  map[rosbag.ConnID]connDigest      // of the connections that Recover added
 	byDigest map[connDigest]*rosbag.Connection // the first of these with each digest
 	recorded map[rosbag.ConnID]struct{}        // connections whose records have been written
@@ -29,7 +30,7 @@ type writeError struct{ error }
 
 func (f writeError) Unwrap() error { return f.error }
 
-func newRecoverOutput(w *Writer, report *Recovery) *recoverOutput {
+func newRecoverOutput(w *bagfmt.Writer, report *Report) *recoverOutput {
 	return &recoverOutput{
 		w: w, report: report,
 		digests:  make(map[rosbag.ConnID]connDigest),
@@ -42,10 +43,10 @@ func newRecoverOutput(w *Writer, report *Recovery) *recoverOutput {
 // connection returns the connection of the output for c, whose digest is d. It keeps the
 // id of c if that is free, and assigns another one if not.
 func (o *recoverOutput) connection(c *rosbag.Connection, d connDigest) (*rosbag.Connection, error) {
-	taken, ok := o.w.conns[c.ID]
+	taken := o.w.Connection(c.ID)
 	switch {
-	case !ok:
-		if err := o.w.learn(c); err != nil {
+	case taken == nil:
+		if err := o.w.Adopt(c); err != nil {
 			return nil, err
 		}
 	case o.digests[c.ID] == d:

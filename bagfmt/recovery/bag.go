@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"cmp"
@@ -127,7 +127,7 @@ func topicOf(c *rosbag.Connection) string {
 // expectedCounts holds the message counts of chunk infos and index data, and reports
 // messages that they count but that were not kept as dropped.
 type expectedCounts struct {
-	report  *Recovery
+	report  *Report
 	infos   []infoCount // ascending by position
 	open    uint64      // count of the chunk info for the unterminated chunk
 	indexed uint64      // counts of index data without a chunk, since the last chunk record

@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ const (
 // chunkDecoder reads and unpacks chunks, also those with a wrong header. The chunks that
 // it returns share its memory, and are valid until the next call.
 type chunkDecoder struct {
-	report   *Recovery
+	report   *Report
 	limit    int64         // bytes of a chunk, stored or unpacked
 	ahead    *recoverAhead // nil without Workers
 	buf      chunkBuffer

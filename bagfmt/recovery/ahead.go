@@ -1,4 +1,4 @@
-package bagfmt
+package recovery
 
 import (
 	"encoding/binary"

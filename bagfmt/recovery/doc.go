@@ -1,0 +1,2 @@
+// Package recovery copies what is good of a damaged bag to another one.
+package recovery
