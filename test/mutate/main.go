@@ -22,6 +22,7 @@ type area struct {
 	name  string // what -area selects: all areas that begin so
 	dir   string
 	files string // without .go, separated by spaces; empty for all
+	tests string // the folder of the tests; empty for dir
 	skip  string // tests that need a network or the wall clock, and know nothing of the files; a pattern of go test
 	slow  string // tests that run only on mutants that the others do not notice; a pattern of go test, instead of skip
 }
@@ -43,7 +44,10 @@ var areas = []area{
 	{name: "player-pacing", dir: "player/internal/pacing", files: "batcher timing sleeper sleeper_linux"},
 	{name: "tcpros", dir: "tcpros", files: "header link linkread pending rawread_linux rawwrite_linux publink drain drain_linux"},
 	{name: "bagfmt-writer", dir: "bagfmt", files: "writer writer_append parallel_writer"},
-	{name: "bagfmt-recover", dir: "bagfmt/recovery"},
+	{name: "bagfmt-chunk", dir: "bagfmt/chunk", tests: "bagfmt"},
+	{name: "bagfmt-encode", dir: "bagfmt/internal/wire", files: "record_encode", tests: "bagfmt"},
+	{name: "bagfmt-index", dir: "bagfmt/internal/load", files: "index", tests: "bagfmt"},
+	{name: "bagfmt-recover", dir: "bagfmt/recovery", tests: "bagfmt"},
 }
 
 const slowRecorder = "HangingDisk|Flood|Store|ProvenPublisherThatStops|TakeNoHeap|TakeTurns|WaitingIsNotBeingStuck|RegistersInOrder|ComeAndGo|AcrossSplits"
@@ -104,6 +108,14 @@ func (a *area) row(all int, tried []*mutant) string {
 	noticed := n[killed] + n[timedOut]
 	return fmt.Sprintf("%-18s %7d %7d %7d %10d %7.1f",
 		a.name, all, n[killed], n[lived], n[timedOut], 100*float64(noticed)/float64(max(noticed+n[lived], 1)))
+}
+
+// testDir returns the folder of the tests.
+func (a *area) testDir() string {
+	if a.tests != "" {
+		return a.tests
+	}
+	return a.dir
 }
 
 // paths returns the files of the area that are built here.

@@ -101,7 +101,7 @@ func (a *area) try(ctx context.Context, mutants []*mutant) error {
 
 // build makes the test program of an area, with the files of an overlay if there is one.
 func (a *area) build(ctx context.Context, program, overlay string) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "-overlay="+overlay, "./"+a.dir).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, "-overlay="+overlay, "./"+a.testDir()).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -151,7 +151,7 @@ func (a *area) runTests(ctx context.Context, program string, timeout time.Durati
 	defer cancel()
 	cmd := exec.CommandContext(limit, "sh", "-c", `ulimit -v 8000000 2>/dev/null; exec "$@"`,
 		"sh", program, "-test.short", "-test.failfast", "-test.timeout="+timeout.String(), which)
-	cmd.Dir = a.dir
+	cmd.Dir = a.testDir()
 	cmd.WaitDelay = 10 * time.Second
 	out := &verdict{failed: cancel} // failfast waits for the tests that run in parallel
 	cmd.Stdout, cmd.Stderr = out, out
