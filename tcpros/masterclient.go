@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/aler9/goroslib/pkg/apimaster"
@@ -238,13 +239,14 @@ func (m *Master) probe(ctx context.Context, hostport string) error {
 }
 
 // Accepts tries whether the node whose slave API is at uri accepts connections. known is false if
-// that cannot be told, as nothing came back from the node's machine.
+// that cannot be told: only a refusal comes from the node's machine. Others may reach a node whose
+// host name is not known here.
 func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
 	hostport, err := splitURI(uri)
 	if err == nil {
 		err = m.probe(ctx, hostport)
 	}
-	return err == nil, err == nil || ctx.Err() == nil && !noAnswer(err)
+	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // requestTopic asks the node at hostport for its TCPROS address of a topic.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,5 +77,34 @@ func TestReplyLimits(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAccepts: a node is known not to run only if its machine refuses the connection.
+func TestAccepts(t *testing.T) {
+	t.Parallel()
+	open := httptest.NewServer(http.NotFoundHandler())
+	defer open.Close()
+	shut := httptest.NewServer(http.NotFoundHandler())
+	shut.Close()
+	m := newMaster("", "", "/n", &dialer{timeout: time.Minute, lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Name: host, IsNotFound: true}
+	}}, nil)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, tt := range map[string]struct {
+		ctx            context.Context
+		uri            string
+		accepts, known bool
+	}{
+		"accepts":      {t.Context(), open.URL, true, true},
+		"refused":      {t.Context(), shut.URL, false, true},
+		"no such name": {t.Context(), "http://robot:11311/", false, false},
+		"no URI":       {t.Context(), "robot", false, false},
+		"no time":      {ended, open.URL, false, false},
+	} {
+		if accepts, known := m.Accepts(tt.ctx, tt.uri); accepts != tt.accepts || known != tt.known {
+			t.Errorf("%s: accepts %v, known %v", name, accepts, known)
+		}
 	}
 }
