@@ -3,6 +3,7 @@ package bagexpr
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -189,6 +190,48 @@ func TestMeteredIsEqual(t *testing.T) {
 		}
 		if want == nil && wantErr == nil {
 			t.Errorf("%s is neither true nor false", text)
+		}
+	}
+}
+
+// TestInRange: whether something is in a range of constants takes no list of it, and is as without
+// a budget, whatever it is.
+func TestInRange(t *testing.T) {
+	t.Parallel()
+	all := map[string]any{
+		"int": 5, "first": int8(-7), "last": uint8(9), "above": uint16(10), "below": int16(-8), "int64": int64(5), "uint64": uint64(1 << 63),
+		"uint32": uint32(3), "float": 5.0, "fraction": 5.5, "negative": -0.5, "float32": float32(9), "NaN": math.NaN(), "huge": 1e300, "infinite": math.Inf(-1),
+		"string": "5", "nil": nil, "bool": true, "duration": time.Duration(5), "list": []any{5}, "map": map[string]any{"a": 5}, "bytes": []byte{5}, "time": time.Unix(5, 0),
+	}
+	for _, text := range []string{
+		`x in -7..9`, `x not in -7..9`, `x in 5..5`, `x in 9..-7`, `x in +3..+9`, `any([x], # in -7..9)`, `x + 1 in 1..6`, `len(x) in 1..3`,
+		`x in (-7..9)`, `x in 2..i`, `x.a in 1..9`,
+	} {
+		type input struct {
+			X any `expr:"x"`
+			I any `expr:"i"`
+		}
+		code, err := expr.Compile(text, expr.Env(input{}), expr.AsBool())
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var m machine
+		if err := m.compile(text, expr.Env(input{})); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for name, x := range all {
+			want, wantErr := expr.Run(code, input{x, 6})
+			if got, err := m.run(input{x, 6}, 0); (err != nil) != (wantErr != nil) || got != (want == true) {
+				t.Errorf("%s of %s: %v, %v; without a budget %v, %v", text, name, got, err, want, wantErr)
+			}
+		}
+	}
+	for text, want := range map[string]bool{
+		`i in 1..1000000`: true, `i in -1000000..4`: false, `f in 1..1000000`: false, `s not in 1..1000000`: true, `absent in 1..1000000`: false,
+		`all(numbers, # in 0..1000000)`: true,
+	} {
+		if got, err := evaluate(t, text); got != want || err != nil {
+			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
 }

@@ -66,6 +66,7 @@ func (m *machine) compile(text string, options ...expr.Option) error {
 	if err != nil {
 		return explain(err)
 	}
+	ast.Walk(&tree.Node, (*ranges)(m))
 	ast.Walk(&tree.Node, (*meter)(m))
 	if _, err = checker.Check(tree, config); err == nil {
 		err = optimizer.Optimize(&tree.Node, config)
@@ -110,6 +111,62 @@ func (m *machine) call(args ...any) (any, error) {
 		return nil, m.left.err
 	}
 	return c.do(args...)
+}
+
+// ranges makes comparisons of what asks whether something is in a range of constants. The library
+// does so only if it knows the type, which it does of no field, and would make a list of the range.
+type ranges machine
+
+// Visit implements ast.Visitor.
+func (v *ranges) Visit(node *ast.Node) {
+	in, ok := (*node).(*ast.BinaryNode)
+	if !ok || in.Operator != "in" {
+		return
+	}
+	list, ok := in.Right.(*ast.BinaryNode)
+	if !ok || list.Operator != ".." {
+		return
+	}
+	from, ok := integer(list.Left)
+	to, also := integer(list.Right)
+	if ok && also {
+		free := func(*budget, []any) {}
+		do := func(args ...any) (any, error) { return inRange(args[0], from, to), nil }
+		(*meter)(v).call(node, call{free, do}, in.Left)
+	}
+}
+
+// integer returns the value of a constant, which may have a sign.
+func integer(n ast.Node) (value int, ok bool) {
+	switch n := n.(type) {
+	case *ast.IntegerNode:
+		return n.Value, true
+	case *ast.UnaryNode:
+		value, ok = integer(n.Node)
+		switch n.Operator {
+		case "-":
+			return -value, ok
+		case "+":
+			return value, ok
+		}
+	}
+	return 0, false
+}
+
+// inRange reports whether one of the numbers from..to is equal to x.
+func inRange(x any, from, to int) bool {
+	var n int // the only one that can be
+	switch v := reflect.ValueOf(x); {
+	case v.CanInt():
+		n = int(v.Int())
+	case v.CanUint():
+		n = int(v.Uint()) // as the library compares it
+	case v.CanFloat():
+		n = int(v.Float())
+	default:
+		return false
+	}
+	return from <= n && n <= to && runtime.Equal(n, x)
 }
 
 // meter makes calls of what takes more than a constant time.
