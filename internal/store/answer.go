@@ -18,7 +18,7 @@ const (
 	maxHeaderBytes = 64 << 10
 	maxHops        = 5      // redirects of one request
 	maxPages       = 10_000 // of a list, of mostly 1,000 objects each
-	maxSamePage    = 3      // requests in a row for the same page of a list: SDKs try that often
+	maxSamePage    = 3      // answers in a row with the same page of a list: SDKs try that often
 )
 
 // checkedTransport is below every client of a store. It bounds what a server answers, whatever the
@@ -41,14 +41,18 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, badAnswer("the server redirects more than %d times", maxHops)
 	}
-	if l, ok := req.Context().Value(pagesOf{}).(*pages); ok {
-		if err := l.next(req); err != nil {
+	list, isPage := req.Context().Value(pagesOf{}).(*pages)
+	if isPage {
+		if err := list.next(req); err != nil {
 			return nil, err
 		}
 	}
 	resp, err := t.next.RoundTrip(req)
 	if err != nil {
 		return nil, err
+	}
+	if isPage && resp.StatusCode < http.StatusMultipleChoices {
+		list.answered()
 	}
 	first, last, ranged := requestedRange(req)
 	switch {
@@ -156,8 +160,8 @@ type versionOf struct{}
 // pages counts the pages of a list, which are requested one after the other.
 type pages struct {
 	all  int
-	url  string // of the last page
-	same int    // requests for that page
+	url  string // of the page that was requested last
+	same int    // answers with that page
 }
 
 // pagesOf is the key of the *pages that are requested with a context.
@@ -165,19 +169,23 @@ type pagesOf struct{}
 
 // next returns an error if a list has no end.
 func (l *pages) next(req *http.Request) error {
-	url := req.URL.String()
-	if url != l.url {
+	if url := req.URL.String(); url != l.url {
 		l.url, l.same = url, 0
 	}
-	l.same++
-	l.all++
 	switch {
-	case l.same > maxSamePage:
+	case l.same >= maxSamePage:
 		return badAnswer("the server repeats a page of a list without end")
-	case l.all > maxPages:
+	case l.all >= maxPages:
 		return badAnswer("the server's list has more than %d pages: name a folder in that place", maxPages)
 	}
 	return nil
+}
+
+// answered counts the page that was requested last. An attempt that failed is none: how often it is
+// repeated, the SDKs bound.
+func (l *pages) answered() {
+	l.same++
+	l.all++
 }
 
 // wholeObject is the key that marks a context with which an object is requested without a range. It

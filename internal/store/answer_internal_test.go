@@ -17,6 +17,7 @@ func TestListEnds(t *testing.T) {
 	n, err := 0, error(nil)
 	for ; err == nil && n <= 2*maxPages; n++ {
 		err = p.next(&http.Request{URL: &url.URL{Host: "store", RawQuery: strconv.Itoa(n)}})
+		p.answered()
 	}
 	if n != maxPages+1 || !errors.Is(err, ErrAnswer) {
 		t.Errorf("%d pages, %v", n, err)
@@ -76,6 +77,35 @@ func TestBodiesAreBounded(t *testing.T) {
 		}
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestFailuresAreNoPages: a page that comes after some failures is not one that is repeated.
+func TestFailuresAreNoPages(t *testing.T) {
+	t.Parallel()
+	answers := []int{0, 503, 500, 0, 429, 200, 200, 503, 200, 200}
+	n := 0
+	client := http.Client{Transport: checkedTransport{roundTripper(func(r *http.Request) (*http.Response, error) {
+		status := answers[n]
+		n++
+		if status == 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &http.Response{StatusCode: status, Body: http.NoBody, Request: r}, nil
+	})}}
+	ctx := withPages(t.Context())
+	for i, status := range answers {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://store/?page=1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if last := i == len(answers)-1; errors.Is(err, ErrAnswer) != last || (err == nil) != (status > 0 && !last) {
+			t.Errorf("answer %d: %v", i, err)
 		}
 	}
 }
