@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"time"
 
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
@@ -51,7 +52,8 @@ func errNoDriver(at location) error {
 type blobReader struct {
 	at      location
 	bucket  *blob.Bucket
-	version version
+	version version   // of which the size is known
+	modTime time.Time // when it was opened
 }
 
 func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
@@ -64,7 +66,7 @@ func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
 		return nil, 0, at.explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, version: version{size: attrs.Size}}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, version: version{size: attrs.Size}, modTime: attrs.ModTime}, attrs.Size, nil
 }
 
 func (r *blobReader) close() error { return r.bucket.Close() }
@@ -74,7 +76,17 @@ func (r *blobReader) open(ctx context.Context, offset, length int64) (io.ReadClo
 	if err != nil {
 		return nil, r.at.explain(err)
 	}
+	if body.Size() != r.version.size || !sameSecond(body.ModTime(), r.modTime) {
+		body.Close() //nolint:errcheck,gosec // not wanted
+		return nil, r.at.fail(ErrChanged, "%v", ErrChanged)
+	}
 	return body, nil
+}
+
+// sameSecond compares times of an object, where both are told. A driver that has no checkedTransport
+// below it tells versions apart only by them, and by the size.
+func sameSecond(a, b time.Time) bool {
+	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
 }
 
 // attributes asks for the attributes of an object.

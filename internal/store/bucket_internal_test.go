@@ -1,0 +1,50 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestReplacedUnchecked: also below a driver whose answers are not checked, as that for directories,
+// an object that was replaced is noticed by its size or time.
+func TestReplacedUnchecked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.bag")
+	write := func(size int, at int64) {
+		err := os.WriteFile(file, make([]byte, size), 0o600)
+		if err = errors.Join(err, os.Chtimes(file, time.Time{}, time.Unix(at, 0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(1000, 1)
+	at, err := parse("file://" + filepath.ToSlash(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at.key = "a.bag"
+	r, size, err := openBlob(t.Context(), at)
+	if err != nil || size != 1000 {
+		t.Fatal(size, err)
+	}
+	defer r.close()
+	for _, tt := range []struct {
+		size int
+		at   int64
+		want error
+	}{{1000, 1, nil}, {1001, 1, ErrChanged}, {1000, 2, ErrChanged}} {
+		write(tt.size, tt.at)
+		body, err := r.open(t.Context(), 10, 10)
+		if err == nil {
+			_, err = io.ReadAll(body)
+			err = errors.Join(err, body.Close())
+		}
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%d bytes of second %d: %v", tt.size, tt.at, err)
+		}
+	}
+}
