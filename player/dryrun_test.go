@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,24 @@ func TestDryRunOfWhatIsDenied(t *testing.T) {
 		t.Error(got.Unplayable[0].Reason)
 	}
 	got, err = previewOf(t, newFakeGraph(), Options{Rename: []string{strings.TrimPrefix(remedy, "--rename ")}}, bag)
+	if err != nil || len(got.Unplayable) > 0 || len(got.Topics) != 2 || got.Topics[1].Name != "/a_Int32" {
+		t.Errorf("with what was said: %+v, %v", got, err)
+	}
+}
+
+// TestRemedyBesideARule: a rule that renames the topic would apply instead of one that is added
+// behind it.
+func TestRemedyBesideARule(t *testing.T) {
+	t.Parallel()
+	other := TestConn{Topic: "/a", Type: "std_msgs/Int32", MD5Sum: "da5909fbe378aeaf85e547e830cc1bb7"}
+	bag := MakeBag(t, bagfmt.WriterOptions{}, concat(series(connA, "a", 0), series(other, "b", 1))...)
+	rules := []string{"/x=/y", "/a=/b"}
+	got, err := previewOf(t, newFakeGraph(), Options{Rename: rules}, bag)
+	const added = "/a:std_msgs/Int32=/a_Int32"
+	if want := "--rename " + added + " before --rename /a=/b"; err != nil || len(got.Unplayable) != 1 || got.Unplayable[0].Remedy != want || !strings.HasSuffix(got.Unplayable[0].Reason, want) {
+		t.Errorf("%+v, %v", got.Unplayable, err)
+	}
+	got, err = previewOf(t, newFakeGraph(), Options{Rename: slices.Insert(rules, 1, added)}, bag)
 	if err != nil || len(got.Unplayable) > 0 || len(got.Topics) != 2 || got.Topics[1].Name != "/a_Int32" {
 		t.Errorf("with what was said: %+v, %v", got, err)
 	}

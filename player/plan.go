@@ -93,7 +93,7 @@ type route struct {
 	topic  *topic // nil if reason is set
 	source *source
 	reason string // why the connection cannot be played, empty if it can
-	remedy string // the option with which it could; empty if there is none
+	remedy string // the option with which it could, and before which other; empty if there is none
 
 	pauses  bool // Options.PauseTopics
 	clocked bool // Options.ClockTopics
@@ -229,6 +229,9 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 			reason += fmt.Sprintf("; %s and %s were recorded as two: give them two names", t.recordedName, c.Topic)
 		case t.typ != typ:
 			r.remedy = fmt.Sprintf("--rename %s:%s=%s_%s", c.Topic, typ, c.Topic, path.Base(typ))
+			if rule, _ := p.selection.rule(c); rule != nil { // the first that matches applies
+				r.remedy += " before --rename " + rule.Text
+			}
 			reason += "; to play it, too, add " + r.remedy
 		}
 		r.unplayable(p.log, reason)

@@ -65,12 +65,18 @@ func (s *selection) selects(c *bagfmt.Connection) bool {
 
 // name returns the new name of a connection's topic, before resolution.
 func (s *selection) name(c *bagfmt.Connection) string {
+	_, name := s.rule(c)
+	return s.prefix + name
+}
+
+// rule returns the rule that renames a connection, nil if there is none, and the name that it gets.
+func (s *selection) rule(c *bagfmt.Connection) (r *topicmatch.Rename, name string) {
 	for _, r := range s.rename {
 		if name, ok := r.Apply(c.Topic, c.Header.Type()); ok {
-			return s.prefix + name
+			return r, name
 		}
 	}
-	return s.prefix + c.Topic
+	return nil, c.Topic
 }
 
 // report logs the patterns that match nothing in the bags: mostly misspelled names. Deny and

@@ -39,7 +39,7 @@ type Unplayable struct {
 	Type     string
 	MD5Sum   string
 	Reason   string
-	Remedy   string // the option of goplay that plays it, too; empty if there is none
+	Remedy   string // the option of goplay that plays it, too, and before which other; empty if there is none
 	Messages uint64 // skipped during play
 }
 
