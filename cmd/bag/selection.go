@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,8 +68,8 @@ func (f *selectFlags) around(bag *bagfmt.Reader) (start, end bagfmt.Time, err er
 	if err != nil {
 		return start, end, fmt.Errorf("--around: %w", err)
 	}
-	margin := time.Duration(f.Margin)
-	return bagfmt.Time{}.Add(max(at-margin, 0)), endTime(at + margin), nil
+	margin, from := time.Duration(f.Margin), max(at, 0) // neither sum overflows with a margin of centuries
+	return bagfmt.Time{}.Add(from - margin), endTime(at + min(margin, math.MaxInt64-from)), nil
 }
 
 // unmatched names what the user asks for and bag has nothing of.
