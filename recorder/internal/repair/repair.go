@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -222,7 +223,7 @@ func (r *repair) recover(ctx context.Context, in bagfile.OSFile, size int64, out
 	}
 	r.began, r.dirty = time.Now(), 0
 	rep, err := recovery.Recover(in, size, w, recovery.Options{
-		MaxChunkBytes: max(longestChunk, r.Buffer),
+		MaxChunkBytes: min(max(longestChunk, r.Buffer), math.MaxInt32), // no chunk is longer than that
 		Progress:      func(at int64) error { return r.step(ctx, out, at) },
 	})
 	switch {

@@ -158,6 +158,19 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestRepairBesideALargeBuffer: chunks are no longer than 2 GiB, whatever the recording may hold.
+func TestRepairBesideALargeBuffer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := orphan(t, dir, "a", 200_000)
+	r, _ := repairing(t, dir)
+	r.Buffer = 2 << 30
+	if err := r.one(t.Context(), "a.bag.active"); err != nil {
+		t.Fatal(err)
+	}
+	checkRecovered(t, dir+"/a.bag", want)
+}
+
 // TestRepairLeavesAlone what is not surely dead, and what it has no place for.
 func TestRepairLeavesAlone(t *testing.T) {
 	t.Parallel()
