@@ -8,6 +8,7 @@ let s = null; // the latest state
 let at = 0; // when it came
 let drag = null; // a position while the pointer is down
 let goal = null; // where a seek leads, until the program has told of it
+const ordered = new Map(); // by name in s: what a command has set, until the program has told of it
 let density = null;
 let stopped = false; // from here
 
@@ -22,6 +23,10 @@ follow((state) => {
   ends(stopped || s.phase === "drain" || s.phase === "done");
   if (goal !== null && s.seeks < goal.seeks && at < goal.until) s.position = goal.to;
   else goal = null;
+  for (const [name, o] of ordered) {
+    if (s[name] !== o.value && at < o.until) s[name] = o.value; // an event that was on its way
+    else ordered.delete(name);
+  }
   $("state").dataset.state = !running() ? s.phase : s.paused ? "paused" : "playing";
   set($("state"), label());
   document.title = label() + " – goplay";
@@ -307,18 +312,23 @@ press("to", markTo);
 press("bookmark", bookmark);
 
 // What a command sets counts at once: the next key may come before the program has told of it.
+function order(name, value) {
+  s[name] = value;
+  ordered.set(name, { value, until: performance.now() + 2000 });
+}
+
 function rate(r) {
-  s.rate = r;
+  order("rate", r);
   return act("rate", { rate: r });
 }
 
 function loop() {
-  s.loop = !s.loop;
+  order("loop", !s.loop);
   return act("loop", { on: s.loop });
 }
 
 function pauseTopics() {
-  s.pause_on_topics = !s.pause_on_topics;
+  order("pause_on_topics", !s.pause_on_topics);
   return act("pause_topics", { on: s.pause_on_topics });
 }
 
