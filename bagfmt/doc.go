@@ -16,7 +16,7 @@
 //
 // The package knows bytes only: it opens no file but through io/fs, logs nothing, and starts goroutines
 // only where an option named Workers asks for them: to seal chunks of a Writer, and to
-// unpack those that a Cursor or a Scanner will come to. Messages, errors and their
+// unpack those that a Cursor will come to. Messages, errors and their
 // order, and the bytes of a file, do not depend on it.
 //
 // Bags are untrusted: each length is compared with what is left before

@@ -220,7 +220,7 @@ func TestEncryptedByStock(t *testing.T) {
 			check("no index", got, errs, bagfmt.ErrUnindexed)
 			got, errs = scanWith(t, b, bagfmt.ScannerOptions{UnwrapKey: giveKey(key)})
 			check("scanner", got, errs)
-			got, errs = scanWith(t, b, bagfmt.ScannerOptions{UnwrapKey: giveKey(key), Workers: 2, Reuse: true})
+			got, errs = scanWith(t, b, bagfmt.ScannerOptions{UnwrapKey: giveKey(key), Reuse: true})
 			check("scanner with workers", got, errs)
 		})
 	}

@@ -80,14 +80,14 @@ func fuzzScan(t *testing.T, b []byte) (msgs []msg, errs []error) {
 	}
 }
 
-// FuzzScanner: any input ends, in messages and typed errors, the same with workers, and
+// FuzzScanner: any input ends, in messages and typed errors, the same with Reuse, and
 // costs no more memory than it has bytes, chunks apart. A prefix of a sound bag gives a
 // prefix of its messages.
 func FuzzScanner(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fuzzSame(t, func(workers int) (func() (*bagfmt.Message, error), func()) {
-			s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{MaxChunkBytes: fuzzChunkBytes, Workers: workers, Reuse: workers > 0})
+			s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{MaxChunkBytes: fuzzChunkBytes, Reuse: workers > 0})
 			if err != nil {
 				return func() (*bagfmt.Message, error) { return nil, io.EOF }, func() {}
 			}

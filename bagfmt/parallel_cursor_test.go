@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -78,12 +77,12 @@ func TestParallelReadOfDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sameInParallel(t, name, bag, []int{1, 3}, n)
-			sameScan(t, name, bag, []int{1, 3}, n)
+			sameScan(t, name, bag, n)
 			way := n
 			for at := len(bag); at > 0; at -= 1 + len(bag)/10*stride(1) {
 				way++
 				sameInParallel(t, fmt.Sprintf("%s, cut at %d", name, at), bag[:at:at], []int{2}, way)
-				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), bag[:at:at], []int{2}, way)
+				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), bag[:at:at], way)
 			}
 		})
 	}
@@ -99,15 +98,14 @@ func TestParallelReadIsTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			sameInParallel(t, name, full, []int{2}, everyWay)
-			sameScan(t, name, full, []int{2}, everyWay)
+			sameScan(t, name, full, everyWay)
 			sameInParallel(t, name, full, []int{1, 8}, n)
-			sameScan(t, name, full, []int{1, 8}, n)
 			step := max(1, len(full)*stride(1)/40)
 			for at := 0; at < len(full); at += step {
 				bad := flipped(full, at, 1<<(at%8))
 				sameInParallel(t, fmt.Sprintf("%s, flip at %d", name, at), bad, []int{1 + at%3}, at/step)
-				sameScan(t, fmt.Sprintf("%s, flip at %d", name, at), bad, []int{1 + at%3}, at/step)
-				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), full[:at:at], []int{1 + at%3}, at/step)
+				sameScan(t, fmt.Sprintf("%s, flip at %d", name, at), bad, at/step)
+				sameScan(t, fmt.Sprintf("%s, cut at %d", name, at), full[:at:at], at/step)
 			}
 		})
 	}
@@ -186,10 +184,10 @@ func sameCursor(t *testing.T, name string, r *bagfmt.Reader, workers []int) {
 	}
 }
 
-// sameScan compares what a Scanner returns with and without workers, from readers
+// sameScan compares what a Scanner returns with and without Reuse, from readers
 // that give much at a time and little, and one that fails halfway: in one of these ways,
 // with a number of it, or everyWay.
-func sameScan(t *testing.T, name string, bag []byte, workers []int, way int) {
+func sameScan(t *testing.T, name string, bag []byte, way int) {
 	t.Helper()
 	readers := []func() io.Reader{
 		func() io.Reader { return bytes.NewReader(bag) },
@@ -213,13 +211,9 @@ func sameScan(t *testing.T, name string, bag []byte, workers []int, way int) {
 				continue
 			}
 			want, wantEnd := scan(bagfmt.ScannerOptions{MaxChunkBytes: most})
-			for _, n := range workers {
-				for _, reuse := range []bool{false, true} {
-					got, end := scan(bagfmt.ScannerOptions{MaxChunkBytes: most, Workers: n, Reuse: reuse})
-					if d := cmp.Diff(want, got); d != "" || end != wantEnd {
-						t.Fatalf("%s, reader %d, chunks up to %d, %d workers, reuse %v: end %d, want %d:\n%.2000s", name, how, most, n, reuse, end, wantEnd, d)
-					}
-				}
+			got, end := scan(bagfmt.ScannerOptions{MaxChunkBytes: most, Reuse: true})
+			if d := cmp.Diff(want, got); d != "" || end != wantEnd {
+				t.Fatalf("%s, reader %d, chunks up to %d, with Reuse: end %d, want %d:\n%.2000s", name, how, most, end, wantEnd, d)
 			}
 		}
 	}
@@ -230,50 +224,20 @@ func TestScannerClose(t *testing.T) {
 	t.Parallel()
 	bag := sampleBag(t, bagfmt.CompressionLZ4)
 	for at := range 30 {
-		for _, workers := range []int{0, 1, 4} {
-			s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Workers: workers})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range at {
-				if _, err := s.Next(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s.Close()
-			s.Close()
-			if m, err := s.Next(); err == nil || errors.Is(err, io.EOF) {
-				t.Errorf("after Close: message %v, error %v", m, err)
-			}
-		}
-	}
-}
-
-// TestScannerCloseOfPipe leaves scanners that wait for a pipe.
-func TestScannerCloseOfPipe(t *testing.T) {
-	t.Parallel()
-	bag := sampleBag(t, bagfmt.CompressionLZ4)
-	for _, to := range []int{4200, (4200 + len(bag)) / 2, len(bag) - 10} { // NewScanner needs 4117
-		from, into := io.Pipe()
-		written := make(chan error)
-		go func() {
-			_, err := into.Write(bag[:to])
-			written <- err
-		}()
-		s, err := bagfmt.NewScanner(from, bagfmt.ScannerOptions{Workers: 2})
+		s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if to > 5000 {
+		for range at {
 			if _, err := s.Next(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := from.Close(); err != nil {
-			t.Fatal(err)
-		}
 		s.Close()
-		<-written
+		s.Close()
+		if m, err := s.Next(); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("after Close: message %v, error %v", m, err)
+		}
 	}
 }
 
@@ -326,7 +290,7 @@ func TestReuse(t *testing.T) {
 					return c.Next, c.Close
 				},
 				"scanner": func(reuse bool) (func() (*bagfmt.Message, error), func()) {
-					s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Workers: workers, Reuse: reuse})
+					s, err := bagfmt.NewScanner(bytes.NewReader(bag), bagfmt.ScannerOptions{Reuse: reuse})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -356,85 +320,4 @@ func TestReuse(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestScannerOfSlowPipe reads a bag from a pipe into which no more is written before
-// what arrived so far was handed out: with workers nothing comes later than without.
-func TestScannerOfSlowPipe(t *testing.T) {
-	t.Parallel()
-	bags := map[string][]byte{}
-	for _, comp := range compressions {
-		b := sampleBag(t, comp)
-		bags[string(comp)] = b
-		bags["open chunk behind "+string(comp)] = slices.Concat(b[:recordsOf(t, b, 7)[0].off], rawChunkHeader(), recordsOf(t, sampleBag(t, bagfmt.CompressionNone), 5)[0].data)
-	}
-	for _, name := range oldBags(t) {
-		bags[name] = readFile(t, name)
-	}
-	for name, bag := range bags {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			serial := newGate(bag, len(bag))
-			s, err := bagfmt.NewScanner(serial, bagfmt.ScannerOptions{})
-			if err != nil {
-				return
-			}
-			need := []int{serial.at} // bytes that have to arrive before the Scanner, and what each Next returns
-			for err == nil || !errors.Is(err, io.EOF) {
-				_, err = s.Next()
-				need = append(need, serial.at)
-			}
-			for _, workers := range []int{1, 3} {
-				slow := newGate(bag, need[0])
-				late := time.AfterFunc(time.Minute, func() {
-					t.Errorf("%d workers: waits for more than it needs", workers)
-					slow.open(len(bag))
-				})
-				s, err := bagfmt.NewScanner(slow, bagfmt.ScannerOptions{Workers: workers})
-				for i := 1; err == nil || !errors.Is(err, io.EOF); i++ {
-					slow.open(need[i])
-					_, err = s.Next()
-				}
-				late.Stop()
-				s.Close()
-			}
-		})
-	}
-}
-
-// gate is a pipe: bytes can be read from it, one at a time, when they have come.
-type gate struct {
-	b    []byte
-	mu   sync.Mutex
-	more sync.Cond
-	come int
-	at   int // bytes read
-}
-
-func newGate(b []byte, come int) *gate {
-	g := &gate{b: b, come: come}
-	g.more.L = &g.mu
-	return g
-}
-
-// open lets bytes come.
-func (g *gate) open(come int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.come = max(g.come, come)
-	g.more.Broadcast()
-}
-
-func (g *gate) Read(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for g.at == g.come && g.come < len(g.b) {
-		g.more.Wait()
-	}
-	if g.at == len(g.b) {
-		return 0, io.EOF
-	}
-	p[0] = g.b[g.at]
-	g.at++
-	return 1, nil
 }

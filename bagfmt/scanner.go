@@ -22,14 +22,10 @@ const (
 type ScannerOptions struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
 	FutureVersion bool  // read any version 2.x as if it were 2.0
-	// Workers compressed chunks are read ahead and unpacked on as many goroutines; zero does
-	// everything within Next. The messages and errors are the same and, from a slow pipe,
-	// come no later. The Scanner has to be closed: Scanner.Close waits for the goroutines.
-	Workers int
-	Reuse   bool // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
+	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
 	// Interrupted is as in table.Options.
 	Interrupted func() error
-	// UnwrapKey is as in table.Options. The chunks of encrypted bags are not read ahead.
+	// UnwrapKey is as in table.Options.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
 
@@ -50,8 +46,7 @@ type Scanner struct {
 	infos    int
 	orphans  map[rosbag.ConnID]int64 // unknown connections, with the last chunk that has messages of them
 	arena    []byte
-	reusable []byte     // with Reuse, the data of the last chunk
-	ahead    *scanAhead // nil without Workers
+	reusable []byte // with Reuse, the data of the last chunk
 	closed   bool
 	msg      rosbag.Message
 	repeated rosbag.Repeated
@@ -82,10 +77,6 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 	}
 	s := &Scanner{o: o, chunk: scannedChunk{complete: true}}
 	s.load.Unpack.Interrupted = o.Interrupted
-	if o.Workers > 0 {
-		s.ahead = newScanAhead(r, o)
-		r = s.ahead
-	}
 	s.s = wire.NewStream(r, 0, wire.StreamBufferBytes)
 	v, err := s.s.Version(o.FutureVersion)
 	if err != nil {
@@ -324,9 +315,6 @@ func (s *Scanner) startChunk(h *wire.RecordHeader, start int64) error {
 }
 
 func (s *Scanner) readChunk(p *wire.ChunkPlace) error {
-	if ok, err := s.readChunkAhead(p); ok {
-		return err
-	}
 	memory := s.reusable
 	s.reusable = nil
 	if p.Compression != rosbag.CompressionNone {
@@ -444,3 +432,8 @@ func (s *Scanner) indexData(h *wire.RecordHeader, start int64) error {
 	}
 	return err
 }
+
+var errScannerClosed = errors.New("scanner closed")
+
+// Close makes Next return an error. It does not close the reader.
+func (s *Scanner) Close() { s.closed = true }

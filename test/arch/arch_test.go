@@ -142,7 +142,7 @@ func TestQuietPackages(t *testing.T) {
 var parallelFiles = []string{
 	"internal/cursor/ahead.go", "internal/cursor/latest_ahead.go",
 	"internal/load/index_loader.go", "internal/table/cache.go", "internal/table/table.go",
-	"parallel_scanner.go", "parallel_writer.go", "recovery/ahead.go",
+	"parallel_writer.go", "recovery/ahead.go",
 }
 
 // TestParallelFiles checks that bagfmt starts goroutines, and needs what goroutines

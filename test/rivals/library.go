@@ -202,7 +202,7 @@ func readIndexed(bag []byte) (messages, size int64, err error) {
 
 // readLinear reads a bag from front to back without its index.
 func readLinear(bag []byte) (messages, size int64, err error) {
-	s, err := bagfmt.NewScanner(struct{ io.Reader }{bytes.NewReader(bag)}, bagfmt.ScannerOptions{Workers: runtime.GOMAXPROCS(0), Reuse: true})
+	s, err := bagfmt.NewScanner(struct{ io.Reader }{bytes.NewReader(bag)}, bagfmt.ScannerOptions{Reuse: true})
 	if err != nil {
 		return 0, 0, err
 	}
