@@ -5,37 +5,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/testproc"
 )
-
-// terminal returns both ends of a pseudo terminal.
-func terminal(t *testing.T) (ours, theirs *os.File) {
-	t.Helper()
-	theirs, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("no pseudo terminals here: ", err)
-	}
-	t.Cleanup(func() { theirs.Close() })
-	if err := unix.IoctlSetPointerInt(int(theirs.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(theirs.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ours.Close() })
-	return ours, theirs
-}
 
 // hostileText makes a bag of a message whose text a terminal would obey, at a time with the
 // nanoseconds of four seconds.
@@ -77,7 +52,7 @@ func TestEchoOnTerminal(t *testing.T) {
 		"--json": json,
 		"-a":     `data: "x\e[2J\0\u202E\x9B|\xE9"`,
 	} {
-		ours, theirs := terminal(t)
+		ours, theirs := testproc.Terminal(t)
 		if code := run(context.Background(), []string{"echo", path, format}, newOutput(strings.NewReader(""), ours, ours)); code != 0 {
 			t.Errorf("%s: code %d", format, code)
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -98,7 +97,7 @@ func TestEndsWithContext(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	ours, theirs := openTerminal(t)
+	ours, theirs := testproc.Terminal(t)
 	before := termios(t, ours)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -254,7 +253,7 @@ const testTimeout = time.Minute
 // although no signal tells it so.
 func TestForeground(t *testing.T) {
 	t.Parallel()
-	ours, theirs := openTerminal(t)
+	ours, theirs := testproc.Terminal(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -283,27 +282,4 @@ func termios(t *testing.T, f *os.File) *unix.Termios {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// openTerminal returns both ends of a pseudo terminal.
-func openTerminal(t *testing.T) (ours, theirs *os.File) {
-	t.Helper()
-	theirs, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip("no pseudo terminals here: ", err)
-	}
-	t.Cleanup(func() { theirs.Close() })
-	if err := unix.IoctlSetPointerInt(int(theirs.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(theirs.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ours.Close() })
-	return ours, theirs
 }
