@@ -2,6 +2,7 @@ package xmlrpc
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -45,7 +46,7 @@ func ReadBody(dst []byte, r io.Reader, l Limits) (body []byte, skipped int, err 
 		switch {
 		case int64(len(c.body)) > l.BodyBytes, total > skipFactor*l.BodyBytes:
 			return c.body, c.skipped, &LimitError{"body", l.BodyBytes}
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			c.end()
 			return c.body, c.skipped, nil
 		case err != nil:
