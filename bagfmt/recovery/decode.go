@@ -8,11 +8,12 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/pierrec/lz4/v4"
+
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
-	"github.com/gorosbag/gorosbag/internal/lz4frame"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -32,8 +33,8 @@ type chunkDecoder struct {
 	buf      chunkBuffer
 	plain    []byte // memory for unpacked data
 	unpack   codec.Decompressor
-	failures int // chunks that unpack could not unpack
-	lz4      lz4frame.Reader
+	failures int         // chunks that unpack could not unpack
+	lz4      *lz4.Reader // nil until it is needed
 }
 
 // decodedChunk is a chunk that the decoder has read.
@@ -172,8 +173,11 @@ func (d *chunkDecoder) unpackAll(c rosbag.Compression, r io.Reader, stored, limi
 	r = io.MultiReader(bytes.NewReader(magic[:]), r)
 	var z io.Reader
 	if c == rosbag.CompressionLZ4 {
+		if d.lz4 == nil {
+			d.lz4 = lz4.NewReader(nil)
+		}
 		d.lz4.Reset(r)
-		z = &d.lz4
+		z = d.lz4
 	} else {
 		// Not ours, which is faster: it needs all data in memory.
 		z = stdbzip2.NewReader(r)
@@ -210,7 +214,6 @@ func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc 
 	if !packed || p.Size == 0 || p.Checked && crc != p.CRC {
 		return nil
 	}
-	d.Checked = p.Checked
 	data, err := d.Unpack(p.Compression, stored, p.Size, (*memory)[:0])
 	if err != nil {
 		return nil
@@ -224,7 +227,7 @@ func unpackIntact(d *codec.Decompressor, p *wire.ChunkPlace, stored []byte, crc 
 // guessCompression returns the compression that matches the first bytes of stored data.
 func guessCompression(stored []byte) rosbag.Compression {
 	switch {
-	case lz4frame.IsFrame(stored):
+	case codec.IsLZ4(stored):
 		return rosbag.CompressionLZ4
 	case bzip2.IsStream(stored):
 		return rosbag.CompressionBZ2

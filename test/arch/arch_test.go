@@ -25,14 +25,14 @@ const module = "github.com/gorosbag/gorosbag/"
 // a trailing slash) and what of ours it may import outside its tests.
 var allowed = map[string][]string{
 	"rosbag":                    {"internal/fields"},
-	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
+	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "rosbag"},
 	"bagfmt/chunk":              {"bagfmt/internal/codec", "bagfmt/internal/wire", "rosbag"},
-	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "internal/lz4frame", "rosbag"},
+	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "rosbag"},
 	"bagfmt/internal/cursor":    {"bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/opening":   {"bagfmt/internal/codec", "bagfmt/internal/load", "bagfmt/internal/old", "bagfmt/internal/search", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
-	"bagfmt/recovery":           {"bagfmt", "bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "internal/lz4frame", "rosbag"},
+	"bagfmt/recovery":           {"bagfmt", "bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "rosbag"},
 	"bagfmt/internal/search":    {"bagfmt/internal/wire", "internal/fields", "rosbag"},
 	"bagfmt/internal/table":     {"bagfmt/internal/old", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/wire":      {"internal/fields", "rosbag"},
@@ -48,7 +48,6 @@ var allowed = map[string][]string{
 	"internal/catalog":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/naming", "internal/store"},
 	"internal/escape":           {},
 	"internal/loglimit":         {},
-	"internal/lz4frame":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
 	"internal/bagcheck":         {"bagfmt", "internal/plural", "rosmsg"},
@@ -114,12 +113,11 @@ func TestImportDirection(t *testing.T) {
 func TestQuietPackages(t *testing.T) {
 	t.Parallel()
 	forbidden := map[string][]string{
-		"rosbag":            {"net", "net/http", "os", "syscall", "go.uber.org/zap", "sync"},
-		"bagfmt":            {"net", "net/http", "os", "syscall", "go.uber.org/zap"}, // and sync: TestParallelFiles
-		"internal/bzip2":    {"net", "net/http", "os", "go.uber.org/zap", "sync"},
-		"internal/fields":   {"net", "net/http", "os", "go.uber.org/zap", "sync"},
-		"internal/lz4frame": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
-		"config":            {"net/http", "go.uber.org/zap"},
+		"rosbag":          {"net", "net/http", "os", "syscall", "go.uber.org/zap", "sync"},
+		"bagfmt":          {"net", "net/http", "os", "syscall", "go.uber.org/zap"}, // and sync: TestParallelFiles
+		"internal/bzip2":  {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"internal/fields": {"net", "net/http", "os", "go.uber.org/zap", "sync"},
+		"config":          {"net/http", "go.uber.org/zap"},
 
 		// The caller has the clock and the lock.
 		"recorder/internal/loss":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pierrec/lz4/v4"
+
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/internal/bzip2"
-	"github.com/gorosbag/gorosbag/internal/lz4frame"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -23,7 +24,7 @@ const (
 // next and is not for concurrent use.
 type Compressor struct {
 	kind rosbag.Compression
-	lz4  *lz4frame.Encoder
+	lz4  *lz4Packer
 	bz2  *bzip2.Encoder
 }
 
@@ -33,7 +34,7 @@ func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 	switch c {
 	case rosbag.CompressionNone:
 	case rosbag.CompressionLZ4:
-		z.lz4 = new(lz4frame.Encoder)
+		z.lz4 = newLZ4Packer()
 	case rosbag.CompressionBZ2:
 		z.bz2 = new(bzip2.Encoder)
 	default:
@@ -50,7 +51,7 @@ func (z *Compressor) Kind() rosbag.Compression { return z.kind }
 func (z *Compressor) Append(dst, src []byte) []byte {
 	switch z.kind {
 	case rosbag.CompressionLZ4:
-		return z.lz4.Append(dst, src)
+		return z.lz4.append(dst, src)
 	case rosbag.CompressionBZ2:
 		return z.bz2.Append(dst, src) // one stream: C++ stops at the end of the first one
 	case rosbag.CompressionNone:
@@ -61,9 +62,8 @@ func (z *Compressor) Append(dst, src []byte) []byte {
 // Decompressor unpacks chunks one after the other.
 type Decompressor struct {
 	Interrupted Interruptible
-	Checked     bool         // what comes next has had its crc32c compared
-	src         bytes.Reader // of lz4
-	lz4         lz4frame.Reader
+	src         bytes.Reader  // of lz4
+	lz4         *lz4.Reader   // nil until it is needed
 	bz2         *bzip2.Reader // nil until it is needed
 }
 
@@ -74,9 +74,6 @@ func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, m
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
 	}
-	if c == rosbag.CompressionLZ4 && int64(cap(memory)) >= size && lz4frame.Unpack(memory[:size], stored, d.Checked) {
-		return memory[:size:size], nil
-	}
 	return d.stream(c, stored, size, memory)
 }
 
@@ -84,12 +81,15 @@ func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 	var r io.Reader
 	switch c {
 	case rosbag.CompressionLZ4:
-		if !lz4frame.IsFrame(stored) {
+		if !IsLZ4(stored) {
 			return nil, errNotLZ4
 		}
 		d.src.Reset(stored)
+		if d.lz4 == nil {
+			d.lz4 = lz4.NewReader(nil)
+		}
 		d.lz4.Reset(&d.src)
-		r = &d.lz4
+		r = d.lz4
 	case rosbag.CompressionBZ2:
 		if d.bz2 == nil {
 			d.bz2 = new(bzip2.Reader)

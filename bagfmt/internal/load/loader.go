@@ -199,7 +199,6 @@ func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	if err != nil || p.Compression == rosbag.CompressionNone {
 		return stored, err // stock readers do not look at size
 	}
-	l.Unpack.Checked = p.Checked
 	data, err := l.Unpack.Unpack(p.Compression, stored, p.Size, l.Memory)
 	l.Memory = nil
 	var stop *codec.InterruptionError
