@@ -88,7 +88,7 @@ vuln: $(VULN)
 	  if [ $$code -ne 3 ] && [ -z "$(VULN_REQUIRED)" ]; then echo "vuln: NOT CHECKED: govulncheck could not run (exit $$code)"; else exit $$code; fi; }
 
 bench: build ## Go benchmarks, then recording and gobag beside stock rosbag where it is installed, and bagfmt beside go-rosbag
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./internal/bzip2 ./tcpros ./recorder ./player
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./bagfmt ./bagfmt/internal/codec ./internal/bzip2 ./tcpros ./recorder ./player
 	$(MAKE) bench-record
 	cd test/rivals && $(GO) run -mod=mod .
 

@@ -6,7 +6,11 @@ import (
 )
 
 const (
+	groupCodes  = 50  // codes that share one choice of a table
+	maxSymbols  = 258 // codes at most
 	minTables   = 2
+	maxTables   = 6
+	runB        = 1  // the second of the codes of runs of zeros, in base two with the digits one and two
 	maxWordBits = 20 // of the codes that are read
 	lookupBits  = 10
 	spareBytes  = 8 // behind a column, so that words of bytes can be read and written

@@ -156,10 +156,9 @@ func TestCrafted(t *testing.T) {
 // TestCutData: wherever data ends too early, that is the error.
 func TestCutData(t *testing.T) {
 	t.Parallel()
-	var e Encoder
 	var r Reader
 	for name, want := range map[string][]byte{"text": []byte("seven words that are cut somewhere"), "nothing": nil} {
-		data := e.Append(nil, want)
+		data := pack(t, want, 9)
 		for end := range data {
 			r.Reset(data[:end:end])
 			if got, err := io.ReadAll(&r); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.HasPrefix(want, got) {
@@ -172,10 +171,9 @@ func TestCutData(t *testing.T) {
 // TestFlippedBits: no flipped bit but those behind the end of a stream goes unnoticed.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
-	var e Encoder
 	var r Reader
 	want := []byte("bits, that are flipped one after the other: bits.")
-	data := e.Append(nil, want)
+	data := pack(t, want, 9)
 	unnoticed := 0
 	for i := range 8 * len(data) {
 		data[i/8] ^= 0x80 >> (i % 8)
@@ -200,7 +198,7 @@ func TestFlippedBits(t *testing.T) {
 func TestClaims(t *testing.T) {
 	t.Parallel()
 	var r Reader
-	r.Reset(new(Encoder).Append(nil, bytes.Repeat([]byte("little"), 100)))
+	r.Reset(pack(t, bytes.Repeat([]byte("little"), 100), 9))
 	if _, err := io.ReadAll(&r); err != nil {
 		t.Fatal(err)
 	}

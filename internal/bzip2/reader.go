@@ -10,6 +10,9 @@ import (
 const (
 	streamMagic   = 'B'<<16 | 'Z'<<8 | 'h'
 	blockMagic    = 0x314159265359
+	endMagic      = 0x177245385090        // at the end of the stream
+	minRun        = 4                     // equal bytes that are followed by a count of more of them
+	maxRun        = 255                   // of them all
 	levelBytes    = 100_000               // of a block, for each level
 	roomForOneRun = minRun + maxRun + 2*8 // that undoRuns may write at a time
 )

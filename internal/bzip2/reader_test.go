@@ -17,10 +17,9 @@ import (
 // TestReaderReset uses one Reader for sound streams behind all that may be left of others.
 func TestReaderReset(t *testing.T) {
 	t.Parallel()
-	var e Encoder
-	long := e.Append(nil, bytes.Repeat([]byte("a longer stream, "), 1000))
+	long := pack(t, bytes.Repeat([]byte("a longer stream, "), 1000), 9)
 	want := []byte("sound data behind other data")
-	sound := e.Append(nil, want)
+	sound := pack(t, want, 9)
 	flipped := bytes.Clone(sound)
 	flipped[12] ^= 1 // the checksum of the block
 	var r Reader
@@ -52,8 +51,7 @@ func TestReaderReset(t *testing.T) {
 
 // TestReaderAllocs: a Reader keeps its memory from one sound stream to the next.
 func TestReaderAllocs(t *testing.T) {
-	var e Encoder
-	data := e.Append(nil, bytes.Repeat([]byte("twelve bytes"), 2000))
+	data := pack(t, bytes.Repeat([]byte("twelve bytes"), 2000), 9)
 	var r Reader
 	buf := make([]byte, 24_000)
 	read := func() {
@@ -84,20 +82,18 @@ func TestIsStream(t *testing.T) {
 // behind each other and empty ones, in pieces of different sizes.
 func TestReaderStreams(t *testing.T) {
 	t.Parallel()
-	var e Encoder
-	empty := e.Append(nil, nil)
+	empty := pack(t, nil, 9)
 	list := []stream{{name: "three empty streams", packed: bytes.Repeat(empty, 3)}}
-	size := 150_000
+	size := 250_000
 	if full {
 		size = 2 << 20
 	}
 	for _, kind := range kinds.All {
 		want := kind.Make(size)
-		blocks := e.appendBlocks(nil, want, 50_000)
+		blocks := pack(t, want, 1)
 		list = append(list,
-			stream{kind.Name, e.Append(nil, want), want},
+			stream{kind.Name, pack(t, want, 9), want},
 			stream{kind.Name + ", many blocks", blocks, want},
-			stream{kind.Name + " of dsnet", packDsnet(t, want, 1), want},
 			stream{kind.Name + ", twice, an empty one between and behind", slices.Concat(blocks, empty, blocks, empty), slices.Concat(want, want)})
 	}
 	checkUnpacks(t, list...)
@@ -117,22 +113,6 @@ func TestReaderStreams(t *testing.T) {
 			}
 		}
 	}
-}
-
-func packDsnet(t *testing.T, data []byte, level int) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := dsnet.NewWriter(&b, &dsnet.WriterConfig{Level: level})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 // TestOrigins inverts blocks from every origin: all but one begin within the block, and
@@ -172,13 +152,12 @@ func TestOrigins(t *testing.T) {
 
 // FuzzReader: any data ends, and is unpacked as the library does.
 func FuzzReader(f *testing.F) {
-	var e Encoder
 	for _, data := range inputs() {
 		if len(data) < 10_000 {
-			packed := e.Append(nil, data)
+			packed := pack(f, data, 9)
 			f.Add(packed)
 			f.Add(packed[:len(packed)/2])
-			f.Add(append(e.Append(packed, nil), packed...))
+			f.Add(slices.Concat(packed, pack(f, nil, 9), packed))
 		}
 	}
 	f.Add(sound.bytes())
@@ -204,30 +183,12 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// benchmarkData is 768 kB of which about half are noise.
-func benchmarkData() []byte {
-	data := play(bytes.Repeat([]byte{7, 40, 0, 40, 5, 20, 3}, 1000))
-	return bytes.Repeat(data, 768<<10/len(data)+1)[:768<<10]
-}
-
-func BenchmarkAppend(b *testing.B) {
-	data := benchmarkData()
-	var e Encoder
-	out := e.Append(nil, data)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		out = e.Append(out[:0], data)
-	}
-	b.ReportMetric(float64(len(data))/float64(len(out)), "ratio")
-}
-
 // BenchmarkReader reads chunks of the kinds of data, one of them a block and one several.
 func BenchmarkReader(b *testing.B) {
 	for _, size := range []int{768 << 10, 4 << 20} {
 		for _, kind := range kinds.All {
 			b.Run(fmt.Sprintf("kind=%s/chunk=%dKiB", kind.Name, size>>10), func(b *testing.B) {
-				packed := new(Encoder).Append(nil, kind.Make(size))
+				packed := pack(b, kind.Make(size), 9)
 				out := make([]byte, size)
 				var r Reader
 				var library dsnet.Reader

@@ -25,7 +25,7 @@ const (
 type Compressor struct {
 	kind rosbag.Compression
 	lz4  *lz4Packer
-	bz2  *bzip2.Encoder
+	bz2  *bz2Packer
 }
 
 // NewCompressor returns a Compressor for c.
@@ -36,7 +36,7 @@ func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 	case rosbag.CompressionLZ4:
 		z.lz4 = newLZ4Packer()
 	case rosbag.CompressionBZ2:
-		z.bz2 = new(bzip2.Encoder)
+		z.bz2 = newBZ2Packer()
 	default:
 		_, err := rosbag.ParseCompression(string(c))
 		return nil, err
@@ -53,7 +53,7 @@ func (z *Compressor) Append(dst, src []byte) []byte {
 	case rosbag.CompressionLZ4:
 		return z.lz4.append(dst, src)
 	case rosbag.CompressionBZ2:
-		return z.bz2.Append(dst, src) // one stream: C++ stops at the end of the first one
+		return z.bz2.append(dst, src)
 	case rosbag.CompressionNone:
 	}
 	return append(dst, src...)

@@ -19,12 +19,12 @@ const (
 
 	// A chunk, stored or unpacked: sizes are u32, memory offsets int. Those that we
 	// build leave room for what a codec adds to data that cannot be packed, bz2 up to
-	// 1 %, so that readers can be told to take all of them. A reader's memory follows
+	// 2 %, so that readers can be told to take all of them. A reader's memory follows
 	// what is in the file and, when it unpacks, what comes out: a few kB of bz2 can be
 	// gigabytes, so compressed chunks have a lower limit unless the caller raises it.
 	HardMaxChunkBytes    = math.MaxInt32
 	defaultMaxChunkBytes = 512 << 20
-	MaxBuiltChunkBytes   = HardMaxChunkBytes - HardMaxChunkBytes/64
+	MaxBuiltChunkBytes   = HardMaxChunkBytes - HardMaxChunkBytes/32
 	// What WriteMessage adds at most to a chunk that is not full yet.
 	MaxAddedBytes = MaxMessageBytes + MessageHeaderBytes + 4 + MaxHeaderBytes + MaxConnectionBytes + MinRecordBytes
 

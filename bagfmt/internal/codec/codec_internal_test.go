@@ -217,33 +217,36 @@ func FuzzFrame(f *testing.F) {
 // chunkBytes is the size of a recorder's chunk.
 const chunkBytes = 768 << 10
 
-func BenchmarkLZ4(b *testing.B) {
-	for _, kind := range kinds.All {
-		data := kind.Make(chunkBytes)
-		frame := packLZ4(b, nil, data)
-		b.Run(fmt.Sprintf("pack/data=%s", kind.Name), func(b *testing.B) {
-			z, err := NewCompressor(rosbag.CompressionLZ4)
-			if err != nil {
-				b.Fatal(err)
-			}
-			out := bytes.Clone(frame)
-			b.SetBytes(int64(len(data)))
-			b.ReportAllocs()
-			for b.Loop() {
-				out = z.Append(out[:0], data)
-			}
-			b.ReportMetric(float64(len(data))/float64(len(out)), "ratio")
-		})
-		b.Run(fmt.Sprintf("unpack/data=%s", kind.Name), func(b *testing.B) {
-			var d Decompressor
-			memory := make([]byte, len(data))
-			b.SetBytes(int64(len(data)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := d.Unpack(rosbag.CompressionLZ4, frame, int64(len(data)), memory); err != nil {
-					b.Fatal(err)
+// BenchmarkCodecs packs and unpacks each kind of data.
+func BenchmarkCodecs(b *testing.B) {
+	for _, comp := range []rosbag.Compression{rosbag.CompressionLZ4, rosbag.CompressionBZ2} {
+		z, err := NewCompressor(comp)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, kind := range kinds.All {
+			data := kind.Make(chunkBytes)
+			packed := z.Append(nil, data)
+			b.Run(fmt.Sprintf("comp=%s/pack/data=%s", comp, kind.Name), func(b *testing.B) {
+				out := bytes.Clone(packed)
+				b.SetBytes(int64(len(data)))
+				b.ReportAllocs()
+				for b.Loop() {
+					out = z.Append(out[:0], data)
 				}
-			}
-		})
+				b.ReportMetric(float64(len(data))/float64(len(out)), "ratio")
+			})
+			b.Run(fmt.Sprintf("comp=%s/unpack/data=%s", comp, kind.Name), func(b *testing.B) {
+				var d Decompressor
+				memory := make([]byte, len(data))
+				b.SetBytes(int64(len(data)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := d.Unpack(comp, packed, int64(len(data)), memory); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
 	}
 }
