@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -310,7 +311,10 @@ func TestReuse(t *testing.T) {
 						}
 					}
 				}
-				fresh, again := allocatedBy(read(false)), allocatedBy(read(true))
+				fresh, again := allocatedBy(read(false)), uint64(math.MaxUint64)
+				for range 5 { // the lz4 package pools its blocks, and a collection empties the pool
+					again = min(again, allocatedBy(read(true)))
+				}
 				if unpacked := uint64(6000 * 100); fresh < unpacked || again > fresh-unpacked*2/3 {
 					t.Errorf("%s, %s, %d workers: %d bytes allocated, with Reuse %d", how, comp, workers, fresh, again)
 				}
