@@ -24,8 +24,7 @@ const (
 // next and is not for concurrent use.
 type Compressor struct {
 	kind rosbag.Compression
-	lz4  *lz4Packer
-	bz2  *bz2Packer
+	z    *packer // nil without compression
 }
 
 // NewCompressor returns a Compressor for c.
@@ -34,9 +33,9 @@ func NewCompressor(c rosbag.Compression) (*Compressor, error) {
 	switch c {
 	case rosbag.CompressionNone:
 	case rosbag.CompressionLZ4:
-		z.lz4 = newLZ4Packer()
+		z.z = newLZ4Packer()
 	case rosbag.CompressionBZ2:
-		z.bz2 = newBZ2Packer()
+		z.z = newBZ2Packer()
 	default:
 		_, err := rosbag.ParseCompression(string(c))
 		return nil, err
@@ -49,14 +48,10 @@ func (z *Compressor) Kind() rosbag.Compression { return z.kind }
 
 // Append adds the packed src to dst.
 func (z *Compressor) Append(dst, src []byte) []byte {
-	switch z.kind {
-	case rosbag.CompressionLZ4:
-		return z.lz4.append(dst, src)
-	case rosbag.CompressionBZ2:
-		return z.bz2.append(dst, src)
-	case rosbag.CompressionNone:
+	if z.z == nil {
+		return append(dst, src...)
 	}
-	return append(dst, src...)
+	return z.z.append(dst, src)
 }
 
 // Decompressor unpacks chunks one after the other.
