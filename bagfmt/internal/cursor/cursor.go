@@ -21,7 +21,7 @@ import (
 type Cursor struct {
 	bag       *table.Table
 	q         rosbag.Query
-	keep      []bool // by index in r.conns
+	keep      []bool // by index in Table.Conns
 	load      load.Loader
 	pending   []int         // chunks to open, by start time and place
 	heap      []*load.Chunk // open chunks, the one with the next message first

@@ -34,11 +34,12 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	} else if err = (&indexSection{bag: t}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
 		t.Damaged(err)
 		reason := wire.AsCorrupt(err)
-		err = scanBag(t)
+		var complete bool
+		complete, err = scanBag(t)
 		if reason != nil {
 			// With the index section in its place, or met by the scan, nothing before it is
 			// missing: what else was lost the scan has told.
-			reason.Recovered = err == nil && t.Scanned
+			reason.Recovered = complete
 		}
 	}
 	if err != nil {

@@ -14,30 +14,29 @@ import (
 
 // scanBag opens a 2.0 bag without its index section: it reads the top level records once.
 // It skips the data of chunks, because the index data behind has the times and counts. It
-// unpacks only chunks with unknown connections or without valid index data.
-func scanBag(bag *table.Table) error {
+// unpacks only chunks with unknown connections or without valid index data. complete reports whether
+// it met the end of the messages: the index section, or where that should be.
+func scanBag(bag *table.Table) (complete bool, err error) {
 	x := bagScan{bag: bag, section: bag.IndexPos, seg: segmentScan{bag: bag, kind: table.KindRecords}}
 	bag.IndexPos, bag.DataEnd, bag.Chunks = 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
 	x.s.Decrypter = bag.Decrypter
 	if _, err := x.s.Version(bag.Options.FutureVersion); err != nil {
-		return err
+		return false, err
 	}
 	for more := true; more; {
-		var err error
 		if more, err = x.next(); err != nil {
 			if err = x.recordDamage(err); err != nil {
-				return err
+				return false, err
 			}
 		}
 	}
 	if err := x.endChunk(); err != nil {
-		return err
+		return false, err
 	}
 	bag.SetConnections(x.table.All())
 	x.seg.finish()
-	bag.Scanned = x.complete() || x.section > 0
-	return nil
+	return x.complete() || x.section > 0, nil
 }
 
 // bagScan is the state of scanBag.

@@ -22,7 +22,6 @@ type Table struct {
 	Elapsed   bool
 	Indexed   bool
 	Damage    []error
-	Scanned   bool                 // the scan met the end of the messages: the index section, or where it should be
 	Old       *old.Format          // of a bag of a version before 2.0
 	Decrypter *wire.Decrypter      // of an encrypted bag
 	Conns     []*rosbag.Connection // by id
