@@ -279,27 +279,22 @@ type passage struct {
 // clockStep is how far a stamp is behind the latest one at least where the clock has gone back.
 const clockStep = time.Second
 
-// at returns the time from the first message to one with that stamp.
-func (p *passage) at(stamp bagfmt.Time) time.Duration {
-	if !p.begun {
-		p.begun, p.first = true, stamp
-	}
-	at := stamp.Sub(p.first) + p.back
-	if step := p.passed - at; step > clockStep {
-		p.back += step
-		at = p.passed
-	}
-	p.passed = max(p.passed, at)
-	return at
-}
-
 // of returns the time from the first message to m. A mark may be about a moment before that of the
 // message before it: it comes with that one.
 func (p *passage) of(m *bagfmt.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
 	}
-	return p.at(m.Time)
+	if !p.begun {
+		p.begun, p.first = true, m.Time
+	}
+	at := m.Time.Sub(p.first) + p.back
+	if step := p.passed - at; step > clockStep {
+		p.back += step
+		at = p.passed
+	}
+	p.passed = max(p.passed, at)
+	return at
 }
 
 // passageOf measures a whole chunk, as far as it can be read.

@@ -38,7 +38,7 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, sk
 	case skipped > 0:
 		what = fmt.Sprintf("%s: %d too long", method, skipped)
 	}
-	key := method + " " + topic
+	key := replyKey(method, topic)
 	u.mu.Lock()
 	switch {
 	case what == "":
@@ -61,12 +61,14 @@ func (u *unreadReplies) note(log *zap.Logger, hostport, method, topic string, sk
 func (u *unreadReplies) forget(topic string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.now, "registerSubscriber "+topic)
+	delete(u.now, replyKey("registerSubscriber", topic))
 }
 
+func replyKey(method, topic string) string { return method + " " + topic }
+
 // Unread says what could not be read of the master's replies, such as names that are too long. now is
-// about the last replies to what is asked again and again; empty if all were read in full. ever is the latest text that
-// was not empty.
+// about the last replies to what is asked again and again; empty if all were read in full. ever is
+// the latest text that was not empty.
 func (n *Node) Unread() (now, ever string) {
 	n.unread.mu.Lock()
 	defer n.unread.mu.Unlock()
