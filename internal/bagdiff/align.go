@@ -1,370 +1,284 @@
 package bagdiff
 
-import "github.com/gorosbag/gorosbag/bagfmt"
-
-// The reach of the search for where two streams agree again.
-const (
-	nearWindow  = 64      // messages that a difference is looked for in, by edit distance
-	sureRun     = 8       // messages that agree in a row end it there
-	anchorRun   = 4       // and here, where they are found by their digests:
-	searchLimit = 1 << 17 // among so many messages of each bag
+import (
+	"iter"
+	"math"
+	"slices"
 )
 
-// digest is the beginning of the SHA-256 of a payload, or what messages are found by.
-type digest [16]byte
+// The reach of the search for what two lists have in common.
+const (
+	maxEdits = 20_000  // messages that only one of the lists has there
+	maxSteps = 1 << 31 // comparisons, of which lists that repeat themselves need most
+)
 
-// remembered is what is kept of a message that waits for its counterpart.
-type remembered struct {
-	sum   digest // of the payload
-	stamp int64  // of the header, in nanoseconds, if messages are paired by it
-	place place
+// run is n messages that are the same in both lists: those from a on of A and those from b
+// on of B.
+type run struct{ a, b, n int }
+
+// alignment says what two lists have in common in the same order. What is between its runs is
+// different.
+type alignment struct {
+	runs   []run
+	common [2][]bool // messages whose payload is anywhere among the different ones of the other list
+	// byNumber is the first message of those that are compared by number because too few
+	// agree, or -1.
+	byNumber int
 }
 
-// place is where a message is in its bag.
-type place struct {
-	conn *bagfmt.Connection
-	time bagfmt.Time
-	nth  uint32 // of the messages of the connection with that time
-	size uint32 // of the payload
-}
-
-// rule says which messages of the two bags belong together.
-type rule struct {
-	byHeader  bool
-	tolerance int64 // nanoseconds
-}
-
-func (r rule) same(a, b *remembered) bool {
-	if r.byHeader {
-		return distance(a.stamp, b.stamp) <= r.tolerance
+// align compares two lists. As few messages as possible are outside of the runs, unless the
+// lists are compared by number from some message on.
+func align(a, b []item) alignment {
+	x := alignment{common: [2][]bool{make([]bool, len(a)), make([]bool, len(b))}, byNumber: -1}
+	start := 0
+	for start < len(a) && start < len(b) && a[start].sum == b[start].sum {
+		start++
 	}
-	return a.sum == b.sum
-}
-
-func distance(a, b int64) int64 {
-	if a < b {
-		return b - a
+	endA, endB := len(a), len(b)
+	for endA > start && endB > start && a[endA-1].sum == b[endB-1].sum {
+		endA, endB = endA-1, endB-1
 	}
-	return a - b
+	x.add(run{0, 0, start})
+	x.alignMiddle(a[start:endA], b[start:endB], start)
+	x.add(run{endA, endB, len(a) - endA})
+	x.agreeEarly(a, b)
+	return x
 }
 
-// key is what a message is found by. Within a tolerance it may be one of those next to it.
-func (r rule) key(m *remembered, next int64) (k digest) {
-	if !r.byHeader {
-		return m.sum
-	}
-	at := uint64(m.stamp/(r.tolerance+1) + next)
-	for i := range 8 {
-		k[i] = byte(at >> (8 * i))
-	}
-	return k
-}
-
-// results take what has become of the messages of two streams. Their numbers count from 0.
-type results interface {
-	pair(a, b *remembered, na, nb uint64)
-	only(s Side, m *remembered, n uint64)
-}
-
-// aligner pairs the messages of two streams: the order of each stays, and as few as
-// possible are left over. It is pure: it sees the messages one by one, in any interleaving
-// of the two streams, and decides as soon as it can.
-type aligner struct {
-	rule
-	out      results
-	expected [2]uint64 // messages, as far as is known; prefers one of two equal solutions
-	q        [2]queue
-	ended    [2]bool
-	far      *search // nil unless the streams disagree for longer than nearWindow
-
-	gaveUp   bool // messages were paired by number, because nothing agreed in reach
-	gaveUpAt uint64
-}
-
-// queue holds the messages that wait, in order.
-type queue struct {
-	items []remembered
-	head  int
-	first uint64 // number of the one at the head
-}
-
-func (q *queue) len() int             { return len(q.items) - q.head }
-func (q *queue) at(i int) *remembered { return &q.items[q.head+i] }
-
-func (q *queue) push(m remembered) {
-	if q.head > 64 && q.head > len(q.items)/2 {
-		q.items = append(q.items[:0], q.items[q.head:]...)
-		q.head = 0
-	}
-	q.items = append(q.items, m)
-}
-
-func (q *queue) pop() {
-	q.head++
-	q.first++
-	if q.head == len(q.items) {
-		if q.items, q.head = q.items[:0], 0; cap(q.items) > 4*nearWindow {
-			q.items = nil
+// agreeEarly chooses, of messages that one list has more often in a row, the last ones as
+// those that the other list lacks.
+func (x *alignment) agreeEarly(a, b []item) {
+	runs := x.runs
+	x.runs = nil
+	i, j := 0, 0 // behind what agrees
+	for _, r := range runs {
+		for r.n > 0 && (i == r.a) != (j == r.b) && a[i].sum == b[j].sum {
+			x.common[A][r.a], x.common[B][r.b] = x.common[A][i], x.common[B][j]
+			x.add(run{i, j, 1})
+			i, j, r = i+1, j+1, run{r.a + 1, r.b + 1, r.n - 1}
+		}
+		if x.add(r); r.n > 0 {
+			i, j = r.a+r.n, r.b+r.n
 		}
 	}
 }
 
-// taken returns how many messages of a bag were seen.
-func (x *aligner) taken(s Side) uint64 { return x.q[s].first + uint64(x.q[s].len()) }
-
-// idle reports whether no message waits.
-func (x *aligner) idle() bool { return x.q[A].len() == 0 && x.q[B].len() == 0 }
-
-// mismatched reports whether the streams are known to differ in what waits.
-func (x *aligner) mismatched() bool { return x.q[A].len() > 0 && x.q[B].len() > 0 }
-
-// skip passes over a pair that the caller has compared. No message may be waiting.
-func (x *aligner) skip() {
-	x.q[A].first++
-	x.q[B].first++
-}
-
-// add takes the next message of a stream.
-func (x *aligner) add(s Side, m remembered) {
-	q := &x.q[s]
-	q.push(m)
-	if x.far != nil {
-		x.far.add(x, s, q.len()-1)
+// alignMiddle aligns what is between the common start and the common end. Messages that the
+// other list has nowhere need no search.
+func (x *alignment) alignMiddle(a, b []item, start int) {
+	inA, inB := shared(a, b)
+	if len(inA) == 0 {
+		return
 	}
-	x.settle()
-}
-
-// end says that a stream has no more messages.
-func (x *aligner) end(s Side) {
-	if !x.ended[s] {
-		x.ended[s] = true
-		x.settle()
+	for _, i := range inA {
+		x.common[A][start+int(i)] = true
+	}
+	for _, j := range inB {
+		x.common[B][start+int(j)] = true
+	}
+	s := &search{a: picked(a, inA), b: picked(b, inB), limit: maxEdits / 2, steps: maxSteps}
+	if s.compare() {
+		for _, r := range s.runs {
+			for k := range r.n {
+				x.add(run{start + int(inA[r.a+k]), start + int(inB[r.b+k]), 1})
+			}
+		}
+		return
+	}
+	x.byNumber = start
+	for k := range min(len(a), len(b)) {
+		if a[k].sum == b[k].sum {
+			x.add(run{start + k, start + k, 1})
+		}
 	}
 }
 
-// settle decides on what can be decided.
-func (x *aligner) settle() {
-	a, b := &x.q[A], &x.q[B]
-	for {
-		switch {
-		case a.len() > 0 && b.len() > 0:
-			switch x.heads() {
-			case headsPair:
-				x.pairHeads()
-			case headsWait:
-				return
-			case headsOnlyA:
-				x.drop(A)
-			case headsOnlyB:
-				x.drop(B)
-			case headsDiffer:
-				if !x.resolve() {
-					return
-				}
-			}
-		case a.len() > 0 && x.ended[B]:
-			x.drop(A)
-		case b.len() > 0 && x.ended[A]:
-			x.drop(B)
-		default:
-			if max(a.len(), b.len()) < nearWindow {
-				x.far = nil
-			}
+// add adds a run, or makes the last one longer.
+func (x *alignment) add(r run) {
+	if r.n == 0 {
+		return
+	}
+	if n := len(x.runs); n > 0 {
+		last := &x.runs[n-1]
+		if last.a+last.n == r.a && last.b+last.n == r.b {
+			last.n += r.n
 			return
 		}
 	}
+	x.runs = append(x.runs, r)
 }
 
-type headsAre int
+// gap is what differs between two runs: A[a0:a1] is in the place of B[b0:b1].
+type gap struct{ a0, a1, b0, b1 int }
 
-const (
-	headsPair headsAre = iota
-	headsWait          // for the next message of one
-	headsOnlyA
-	headsOnlyB
-	headsDiffer
-)
-
-// heads says what the first waiting messages are to each other. Of two that are within the
-// tolerance, but not of the same stamp, one may be nearer to the next of the other stream.
-func (x *aligner) heads() headsAre {
-	a, b := &x.q[A], &x.q[B]
-	if !x.same(a.at(0), b.at(0)) {
-		return headsDiffer
+// gaps goes over what differs between lists of so many messages.
+func (x *alignment) gaps(lenA, lenB int) iter.Seq[gap] {
+	return func(yield func(gap) bool) {
+		var g gap
+		for i := range len(x.runs) + 1 {
+			r := run{lenA, lenB, 0}
+			if i < len(x.runs) {
+				r = x.runs[i]
+			}
+			if g.a1, g.b1 = r.a, r.b; (g.a0 < g.a1 || g.b0 < g.b1) && !yield(g) {
+				return
+			}
+			g.a0, g.b0 = r.a+r.n, r.b+r.n
+		}
 	}
-	off := distance(a.at(0).stamp, b.at(0).stamp)
-	if !x.byHeader || off == 0 {
-		return headsPair
+}
+
+// shared returns the positions of the messages whose payload is in both lists.
+func shared(a, b []item) (inA, inB []int32) {
+	x, y := sortedSums(a), sortedSums(b)
+	both := x[:0]
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i] < y[j]:
+			i++
+		case x[i] > y[j]:
+			j++
+		default:
+			both = append(both, x[i])
+			i, j = i+1, j+1
+		}
 	}
-	switch {
-	case a.len() > 1 && distance(a.at(1).stamp, b.at(0).stamp) < off:
-		return headsOnlyA
-	case b.len() > 1 && distance(a.at(0).stamp, b.at(1).stamp) < off:
-		return headsOnlyB
-	case a.len() == 1 && !x.ended[A], b.len() == 1 && !x.ended[B]:
-		return headsWait
-	}
-	return headsPair
-}
-
-// pairHeads pairs the first messages of both.
-func (x *aligner) pairHeads() {
-	x.out.pair(x.q[A].at(0), x.q[B].at(0), x.q[A].first, x.q[B].first)
-	x.pop(A)
-	x.pop(B)
-}
-
-// drop leaves the first message of a stream over.
-func (x *aligner) drop(s Side) {
-	x.out.only(s, x.q[s].at(0), x.q[s].first)
-	x.pop(s)
-}
-
-func (x *aligner) pop(s Side) {
-	if x.far != nil {
-		x.far.forget(x, s)
-	}
-	x.q[s].pop()
-}
-
-// resolve finds out what became of the first messages, which differ. It reports false if
-// it has to see more messages for that.
-func (x *aligner) resolve() bool {
-	a, b := &x.q[A], &x.q[B]
-	full := a.len() >= searchLimit || b.len() >= searchLimit
-	if x.far == nil {
-		for s := range x.q {
-			if x.q[s].len() < nearWindow && !x.ended[s] && !full {
-				return false
+	within := func(list []item) (at []int32) {
+		for i := range list {
+			if _, found := slices.BinarySearch(both, list[i].sum); found {
+				at = append(at, int32(i))
 			}
 		}
-		if x.resolveNear() {
-			return true
+		return at
+	}
+	return within(a), within(b)
+}
+
+func sortedSums(list []item) []digest {
+	all := make([]digest, len(list))
+	for i := range list {
+		all[i] = list[i].sum
+	}
+	slices.Sort(all)
+	return all
+}
+
+// picked returns the payloads of some of a list.
+func picked(list []item, at []int32) []digest {
+	all := make([]digest, len(at))
+	for i, k := range at {
+		all[i] = list[k].sum
+	}
+	return all
+}
+
+// search finds the longest common subsequence of two lists by the algorithm of Myers, in
+// memory of the order of the differences: paths from both ends meet in the middle of a
+// shortest one, and what is before and behind that is compared in the same way.
+type search struct {
+	a, b  []digest
+	limit int   // of the length of the path from each end
+	steps int64 // comparisons that are left
+	runs  []run
+
+	// How far the paths have come on each diagonal (x - y), relative to the diagonal of the
+	// corner that they start from.
+	forward, backward []int
+}
+
+// compare fills in runs. It reports false if the lists differ more than the limits allow.
+func (s *search) compare() bool {
+	s.limit = min(s.limit, len(s.a)+len(s.b))
+	s.forward, s.backward = make([]int, 2*s.limit+5), make([]int, 2*s.limit+5)
+	return s.between(0, len(s.a), 0, len(s.b))
+}
+
+// between compares a[a0:a1] with b[b0:b1].
+func (s *search) between(a0, a1, b0, b1 int) bool {
+	n := 0
+	for a0+n < a1 && b0+n < b1 && s.a[a0+n] == s.b[b0+n] {
+		n++
+	}
+	s.runs = append(s.runs, run{a0, b0, n})
+	a0, b0 = a0+n, b0+n
+	n = 0
+	for a0 < a1-n && b0 < b1-n && s.a[a1-n-1] == s.b[b1-n-1] {
+		n++
+	}
+	a1, b1 = a1-n, b1-n
+	if a0 < a1 && b0 < b1 {
+		x, y, ok := s.middle(a0, a1, b0, b1)
+		if !ok || !s.between(a0, x, b0, y) || !s.between(x, a1, y, b1) {
+			return false
 		}
-		x.far = newSearch(x)
 	}
-	if x.far.found && (x.far.at[A] < a.first || x.far.at[B] < b.first) {
-		x.far.found = false // it is among those that were paired by number
-	}
-	switch {
-	case x.far.found:
-		i, j := int(x.far.at[A]-a.first), int(x.far.at[B]-b.first)
-		x.far = nil
-		x.replace(i, j)
-	case x.ended[A] && x.ended[B]:
-		x.far = nil
-		tail := 0
-		for tail < a.len() && tail < b.len() && x.same(a.at(a.len()-1-tail), b.at(b.len()-1-tail)) {
-			tail++
-		}
-		x.replace(a.len()-tail, b.len()-tail)
-	case full:
-		x.giveUp()
-		n := min(a.len(), b.len(), searchLimit/2)
-		x.replace(n, n)
-	default:
-		return false
-	}
+	s.runs = append(s.runs, run{a1, b1, n})
 	return true
 }
 
-// replace says that the first i messages of A have become the first j of B.
-func (x *aligner) replace(i, j int) {
-	a, b := &x.q[A], &x.q[B]
-	for i > 0 && j > 0 {
-		switch {
-		case !x.byHeader || x.same(a.at(0), b.at(0)):
-			x.pairHeads()
-			i, j = i-1, j-1
-		case a.at(0).stamp < b.at(0).stamp:
-			x.drop(A)
-			i--
-		default:
-			x.drop(B)
-			j--
+// middle returns a point on a shortest path from (a0, b0) to (a1, b1). A step of a path leaves
+// out one message; messages that agree cost nothing.
+func (s *search) middle(a0, a1, b0, b1 int) (x, y int, ok bool) {
+	const beyond = math.MaxInt
+	least, most := a0-b1, a1-b0 // the diagonals that there are
+	from, to := a0-b0, a1-b1    // those of the corners
+	center := s.limit + 2
+	fwd, bwd := func(d int) *int { return &s.forward[d-from+center] }, func(d int) *int { return &s.backward[d-to+center] }
+	fmin, fmax, bmin, bmax := from, from, to, to
+	odd := (from-to)&1 != 0
+	*fwd(from), *bwd(to) = a0, a1
+	for range s.limit {
+		if fmin > least {
+			fmin--
+			*fwd(fmin - 1) = -1
+		} else {
+			fmin++
+		}
+		if fmax < most {
+			fmax++
+			*fwd(fmax + 1) = -1
+		} else {
+			fmax--
+		}
+		for d := fmax; d >= fmin; d -= 2 {
+			x := max(*fwd(d - 1)+1, *fwd(d + 1))
+			y, was := x-d, x
+			for x < a1 && y < b1 && s.a[x] == s.b[y] {
+				x, y = x+1, y+1
+			}
+			*fwd(d) = x
+			s.steps -= int64(x - was + 1)
+			if odd && bmin <= d && d <= bmax && *bwd(d) <= x {
+				return x, y, true
+			}
+		}
+		if bmin > least {
+			bmin--
+			*bwd(bmin - 1) = beyond
+		} else {
+			bmin++
+		}
+		if bmax < most {
+			bmax++
+			*bwd(bmax + 1) = beyond
+		} else {
+			bmax--
+		}
+		for d := bmax; d >= bmin; d -= 2 {
+			x := min(*bwd(d - 1), *bwd(d + 1)-1)
+			y, was := x-d, x
+			for a0 < x && b0 < y && s.a[x-1] == s.b[y-1] {
+				x, y = x-1, y-1
+			}
+			*bwd(d) = x
+			s.steps -= int64(was - x + 1)
+			if !odd && fmin <= d && d <= fmax && x <= *fwd(d) {
+				return x, y, true
+			}
+		}
+		if s.steps < 0 {
+			break
 		}
 	}
-	for ; i > 0; i-- {
-		x.drop(A)
-	}
-	for ; j > 0; j-- {
-		x.drop(B)
-	}
-}
-
-// giveUp notes that what follows is paired by number.
-func (x *aligner) giveUp() {
-	if !x.gaveUp {
-		x.gaveUp, x.gaveUpAt = true, x.q[A].first
-	}
-}
-
-// shed decides on messages without having seen enough, to release at least half of the memory.
-func (x *aligner) shed() {
-	x.giveUp()
-	half := (x.q[A].len() + x.q[B].len()) / 2
-	n := min(x.q[A].len(), x.q[B].len())
-	x.replace(n, n)
-	for s := range x.q {
-		for x.q[s].len() > half {
-			x.drop(Side(s))
-		}
-	}
-	x.settle()
-}
-
-// search finds where two streams agree again, by the digests of all messages that wait.
-type search struct {
-	numbers [2]map[digest]uint64 // of the latest message with it
-	found   bool
-	at      [2]uint64 // numbers of the first messages that agree again
-}
-
-func newSearch(x *aligner) *search {
-	f := &search{}
-	for s := range x.q {
-		f.numbers[s] = make(map[digest]uint64, x.q[s].len())
-	}
-	for s := range x.q {
-		for i := range x.q[s].len() {
-			f.add(x, Side(s), i)
-		}
-	}
-	return f
-}
-
-// add takes message i of a queue.
-func (f *search) add(x *aligner, s Side, i int) {
-	q, other := &x.q[s], &x.q[s.other()]
-	m := q.at(i)
-	f.numbers[s][x.key(m, 0)] = q.first + uint64(i)
-	if f.found {
-		return
-	}
-	for next := int64(-1); next <= 1; next++ {
-		if next != 0 && x.tolerance == 0 {
-			continue
-		}
-		n, ok := f.numbers[s.other()][x.key(m, next)]
-		if !ok {
-			continue
-		}
-		k, run := int(n-other.first), 0
-		for run <= i && run <= k && x.same(q.at(i-run), other.at(k-run)) {
-			run++
-		}
-		if run >= anchorRun {
-			f.found = true
-			f.at[s], f.at[s.other()] = q.first+uint64(i-run+1), n-uint64(run-1)
-			return
-		}
-	}
-}
-
-// forget removes the first message of a queue.
-func (f *search) forget(x *aligner, s Side) {
-	key := x.key(x.q[s].at(0), 0)
-	if f.numbers[s][key] == x.q[s].first {
-		delete(f.numbers[s], key)
-	}
+	return 0, 0, false
 }

@@ -1,7 +1,6 @@
 package bagdiff
 
 import (
-	"encoding/binary"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -12,72 +11,67 @@ import (
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
 
-// outcomes takes what an aligner decides, and checks that it decides on each message once
-// and in order.
-type outcomes struct {
-	t                      *testing.T
-	a, b                   []int
-	next                   [2]uint64
+// outcome is what has come out for two lists, in the order of A.
+type outcome struct {
 	equal, changed, onlyAB int
 	script                 []string
+	byNumber               bool
 }
 
-func (o *outcomes) pair(a, b *remembered, na, nb uint64) {
-	if na != o.next[A] || nb != o.next[B] {
-		o.t.Fatalf("pairs %d and %d, the next are %v", na, nb, o.next)
+func queueOf(values []int) *queue {
+	q := &queue{}
+	for _, v := range values {
+		q.items = append(q.items, item{sum: digest(v) << 1})
+		q.stamps = append(q.stamps, int64(v))
 	}
-	o.next[A]++
-	o.next[B]++
-	if (a.sum == b.sum) != (o.a[na] == o.b[nb]) {
-		o.t.Fatalf("pairs %d and %d of other messages", na, nb)
-	}
-	if a.sum == b.sum {
-		o.equal++
-		return
-	}
-	o.changed++
-	o.script = append(o.script, fmt.Sprintf("%d->%d", o.a[na], o.b[nb]))
+	return q
 }
 
-func (o *outcomes) only(s Side, _ *remembered, n uint64) {
-	if n != o.next[s] {
-		o.t.Fatalf("leaves %d of %s over, the next is %d", n, s, o.next[s])
-	}
-	o.next[s]++
-	o.onlyAB++
-	o.script = append(o.script, fmt.Sprintf("%s%d", [2]string{"-", "+"}[s], [2][]int{o.a, o.b}[s][n]))
-}
-
-func message(v int) (m remembered) {
-	binary.LittleEndian.PutUint64(m.sum[:], uint64(v)+1)
-	m.stamp = int64(v)
-	return m
-}
-
-// align gives the messages of two streams to an aligner, in a random interleaving in which
-// neither is more than ahead messages before the other.
-func align(t *testing.T, r *rand.Rand, a, b []int, rule rule, ahead int) (*outcomes, *aligner) {
+// compareLists aligns two lists, and checks that each message is decided on once.
+func compareLists(t *testing.T, a, b []int, p pairing) (o outcome) {
 	t.Helper()
-	o := &outcomes{t: t, a: a, b: b}
-	x := &aligner{rule: rule, out: o, expected: [2]uint64{uint64(len(a)), uint64(len(b))}}
-	streams := [2][]int{a, b}
-	var at [2]int
-	for at[A] < len(a) || at[B] < len(b) {
-		s := Side(r.IntN(2))
-		if at[s] == len(streams[s]) || at[s] > at[s.other()]+ahead && at[s.other()] < len(streams[s.other()]) {
-			s = s.other()
+	x, y := queueOf(a), queueOf(b)
+	got := align(x.items, y.items)
+	o.byNumber = got.byNumber >= 0
+	var seen [2][]int
+	for _, r := range got.runs {
+		for k := range r.n {
+			if seen[A], seen[B] = append(seen[A], r.a+k), append(seen[B], r.b+k); a[r.a+k] != b[r.b+k] {
+				t.Fatalf("pairs %d and %d of other messages", r.a+k, r.b+k)
+			}
 		}
-		x.add(s, message(streams[s][at[s]]))
-		if at[s]++; at[s] == len(streams[s]) {
-			x.end(s)
+		o.equal += r.n
+	}
+	if !slices.IsSorted(seen[A]) || !slices.IsSorted(seen[B]) {
+		t.Fatalf("not in order: %v", got.runs)
+	}
+	for g := range got.gaps(len(a), len(b)) {
+		for i, j := range p.pairs(g, x, y) {
+			switch {
+			case j == none:
+				o.onlyAB++
+				o.script = append(o.script, fmt.Sprintf("-%d", a[i]))
+			case i == none:
+				o.onlyAB++
+				o.script = append(o.script, fmt.Sprintf("+%d", b[j]))
+			default:
+				o.changed++
+				o.script = append(o.script, fmt.Sprintf("%d->%d", a[i], b[j]))
+			}
+			if i != none {
+				seen[A] = append(seen[A], i)
+			}
+			if j != none {
+				seen[B] = append(seen[B], j)
+			}
 		}
 	}
-	x.end(A)
-	x.end(B)
-	if o.next[A] != uint64(len(a)) || o.next[B] != uint64(len(b)) || !x.idle() {
-		t.Fatalf("decided on %v of %d and %d", o.next, len(a), len(b))
+	for s, n := range [2]int{len(a), len(b)} {
+		if slices.Sort(seen[s]); !slices.Equal(seen[s], count(n)) {
+			t.Fatalf("decided on %v of %s, not on each of %d", seen[s], Side(s), n)
+		}
 	}
-	return o, x
+	return o
 }
 
 func count(n int) []int {
@@ -132,28 +126,24 @@ func TestAlign(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for round := range uint64(20) {
-				r := rand.New(rand.NewPCG(*seed, round))
-				o, _ := align(t, r, tc.a, tc.b, rule{}, r.IntN(600))
-				if got := slices.Clone(o.script); !slices.Equal(got, tc.want) && !sameSwap(got, tc.want) {
-					t.Fatalf("seed %d, round %d: %v, want %v", *seed, round, got, tc.want)
-				}
+			o := compareLists(t, tc.a, tc.b, pairing{})
+			if got := o.script; !slices.Equal(got, tc.want) && !sameSwap(got, tc.want) {
+				t.Fatalf("%v, want %v", got, tc.want)
 			}
 		})
 	}
 	for _, gap := range []int{63, 64, 65, 1000, 60_000} {
 		n := 2*gap + 500
-		r := rand.New(rand.NewPCG(*seed, uint64(gap)))
-		o, _ := align(t, r, count(n), cut(count(n), 100, 100+gap), rule{}, 1)
+		o := compareLists(t, count(n), cut(count(n), 100, 100+gap), pairing{})
 		if o.changed != 0 || o.onlyAB != gap {
 			t.Errorf("gap of %d: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
-		o, _ = align(t, r, cut(count(n), 100, 100+gap), count(n), rule{}, 1)
+		o = compareLists(t, cut(count(n), 100, 100+gap), count(n), pairing{})
 		if o.changed != 0 || o.onlyAB != gap {
 			t.Errorf("%d more: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
 		two := cut(cut(count(n), n-100-gap/2, n-100), 100, 100+gap/2)
-		o, _ = align(t, r, count(n), two, rule{}, 1)
+		o = compareLists(t, count(n), two, pairing{})
 		if o.changed != 0 || o.onlyAB != gap/2*2 {
 			t.Errorf("two gaps of %d: %d changed, %d left over", gap/2, o.changed, o.onlyAB)
 		}
@@ -161,7 +151,7 @@ func TestAlign(t *testing.T) {
 		for i := 100; i < 100+gap; i++ {
 			others[i] = -1 - i
 		}
-		o, _ = align(t, r, count(n), others, rule{}, 1)
+		o = compareLists(t, count(n), others, pairing{})
 		if o.changed != gap || o.onlyAB != 0 {
 			t.Errorf("%d changed: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
@@ -204,8 +194,8 @@ func TestAlignRandom(t *testing.T) {
 				cost += 2
 			}
 		}
-		o, x := align(t, r, a, b, rule{}, r.IntN(1000))
-		if x.gaveUp {
+		o := compareLists(t, a, b, pairing{})
+		if o.byNumber {
 			t.Errorf("seed %d, round %d: gave up", *seed, round)
 		}
 		if differ := o.changed+o.onlyAB > 0; differ == slices.Equal(a, b) {
@@ -245,83 +235,151 @@ func TestAlignByStamp(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for round := range uint64(10) {
-				r := rand.New(rand.NewPCG(*seed, round))
-				o := &pairs{}
-				x := &aligner{rule: rule{byHeader: true, tolerance: tc.tolerance}, out: o}
-				streams := [2][]int{tc.a, tc.b}
-				var at [2]int
-				for at[A] < len(tc.a) || at[B] < len(tc.b) {
-					s := Side(r.IntN(2))
-					if at[s] == len(streams[s]) {
-						s = s.other()
+			x, y := queueOf(tc.a), queueOf(tc.b)
+			got := align(x.items, y.items)
+			pairs, only := 0, 0
+			for _, r := range got.runs {
+				pairs += r.n
+			}
+			for g := range got.gaps(len(tc.a), len(tc.b)) {
+				for i, j := range (pairing{byStamp: true, tolerance: tc.tolerance}).pairs(g, x, y) {
+					if i == none || j == none {
+						only++
+						continue
 					}
-					x.add(s, message(streams[s][at[s]]))
-					at[s]++
+					if pairs++; distance(x.stamps[i], y.stamps[j]) > tc.tolerance {
+						t.Fatalf("pairs %d and %d", tc.a[i], tc.b[j])
+					}
 				}
-				x.end(A)
-				x.end(B)
-				if o.furthest > tc.tolerance || len(o.all) != tc.pairs || 2*tc.pairs+o.only2 != len(tc.a)+len(tc.b) {
-					t.Fatalf("%d pairs and %d left over, at most %v apart; want %d pairs", len(o.all), o.only2, time.Duration(o.furthest), tc.pairs)
-				}
+			}
+			if pairs != tc.pairs || 2*pairs+only != len(tc.a)+len(tc.b) {
+				t.Fatalf("%d pairs and %d left over, want %d pairs", pairs, only, tc.pairs)
 			}
 		})
 	}
 }
 
-// pairs takes pairs by stamp.
-type pairs struct {
-	all      [][2]int64
-	furthest int64
-	only2    int
-}
-
-func (o *pairs) pair(a, b *remembered, _, _ uint64) {
-	o.all = append(o.all, [2]int64{a.stamp, b.stamp})
-	o.furthest = max(o.furthest, distance(a.stamp, b.stamp))
-}
-
-func (o *pairs) only(Side, *remembered, uint64) { o.only2++ }
-
-// TestAlignBounds gives an aligner streams of which nothing agrees: it keeps no more than its
-// reach, and says so.
+// TestAlignBounds has lists that differ too much to find the least: they are compared by
+// number, and what agrees there is not different.
 func TestAlignBounds(t *testing.T) {
 	t.Parallel()
-	o := &pairs{}
-	x := &aligner{out: o}
-	const n = 3 * searchLimit
-	for i := range n {
-		x.add(A, message(i))
-		x.add(B, message(-2-i))
-		if waits := x.q[A].len() + x.q[B].len(); waits > 2*searchLimit+2 {
-			t.Fatalf("%d messages wait", waits)
-		}
+	const n = 3 * maxEdits
+	a, b := count(n), count(n)
+	r := rand.New(rand.NewPCG(*seed, 0))
+	r.Shuffle(n-1000, func(i, j int) { b[500+i], b[500+j] = b[500+j], b[500+i] })
+	b[700] = a[700]
+	start := time.Now()
+	o := compareLists(t, a, b, pairing{})
+	if !o.byNumber || o.onlyAB != 0 || o.equal < 1001 || o.equal > 1100 {
+		t.Errorf("%d equal, %d changed, %d left over, by number: %v", o.equal, o.changed, o.onlyAB, o.byNumber)
 	}
-	if !x.gaveUp || x.gaveUpAt != 0 {
-		t.Errorf("gave up: %v, at %d", x.gaveUp, x.gaveUpAt)
-	}
-	x.end(A)
-	x.end(B)
-	if len(o.all) != n || o.only2 != 0 {
-		t.Errorf("%d pairs, %d left over", len(o.all), o.only2)
-	}
+	t.Logf("in %v", time.Since(start))
 
-	// One stream is far behind the other.
-	o = &pairs{}
-	x = &aligner{out: o}
-	x.add(B, message(-5))
-	for i := range n {
-		x.add(A, message(i))
-		if i%searchLimit == 0 {
-			x.shed()
+	// Lists of which nothing agrees, and nothing but gaps, need no search.
+	if o = compareLists(t, count(n), slices.Repeat([]int{-5}, n), pairing{}); o.byNumber || o.changed != n {
+		t.Errorf("%d changed, by number: %v", o.changed, o.byNumber)
+	}
+	every := slices.DeleteFunc(count(n), func(v int) bool { return v%2 == 0 })
+	if o = compareLists(t, count(n), every, pairing{}); o.byNumber || o.onlyAB != n/2 || o.changed != 0 {
+		t.Errorf("%d changed, %d left over, by number: %v", o.changed, o.onlyAB, o.byNumber)
+	}
+}
+
+// TestSearch compares with the longest common subsequence that a table gives.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	for round := range uint64(2000) {
+		r := rand.New(rand.NewPCG(*seed, round))
+		lists := [2][]digest{make([]digest, 2+r.IntN(30)), make([]digest, 2+r.IntN(30))}
+		values := 1 + r.IntN(6)
+		for s, l := range lists {
+			for i := range l {
+				l[i] = digest(r.IntN(values))
+			}
+			l[0], l[len(l)-1] = digest(100+s), digest(200+s)
+		}
+		a, b := lists[A], lists[B]
+		best := make([][]int, len(a)+1)
+		for i := range best {
+			best[i] = make([]int, len(b)+1)
+		}
+		for i := range a {
+			for j := range b {
+				if best[i+1][j+1] = max(best[i][j+1], best[i+1][j]); a[i] == b[j] {
+					best[i+1][j+1] = best[i][j] + 1
+				}
+			}
+		}
+		want := best[len(a)][len(b)]
+		s := &search{a: a, b: b, limit: 50, steps: maxSteps}
+		if !s.compare() {
+			t.Fatalf("seed %d, round %d: gives up", *seed, round)
+		}
+		got := 0
+		for _, r := range s.runs {
+			got += r.n
+		}
+		if got != want {
+			t.Fatalf("seed %d, round %d: %d of %v and %v agree, want %d", *seed, round, got, a, b, want)
+		}
+		// Half of the difference is enough for the paths from both ends, not less.
+		edits := len(a) + len(b) - 2*want
+		if s = (&search{a: a, b: b, limit: edits / 4, steps: maxSteps}); edits > 7 && s.compare() {
+			t.Fatalf("seed %d, round %d: %d edits within a limit of %d", *seed, round, edits, edits/4)
 		}
 	}
-	for i := range n {
-		x.add(B, message(i))
+}
+
+// TestMoves says what has moved of lists whose messages are in pairs by number.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	large := func(values []int) *queue {
+		q := queueOf(values)
+		for i := range q.items {
+			q.items[i].sum |= 1
+		}
+		return q
 	}
-	x.end(A)
-	x.end(B)
-	if 2*len(o.all)+o.only2 != 2*n+1 {
-		t.Errorf("%d pairs, %d left over", len(o.all), o.only2)
+	far := count(3 * moveReach)
+	farSwapped := slices.Clone(far)
+	farSwapped[10], farSwapped[2*moveReach] = farSwapped[2*moveReach], farSwapped[10]
+	farMoved := slices.Insert(cut(far, 10, 11), 2*moveReach, 10)
+	tests := map[string]struct {
+		a, b    []int
+		of      func([]int) *queue
+		byStamp bool
+		want    int
+	}{
+		"nothing":                   {count(9), count(9), large, false, 0},
+		"changed":                   {[]int{1, 2, 3}, []int{1, 9, 3}, large, false, 0},
+		"swapped":                   {[]int{1, 2, 3, 4}, []int{1, 3, 2, 4}, large, false, 1},
+		"swapped apart":             {[]int{1, 2, 3, 3, 3, 4, 5}, []int{1, 4, 3, 3, 3, 2, 5}, large, false, 2},
+		"swapped apart, small":      {[]int{1, 2, 3, 3, 3, 4, 5}, []int{1, 4, 3, 3, 3, 2, 5}, queueOf, false, 0},
+		"swapped apart, by stamp":   {[]int{1, 2, 3, 4, 5}, []int{1, 4, 3, 2, 5}, large, true, 2},
+		"swapped too far apart":     {far, farSwapped, large, false, 0},
+		"moved far":                 {far, farMoved, large, false, 1},
+		"moved far, small":          {far, farMoved, queueOf, false, 1},
+		"one of two has moved":      {[]int{1, 7, 3, 4, 5}, []int{1, 8, 3, 7, 4, 5}, large, false, 1},
+		"one replaced, two of them": {[]int{1, 7, 3, 4, 5, 6}, []int{1, 8, 3, 7, 4, 7, 6}, large, false, 1},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := tc.of(tc.a), tc.of(tc.b)
+			x := align(a.items, b.items)
+			m := pairing{byStamp: tc.byStamp}.moved(&x, a, b)
+			got := 0
+			for i, j := range m[A] {
+				if j == 0 {
+					continue
+				}
+				if got++; tc.a[i] != tc.b[j-1] || m[B][j-1] != int32(i)+1 {
+					t.Errorf("%d has moved to %d, and from there to %d", i, j-1, m[B][j-1]-1)
+				}
+			}
+			if got != tc.want {
+				t.Errorf("%d moved, want %d", got, tc.want)
+			}
+		})
 	}
 }

@@ -1,14 +1,18 @@
 // Package bagdiff compares two bags: topics, connection headers, the payloads of each
 // publisher in their order, and times.
 //
-// Both bags are read once, side by side, whatever their size. What one of them is ahead
-// with is remembered by a digest, at most maxPending messages. A topic that needs more is
-// compared by itself afterwards. The messages that the report shows are read again.
+// Both bags are read side by side, whatever their size. Nothing is kept of the messages of a
+// publisher while both bags agree, and 16 bytes of each one from the first difference on. At
+// most maxKept messages of each bag are kept, unless one publisher has more: the publishers that
+// need most are left to another pass. What has been kept is compared by pure functions: align
+// says what two lists have in common, pairs and moved what the rest means. The messages that
+// the report shows are read again.
 package bagdiff
 
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -55,30 +59,28 @@ func (s Side) String() string { return [2]string{"A", "B"}[s] }
 
 // Compare compares two bags. Its error is that of ctx or of Options.Damaged.
 func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*Report, error) {
-	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxPending}
+	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxKept}
 	return c.compare()
 }
 
-// compare reads all, and what needs a pass of its own again.
+// compare reads all, and what needs another pass again.
 func (c *comparison) compare() (*Report, error) {
+	c.seed = maphash.MakeSeed()
 	c.complete = intact(c.bags[A]) && intact(c.bags[B])
 	c.findTopics()
 	var all []*stream
 	for _, t := range c.topics {
 		all = append(all, t.streams...)
 	}
-	if err := c.run(all, true); err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if !s.again {
-			continue
-		}
-		if err := c.run([]*stream{s}, false); err != nil {
+	for todo := all; ; {
+		var err error
+		if todo, err = c.run(todo); err != nil {
 			return nil, err
 		}
+		if len(todo) == 0 {
+			return c.report(all)
+		}
 	}
-	return c.report(all)
 }
 
 // comparison is one call of Compare.
@@ -87,7 +89,8 @@ type comparison struct {
 	o      Options
 	bags   [2]*bagfmt.Reader
 	topics []*topic // by name
-	limit  int      // messages that are remembered
+	seed   maphash.Seed
+	limit  int // messages of each bag that are kept
 	passes int
 
 	complete bool                // both bags could be read wholly

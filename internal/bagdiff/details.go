@@ -1,14 +1,13 @@
 package bagdiff
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -17,7 +16,7 @@ const maxFields = 10
 
 // chosen is a detail that is shown.
 type chosen struct {
-	*detail
+	detail
 	stream *stream
 }
 
@@ -26,7 +25,7 @@ type chosen struct {
 func (c *comparison) detail(r *Report, all []*stream) error {
 	var list []chosen
 	most := 0
-	found := make([][]*detail, len(all))
+	found := make([][]detail, len(all))
 	for i, st := range all {
 		found[i] = st.tally.details
 		if off, counts := c.timeOff(st, &r.Times); counts && off > 0 && c.o.Spacing == nil {
@@ -69,7 +68,7 @@ func (d chosen) number() uint64 {
 // describe reads what a difference is about.
 func (c *comparison) describe(d chosen, types map[[2]string]*decoder) Difference {
 	out := Difference{Topic: d.stream.topic.name, Publisher: d.stream.publisher, Kind: d.kind}
-	at := func(s Side) *Place { return &Place{Number: d.numbers[s] + 1, Time: Stamp(d.places[s].time)} }
+	at := func(s Side) *Place { return &Place{Number: d.numbers[s] + 1, Time: Stamp(d.items[s].time)} }
 	if d.kind != KindOnlyB {
 		out.A = at(A)
 	}
@@ -79,24 +78,18 @@ func (c *comparison) describe(d chosen, types map[[2]string]*decoder) Difference
 	switch d.kind {
 	case KindChanged:
 		var data [2][]byte
+		var decoders [2]*decoder
 		for s := range data {
-			var err error
-			if data[s], err = c.read(Side(s), d.places[s]); err != nil {
+			m, err := c.read(Side(s), d)
+			if err != nil {
 				out.Note = fmt.Sprintf("cannot be read again from %s: %v", Side(s), err)
 				return out
 			}
-		}
-		var decoders [2]*decoder
-		for s := range decoders {
-			decoders[s] = decoderOf(d.places[s].conn, types)
+			data[s], decoders[s] = m.Data(), decoderOf(m.Conn, types)
 		}
 		compareFields(&out, decoders, data)
 	case KindOnlyA, KindOnlyB:
-		s := A
-		if d.kind == KindOnlyB {
-			s = B
-		}
-		out.Repeats = c.repeats(s, d)
+		out.Repeats = d.repeats
 	case KindMoved, KindTime:
 	}
 	return out
@@ -104,44 +97,24 @@ func (c *comparison) describe(d chosen, types map[[2]string]*decoder) Difference
 
 var errGone = errors.New("it is not there any more")
 
-// read reads a message again.
-func (c *comparison) read(s Side, at place) ([]byte, error) {
-	cursor := c.bags[s].Cursor(bagfmt.Query{Start: at.time, End: at.time, Keep: func(conn *bagfmt.Connection) bool { return conn == at.conn }})
+// read reads a message again: the one of its stream, its time and its payload.
+func (c *comparison) read(s Side, d chosen) (*rosbag.Message, error) {
+	at := d.items[s].time
+	q := rosbag.Query{Start: at, End: at, Keep: func(conn *rosbag.Connection) bool { return slices.Contains(d.stream.conns[s], conn) }}
+	cursor := c.bags[s].Cursor(q)
 	defer cursor.Close()
-	for n := uint32(0); ; {
+	for {
 		m, err := cursor.Next()
 		switch {
 		case c.ctx.Err() != nil:
 			return nil, c.ctx.Err()
-		case errors.Is(err, io.EOF), err == nil && m.Time != at.time:
+		case errors.Is(err, io.EOF), err == nil && m.Time != at:
 			return nil, errGone
-		case err != nil:
-			continue // damage, which is known; the message may be behind it
+		case err != nil: // damage, which is known; the message may be behind it
+		case digestOf(c.seed, m.Data()) == d.items[s].sum:
+			return m, nil
 		}
-		if n == at.nth {
-			return m.Data(), nil
-		}
-		n++
 	}
-}
-
-// repeats reports whether a message is the same as the one before it.
-func (c *comparison) repeats(s Side, d chosen) bool {
-	at := d.places[s]
-	this, err := c.read(s, at)
-	if err != nil {
-		return false
-	}
-	if at.nth > 0 {
-		at.nth--
-		before, err := c.read(s, at)
-		return err == nil && bytes.Equal(this, before)
-	}
-	if at.time.IsZero() {
-		return false
-	}
-	before, err := c.bags[s].LastBefore(at.conn.ID, at.time.Add(-1))
-	return err == nil && before != nil && bytes.Equal(this, before.Data())
 }
 
 // decoder is the type of a connection's messages, or why there is none.
@@ -151,7 +124,7 @@ type decoder struct {
 	err  error
 }
 
-func decoderOf(conn *bagfmt.Connection, known map[[2]string]*decoder) *decoder {
+func decoderOf(conn *rosbag.Connection, known map[[2]string]*decoder) *decoder {
 	key := [2]string{conn.Header.Type(), conn.Header.MessageDefinition()}
 	d := known[key]
 	if d != nil {

@@ -106,8 +106,6 @@ const (
 	KindTime    Kind = "time"
 )
 
-func onlyIn(s Side) Kind { return [2]Kind{KindOnlyA, KindOnlyB}[s] }
-
 // Difference is one of a message.
 type Difference struct {
 	Topic     string `json:"topic"`
@@ -207,8 +205,8 @@ func (c *comparison) summarize(t *topic, times *Times) Topic {
 		if c.o.ByHeader && !st.byHeader {
 			sum.Notes = append(sum.Notes, "messages"+of+" begin with no header: paired in their order")
 		}
-		if st.align.gaveUp {
-			sum.Notes = append(sum.Notes, fmt.Sprintf("messages%s from %d on are paired by their number: no %d of them agree in reach", of, st.align.gaveUpAt+1, anchorRun))
+		if x.byNumber > 0 {
+			sum.Notes = append(sum.Notes, fmt.Sprintf("messages%s from %d on are paired by their number: too few of them agree", of, x.byNumber))
 		}
 		off, counts := c.timeOff(st, times)
 		if counts {

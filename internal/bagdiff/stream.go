@@ -1,18 +1,18 @@
 package bagdiff
 
 import (
-	"crypto/sha256"
+	"cmp"
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // topic is all that both bags have under one name.
 type topic struct {
 	name     string
-	conns    [2][]*bagfmt.Connection
+	conns    [2][]*rosbag.Connection
 	messages [2]uint64 // as the indexes say
 	joined   bool      // compared as one stream, though a bag has several publishers
 	matched  bool      // publishers are told apart, by their callerids
@@ -24,21 +24,21 @@ type topic struct {
 type stream struct {
 	topic     *topic
 	publisher string // the callerid, if the topic has several streams
-	conns     [2][]*bagfmt.Connection
-	expected  [2]uint64 // messages, as the indexes say
+	conns     [2][]*rosbag.Connection
 	byHeader  bool
-	again     bool // it needs a pass of its own
 
-	align *aligner
-	tally *tally
+	rule    pairing
+	tally   *tally
+	d       differing
+	differs bool // what is in the lists is not the same
 }
 
 // findTopics finds the topics of both bags, and what of them is compared in order.
 func (c *comparison) findTopics() {
 	known := make(map[string]*topic)
-	var counts [2]map[*bagfmt.Connection]uint64
+	var counts [2]map[*rosbag.Connection]uint64
 	for s, r := range c.bags {
-		counts[s] = make(map[*bagfmt.Connection]uint64)
+		counts[s] = make(map[*rosbag.Connection]uint64)
 		for i := range r.Chunks() {
 			for _, n := range r.Chunks()[i].Counts {
 				counts[s][n.Conn] += uint64(n.Count)
@@ -69,7 +69,7 @@ func (c *comparison) findTopics() {
 // pairPublishers makes the streams of a topic that both bags have. Publishers are told apart
 // if both bags name the same ones. A player that stands for others has a name of its own,
 // and publishes in the order of the bag.
-func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader bool) {
+func (t *topic) pairPublishers(counts [2]map[*rosbag.Connection]uint64, byHeader bool) {
 	callers := func(s Side, silent bool) []string {
 		var all []string
 		for _, conn := range t.conns[s] {
@@ -95,7 +95,6 @@ func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader
 				t.streams = append(t.streams, st)
 			}
 			st.conns[s] = append(st.conns[s], conn)
-			st.expected[s] += counts[s][conn]
 			if _, ok := msgheader.First(conn.Header.MessageDefinition()); !ok {
 				st.byHeader = false
 			}
@@ -110,27 +109,43 @@ func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader
 
 // begin makes a stream ready for a pass.
 func (st *stream) begin(o Options) {
-	st.again = false
-	st.tally = newTally(o, st.byHeader)
-	st.align = &aligner{
-		rule:     rule{byHeader: st.byHeader, tolerance: int64(o.Tolerance)},
-		out:      st.tally,
-		expected: st.expected,
-	}
+	st.tally, st.differs = newTally(o), false
+	st.rule = pairing{byStamp: st.byHeader, tolerance: int64(o.Tolerance)}
+	st.d = differing{}
 }
 
-// remember makes what waits for the counterpart of a message.
-func (st *stream) remember(m *bagfmt.Message, c *connState) remembered {
-	sum := sha256.Sum256(m.Data())
-	r := remembered{sum: digest(sum[:16]), place: c.place(m)}
+// add takes the next message of a bag. While the bags agree, it is kept only until the other
+// bag has come as far.
+func (st *stream) add(s Side, m item, stamp int64) {
+	q, o := &st.d.lists[s], &st.d.lists[s.other()]
+	if !st.differs && len(o.items) > 0 {
+		if x := o.items[0]; x.sum == m.sum {
+			pair := [2]item{m, m}
+			pair[s.other()] = x
+			st.tally.equal++
+			st.tally.pair(st.d.agreed, st.d.agreed, pair[A], pair[B])
+			st.d.agreed, st.d.before = st.d.agreed+1, m.sum
+			o.pop()
+			return
+		}
+		st.differs = true
+	}
+	q.items = append(q.items, m)
 	if st.byHeader {
-		r.stamp = stampOf(m)
+		q.stamps = append(q.stamps, stamp)
 	}
-	return r
 }
 
-// stampOf returns the stamp of the header that a message begins with, 0 if it is too short.
-func stampOf(m *bagfmt.Message) int64 {
-	sec, nsec, _ := msgheader.Stamp(m.Data())
-	return int64(sec)*1e9 + int64(nsec)
+// settle compares what is left of both bags, and forgets that.
+func (st *stream) settle() {
+	st.tally.settle(&st.d, st.rule)
+	st.d = differing{}
+}
+
+// kept returns how many messages are in memory.
+func (st *stream) kept() int { return len(st.d.lists[A].items) + len(st.d.lists[B].items) }
+
+// before sorts streams.
+func (st *stream) before(x *stream) bool {
+	return cmp.Or(cmp.Compare(st.topic.name, x.topic.name), cmp.Compare(st.publisher, x.publisher)) < 0
 }
