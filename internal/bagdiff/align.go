@@ -1,7 +1,6 @@
 package bagdiff
 
 import (
-	"iter"
 	"math"
 	"slices"
 )
@@ -106,26 +105,6 @@ func (x *alignment) add(r run) {
 		}
 	}
 	x.runs = append(x.runs, r)
-}
-
-// gap is what differs between two runs: A[a0:a1] is in the place of B[b0:b1].
-type gap struct{ a0, a1, b0, b1 int }
-
-// gaps goes over what differs between lists of so many messages.
-func (x *alignment) gaps(lenA, lenB int) iter.Seq[gap] {
-	return func(yield func(gap) bool) {
-		var g gap
-		for i := range len(x.runs) + 1 {
-			r := run{lenA, lenB, 0}
-			if i < len(x.runs) {
-				r = x.runs[i]
-			}
-			if g.a1, g.b1 = r.a, r.b; (g.a0 < g.a1 || g.b0 < g.b1) && !yield(g) {
-				return
-			}
-			g.a0, g.b0 = r.a+r.n, r.b+r.n
-		}
-	}
 }
 
 // shared returns the positions of the messages whose payload is in both lists.

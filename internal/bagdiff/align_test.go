@@ -45,25 +45,23 @@ func compareLists(t *testing.T, a, b []int, p pairing) (o outcome) {
 	if !slices.IsSorted(seen[A]) || !slices.IsSorted(seen[B]) {
 		t.Fatalf("not in order: %v", got.runs)
 	}
-	for g := range got.gaps(len(a), len(b)) {
-		for i, j := range p.pairs(g, x, y) {
-			switch {
-			case j == none:
-				o.onlyAB++
-				o.script = append(o.script, fmt.Sprintf("-%d", a[i]))
-			case i == none:
-				o.onlyAB++
-				o.script = append(o.script, fmt.Sprintf("+%d", b[j]))
-			default:
-				o.changed++
-				o.script = append(o.script, fmt.Sprintf("%d->%d", a[i], b[j]))
-			}
-			if i != none {
-				seen[A] = append(seen[A], i)
-			}
-			if j != none {
-				seen[B] = append(seen[B], j)
-			}
+	for _, d := range p.between(got.runs, x, y) {
+		switch {
+		case d.b == none:
+			o.onlyAB++
+			o.script = append(o.script, fmt.Sprintf("-%d", a[d.a]))
+		case d.a == none:
+			o.onlyAB++
+			o.script = append(o.script, fmt.Sprintf("+%d", b[d.b]))
+		default:
+			o.changed++
+			o.script = append(o.script, fmt.Sprintf("%d->%d", a[d.a], b[d.b]))
+		}
+		if d.a != none {
+			seen[A] = append(seen[A], int(d.a))
+		}
+		if d.b != none {
+			seen[B] = append(seen[B], int(d.b))
 		}
 	}
 	for s, n := range [2]int{len(a), len(b)} {
@@ -231,6 +229,7 @@ func TestAlignByStamp(t *testing.T) {
 		"no stamps":     {make([]int, 50), make([]int, 50), 0, 50},
 		"a long gap":    {steps(5000, 10, 0), cut(steps(5000, 10, 2), 100, 4000), 5, 1100},
 		"half the rate": {steps(300, 10, 0), steps(150, 20, 1), 5, 150},
+		"not sorted":    {[]int{50, 10, 90}, []int{91, 51, 11}, 1, 3},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -241,15 +240,14 @@ func TestAlignByStamp(t *testing.T) {
 			for _, r := range got.runs {
 				pairs += r.n
 			}
-			for g := range got.gaps(len(tc.a), len(tc.b)) {
-				for i, j := range (pairing{byStamp: true, tolerance: tc.tolerance}).pairs(g, x, y) {
-					if i == none || j == none {
-						only++
-						continue
-					}
-					if pairs++; distance(x.stamps[i], y.stamps[j]) > tc.tolerance {
-						t.Fatalf("pairs %d and %d", tc.a[i], tc.b[j])
-					}
+			p := pairing{byStamp: true, tolerance: tc.tolerance}
+			for _, d := range p.between(got.runs, x, y) {
+				if d.a == none || d.b == none {
+					only++
+					continue
+				}
+				if pairs++; max(x.stamps[d.a]-y.stamps[d.b], y.stamps[d.b]-x.stamps[d.a]) > tc.tolerance {
+					t.Fatalf("pairs %d and %d", tc.a[d.a], tc.b[d.b])
 				}
 			}
 			if pairs != tc.pairs || 2*pairs+only != len(tc.a)+len(tc.b) {
@@ -367,7 +365,8 @@ func TestMoves(t *testing.T) {
 			t.Parallel()
 			a, b := tc.of(tc.a), tc.of(tc.b)
 			x := align(a.items, b.items)
-			m := pairing{byStamp: tc.byStamp}.moved(&x, a, b)
+			p := pairing{byStamp: tc.byStamp}
+			m := p.moved(p.between(x.runs, a, b), x.common, a, b)
 			got := 0
 			for i, j := range m[A] {
 				if j == 0 {

@@ -2,7 +2,6 @@ package bagdiff
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 )
@@ -10,91 +9,85 @@ import (
 // none is in place of a message that has no counterpart.
 const none = -1
 
-// pairing says which of the messages that differ belong together.
+// pair is what belongs together: message a of A and message b of B, or one of them and none.
+type pair struct{ a, b int32 }
+
+// pairing says which of the messages that differ belong together: those of the same number
+// between messages that agree or, by stamp, those that are within a tolerance.
 type pairing struct {
 	byStamp   bool
 	tolerance int64 // nanoseconds
 }
 
-// pairs goes over a gap: over the messages that belong together, and over those that are left
-// over, each with none.
-func (p pairing) pairs(g gap, a, b *queue) iter.Seq2[int, int] {
-	return func(yield func(i, j int) bool) {
+// between pairs what is between the runs of an alignment.
+func (p pairing) between(runs []run, a, b *queue) []pair {
+	var all []pair
+	a0, b0 := 0, 0
+	for i := range len(runs) + 1 {
+		r := run{len(a.items), len(b.items), 0}
+		if i < len(runs) {
+			r = runs[i]
+		}
 		if p.byStamp {
-			p.mergeStamps(g, a.stamps, b.stamps, yield)
-			return
-		}
-		for k := range max(g.a1-g.a0, g.b1-g.b0) {
-			i, j := g.a0+k, g.b0+k
-			if i >= g.a1 {
-				i = none
-			}
-			if j >= g.b1 {
-				j = none
-			}
-			if !yield(i, j) {
-				return
+			all = p.mergeStamps(all, sortedBy(a.stamps, a0, r.a), sortedBy(b.stamps, b0, r.b), a.stamps, b.stamps)
+		} else {
+			for ; a0 < r.a || b0 < r.b; a0, b0 = a0+1, b0+1 {
+				x := pair{none, none}
+				if a0 < r.a {
+					x.a = int32(a0)
+				}
+				if b0 < r.b {
+					x.b = int32(b0)
+				}
+				all = append(all, x)
 			}
 		}
+		a0, b0 = r.a+r.n, r.b+r.n
 	}
-}
-
-// mergeStamps pairs messages whose stamps are within the tolerance: with the nearest one, if
-// there are several.
-func (p pairing) mergeStamps(g gap, a, b []int64, yield func(i, j int) bool) {
-	x, y := sortedBy(a, g.a0, g.a1), sortedBy(b, g.b0, g.b1)
-	off := func(i, j int) int64 { return distance(a[x[i]], b[y[j]]) }
-	for i, j := 0, 0; i < len(x) || j < len(y); {
-		var onlyA, onlyB bool
-		switch {
-		case i == len(x):
-			onlyB = true
-		case j == len(y):
-			onlyA = true
-		case off(i, j) > p.tolerance:
-			onlyA = a[x[i]] < b[y[j]]
-			onlyB = !onlyA
-		default:
-			onlyA = i+1 < len(x) && off(i+1, j) < off(i, j)
-			onlyB = !onlyA && j+1 < len(y) && off(i, j+1) < off(i, j)
-		}
-		atA, atB := none, none
-		if !onlyB {
-			atA = x[i]
-			i++
-		}
-		if !onlyA {
-			atB = y[j]
-			j++
-		}
-		if !yield(atA, atB) {
-			return
-		}
-	}
-}
-
-// sortedBy returns the numbers from one to another, sorted by the stamps of these messages.
-func sortedBy(stamps []int64, from, to int) []int {
-	all := make([]int, 0, to-from)
-	for i := from; i < to; i++ {
-		all = append(all, i)
-	}
-	slices.SortStableFunc(all, func(i, j int) int { return cmp.Compare(stamps[i], stamps[j]) })
 	return all
 }
 
-func distance(a, b int64) int64 {
-	if a < b {
-		return b - a
+// mergeStamps pairs messages x of A and y of B, which are sorted by their stamps: each with the
+// nearest one, if there are several within the tolerance.
+func (p pairing) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
+	off := func(i, j int) int64 {
+		if i >= len(x) || j >= len(y) {
+			return math.MaxInt64
+		}
+		return max(a[x[i]]-b[y[j]], b[y[j]]-a[x[i]])
 	}
-	return a - b
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		by := off(i, j)
+		switch {
+		case j == len(y) || i < len(x) && by > p.tolerance && a[x[i]] < b[y[j]] || off(i+1, j) < by:
+			all = append(all, pair{x[i], none})
+			i++
+		case i == len(x) || by > p.tolerance || off(i, j+1) < by:
+			all = append(all, pair{none, y[j]})
+			j++
+		default:
+			all = append(all, pair{x[i], y[j]})
+			i, j = i+1, j+1
+		}
+	}
+	return all
+}
+
+// sortedBy returns the numbers from one to another, sorted by the stamps of these messages.
+func sortedBy(stamps []int64, from, to int) []int32 {
+	all := make([]int32, 0, to-from)
+	for i := from; i < to; i++ {
+		all = append(all, int32(i))
+	}
+	slices.SortStableFunc(all, func(i, j int32) int { return cmp.Compare(stamps[i], stamps[j]) })
+	return all
 }
 
 // moveReach is how far a message may have moved that is in the place of another one.
 const moveReach = 1 << 10 // messages
 
-// moves says which messages are in both lists, but elsewhere: the number of the counterpart
-// plus 1, or 0.
+// moves holds the counterpart of each message that is in the other list, but elsewhere: its
+// number plus 1, or 0.
 type moves [2][]int32
 
 // loose is a message that differs from what is in its place.
@@ -106,52 +99,45 @@ type loose struct {
 
 // moved finds what has moved. Of messages in each other's place, both may have: then they have
 // not changed. Those that are left over anyway may come from anywhere.
-func (p pairing) moved(x *alignment, a, b *queue) moves {
+func (p pairing) moved(differing []pair, common [2][]bool, a, b *queue) moves {
 	m := moves{make([]int32, len(a.items)), make([]int32, len(b.items))}
 	var rest [2][]loose
-	add := func(s Side, sum digest, at, with int) {
-		if at != none && x.common[s][at] {
-			rest[s] = append(rest[s], loose{sum, int32(at), int32(with)})
+	for _, x := range differing {
+		if x.a != none && x.b != none && (p.byStamp || a.items[x.a].sum.small() || b.items[x.b].sum.small()) {
+			continue
 		}
-	}
-	for g := range x.gaps(len(a.items), len(b.items)) {
-		for i, j := range p.pairs(g, a, b) {
-			if i != none && j != none && (p.byStamp || a.items[i].sum.small() || b.items[j].sum.small()) {
-				continue
-			}
-			if i != none {
-				add(A, a.items[i].sum, i, j)
-			}
-			if j != none {
-				add(B, b.items[j].sum, j, i)
-			}
+		if x.a != none && common[A][x.a] {
+			rest[A] = append(rest[A], loose{a.items[x.a].sum, x.a, x.b})
+		}
+		if x.b != none && common[B][x.b] {
+			rest[B] = append(rest[B], loose{b.items[x.b].sum, x.b, x.a})
 		}
 	}
 	for s := range rest {
 		slices.SortFunc(rest[s], func(a, b loose) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.at, b.at)) })
 	}
-	m.join(rest[A], rest[B], moveReach)
+	m.join(rest, moveReach)
 	for s := range rest {
 		o := Side(s).other()
 		rest[s] = slices.DeleteFunc(rest[s], func(l loose) bool { return l.with != none && m[o][l.with] == 0 })
 	}
-	m.join(rest[A], rest[B], math.MaxInt32)
+	m.join(rest, math.MaxInt32)
 	return m
 }
 
 // join pairs messages of the same payload that are not further from each other than reach.
-// Both lists are sorted by payload and number.
-func (m *moves) join(a, b []loose, reach int64) {
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		by := int64(a[i].at) - int64(b[j].at)
+// The lists are sorted by payload and number.
+func (m *moves) join(lists [2][]loose, reach int64) {
+	for a, b := lists[A], lists[B]; len(a) > 0 && len(b) > 0; {
+		x, y := a[0], b[0]
+		by := int64(x.at) - int64(y.at)
 		switch {
-		case m[A][a[i].at] != 0 || a[i].sum < b[j].sum || a[i].sum == b[j].sum && -by > reach:
-			i++
-		case m[B][b[j].at] != 0 || a[i].sum > b[j].sum || by > reach:
-			j++
+		case m[A][x.at] != 0 || x.sum < y.sum || x.sum == y.sum && -by > reach:
+			a = a[1:]
+		case m[B][y.at] != 0 || x.sum > y.sum || by > reach:
+			b = b[1:]
 		default:
-			m[A][a[i].at], m[B][b[j].at] = b[j].at+1, a[i].at+1
-			i, j = i+1, j+1
+			m[A][x.at], m[B][y.at] = y.at+1, x.at+1
 		}
 	}
 }

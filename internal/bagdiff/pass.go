@@ -1,8 +1,10 @@
 package bagdiff
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -14,7 +16,7 @@ const maxKept = 4 << 20
 // pass reads both bags once, side by side, for some of the streams.
 type pass struct {
 	*comparison
-	streams map[*stream]struct{}
+	streams []*stream // that are not put off
 	of      [2]map[*rosbag.Connection]*stream
 	kept    [2]int // messages in lists
 	ahead   [2]int // those of them that wait for the other bag
@@ -23,12 +25,12 @@ type pass struct {
 // run compares streams in one pass, and returns those that need another one.
 func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	c.passes++
-	p := &pass{comparison: c, streams: make(map[*stream]struct{})}
+	p := &pass{comparison: c, streams: slices.Clone(streams)}
 	var cursors [2]*bagfmt.Cursor
 	for s := range cursors {
 		p.of[s] = make(map[*rosbag.Connection]*stream)
 		for _, st := range streams {
-			p.streams[st] = struct{}{}
+			st.putOff, st.tally = false, newTally(c.o, st.byHeader)
 			for _, conn := range st.conns[s] {
 				p.of[s][conn] = st
 			}
@@ -36,18 +38,13 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 		cursors[s] = c.bags[s].Cursor(rosbag.Query{Workers: c.o.Workers, Reuse: true, Keep: func(conn *rosbag.Connection) bool { return p.of[s][conn] != nil }})
 		defer cursors[s].Close()
 	}
-	for _, st := range streams {
-		st.begin(c.o)
-	}
 	if err := p.read(cursors); err != nil {
 		return nil, err
 	}
-	for _, st := range streams {
-		if _, done := p.streams[st]; !done {
-			again = append(again, st)
-		}
+	for _, st := range p.streams {
+		st.tally.settle()
 	}
-	return again, nil
+	return slices.DeleteFunc(slices.Clone(streams), func(st *stream) bool { return !st.putOff }), nil
 }
 
 // read reads both bags to their ends. The bag goes on that is less ahead, so that little
@@ -71,52 +68,43 @@ func (p *pass) read(cursors [2]*bagfmt.Cursor) error {
 				return err
 			}
 		default:
-			p.take(s, m)
+			if st := p.of[s][m.Conn]; !st.putOff {
+				p.take(st, s, m)
+			}
 		}
-	}
-	for st := range p.streams {
-		st.settle()
 	}
 	return nil
 }
 
 // take gives a message to its stream.
-func (p *pass) take(s Side, m *rosbag.Message) {
-	st := p.of[s][m.Conn]
-	if _, ok := p.streams[st]; !ok {
-		return
-	}
-	p.count(st, -1)
+func (p *pass) take(st *stream, s Side, m *rosbag.Message) {
 	var stamp int64
 	if st.byHeader {
 		stamp = stampOf(m.Data())
 	}
-	st.add(s, item{digestOf(p.seed, m.Data()), m.Time}, stamp)
+	p.count(st, -1)
+	st.tally.add(s, item{digestOf(p.seed, m.Data()), m.Time}, stamp)
 	p.count(st, 1)
 	for max(p.kept[A], p.kept[B]) > p.limit && len(p.streams) > 1 {
-		p.putOff()
+		p.putOffOne()
 	}
 }
 
 // count adds what a stream keeps to what all keep, or takes it away.
 func (p *pass) count(st *stream, sign int) {
-	for s := range st.d.lists {
-		n := sign * len(st.d.lists[s].items)
-		if p.kept[s] += n; !st.differs {
+	for s := range p.kept {
+		n := sign * st.tally.kept(Side(s))
+		if p.kept[s] += n; !st.tally.apart {
 			p.ahead[s] += n
 		}
 	}
 }
 
-// putOff leaves the stream that keeps most to another pass.
-func (p *pass) putOff() {
-	var most *stream
-	for st := range p.streams {
-		if most == nil || st.kept() > most.kept() || st.kept() == most.kept() && st.before(most) {
-			most = st
-		}
-	}
+// putOffOne leaves the stream that keeps most to another pass.
+func (p *pass) putOffOne() {
+	kept := func(st *stream) int { return st.tally.kept(A) + st.tally.kept(B) }
+	most := slices.MaxFunc(p.streams, func(a, b *stream) int { return cmp.Compare(kept(a), kept(b)) })
 	p.count(most, -1)
-	delete(p.streams, most)
-	most.begin(p.o) // gives the memory back
+	most.putOff, most.tally = true, nil
+	p.streams = slices.DeleteFunc(p.streams, func(st *stream) bool { return st == most })
 }

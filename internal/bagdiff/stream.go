@@ -1,7 +1,6 @@
 package bagdiff
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -26,11 +25,8 @@ type stream struct {
 	publisher string // the callerid, if the topic has several streams
 	conns     [2][]*rosbag.Connection
 	byHeader  bool
-
-	rule    pairing
-	tally   *tally
-	d       differing
-	differs bool // what is in the lists is not the same
+	putOff    bool // to another pass
+	tally     *tally
 }
 
 // findTopics finds the topics of both bags, and what of them is compared in order.
@@ -105,47 +101,4 @@ func (t *topic) pairPublishers(counts [2]map[*rosbag.Connection]uint64, byHeader
 	if len(t.streams) == 1 {
 		t.streams[0].publisher = ""
 	}
-}
-
-// begin makes a stream ready for a pass.
-func (st *stream) begin(o Options) {
-	st.tally, st.differs = newTally(o), false
-	st.rule = pairing{byStamp: st.byHeader, tolerance: int64(o.Tolerance)}
-	st.d = differing{}
-}
-
-// add takes the next message of a bag. While the bags agree, it is kept only until the other
-// bag has come as far.
-func (st *stream) add(s Side, m item, stamp int64) {
-	q, o := &st.d.lists[s], &st.d.lists[s.other()]
-	if !st.differs && len(o.items) > 0 {
-		if x := o.items[0]; x.sum == m.sum {
-			pair := [2]item{m, m}
-			pair[s.other()] = x
-			st.tally.equal++
-			st.tally.pair(st.d.agreed, st.d.agreed, pair[A], pair[B])
-			st.d.agreed, st.d.before = st.d.agreed+1, m.sum
-			o.pop()
-			return
-		}
-		st.differs = true
-	}
-	q.items = append(q.items, m)
-	if st.byHeader {
-		q.stamps = append(q.stamps, stamp)
-	}
-}
-
-// settle compares what is left of both bags, and forgets that.
-func (st *stream) settle() {
-	st.tally.settle(&st.d, st.rule)
-	st.d = differing{}
-}
-
-// kept returns how many messages are in memory.
-func (st *stream) kept() int { return len(st.d.lists[A].items) + len(st.d.lists[B].items) }
-
-// before sorts streams.
-func (st *stream) before(x *stream) bool {
-	return cmp.Or(cmp.Compare(st.topic.name, x.topic.name), cmp.Compare(st.publisher, x.publisher)) < 0
 }
