@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
 	"internal/bagcheck":         {"bagfmt", "internal/plural", "rosmsg"},
-	"internal/bagdiff":          {"bagfmt", "internal/escape", "internal/msgheader", "rosbag", "rosmsg"},
+	"internal/bagdiff":          {"bagfmt", "internal/escape", "internal/msgheader", "internal/plural", "rosbag", "rosmsg"},
 	"internal/bagexpr":          {"bagfmt", "rosmsg"},
 	"internal/baginfo":          {"bagfmt", "internal/bagnote", "internal/escape", "internal/plural"},
 	"internal/gpg":              {},
