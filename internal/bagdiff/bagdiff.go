@@ -4,9 +4,10 @@
 // Both bags are read side by side, whatever their size. Nothing is kept of the messages of a
 // publisher while both bags agree, and 16 bytes of each one from the first difference on. At
 // most maxKept messages of each bag are kept, unless one publisher has more: the publishers that
-// need most are left to another pass. What has been kept is compared by pure functions: align
-// says what two lists have in common, pairs and moved what the rest means. The messages that
-// the report shows are read again.
+// need most are left to another pass. Package align compares what has been kept. The messages
+// that the report shows are read again.
+//
+// The packages below are pure: align, headers and fields compare, report holds what has come out.
 package bagdiff
 
 import (
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 )
 
 // Options say what is compared and when it counts as different. The zero value compares
@@ -38,7 +40,7 @@ type Options struct {
 	Workers int // goroutines that unpack chunks of each bag; zero starts none
 
 	// Damaged is told what cannot be read of a bag. An error that it returns ends Compare
-	// and is what Compare returns. Nil ignores damage but for Report.Complete.
+	// and is what Compare returns. Nil ignores damage but for the report's Complete.
 	Damaged func(Side, error) error
 }
 
@@ -58,13 +60,13 @@ func (s Side) other() Side { return 1 - s }
 func (s Side) String() string { return [2]string{"A", "B"}[s] }
 
 // Compare compares two bags. Its error is that of ctx or of Options.Damaged.
-func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*Report, error) {
+func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*report.Report, error) {
 	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxKept}
 	return c.compare()
 }
 
 // compare reads all, and what needs another pass again.
-func (c *comparison) compare() (*Report, error) {
+func (c *comparison) compare() (*report.Report, error) {
 	c.seed = maphash.MakeSeed()
 	c.complete = intact(c.bags[A]) && intact(c.bags[B])
 	c.findTopics()
@@ -78,7 +80,7 @@ func (c *comparison) compare() (*Report, error) {
 			return nil, err
 		}
 		if len(todo) == 0 {
-			return c.report(all)
+			return c.summary(all)
 		}
 	}
 }

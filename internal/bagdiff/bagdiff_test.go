@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 )
+
+var seed = flag.Uint64("seed", 1, "of the random tests")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -38,7 +42,7 @@ type said struct {
 
 const definition = "string data\n"
 
-func fields(topic, node string) bagfmt.ConnectionHeader {
+func headerFor(topic, node string) bagfmt.ConnectionHeader {
 	return bagfmt.ConnectionHeader{
 		{Key: "callerid", Value: node},
 		{Key: "latching", Value: "0"},
@@ -61,7 +65,7 @@ func write(t *testing.T, list []said) []byte {
 	for _, m := range list {
 		key := [2]string{m.topic, m.node}
 		if conns[key] == nil {
-			if conns[key], err = w.AddConnection(m.topic, fields(m.topic, m.node)); err != nil {
+			if conns[key], err = w.AddConnection(m.topic, headerFor(m.topic, m.node)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,7 +98,7 @@ func numbered(topic, node string, n, from, each int) (all []said) {
 }
 
 // compared compares with room for so many messages, and returns the number of passes.
-func compared(t *testing.T, a, b []byte, limit int, o Options) (r *Report, passes int) {
+func compared(t *testing.T, a, b []byte, limit int, o Options) (r *report.Report, passes int) {
 	t.Helper()
 	c := &comparison{ctx: t.Context(), o: o, bags: [2]*bagfmt.Reader{open(t, a), open(t, b)}, limit: limit}
 	r, err := c.compare()
@@ -105,7 +109,7 @@ func compared(t *testing.T, a, b []byte, limit int, o Options) (r *Report, passe
 }
 
 // text is the report without the names of the bags.
-func text(t *testing.T, r *Report) string {
+func text(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
@@ -249,7 +253,7 @@ func TestMoved(t *testing.T) {
 			t.Fatalf("seed %d, round %d: %+v", *seed, round, x)
 		}
 		for _, d := range got.Differences {
-			if alone := d.Kind == KindOnlyA || d.Kind == KindOnlyB; (d.A == nil || d.B == nil) != alone || d.Kind == KindChanged && len(d.Fields) == 0 {
+			if alone := d.Kind == report.KindOnlyA || d.Kind == report.KindOnlyB; (d.A == nil || d.B == nil) != alone || d.Kind == report.KindChanged && len(d.Fields) == 0 {
 				t.Fatalf("seed %d, round %d: %+v", *seed, round, d)
 			}
 		}
@@ -275,7 +279,7 @@ func TestEqualTimes(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for i, d := range r.Differences[1:] {
-		if d.Kind != KindOnlyB || !d.Repeats || d.B.Number != uint64(10+i) {
+		if d.Kind != report.KindOnlyB || !d.Repeats || d.B.Number != uint64(10+i) {
 			t.Errorf("%+v at %v", d, d.B)
 		}
 	}
@@ -323,7 +327,7 @@ func TestTimes(t *testing.T) {
 	list[17].ms += 3
 	list[20].ms += 2
 	r, _ := compared(t, write(t, numbered("/x", "/n", 101, 0, 10)), write(t, list), maxKept, Options{})
-	want := Times{Shift: Seconds(time.Hour), P99: Seconds(2 * time.Millisecond), Max: Seconds(3 * time.Millisecond)}
+	want := report.Times{Shift: report.Seconds(time.Hour), P99: report.Seconds(2 * time.Millisecond), Max: report.Seconds(3 * time.Millisecond)}
 	got := r.Times
 	if at := got.Furthest; at == nil || at.Number != 18 || at.Topic != "/x" {
 		t.Errorf("furthest: %+v", at)

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/align"
+	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -80,10 +82,11 @@ func (p *pass) read(cursors [2]*bagfmt.Cursor) error {
 func (p *pass) take(st *stream, s Side, m *rosbag.Message) {
 	var stamp int64
 	if st.byHeader {
-		stamp = stampOf(m.Data())
+		sec, nsec, _ := msgheader.Stamp(m.Data()) // 0 if the message is too short
+		stamp = int64(sec)*1e9 + int64(nsec)
 	}
 	p.count(st, -1)
-	st.tally.add(s, item{digestOf(p.seed, m.Data()), m.Time}, stamp)
+	st.tally.add(s, align.Item{Sum: align.DigestOf(p.seed, m.Data()), Time: m.Time}, stamp)
 	p.count(st, 1)
 	for max(p.kept[A], p.kept[B]) > p.limit && len(p.streams) > 1 {
 		p.putOffOne()

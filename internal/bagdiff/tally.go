@@ -1,13 +1,18 @@
 package bagdiff
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/internal/bagdiff/align"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+)
 
 // tally compares the messages of a publisher in both bags, and holds what has come out.
 type tally struct {
-	rule  pairing
-	lists [2]queue // what follows the messages that agree
-	last  digest   // of these
-	apart bool     // the lists begin with different messages
+	rule  align.Rule
+	lists [2]align.List // what follows the messages that agree
+	last  align.Digest  // of these
+	apart bool          // the lists begin with different messages
 
 	equal, changed, moved uint64
 	unpaired              [2]uint64
@@ -23,14 +28,14 @@ type tally struct {
 
 // detail is one difference.
 type detail struct {
-	kind    Kind
+	kind    report.Kind
 	numbers [2]uint64 // from 0
-	items   [2]item
+	items   [2]align.Item
 	repeats bool
 }
 
 func newTally(o Options, byHeader bool) *tally {
-	t := &tally{rule: pairing{byHeader, int64(o.Tolerance)}, room: o.Details}
+	t := &tally{rule: align.Rule{ByStamp: byHeader, Tolerance: int64(o.Tolerance)}, room: o.Details}
 	if o.Times != nil {
 		t.limit = *o.Times
 	}
@@ -39,98 +44,92 @@ func newTally(o Options, byHeader bool) *tally {
 
 // add takes the next message of a bag. While the bags agree, it is kept only until the other
 // bag has come as far.
-func (t *tally) add(s Side, m item, stamp int64) {
+func (t *tally) add(s Side, m align.Item, stamp int64) {
 	q, o := &t.lists[s], &t.lists[s.other()]
-	if !t.apart && len(o.items) > 0 {
-		if x := [2]item{m, m}; o.items[0].sum == m.sum {
-			x[s.other()] = o.items[0]
+	if !t.apart && len(o.Items) > 0 {
+		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum {
+			x[s.other()] = o.Items[0]
 			t.timesOf([2]uint64{t.equal, t.equal}, x)
 			t.equal++
-			t.last = m.sum
-			o.pop()
+			t.last = m.Sum
+			o.Pop()
 			return
 		}
 		t.apart = true
 	}
-	q.items = append(q.items, m)
-	if t.rule.byStamp {
-		q.stamps = append(q.stamps, stamp)
+	q.Items = append(q.Items, m)
+	if t.rule.ByStamp {
+		q.Stamps = append(q.Stamps, stamp)
 	}
 }
 
 // kept returns how many messages of a bag are in the lists.
-func (t *tally) kept(s Side) int { return len(t.lists[s].items) }
+func (t *tally) kept(s Side) int { return len(t.lists[s].Items) }
 
 // timesOf takes the times of two messages that belong together.
-func (t *tally) timesOf(numbers [2]uint64, items [2]item) {
-	by := items[B].time.Sub(items[A].time)
-	t.times.add(by, numbers[A], items[A].time)
+func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
+	by := items[B].Time.Sub(items[A].Time)
+	t.times.add(by, numbers[A], items[A].Time)
 	if by.Abs() <= t.limit {
 		return
 	}
 	if t.over++; len(t.timed) < t.room {
-		t.timed = append(t.timed, detail{kind: KindTime, numbers: numbers, items: items})
+		t.timed = append(t.timed, detail{kind: report.KindTime, numbers: numbers, items: items})
 	}
 }
 
 // settle compares what is left of both bags, and forgets that.
 func (t *tally) settle() {
 	a, b, agreed := &t.lists[A], &t.lists[B], t.equal
-	x := align(a.items, b.items)
-	if x.byNumber >= 0 {
-		t.byNumber = agreed + uint64(x.byNumber) + 1
+	r := align.Compare(a, b, t.rule)
+	if r.ByNumber != align.None {
+		t.byNumber = agreed + uint64(r.ByNumber) + 1
 	}
-	at := func(i, j int32) ([2]uint64, [2]item) {
-		return [2]uint64{agreed + uint64(i), agreed + uint64(j)}, [2]item{a.items[i], b.items[j]}
+	at := func(i, j int32) ([2]uint64, [2]align.Item) {
+		return [2]uint64{agreed + uint64(i), agreed + uint64(j)}, [2]align.Item{a.Items[i], b.Items[j]}
 	}
-	for _, r := range x.runs {
-		t.equal += uint64(r.n)
-		for k := range r.n {
-			t.timesOf(at(int32(r.a+k), int32(r.b+k)))
+	for _, same := range r.Same {
+		t.equal += uint64(same.N)
+		for k := range same.N {
+			t.timesOf(at(int32(same.A+k), int32(same.B+k)))
 		}
 	}
-	differing := t.rule.between(x.runs, a, b)
-	moves := t.rule.moved(differing, x.common, a, b)
-	for _, d := range differing {
-		movedA, movedB := d.a != none && moves[A][d.a] != 0, d.b != none && moves[B][d.b] != 0
-		if d.a != none && d.b != none && !movedA && !movedB {
-			t.changed++
-			t.timesOf(at(d.a, d.b))
-			t.show(agreed, KindChanged, d)
-			continue
-		}
+	for _, d := range r.Different {
 		switch {
-		case movedA: // what has moved counts where it is in A
-			t.moved++
-			t.show(agreed, KindMoved, pair{d.a, moves[A][d.a] - 1})
-		case d.a != none:
+		case d.B == align.None:
 			t.unpaired[A]++
-			t.show(agreed, KindOnlyA, pair{d.a, none})
-		}
-		if d.b != none && !movedB {
+			t.show(agreed, report.KindOnlyA, d)
+		case d.A == align.None:
 			t.unpaired[B]++
-			t.show(agreed, KindOnlyB, pair{none, d.b})
+			t.show(agreed, report.KindOnlyB, d)
+		case d.Moved:
+			t.moved++
+			t.show(agreed, report.KindMoved, d)
+		default:
+			t.changed++
+			t.timesOf(at(d.A, d.B))
+			t.show(agreed, report.KindChanged, d)
 		}
 	}
-	t.lists = [2]queue{}
+	t.lists = [2]align.List{}
 }
 
 // show keeps a detail if there is room.
-func (t *tally) show(agreed uint64, kind Kind, p pair) {
+func (t *tally) show(agreed uint64, kind report.Kind, different align.Difference) {
 	if len(t.details) >= t.room {
 		return
 	}
 	d := detail{kind: kind}
-	for s, at := range [2]int32{p.a, p.b} {
-		if at == none {
+	for s, at := range [2]int32{different.A, different.B} {
+		if at == align.None {
 			continue
 		}
-		items, before := t.lists[s].items, t.last
+		items, before := t.lists[s].Items, t.last
 		d.numbers[s], d.items[s] = agreed+uint64(at), items[at]
 		if at > 0 {
-			before = items[at-1].sum
+			before = items[at-1].Sum
 		}
-		d.repeats = before == items[at].sum && d.numbers[s] > 0
+		d.repeats = before == items[at].Sum && d.numbers[s] > 0
 	}
 	t.details = append(t.details, d)
 }

@@ -1,4 +1,4 @@
-package bagdiff
+package report
 
 import (
 	"fmt"
@@ -11,13 +11,15 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
+var sides = [2]string{"A", "B"}
+
 // WriteText writes the report for people: what has come out, the topics that differ, the
 // first differences, times.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.verdict() + "\n")
 	for s, bag := range []Bag{r.A, r.B} {
-		fmt.Fprintf(&b, "%s: %s, %s on %s\n", Side(s), escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
+		fmt.Fprintf(&b, "%s: %s, %s on %s\n", sides[s], escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
 	}
 	r.writeTopics(&b)
 	r.writeDifferences(&b)
@@ -143,7 +145,7 @@ func shown(s string) string {
 	if s == "" {
 		return `""`
 	}
-	return escape.Text(shortened(s))
+	return escape.Text(Shortened(s))
 }
 
 func (t Topic) text() string {
@@ -232,7 +234,7 @@ func (r *Report) writeNotes(b *strings.Builder) {
 	}
 	for s, bag := range []Bag{r.A, r.B} {
 		if len(bag.Damage) > 0 {
-			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", Side(s))
+			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", sides[s])
 		}
 	}
 }
@@ -280,4 +282,19 @@ func rounded(s Seconds) string {
 		return fmt.Sprintf("%dd%s", days, (d % (24 * time.Hour)).Round(time.Second))
 	}
 	return d.Round(time.Second).String()
+}
+
+// MaxText is how much of a string is shown.
+const MaxText = 60
+
+// Shortened cuts a string to MaxText bytes.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	n := MaxText
+	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
 }

@@ -1,4 +1,4 @@
-package bagdiff
+package align
 
 import (
 	"flag"
@@ -18,55 +18,55 @@ type outcome struct {
 	byNumber               bool
 }
 
-func queueOf(values []int) *queue {
-	q := &queue{}
+func listOf(values []int) *List {
+	q := &List{}
 	for _, v := range values {
-		q.items = append(q.items, item{sum: digest(v) << 1})
-		q.stamps = append(q.stamps, int64(v))
+		q.Items = append(q.Items, Item{Sum: Digest(v) << 1})
+		q.Stamps = append(q.Stamps, int64(v))
 	}
 	return q
 }
 
 // compareLists aligns two lists, and checks that each message is decided on once.
-func compareLists(t *testing.T, a, b []int, p pairing) (o outcome) {
+func compareLists(t *testing.T, a, b []int, p Rule) (o outcome) {
 	t.Helper()
-	x, y := queueOf(a), queueOf(b)
-	got := align(x.items, y.items)
-	o.byNumber = got.byNumber >= 0
+	x, y := listOf(a), listOf(b)
+	got := align(x.Items, y.Items)
+	o.byNumber = got.byNumber != None
 	var seen [2][]int
 	for _, r := range got.runs {
-		for k := range r.n {
-			if seen[A], seen[B] = append(seen[A], r.a+k), append(seen[B], r.b+k); a[r.a+k] != b[r.b+k] {
-				t.Fatalf("pairs %d and %d of other messages", r.a+k, r.b+k)
+		for k := range r.N {
+			if seen[0], seen[1] = append(seen[0], r.A+k), append(seen[1], r.B+k); a[r.A+k] != b[r.B+k] {
+				t.Fatalf("pairs %d and %d of other messages", r.A+k, r.B+k)
 			}
 		}
-		o.equal += r.n
+		o.equal += r.N
 	}
-	if !slices.IsSorted(seen[A]) || !slices.IsSorted(seen[B]) {
+	if !slices.IsSorted(seen[0]) || !slices.IsSorted(seen[1]) {
 		t.Fatalf("not in order: %v", got.runs)
 	}
 	for _, d := range p.between(got.runs, x, y) {
 		switch {
-		case d.b == none:
+		case d.b == None:
 			o.onlyAB++
 			o.script = append(o.script, fmt.Sprintf("-%d", a[d.a]))
-		case d.a == none:
+		case d.a == None:
 			o.onlyAB++
 			o.script = append(o.script, fmt.Sprintf("+%d", b[d.b]))
 		default:
 			o.changed++
 			o.script = append(o.script, fmt.Sprintf("%d->%d", a[d.a], b[d.b]))
 		}
-		if d.a != none {
-			seen[A] = append(seen[A], int(d.a))
+		if d.a != None {
+			seen[0] = append(seen[0], int(d.a))
 		}
-		if d.b != none {
-			seen[B] = append(seen[B], int(d.b))
+		if d.b != None {
+			seen[1] = append(seen[1], int(d.b))
 		}
 	}
 	for s, n := range [2]int{len(a), len(b)} {
 		if slices.Sort(seen[s]); !slices.Equal(seen[s], count(n)) {
-			t.Fatalf("decided on %v of %s, not on each of %d", seen[s], Side(s), n)
+			t.Fatalf("decided on %v of %s, not on each of %d", seen[s], [2]string{"A", "B"}[s], n)
 		}
 	}
 	return o
@@ -124,7 +124,7 @@ func TestAlign(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := compareLists(t, tc.a, tc.b, pairing{})
+			o := compareLists(t, tc.a, tc.b, Rule{})
 			if got := o.script; !slices.Equal(got, tc.want) && !sameSwap(got, tc.want) {
 				t.Fatalf("%v, want %v", got, tc.want)
 			}
@@ -132,16 +132,16 @@ func TestAlign(t *testing.T) {
 	}
 	for _, gap := range []int{63, 64, 65, 1000, 60_000} {
 		n := 2*gap + 500
-		o := compareLists(t, count(n), cut(count(n), 100, 100+gap), pairing{})
+		o := compareLists(t, count(n), cut(count(n), 100, 100+gap), Rule{})
 		if o.changed != 0 || o.onlyAB != gap {
 			t.Errorf("gap of %d: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
-		o = compareLists(t, cut(count(n), 100, 100+gap), count(n), pairing{})
+		o = compareLists(t, cut(count(n), 100, 100+gap), count(n), Rule{})
 		if o.changed != 0 || o.onlyAB != gap {
 			t.Errorf("%d more: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
 		two := cut(cut(count(n), n-100-gap/2, n-100), 100, 100+gap/2)
-		o = compareLists(t, count(n), two, pairing{})
+		o = compareLists(t, count(n), two, Rule{})
 		if o.changed != 0 || o.onlyAB != gap/2*2 {
 			t.Errorf("two gaps of %d: %d changed, %d left over", gap/2, o.changed, o.onlyAB)
 		}
@@ -149,7 +149,7 @@ func TestAlign(t *testing.T) {
 		for i := 100; i < 100+gap; i++ {
 			others[i] = -1 - i
 		}
-		o = compareLists(t, count(n), others, pairing{})
+		o = compareLists(t, count(n), others, Rule{})
 		if o.changed != gap || o.onlyAB != 0 {
 			t.Errorf("%d changed: %d changed, %d left over", gap, o.changed, o.onlyAB)
 		}
@@ -192,7 +192,7 @@ func TestAlignRandom(t *testing.T) {
 				cost += 2
 			}
 		}
-		o := compareLists(t, a, b, pairing{})
+		o := compareLists(t, a, b, Rule{})
 		if o.byNumber {
 			t.Errorf("seed %d, round %d: gave up", *seed, round)
 		}
@@ -234,19 +234,19 @@ func TestAlignByStamp(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			x, y := queueOf(tc.a), queueOf(tc.b)
-			got := align(x.items, y.items)
+			x, y := listOf(tc.a), listOf(tc.b)
+			got := align(x.Items, y.Items)
 			pairs, only := 0, 0
 			for _, r := range got.runs {
-				pairs += r.n
+				pairs += r.N
 			}
-			p := pairing{byStamp: true, tolerance: tc.tolerance}
+			p := Rule{ByStamp: true, Tolerance: tc.tolerance}
 			for _, d := range p.between(got.runs, x, y) {
-				if d.a == none || d.b == none {
+				if d.a == None || d.b == None {
 					only++
 					continue
 				}
-				if pairs++; max(x.stamps[d.a]-y.stamps[d.b], y.stamps[d.b]-x.stamps[d.a]) > tc.tolerance {
+				if pairs++; max(x.Stamps[d.a]-y.Stamps[d.b], y.Stamps[d.b]-x.Stamps[d.a]) > tc.tolerance {
 					t.Fatalf("pairs %d and %d", tc.a[d.a], tc.b[d.b])
 				}
 			}
@@ -267,18 +267,18 @@ func TestAlignBounds(t *testing.T) {
 	r.Shuffle(n-1000, func(i, j int) { b[500+i], b[500+j] = b[500+j], b[500+i] })
 	b[700] = a[700]
 	start := time.Now()
-	o := compareLists(t, a, b, pairing{})
+	o := compareLists(t, a, b, Rule{})
 	if !o.byNumber || o.onlyAB != 0 || o.equal < 1001 || o.equal > 1100 {
 		t.Errorf("%d equal, %d changed, %d left over, by number: %v", o.equal, o.changed, o.onlyAB, o.byNumber)
 	}
 	t.Logf("in %v", time.Since(start))
 
 	// Lists of which nothing agrees, and nothing but gaps, need no search.
-	if o = compareLists(t, count(n), slices.Repeat([]int{-5}, n), pairing{}); o.byNumber || o.changed != n {
+	if o = compareLists(t, count(n), slices.Repeat([]int{-5}, n), Rule{}); o.byNumber || o.changed != n {
 		t.Errorf("%d changed, by number: %v", o.changed, o.byNumber)
 	}
 	every := slices.DeleteFunc(count(n), func(v int) bool { return v%2 == 0 })
-	if o = compareLists(t, count(n), every, pairing{}); o.byNumber || o.onlyAB != n/2 || o.changed != 0 {
+	if o = compareLists(t, count(n), every, Rule{}); o.byNumber || o.onlyAB != n/2 || o.changed != 0 {
 		t.Errorf("%d changed, %d left over, by number: %v", o.changed, o.onlyAB, o.byNumber)
 	}
 }
@@ -288,15 +288,15 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	for round := range uint64(2000) {
 		r := rand.New(rand.NewPCG(*seed, round))
-		lists := [2][]digest{make([]digest, 2+r.IntN(30)), make([]digest, 2+r.IntN(30))}
+		lists := [2][]Digest{make([]Digest, 2+r.IntN(30)), make([]Digest, 2+r.IntN(30))}
 		values := 1 + r.IntN(6)
 		for s, l := range lists {
 			for i := range l {
-				l[i] = digest(r.IntN(values))
+				l[i] = Digest(r.IntN(values))
 			}
-			l[0], l[len(l)-1] = digest(100+s), digest(200+s)
+			l[0], l[len(l)-1] = Digest(100+s), Digest(200+s)
 		}
-		a, b := lists[A], lists[B]
+		a, b := lists[0], lists[1]
 		best := make([][]int, len(a)+1)
 		for i := range best {
 			best[i] = make([]int, len(b)+1)
@@ -315,7 +315,7 @@ func TestSearch(t *testing.T) {
 		}
 		got := 0
 		for _, r := range s.runs {
-			got += r.n
+			got += r.N
 		}
 		if got != want {
 			t.Fatalf("seed %d, round %d: %d of %v and %v agree, want %d", *seed, round, got, a, b, want)
@@ -331,10 +331,10 @@ func TestSearch(t *testing.T) {
 // TestMoves says what has moved of lists whose messages are in pairs by number.
 func TestMoves(t *testing.T) {
 	t.Parallel()
-	large := func(values []int) *queue {
-		q := queueOf(values)
-		for i := range q.items {
-			q.items[i].sum |= 1
+	large := func(values []int) *List {
+		q := listOf(values)
+		for i := range q.Items {
+			q.Items[i].Sum |= 1
 		}
 		return q
 	}
@@ -344,7 +344,7 @@ func TestMoves(t *testing.T) {
 	farMoved := slices.Insert(cut(far, 10, 11), 2*moveReach, 10)
 	tests := map[string]struct {
 		a, b    []int
-		of      func([]int) *queue
+		of      func([]int) *List
 		byStamp bool
 		want    int
 	}{
@@ -352,11 +352,11 @@ func TestMoves(t *testing.T) {
 		"changed":                   {[]int{1, 2, 3}, []int{1, 9, 3}, large, false, 0},
 		"swapped":                   {[]int{1, 2, 3, 4}, []int{1, 3, 2, 4}, large, false, 1},
 		"swapped apart":             {[]int{1, 2, 3, 3, 3, 4, 5}, []int{1, 4, 3, 3, 3, 2, 5}, large, false, 2},
-		"swapped apart, small":      {[]int{1, 2, 3, 3, 3, 4, 5}, []int{1, 4, 3, 3, 3, 2, 5}, queueOf, false, 0},
+		"swapped apart, small":      {[]int{1, 2, 3, 3, 3, 4, 5}, []int{1, 4, 3, 3, 3, 2, 5}, listOf, false, 0},
 		"swapped apart, by stamp":   {[]int{1, 2, 3, 4, 5}, []int{1, 4, 3, 2, 5}, large, true, 2},
 		"swapped too far apart":     {far, farSwapped, large, false, 0},
 		"moved far":                 {far, farMoved, large, false, 1},
-		"moved far, small":          {far, farMoved, queueOf, false, 1},
+		"moved far, small":          {far, farMoved, listOf, false, 1},
 		"one of two has moved":      {[]int{1, 7, 3, 4, 5}, []int{1, 8, 3, 7, 4, 5}, large, false, 1},
 		"one replaced, two of them": {[]int{1, 7, 3, 4, 5, 6}, []int{1, 8, 3, 7, 4, 7, 6}, large, false, 1},
 	}
@@ -364,16 +364,13 @@ func TestMoves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := tc.of(tc.a), tc.of(tc.b)
-			x := align(a.items, b.items)
-			p := pairing{byStamp: tc.byStamp}
-			m := p.moved(p.between(x.runs, a, b), x.common, a, b)
 			got := 0
-			for i, j := range m[A] {
-				if j == 0 {
+			for _, d := range Compare(a, b, Rule{ByStamp: tc.byStamp}).Different {
+				if !d.Moved {
 					continue
 				}
-				if got++; tc.a[i] != tc.b[j-1] || m[B][j-1] != int32(i)+1 {
-					t.Errorf("%d has moved to %d, and from there to %d", i, j-1, m[B][j-1]-1)
+				if got++; tc.a[d.A] != tc.b[d.B] {
+					t.Errorf("%d has moved to %d", d.A, d.B)
 				}
 			}
 			if got != tc.want {

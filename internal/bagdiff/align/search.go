@@ -1,4 +1,4 @@
-package bagdiff
+package align
 
 import "math"
 
@@ -6,10 +6,10 @@ import "math"
 // memory of the order of the differences: paths from both ends meet in the middle of a
 // shortest one, and what is before and behind that is compared in the same way.
 type search struct {
-	a, b  []digest
+	a, b  []Digest
 	limit int   // of the length of the path from each end
 	steps int64 // comparisons that are left
-	runs  []run
+	runs  []Run
 
 	// How far the paths have come on each diagonal (x - y), relative to the diagonal of the
 	// corner that they start from.
@@ -29,7 +29,7 @@ func (s *search) between(a0, a1, b0, b1 int) bool {
 	for a0+n < a1 && b0+n < b1 && s.a[a0+n] == s.b[b0+n] {
 		n++
 	}
-	s.runs = append(s.runs, run{a0, b0, n})
+	s.runs = append(s.runs, Run{a0, b0, n})
 	a0, b0 = a0+n, b0+n
 	n = 0
 	for a0 < a1-n && b0 < b1-n && s.a[a1-n-1] == s.b[b1-n-1] {
@@ -42,7 +42,7 @@ func (s *search) between(a0, a1, b0, b1 int) bool {
 			return false
 		}
 	}
-	s.runs = append(s.runs, run{a1, b1, n})
+	s.runs = append(s.runs, Run{a1, b1, n})
 	return true
 }
 
