@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	"internal/lastminute":       {},
 	"internal/nearest":          {},
 	"internal/program":          {"config", "internal/escape", "internal/loglimit", "internal/plural", "internal/rosout", "internal/topicmatch", "tcpros", "tcpros/master"},
-	"internal/store":            {},
+	"internal/store":            {"internal/store/internal/"},
 	"internal/upload":           {"internal/loglimit", "internal/naming", "internal/plural", "internal/store"},
 	"internal/topicmatch":       {"internal/plural"},
 	"internal/trigger":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/loglimit", "recorder", "rosmsg"},
@@ -83,6 +83,11 @@ var allowed = map[string][]string{
 	"recorder/internal/loss":    {"internal/msgheader"},
 	"recorder/internal/queue":   {},
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile"},
+
+	"internal/store/internal/answer": {"internal/store/internal/place"},
+	"internal/store/internal/place":  {},
+	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},
+	"internal/store/internal/ranges": {"internal/store/internal/place"},
 }
 
 type pkg struct {

@@ -1,6 +1,6 @@
 //go:build !nocloud
 
-package store
+package put
 
 import (
 	"bytes"
@@ -15,36 +15,33 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go/logging"
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/s3blob"
 	"golang.org/x/sync/errgroup"
 )
 
 // s3Sender uploads to S3 with the client of the driver, which itself cannot resume an
 // interrupted upload.
 type s3Sender struct {
-	*Bucket
+	at     place.Place // of the bucket, with the prefix of keys
+	meter  *Meter
 	client *s3.Client
-	sse    encryption
+	sse    Encryption
 }
 
-// newSender returns the sender for S3, nil for other stores.
-func newSender(b *Bucket) sender {
-	var client *s3.Client
-	if !b.bucket.As(&client) {
-		return nil
-	}
-	return &s3Sender{b, b.instrumented(client), parseEncryption(b.at)}
+// NewS3 returns a Sender to the bucket at a place of S3, with a client that counts and limits what it
+// sends by meter.
+func NewS3(client *s3.Client, at place.Place, meter *Meter) Sender {
+	return &s3Sender{at: at, meter: meter, client: instrumented(client, meter), sse: ParseEncryption(at)}
 }
 
-// put implements sender.
-func (b *s3Sender) put(ctx context.Context, f *File) error {
+// Put implements Sender.
+func (b *s3Sender) Put(ctx context.Context, f *File) error {
 	if len(f.parts) > 1 {
 		return b.putParts(ctx, f)
 	}
@@ -57,77 +54,32 @@ const partsInFlight = 3
 // idleTimeout ends requests without progress.
 const idleTimeout = 2 * time.Minute
 
-// encryption is the server-side encryption that the URL requests.
-type encryption struct {
-	kind types.ServerSideEncryption
-	key  *string
+// Encryption is the server-side encryption that the URL requests.
+type Encryption struct {
+	Kind types.ServerSideEncryption
+	Key  *string
 }
 
-// parseEncryption reads parameters that s3blob validates but does not export.
-func parseEncryption(at location) encryption {
-	var e encryption
-	q := at.url.Query()
-	for _, kind := range e.kind.Values() {
+// ParseEncryption reads parameters that s3blob validates but does not export.
+func ParseEncryption(at place.Place) Encryption {
+	var e Encryption
+	q := at.URL.Query()
+	for _, kind := range e.Kind.Values() {
 		if strings.EqualFold(string(kind), q.Get("ssetype")) {
-			e.kind = kind
+			e.Kind = kind
 		}
 	}
 	if key := q.Get("kmskeyid"); key != "" {
-		e.key = &key
+		e.Key = &key
 	}
 	return e
 }
 
-// checkedS3 replaces the client of an S3 bucket by one that checks what the server answers, and does
-// not log to standard error, which the driver cannot be asked for: it would tear the live screen,
-// and is no line of our log.
-func checkedS3(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
-	var client *s3.Client
-	if !b.As(&client) {
-		return nil, errors.Join(at.fail(nil, "the driver of S3 has no client"), b.Close())
-	}
-	quiet := s3.New(client.Options(), func(o *s3.Options) {
-		o.Logger = logging.Nop{}
-		o.HTTPClient = newS3Client(o.HTTPClient)
-	})
-	sse := parseEncryption(at)
-	o := s3blob.Options{EncryptionType: sse.kind}
-	if sse.key != nil {
-		o.KMSEncryptionID = *sse.key
-	}
-	silent, err := s3blob.OpenBucket(ctx, quiet, at.url.Host, &o)
-	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, at.explain(err)
-	}
-	return silent, nil
-}
-
-// newS3Client returns an HTTP client with the settings of the SDK's own, which offers no place for a
-// http.RoundTripper, and follows redirects without end.
-func newS3Client(own s3.HTTPClient) s3.HTTPClient {
-	buildable, ok := own.(*awshttp.BuildableClient)
-	if !ok {
-		buildable = awshttp.NewBuildableClient()
-	}
-	transport := buildable.GetTransport()
-	transport.MaxResponseHeaderBytes = maxHeaderBytes
-	return &http.Client{Transport: checkedTransport{transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		switch r.Response.StatusCode {
-		case http.StatusTemporaryRedirect, http.StatusPermanentRedirect: // the others change the method
-			if r.URL.Host != via[len(via)-1].URL.Host {
-				r.Header.Del("X-Amz-Security-Token")
-			}
-			return nil
-		}
-		return http.ErrUseLastResponse
-	}}
-}
-
 // instrumented returns a client that limits the rate, counts bytes, and ends requests after
 // idleTimeout.
-func (b *Bucket) instrumented(c *s3.Client) *s3.Client {
+func instrumented(c *s3.Client, meter *Meter) *s3.Client {
 	return s3.New(c.Options(), func(o *s3.Options) {
-		o.HTTPClient = &instrumentedClient{b: b, next: o.HTTPClient}
+		o.HTTPClient = &instrumentedClient{meter: meter, next: o.HTTPClient}
 		o.Retryer = retry.AddWithErrorCodes(o.Retryer, conflictCodes...)
 	})
 }
@@ -148,25 +100,25 @@ func onlyConflicts() aws.Retryer {
 }
 
 type instrumentedClient struct {
-	b    *Bucket
-	next s3.HTTPClient
+	meter *Meter
+	next  s3.HTTPClient
 }
 
 // Do implements s3.HTTPClient.
 func (w *instrumentedClient) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(idleTimeout, func() { cancel(errIdle) })
+	timer := time.AfterFunc(idleTimeout, func() { cancel(place.ErrIdle) })
 	req = req.WithContext(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &idleTimeoutBody{Reader: &throttledReader{ctx: ctx, b: w.b, r: req.Body}, Closer: req.Body, timer: timer}
+		req.Body = &idleTimeoutBody{Reader: w.meter.Reader(ctx, req.Body), Closer: req.Body, timer: timer}
 	}
 	resp, err := w.next.Do(req)
 	if err != nil {
 		timer.Stop()
 		cause := context.Cause(ctx)
 		cancel(nil)
-		if errors.Is(cause, errIdle) {
-			return nil, errIdle
+		if errors.Is(cause, place.ErrIdle) {
+			return nil, place.ErrIdle
 		}
 		return nil, err
 	}
@@ -201,14 +153,14 @@ func (m *idleTimeoutBody) Close() error {
 // putObject uploads a small file with one request.
 func (b *s3Sender) putObject(ctx context.Context, f *File) error {
 	_, err := b.client.PutObject(ctx, &s3.PutObjectInput{
-		Bucket: &b.at.url.Host, Key: aws.String(b.key(f.Name)),
+		Bucket: &b.at.URL.Host, Key: aws.String(b.at.Object(f.Name).Key),
 		Body:          io.NewSectionReader(f, 0, f.Size),
-		ContentLength: &f.Size, ContentMD5: base64MD5(f.parts[0].md5), ContentType: aws.String(contentType),
-		Metadata:             f.metadata(),
-		ServerSideEncryption: b.sse.kind, SSEKMSKeyId: b.sse.key,
+		ContentLength: &f.Size, ContentMD5: base64MD5(f.parts[0].md5), ContentType: aws.String(ContentType),
+		Metadata:             f.AllMetadata(),
+		ServerSideEncryption: b.sse.Kind, SSEKMSKeyId: b.sse.Key,
 		IfNoneMatch: f.ifNoneMatch(),
 	}, func(o *s3.Options) {
-		if !f.small {
+		if !f.Small {
 			o.Retryer = onlyConflicts()
 		}
 	})
@@ -230,7 +182,7 @@ func base64MD5(sum [md5.Size]byte) *string {
 // putParts uploads a large file in parts. It skips parts that the store has from an
 // interrupted upload.
 func (b *s3Sender) putParts(ctx context.Context, f *File) error {
-	p := &multipartUpload{s3Sender: b, f: f, key: b.key(f.Name), done: make([]types.CompletedPart, len(f.parts))}
+	p := &multipartUpload{s3Sender: b, f: f, key: b.at.Object(f.Name).Key, done: make([]types.CompletedPart, len(f.parts))}
 	if err := p.resume(ctx); err != nil {
 		return err
 	}
@@ -238,7 +190,7 @@ func (b *s3Sender) putParts(ctx context.Context, f *File) error {
 		return err
 	}
 	_, err := b.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
-		Bucket: &b.at.url.Host, Key: &p.key, UploadId: &f.Upload, MultipartUpload: &types.CompletedMultipartUpload{Parts: p.done},
+		Bucket: &b.at.URL.Host, Key: &p.key, UploadId: &f.Upload, MultipartUpload: &types.CompletedMultipartUpload{Parts: p.done},
 		IfNoneMatch: p.f.ifNoneMatch(),
 	})
 	return err
@@ -261,21 +213,21 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 	if p.f.Upload != "" {
 		err := p.listParts(ctx)
 		var gone *types.NoSuchUpload
-		if err == nil || !errors.As(err, &gone) && !errors.Is(p.location(p.f.Name).explain(err), ErrNotFound) {
+		if err == nil || !errors.As(err, &gone) && !errors.Is(p.at.Object(p.f.Name).Explain(err), place.ErrNotFound) {
 			return err
 		}
 		clear(p.done)
 	}
 	begun, err := p.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{
-		Bucket: &p.at.url.Host, Key: &p.key, ContentType: aws.String(contentType),
-		Metadata:             p.f.metadata(),
-		ServerSideEncryption: p.sse.kind, SSEKMSKeyId: p.sse.key,
+		Bucket: &p.at.URL.Host, Key: &p.key, ContentType: aws.String(ContentType),
+		Metadata:             p.f.AllMetadata(),
+		ServerSideEncryption: p.sse.Kind, SSEKMSKeyId: p.sse.Key,
 	})
 	if err != nil {
 		return err
 	}
 	if aws.ToString(begun.UploadId) == "" {
-		return badAnswer("the server begins a multipart upload, but does not say which")
+		return place.BadAnswer("the server begins a multipart upload, but does not say which")
 	}
 	p.f.Upload, p.checksums = *begun.UploadId, begun.ChecksumAlgorithm == types.ChecksumAlgorithmCrc32
 	return p.f.OnUpload(p.f.Upload)
@@ -283,8 +235,8 @@ func (p *multipartUpload) resume(ctx context.Context) error {
 
 // listParts records the parts that the store has with the right size and checksum.
 func (p *multipartUpload) listParts(ctx context.Context) error {
-	ctx = withPages(ctx)
-	pages := s3.NewListPartsPaginator(p.client, &s3.ListPartsInput{Bucket: &p.at.url.Host, Key: &p.key, UploadId: &p.f.Upload})
+	ctx = answer.WithPages(ctx)
+	pages := s3.NewListPartsPaginator(p.client, &s3.ListPartsInput{Bucket: &p.at.URL.Host, Key: &p.key, UploadId: &p.f.Upload})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -352,7 +304,7 @@ func (p *multipartUpload) read(n int, buf []byte) ([]byte, error) {
 		return nil, truncated(err)
 	}
 	if crc32.Checksum(buf, castagnoli) != p.f.parts[n].crc {
-		return nil, ErrChanged
+		return nil, place.ErrChanged
 	}
 	return buf, nil
 }
@@ -360,7 +312,7 @@ func (p *multipartUpload) read(n int, buf []byte) ([]byte, error) {
 func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) error {
 	number := aws.Int32(int32(n) + 1) // there are 10,000 at most
 	in := &s3.UploadPartInput{
-		Bucket: &p.at.url.Host, Key: &p.key, UploadId: &p.f.Upload, PartNumber: number,
+		Bucket: &p.at.URL.Host, Key: &p.key, UploadId: &p.f.Upload, PartNumber: number,
 		Body: bytes.NewReader(data), ContentMD5: base64MD5(p.f.parts[n].md5),
 	}
 	if p.checksums {
@@ -371,7 +323,7 @@ func (p *multipartUpload) sendPart(ctx context.Context, n int, data []byte) erro
 		return err
 	}
 	if out.ETag == nil || p.checksums && out.ChecksumCRC32 == nil {
-		return badAnswer("the server accepts a part of an upload, but does not tell its checksum")
+		return place.BadAnswer("the server accepts a part of an upload, but does not tell its checksum")
 	}
 	p.done[n] = types.CompletedPart{PartNumber: number, ETag: out.ETag}
 	if p.checksums {

@@ -1,4 +1,4 @@
-package store
+package ranges
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // flakyStore is a store behind an unreliable network.
@@ -19,7 +21,7 @@ type flakyStore struct {
 	n       int
 }
 
-func (l *flakyStore) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (l *flakyStore) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	l.n++
 	part := l.content[offset : offset+length]
 	switch {
@@ -31,7 +33,7 @@ func (l *flakyStore) open(ctx context.Context, offset, length int64) (io.ReadClo
 	return io.NopCloser(bytes.NewReader(part[:1])), nil
 }
 
-func (*flakyStore) close() error { return nil }
+func (*flakyStore) Close() error { return nil }
 
 // hanging never has anything.
 type hanging struct{ ctx context.Context }
@@ -46,7 +48,7 @@ func (h hanging) Read([]byte) (int, error) {
 // again.
 func TestNetworkAway(t *testing.T) {
 	t.Parallel()
-	at, err := parse("s3://bags/a.bag")
+	at, err := place.Parse("s3://bags/a.bag")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,13 +68,13 @@ func TestNetworkAway(t *testing.T) {
 				began := time.Now()
 				from := &flakyStore{content: bytes.Repeat([]byte("bag"), blockBytes), hang: test.hang}
 				from.down = func() bool { return time.Since(began) < test.away }
-				c := newCache(t.Context(), at, from, int64(len(from.content)))
+				c := New(t.Context(), at, from, int64(len(from.content)))
 				p := make([]byte, len(from.content))
 				_, err := c.ReadAt(p, 0)
 				switch {
 				case test.want == "" && (err != nil || !bytes.Equal(p, from.content)):
 					t.Errorf("after %v: %v", time.Since(began), err)
-				case test.want != "" && !errors.As(err, new(*Error)):
+				case test.want != "" && !errors.As(err, new(*place.Error)):
 					t.Errorf("%v is no error of the store", err)
 				case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
 					t.Errorf("after %v: %v", time.Since(began), err)
@@ -84,7 +86,7 @@ func TestNetworkAway(t *testing.T) {
 				if _, err := c.ReadAt(p, 0); err != nil || !bytes.Equal(p, from.content) {
 					t.Errorf("when the network is back: %v", err)
 				}
-				if err := c.close(); err != nil {
+				if err := c.Close(); err != nil {
 					t.Error(err)
 				}
 			})

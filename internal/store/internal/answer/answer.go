@@ -1,4 +1,5 @@
-package store
+// Package answer bounds and checks what servers of objects answer, whatever the SDKs make of it.
+package answer
 
 import (
 	"context"
@@ -8,38 +9,40 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // Limits of what a server answers. A server may be broken, or in the hands of somebody else: its
 // answers must not fill the memory.
 const (
 	maxErrorBytes  = 64 << 10 // of the body of an error; the rest is cut off
-	maxAnswerBytes = 8 << 20  // of any other body but that of an object, such as a page of a list
-	maxHeaderBytes = 64 << 10
+	MaxAnswerBytes = 8 << 20  // of any other body but that of an object, such as a page of a list
+	MaxHeaderBytes = 64 << 10
 	maxHops        = 5      // redirects of one request
 	maxPages       = 10_000 // of a list, of mostly 1,000 objects each
 	maxSamePage    = 3      // answers in a row with the same page of a list: SDKs try that often
 )
 
-// checkedTransport is below every client of a store. It bounds what a server answers, whatever the
+// Transport is below every client of a store. It bounds what a server answers, whatever the
 // client makes of it, and accepts a range of an object only if that was requested, and only of one
-// version of the object.
-type checkedTransport struct{ next http.RoundTripper }
+// Version of the object.
+type Transport struct{ Next http.RoundTripper }
 
-// newTransport returns a transport with Go's settings but for the bound of a header.
-func newTransport() *http.Transport {
+// NewTransport returns a transport with Go's settings but for the bound of a header.
+func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxResponseHeaderBytes = maxHeaderBytes
+	t.MaxResponseHeaderBytes = MaxHeaderBytes
 	return t
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if hops(req) > maxHops {
 		if req.Body != nil {
 			req.Body.Close() //nolint:errcheck,gosec // not sent
 		}
-		return nil, badAnswer("the server redirects more than %d times", maxHops)
+		return nil, place.BadAnswer("the server redirects more than %d times", maxHops)
 	}
 	list, isPage := req.Context().Value(pagesOf{}).(*pages)
 	if isPage {
@@ -47,7 +50,7 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := t.next.RoundTrip(req)
+	resp, err := t.Next.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case endsEarly(req, resp):
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
-		return nil, badAnswer("the server ends an upload before it has all of it")
+		return nil, place.BadAnswer("the server ends an upload before it has all of it")
 	case resp.StatusCode >= http.StatusMultipleChoices: // clients report its status whatever they make of its text
 		resp.Body = struct {
 			io.Reader
@@ -72,7 +75,7 @@ func (t checkedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp.Body = &boundedBody{resp.Body, last - first + 1}
 	case req.Context().Value(wholeObject{}) == nil:
-		resp.Body = &boundedBody{resp.Body, maxAnswerBytes}
+		resp.Body = &boundedBody{resp.Body, MaxAnswerBytes}
 	}
 	return resp, nil
 }
@@ -103,11 +106,11 @@ func requestedRange(req *http.Request) (first, last int64, ok bool) {
 	return first, last, n == 2 && err == nil
 }
 
-// checkRange returns an error unless a response has the requested bytes of the expected version of
+// checkRange returns an error unless a response has the requested bytes of the expected Version of
 // the object.
 func checkRange(resp *http.Response, first, last int64) error {
 	if resp.StatusCode != http.StatusPartialContent {
-		return badAnswer("the server sends no ranges: download the bag and name the file")
+		return place.BadAnswer("the server sends no ranges: download the bag and name the file")
 	}
 	var from, to, total int64
 	switch n, _ := fmt.Sscanf(resp.Header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &total); n {
@@ -116,26 +119,36 @@ func checkRange(resp *http.Response, first, last int64) error {
 	case 3:
 		last = min(last, total-1)
 	default:
-		return badAnswer("the server does not tell which bytes it sends")
+		return place.BadAnswer("the server does not tell which bytes it sends")
 	}
 	if from != first || to != last {
-		return badAnswer("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
+		return place.BadAnswer("the server sends the bytes %d to %d, %d to %d were requested", from, to, first, last)
 	}
-	if of, ok := resp.Request.Context().Value(versionOf{}).(*version); ok {
+	if of, ok := resp.Request.Context().Value(versionOf{}).(*Version); ok {
 		return of.check(total, resp.Header)
 	}
 	return nil
 }
 
-// version tells the versions of an object apart, so that reads do not mix two of them.
-type version struct {
+// Version tells the versions of an object apart, so that reads do not mix two of them.
+type Version struct {
 	mu   sync.Mutex
 	size int64  // negative until a response tells it
 	tag  string // the ETag, or the time of the last change if there is no strong ETag; empty until a response has one
 }
 
-// check returns an error if a response is of another version.
-func (v *version) check(size int64, h http.Header) error {
+// NewVersion returns the Version of an object of size bytes; a negative size is not known yet.
+func NewVersion(size int64) *Version { return &Version{size: size} }
+
+// Size returns the length of the object, negative until a response tells it.
+func (v *Version) Size() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.size
+}
+
+// check returns an error if a response is of another Version.
+func (v *Version) check(size int64, h http.Header) error {
 	tag := h.Get("ETag")
 	if tag == "" || strings.HasPrefix(tag, "W/") {
 		tag = h.Get("Last-Modified")
@@ -149,12 +162,12 @@ func (v *version) check(size int64, h http.Header) error {
 		v.tag = tag
 	}
 	if size >= 0 && size != v.size || tag != "" && tag != v.tag {
-		return &answerError{ErrChanged.Error(), ErrChanged}
+		return place.Changed()
 	}
 	return nil
 }
 
-// versionOf is the key of the *version that the ranges requested with a context have to be of.
+// versionOf is the key of the *Version that the ranges requested with a context have to be of.
 type versionOf struct{}
 
 // pages counts the pages of a list, which are requested one after the other.
@@ -174,9 +187,9 @@ func (l *pages) next(req *http.Request) error {
 	}
 	switch {
 	case l.same >= maxSamePage:
-		return badAnswer("the server repeats a page of a list without end")
+		return place.BadAnswer("the server repeats a page of a list without end")
 	case l.all >= maxPages:
-		return badAnswer("the server's list has more than %d pages: name a folder in that place", maxPages)
+		return place.BadAnswer("the server's list has more than %d pages: name a folder in that place", maxPages)
 	}
 	return nil
 }
@@ -213,40 +226,16 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLong = badAnswer("the answer of the server is longer than any that makes sense")
+var errTooLong = place.BadAnswer("the answer of the server is longer than any that makes sense")
 
-// answerError is what is wrong with an answer. Its methods but Error and Unwrap keep the SDKs from
-// asking again.
-type answerError struct {
-	reason string
-	kind   error
-}
-
-// badAnswer returns an error about an answer that cannot be used.
-func badAnswer(format string, args ...any) error {
-	return &answerError{fmt.Sprintf(format, args...), ErrAnswer}
-}
-
-// Error implements error.
-func (e *answerError) Error() string { return e.reason }
-
-// Unwrap returns ErrAnswer or ErrChanged.
-func (e *answerError) Unwrap() error { return e.kind }
-
-// RetryableError is what the SDK of S3 asks.
-func (*answerError) RetryableError() bool { return false }
-
-// NonRetriable is what the SDK of Azure looks for.
-func (*answerError) NonRetriable() {}
-
-// survive calls a driver. Drivers use fields of an answer without a look at whether the server has
+// Survive calls a driver. Drivers use fields of an answer without a look at whether the server has
 // sent them: that is an error of this call, and must not end a recording.
-func survive(call func() error) (err error) {
+func Survive(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = badAnswer("the answer of the server is incomplete (%v)", p)
+			err = place.BadAnswer("the answer of the server is incomplete (%v)", p)
 		default:
 			panic(p)
 		}
@@ -254,17 +243,17 @@ func survive(call func() error) (err error) {
 	return call()
 }
 
-// withVersion returns a context in which ranges have to be of a version.
-func withVersion(ctx context.Context, v *version) context.Context {
+// WithVersion returns a context in which ranges have to be of a Version.
+func WithVersion(ctx context.Context, v *Version) context.Context {
 	return context.WithValue(ctx, versionOf{}, v)
 }
 
-// withPages returns a context for the requests of all pages of one list.
-func withPages(ctx context.Context) context.Context {
+// WithPages returns a context for the requests of all pages of one list.
+func WithPages(ctx context.Context) context.Context {
 	return context.WithValue(ctx, pagesOf{}, new(pages))
 }
 
-// withWholeObject returns a context for the request of an object without a range.
-func withWholeObject(ctx context.Context) context.Context {
+// WithWholeObject returns a context for the request of an object without a range.
+func WithWholeObject(ctx context.Context) context.Context {
 	return context.WithValue(ctx, wholeObject{}, true)
 }

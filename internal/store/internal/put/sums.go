@@ -1,4 +1,4 @@
-package store
+package put
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 	"hash/crc32"
 	"io"
 	"strconv"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // Limits of multipart uploads. S3 accepts 10,000 parts of at least 5 MiB.
 const (
-	minPartBytes = 8 << 20
+	MinPartBytes = 8 << 20
 	maxParts     = 9_000
 )
 
@@ -35,23 +37,15 @@ type partSums struct {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// partSize returns the length of the parts of a file. It depends on the size only, so that
+// PartBytes returns the length of the parts of a file. It depends on the size only, so that
 // any later process can resume an upload.
-func partSize(size int64) int64 {
-	part := max(minPartBytes, size/maxParts)
+func PartBytes(size int64) int64 {
+	part := max(MinPartBytes, size/maxParts)
 	return (part + 1<<20 - 1) >> 20 << 20
 }
 
-// Sum reads a file of size bytes and computes the checksums that Put needs.
-func (b *Bucket) Sum(ctx context.Context, r io.ReaderAt, size int64) (Sums, error) {
-	if b.sender != nil {
-		return sum(ctx, r, size, partSize(size))
-	}
-	return sum(ctx, r, size, size)
-}
-
-// sum computes the checksums of a file that is sent in parts of partBytes.
-func sum(ctx context.Context, r io.ReaderAt, size, partBytes int64) (Sums, error) {
+// Sum computes the checksums of a file that is sent in parts of partBytes.
+func Sum(ctx context.Context, r io.ReaderAt, size, partBytes int64) (Sums, error) {
 	s := Sums{Size: size, partBytes: partBytes}
 	sha, part, crc := sha256.New(), md5.New(), uint32(0) //nolint:gosec // see above
 	buf := make([]byte, 1<<20)
@@ -81,24 +75,24 @@ func sum(ctx context.Context, r io.ReaderAt, size, partBytes int64) (Sums, error
 	return s, nil
 }
 
-// wholeMD5 returns the MD5 of a file that is not uploaded in parts, nil for others.
-func (s *Sums) wholeMD5() []byte {
+// WholeMD5 returns the MD5 of a file that is not uploaded in parts, nil for others.
+func (s *Sums) WholeMD5() []byte {
 	if len(s.parts) != 1 {
 		return nil
 	}
 	return s.parts[0].md5[:]
 }
 
-// truncated converts an early end of the file to ErrChanged.
+// truncated converts an early end of the file to place.ErrChanged.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) {
-		return ErrChanged
+		return place.ErrChanged
 	}
 	return err
 }
 
-// etag returns the ETag that S3 gives to a multipart upload.
-func (s *Sums) etag() string {
+// ETag returns the ETag that S3 gives to a multipart upload.
+func (s *Sums) ETag() string {
 	h := md5.New() //nolint:gosec // see above
 	for _, p := range s.parts {
 		h.Write(p.md5[:]) // a hash takes everything

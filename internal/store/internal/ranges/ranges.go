@@ -1,4 +1,6 @@
-package store
+// Package ranges gives random access to an object of which only byte ranges can be requested: it reads
+// blocks, keeps the most recently used ones and reads ahead.
+package ranges
 
 import (
 	"container/list"
@@ -10,9 +12,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
-// Limits of a cache. A request to a store takes tens of milliseconds, so sequential reads need
+// Reader reads byte ranges of an object.
+type Reader interface {
+	// Open returns length bytes from offset on.
+	Open(ctx context.Context, offset, length int64) (io.ReadCloser, error)
+	Close() error
+}
+
+// Limits of a Cache. A request to a store takes tens of milliseconds, so sequential reads need
 // large requests; random access must not download the whole bag.
 const (
 	blockBytes   = 64 << 10
@@ -24,16 +35,16 @@ const (
 	minRetryDelay = 100 * time.Millisecond
 	maxRetryDelay = time.Second
 	retryTimeout  = 30 * time.Second // without progress; then the read fails
-	stallTimeout  = 15 * time.Second // without a byte of a response
+	StallTimeout  = 15 * time.Second // without a byte of a response
 )
 
-// cache reads an object in blocks and caches the most recently used ones. Sequential reads
+// Cache reads an object in blocks and caches the most recently used ones. Sequential reads
 // are read ahead, in requests that double in size. Missing blocks that touch are one request.
-type cache struct {
-	at         location
+type Cache struct {
+	at         place.Place
 	ctx        context.Context //nolint:containedctx // ReadAt has none: that of Open
 	cancel     context.CancelFunc
-	source     rangeReader
+	source     Reader
 	size       int64
 	retryDelay time.Duration // before the first retry
 	fetched    atomic.Int64
@@ -52,28 +63,36 @@ type block struct {
 	done      chan struct{} // closed when data or err is final
 	data      []byte
 	err       error
-	readAhead int // blocks to fetch when this one is read; guarded by cache.mu
+	readAhead int // blocks to fetch when this one is read; guarded by Cache.mu
 	element   *list.Element
 }
 
-func newCache(ctx context.Context, at location, from rangeReader, size int64) *cache {
-	c := &cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
+// New returns a Cache of the object of size bytes that from reads. Reads fail after ctx is done. at is
+// what errors name.
+func New(ctx context.Context, at place.Place, from Reader, size int64) *Cache {
+	c := &Cache{at: at, source: from, size: size, retryDelay: minRetryDelay, blocks: map[int64]*block{}, requests: make(chan struct{}, maxRequests)}
 	c.ctx, c.cancel = context.WithCancel(ctx)
 	return c
 }
 
-// close cancels running requests.
-func (c *cache) close() error {
+// Close cancels running requests.
+func (c *Cache) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel()
 	c.fetches.Wait()
-	return c.source.close()
+	return c.source.Close()
 }
 
+// Fetched returns the number of bytes received so far.
+func (c *Cache) Fetched() int64 { return c.fetched.Load() }
+
+// RetryAfter sets the wait before the first retry of a request, for tests. Call it before the first read.
+func (c *Cache) RetryAfter(d time.Duration) { c.retryDelay = d }
+
 // ReadAt implements io.ReaderAt.
-func (c *cache) ReadAt(p []byte, off int64) (n int, err error) {
+func (c *Cache) ReadAt(p []byte, off int64) (n int, err error) {
 	if off < 0 {
 		return 0, errors.New("read at a negative offset")
 	}
@@ -94,7 +113,7 @@ func (c *cache) ReadAt(p []byte, off int64) (n int, err error) {
 }
 
 // get waits for a block. The caller will read up to the block last.
-func (c *cache) get(index, last int64) (*block, error) {
+func (c *Cache) get(index, last int64) (*block, error) {
 	b, err := c.lookup(index, last)
 	if err != nil {
 		return nil, err
@@ -108,7 +127,7 @@ func (c *cache) get(index, last int64) (*block, error) {
 }
 
 // lookup returns a block, and starts to fetch it and those that are likely to be read next.
-func (c *cache) lookup(index, last int64) (*block, error) {
+func (c *Cache) lookup(index, last int64) (*block, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -136,8 +155,8 @@ func (c *cache) lookup(index, last int64) (*block, error) {
 	return b, nil
 }
 
-// prefetch starts to fetch n bytes at off, at most half of what is kept.
-func (c *cache) prefetch(off, n int64) {
+// Prefetch starts to fetch n bytes at off, at most half of what is kept.
+func (c *Cache) Prefetch(off, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed || off < 0 || n <= 0 || off >= c.size {
@@ -155,7 +174,7 @@ func (c *cache) prefetch(off, n int64) {
 
 // startFetch fetches up to count blocks, stopping at one that is cached or being fetched.
 // When the first of them is read, the next ahead blocks are fetched. mu is held.
-func (c *cache) startFetch(index, count int64, ahead int) *block {
+func (c *Cache) startFetch(index, count int64, ahead int) *block {
 	blocks := []*block{}
 	for i := index; i < index+count && i*blockBytes < c.size && c.blocks[i] == nil && len(blocks) < maxBlocks/2; i++ {
 		b := &block{index: i, done: make(chan struct{})}
@@ -171,7 +190,7 @@ func (c *cache) startFetch(index, count int64, ahead int) *block {
 }
 
 // evict removes the least recently used blocks. mu is held.
-func (c *cache) evict() {
+func (c *Cache) evict() {
 	for e := c.recent.Back(); e != nil && len(c.blocks) > maxBlocks; {
 		b, before := e.Value.(*block), e.Prev()
 		select {
@@ -184,14 +203,14 @@ func (c *cache) evict() {
 }
 
 // remove removes a block. mu is held.
-func (c *cache) remove(b *block) {
+func (c *Cache) remove(b *block) {
 	c.recent.Remove(b.element)
 	delete(c.blocks, b.index)
 }
 
 // fetchWithRetry reads consecutive blocks. It retries until there was no progress for
 // retryTimeout: the network of a mobile robot may be down for a while.
-func (c *cache) fetchWithRetry(blocks []*block) {
+func (c *Cache) fetchWithRetry(blocks []*block) {
 	c.requests <- struct{}{}
 	defer func() { <-c.requests }()
 	wait, since := c.retryDelay, time.Now()
@@ -205,7 +224,7 @@ func (c *cache) fetchWithRetry(blocks []*block) {
 			continue
 		}
 		if permanent(err) || c.ctx.Err() != nil || time.Since(since) > retryTimeout {
-			c.fail(blocks, c.at.explain(err))
+			c.fail(blocks, c.at.Explain(err))
 			return
 		}
 		select {
@@ -216,22 +235,23 @@ func (c *cache) fetchWithRetry(blocks []*block) {
 	}
 }
 
-var errStalled = fmt.Errorf("nothing came for %v", stallTimeout)
+// ErrStalled means that a request made no progress.
+var ErrStalled = fmt.Errorf("nothing came for %v", StallTimeout)
 
 // fetchOnce makes one request and returns the number of complete blocks.
-func (c *cache) fetchOnce(blocks []*block) (n int, err error) {
+func (c *Cache) fetchOnce(blocks []*block) (n int, err error) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	defer cancel(nil)
-	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
+	stall := time.AfterFunc(StallTimeout, func() { cancel(ErrStalled) })
 	defer stall.Stop()
 	defer func() {
-		if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-			err = errStalled
+		if err != nil && errors.Is(context.Cause(ctx), ErrStalled) {
+			err = ErrStalled
 		}
 	}()
 	from := blocks[0].index * blockBytes
 	end := min((blocks[len(blocks)-1].index+1)*blockBytes, c.size)
-	body, err := c.source.open(ctx, from, end-from)
+	body, err := c.source.Open(ctx, from, end-from)
 	if err != nil {
 		return 0, err
 	}
@@ -264,7 +284,7 @@ type stallReader struct {
 func (c *stallReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if n > 0 {
-		c.stall.Reset(stallTimeout)
+		c.stall.Reset(StallTimeout)
 	}
 	return n, err
 }
@@ -273,7 +293,7 @@ func (c *stallReader) Read(p []byte) (int, error) {
 var errConnectionLost = errors.New("the connection broke off")
 
 // fail fails blocks that could not be fetched. The next read requests them again.
-func (c *cache) fail(blocks []*block, err error) {
+func (c *Cache) fail(blocks []*block, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, b := range blocks {
@@ -285,5 +305,5 @@ func (c *cache) fail(blocks []*block, err error) {
 
 // permanent reports whether a retry is useless.
 func permanent(err error) bool {
-	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrDenied) || errors.Is(err, ErrChanged) || errors.Is(err, ErrAnswer)
+	return errors.Is(err, place.ErrNotFound) || errors.Is(err, place.ErrDenied) || errors.Is(err, place.ErrChanged) || errors.Is(err, place.ErrAnswer)
 }

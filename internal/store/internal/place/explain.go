@@ -1,4 +1,4 @@
-package store
+package place
 
 import (
 	"context"
@@ -54,20 +54,20 @@ func (e *Error) Unwrap() error { return e.Err }
 // Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrAnswer and ErrChanged.
 func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
 
-// fail makes an Error about a location.
-func (l location) fail(kind error, format string, args ...any) error {
+// fail makes an Error about a Place.
+func (l Place) Fail(kind error, format string, args ...any) error {
 	return &Error{URL: l.String(), Reason: fmt.Sprintf(format, args...), kind: kind}
 }
 
 // explain makes an Error of what an SDK returned.
-func (l location) explain(err error) error {
+func (l Place) Explain(err error) error {
 	var ours *Error
 	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	var bad *answerError
+	var bad *AnswerError
 	if errors.As(err, &bad) {
-		return l.fail(bad.kind, "%s", bad.reason)
+		return l.Fail(bad.kind, "%s", bad.reason)
 	}
 	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
 	if len(e.Reason) > maxReasonBytes {
@@ -98,24 +98,24 @@ func (l location) explain(err error) error {
 	case deniedAdvice[name] != "":
 		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
 	case noCredentials.MatchString(text):
-		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.url.Scheme)
+		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.URL.Scheme)
 	case code == gcerrors.PermissionDenied:
-		e.kind, e.Advice = ErrDenied, credentialAdvice(l.url.Scheme)
-	case l.url.Scheme == schemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
+		e.kind, e.Advice = ErrDenied, credentialAdvice(l.URL.Scheme)
+	case l.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
 		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
 	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
 		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
 	case unavailable(err):
 		e.kind = ErrUnreachable
 	case unreachable(err):
-		e.kind, e.Advice = ErrUnreachable, networkAdvice(l.url.Scheme)
+		e.kind, e.Advice = ErrUnreachable, networkAdvice(l.URL.Scheme)
 	}
 	return e
 }
 
 // explainCertificate explains why the certificate of a server is not trusted, and reports whether
 // that is the problem.
-func (l location) explainCertificate(e *Error) bool {
+func (l Place) explainCertificate(e *Error) bool {
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var host x509.HostnameError
@@ -123,7 +123,7 @@ func (l location) explainCertificate(e *Error) bool {
 	case errors.As(e.Err, &unknown):
 		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
 		e.Advice = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
-		if l.url.Scheme == schemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
+		if l.URL.Scheme == SchemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
 			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
 		}
 	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
@@ -139,9 +139,9 @@ func (l location) explainCertificate(e *Error) bool {
 }
 
 // explainFile explains errors of a directory, and reports whether it is one.
-func (l location) explainFile(e *Error) bool {
+func (l Place) explainFile(e *Error) bool {
 	switch {
-	case l.url.Scheme != schemeFile:
+	case l.URL.Scheme != SchemeFile:
 		return false
 	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
 		e.Advice = adviceFull
@@ -183,11 +183,11 @@ var noCredentials = regexp.MustCompile(`get credentials|failed to refresh cached
 // credentialAdvice says where the SDK of a store looks for credentials.
 func credentialAdvice(scheme string) string {
 	switch scheme {
-	case schemeS3:
+	case SchemeS3:
 		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ?anonymous=true for a public bucket"
-	case schemeGS:
+	case SchemeGS:
 		return "set GOOGLE_APPLICATION_CREDENTIALS to a key file"
-	case schemeAzure:
+	case SchemeAzure:
 		return "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
 	}
 	return ""
@@ -196,16 +196,16 @@ func credentialAdvice(scheme string) string {
 // networkAdvice says which settings select the host of a store.
 func networkAdvice(scheme string) string {
 	switch scheme {
-	case schemeS3:
+	case SchemeS3:
 		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"
-	case schemeAzure:
+	case SchemeAzure:
 		return "check the network and AZURE_STORAGE_ACCOUNT"
 	}
 	return "check the network"
 }
 
-// errIdle means that a request of an upload made no progress.
-var errIdle = errors.New("no progress for two minutes")
+// ErrIdle means that a request of an upload made no progress.
+var ErrIdle = errors.New("no progress for two minutes")
 
 // unavailable reports whether the store, or a proxy before it, asks to try again later.
 func unavailable(err error) bool {
@@ -224,7 +224,7 @@ func unavailable(err error) bool {
 func unreachable(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errIdle)
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrIdle)
 }
 
 // maxReasonBytes bounds what is kept and shown of the text of a server.
