@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunkSealedInTurns: a buffer whose chunk was not compressed is compressed the next time,
@@ -61,7 +62,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := uint32(0)
-	for m, err := range openBag(t, out.Target()).All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(openBag(t, out.Target()), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,13 +6,14 @@ import (
 	"iter"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // messages returns what is wanted of the input: of a file in time order, of a pipe in
 // the order of the file. Each fault comes once, as an error beside a nil message.
 func (s *source) messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
 	if s.bag != nil {
-		return s.bag.All(q)
+		return rosbag.Messages(s.bag, q)
 	}
 	return func(yield func(*bagfmt.Message, error) bool) {
 		for {

@@ -107,6 +107,9 @@ func TestImportDirection(t *testing.T) {
 		}
 		for _, imp := range p.Imports {
 			ours, ok := strings.CutPrefix(imp, module)
+			if ours == "rosbag" && slices.Contains(rule, "bagfmt") {
+				continue // who reads or writes bags does so in its words
+			}
 			if ok && !slices.ContainsFunc(rule, func(r string) bool { return r == ours || strings.HasSuffix(r, "/") && strings.HasPrefix(ours, r) }) {
 				t.Errorf("%s imports %s; it may import %v", name, ours, rule)
 			}
