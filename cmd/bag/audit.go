@@ -23,6 +23,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -98,7 +99,7 @@ func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
 		if a.read+a.skipped > 0 {
 			a.say("%s verified so far; the same command continues there", plural.Of(uint64(a.read+a.skipped), "bag"))
 		}
-		return a.failed(f.Place, explain(err))
+		return a.failed(f.Place, explain.Error(err))
 	}
 	if err := os.Remove(a.journal.Name()); err != nil {
 		return err
@@ -199,7 +200,7 @@ func (a *audit) one(ctx context.Context, e store.Entry, progress func(int)) (v v
 		}
 	}
 	if errors.Is(err, store.ErrUnreachable) {
-		return v, fmt.Errorf("%s: %w", printable(a.place.path(e.Name)), explain(err))
+		return v, fmt.Errorf("%s: %w", explain.Name(a.place.path(e.Name)), explain.Error(err))
 	}
 	v.Defect, v.unread = "cannot be read: "+store.Message(err), true
 	return v, nil
@@ -319,7 +320,7 @@ func (a *audit) report() error {
 	slices.SortFunc(a.defects, func(a, b verdict) int { return strings.Compare(a.Bag, b.Bag) })
 	for _, v := range a.defects {
 		v.Bag = a.place.path(v.Bag)
-		text := fmt.Sprintf("%s: %s", printable(v.Bag), escape.Text(v.Defect))
+		text := fmt.Sprintf("%s: %s", explain.Name(v.Bag), escape.Text(v.Defect))
 		if a.JSON {
 			line, err := json.Marshal(v)
 			if err != nil {

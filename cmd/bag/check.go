@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -66,9 +67,9 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 	case parent.Err() != nil:
 		return parent.Err()
 	case ctx.Err() != nil:
-		return explain(context.Cause(ctx))
+		return explain.Error(context.Cause(ctx))
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	}
 	if !report.Sound {
 		j.lossy = true
@@ -100,7 +101,7 @@ type reachableFile struct {
 // ReadAt implements io.ReaderAt.
 func (r *reachableFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.meteredFile.ReadAt(p, off)
-	if isOfStore(err) {
+	if explain.OfStore(err) {
 		r.cancel(err)
 	}
 	return n, err
@@ -113,15 +114,15 @@ var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a loca
 func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	var failed error
 	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{printable(path)}, args...)...); err != nil {
+		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{explain.Name(path)}, args...)...); err != nil {
 			failed = err
 		}
 	}
 	for _, d := range r.Damage {
 		if d.Offset < 0 {
-			line("%s: %s", printable(d.What), d.Advice)
+			line("%s: %s", explain.Name(d.What), d.Advice)
 		} else {
-			line("offset %d: %s: %s", d.Offset, printable(d.What), d.Advice)
+			line("offset %d: %s: %s", d.Offset, explain.Name(d.What), d.Advice)
 		}
 	}
 	if r.More > 0 {
@@ -129,7 +130,7 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
-			line("warning: %s: %s", printable(w.Topic), printable(w.What))
+			line("warning: %s: %s", explain.Name(w.Topic), explain.Name(w.What))
 		}
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 	"github.com/posener/complete"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -110,7 +111,7 @@ func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
 				continue // a shell shows no errors
 			}
 			for _, c := range b.Connections() {
-				if n := printable(name(c)); !slices.Contains(names, n) {
+				if n := explain.Name(name(c)); !slices.Contains(names, n) {
 					names = append(names, n)
 				}
 			}

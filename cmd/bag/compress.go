@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -66,7 +67,7 @@ func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) e
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil && !store.IsURL(path) {
-			return j.failed(path, explain(err))
+			return j.failed(path, explain.Error(err))
 		}
 	}
 	places := newPlaces(j, paths, f.OutputDir)
@@ -133,11 +134,11 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	}
 	original := ""
 	if p.backup != "" {
-		original = "; the original is " + printable(p.backup)
+		original = "; the original is " + explain.Name(p.backup)
 	}
 	if !o.decrypt {
 		j.sayPlain(in)
 	}
-	j.say("%s: %s, %s -> %s%s", printable(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	j.say("%s: %s, %s -> %s%s", explain.Name(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/gpg"
 )
 
@@ -67,7 +68,7 @@ func (s *source) encrypted() bool {
 func (j *job) sayPlain(inputs []*source) {
 	for _, in := range inputs {
 		if in.encrypted() {
-			j.say("%s: is encrypted; what was made of it is not", printable(in.path))
+			j.say("%s: is encrypted; what was made of it is not", explain.Name(in.path))
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -190,7 +191,7 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
 	if len(d.found[s]) < maxTold && !errors.Is(err, bagfmt.ErrUnindexed) {
-		d.found[s] = append(d.found[s], explain(err).Error())
+		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }
 

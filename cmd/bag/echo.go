@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -156,9 +157,9 @@ func exists(path string) error {
 		return nil
 	}
 	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, ".bag") {
-		return fmt.Errorf("%s: no such file", printable(path))
+		return fmt.Errorf("%s: no such file", explain.Name(path))
 	}
-	return fmt.Errorf("%s: no such file; topics begin with /", printable(path))
+	return fmt.Errorf("%s: no such file; topics begin with /", explain.Name(path))
 }
 
 // isTopic tells a topic from a file: it begins with a slash, unless bags are named
@@ -210,7 +211,7 @@ func (e *echo) end() error {
 func (e *echo) reportUnshown(err error) {
 	e.lossy = true
 	_ = e.w.Flush() // an error stays in the Writer
-	e.complain("%s: %v", printable(e.path), err)
+	e.complain("%s: %v", explain.Name(e.path), err)
 }
 
 // bag prints the messages of one bag.
@@ -333,7 +334,7 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 	}
 	if !s.told {
 		s.told = true
-		e.reportUnshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, err))
+		e.reportUnshown(fmt.Errorf("%s at %s: %w", explain.Name(m.Conn.Topic), m.Time, err))
 	}
 	return errors.Is(err, rosmsg.ErrTrailing)
 }
@@ -387,7 +388,7 @@ func escapeLines(b []byte) []byte {
 func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
 	for _, s := range all {
 		if s.skipped > 1 && s.path != nil {
-			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", printable(c.Topic), s.skipped))
+			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", explain.Name(c.Topic), s.skipped))
 		}
 	}
 }
@@ -408,17 +409,17 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	s.ready = true
 	typ, err := messageType(c)
 	if err != nil {
-		e.reportUnshown(fmt.Errorf("%s: %w", printable(c.Topic), err))
+		e.reportUnshown(fmt.Errorf("%s: %w", explain.Name(c.Topic), err))
 		return
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
 		_ = e.w.Flush() // an error stays in the Writer
 		e.complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
-			printable(e.path), printable(c.Topic), printable(c.Header.Type()), typ.MD5Sum(), printable(want))
+			explain.Name(e.path), explain.Name(c.Topic), explain.Name(c.Header.Type()), typ.MD5Sum(), explain.Name(want))
 	}
 	path, err := typ.Path(s.field)
 	if err != nil {
-		s.topic.noField = fmt.Errorf("%s: %w", printable(e.path), err)
+		s.topic.noField = fmt.Errorf("%s: %w", explain.Name(e.path), err)
 		return
 	}
 	s.path = path
@@ -431,7 +432,7 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
 	name, md5sum, definition := c.Header.Type(), c.Header.MD5Sum(), c.Header.MessageDefinition()
 	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", printable(name), printable(md5sum))
+		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", explain.Name(name), explain.Name(md5sum))
 	}
 	t, err := rosmsg.Parse(name, definition)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 // emptyFlags say whether a command that selects nothing fails.
@@ -16,7 +17,7 @@ func (f emptyFlags) refuse(selected uint64, in *source) error {
 	if selected > 0 || f.AllowEmpty {
 		return nil
 	}
-	what := printable(in.path)
+	what := explain.Name(in.path)
 	if in.bag != nil && in.bag.End() != (bagfmt.Time{}) {
 		what += fmt.Sprintf(", which lasts %.1f s from @%s on", in.bag.End().Sub(in.bag.Start()).Seconds(), in.bag.Start())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 type filterFlags struct {
@@ -73,7 +74,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	o.Latched = !f.NoLatched
 	if reader != nil {
 		for _, asked := range f.unmatched(reader) {
-			j.complain("%s: nothing there matches %s", printable(f.In), asked)
+			j.complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
 	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}

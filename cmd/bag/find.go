@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -90,7 +91,7 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 		j.say("none of %s matches", plural.Of(uint64(bags), "bag"))
 	}
 	if read > 0 {
-		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), printable(f.Places[0]))
+		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), explain.Name(f.Places[0]))
 	}
 	return j.done()
 }
@@ -141,7 +142,7 @@ func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error)
 	}
 	if err != nil {
 		_ = p.Close() // the error is that of reading
-		return nil, nil, explain(err)
+		return nil, nil, explain.Error(err)
 	}
 	return c, p, nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 // places assigns the paths of the new versions of the bags of one command: in another directory
@@ -53,7 +55,7 @@ type placement struct {
 func (a *places) place(path string) (*placement, error) {
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	}
 	if err := a.refuseDuplicate(path); err != nil {
 		return nil, err
@@ -75,11 +77,11 @@ func (a *places) place(path string) (*placement, error) {
 		}
 	}
 	if p.pendingFile, err = createFile(to, force); err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(to), err)
+		return nil, fmt.Errorf("%s: %w", explain.Name(to), err)
 	}
 	if err := p.Chmod(st.Mode().Perm()); err != nil {
 		p.Abort()
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	}
 	return p, nil
 }
@@ -94,7 +96,7 @@ func (a *places) refuseDuplicate(path string) error {
 		}
 		for _, y := range a.inputs {
 			if y.placed && os.SameFile(x.st, y.st) {
-				return fmt.Errorf("skipped: is the same file as %s, which was done before", printable(y.path))
+				return fmt.Errorf("skipped: is the same file as %s, which was done before", explain.Name(y.path))
 			}
 		}
 		x.placed = true
@@ -111,13 +113,13 @@ func (a *places) inPlace(path string) (bool, error) {
 	to, err := os.Stat(a.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, fmt.Errorf("%s: no such directory; make it first", printable(a.dir))
+		return false, fmt.Errorf("%s: no such directory; make it first", explain.Name(a.dir))
 	case err != nil:
-		return false, fmt.Errorf("%s: %w", printable(a.dir), explain(err))
+		return false, fmt.Errorf("%s: %w", explain.Name(a.dir), explain.Error(err))
 	}
 	from, err := os.Stat(filepath.Dir(path))
 	if err != nil {
-		return false, explain(err)
+		return false, explain.Error(err)
 	}
 	return os.SameFile(from, to), nil
 }
@@ -130,12 +132,12 @@ func (a *places) refuseOverwrite(to string) error {
 	}
 	for _, x := range a.inputs {
 		if os.SameFile(x.st, st) {
-			return fmt.Errorf("skipped: %s is an input, too, and would be overwritten", printable(to))
+			return fmt.Errorf("skipped: %s is an input, too, and would be overwritten", explain.Name(to))
 		}
 	}
 	for _, path := range a.made {
 		if other, err := os.Stat(path); err == nil && os.SameFile(other, st) {
-			return fmt.Errorf("skipped: %s was written for another bag just now", printable(to))
+			return fmt.Errorf("skipped: %s was written for another bag just now", explain.Name(to))
 		}
 	}
 	return nil
@@ -153,7 +155,7 @@ func (p *placement) findBackup(path string, st os.FileInfo) error {
 		return nil
 	}
 	if !p.places.j.Force {
-		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", printable(p.backup))
+		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", explain.Name(p.backup))
 	}
 	p.replaces = true
 	return p.places.refuseOverwrite(p.backup)
@@ -167,14 +169,14 @@ func (p *placement) Commit() error {
 	case p.backup == "":
 	case err != nil:
 		p.Abort()
-		return explain(err)
+		return explain.Error(err)
 	case !os.SameFile(now, p.original) || now.Size() != p.original.Size() || !now.ModTime().Equal(p.original.ModTime()):
 		p.Abort()
 		return errors.New("was changed meanwhile, perhaps by a recorder; it is left as it is")
 	default:
 		if err := p.keepOriginal(); err != nil {
 			p.Abort()
-			return fmt.Errorf("backup %s: %w", printable(p.backup), explain(err))
+			return fmt.Errorf("backup %s: %w", explain.Name(p.backup), explain.Error(err))
 		}
 	}
 	if err := p.pendingFile.Commit(); err != nil {

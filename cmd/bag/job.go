@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -60,7 +61,7 @@ func (j *job) lost(path string, err error) {
 	}
 	if j.told[path]++; j.told[path] <= maxTold {
 		j.meter.hide()
-		j.complain("%s: %v", printable(path), explain(err))
+		j.complain("%s: %v", explain.Name(path), explain.Error(err))
 	}
 }
 
@@ -71,7 +72,7 @@ func (j *job) failed(path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, errReported) || errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	j.complain("%s: %v", printable(path), err)
+	j.complain("%s: %v", explain.Name(path), err)
 	return errReported
 }
 
@@ -80,7 +81,7 @@ func (j *job) done() error {
 	j.meter.clear()
 	for _, path := range slices.Sorted(maps.Keys(j.told)) {
 		if more := j.told[path] - maxTold; more > 0 {
-			j.complain("%s: damaged in %s; gobag check lists them", printable(path), plural.Of(more, "more place"))
+			j.complain("%s: damaged in %s; gobag check lists them", explain.Name(path), plural.Of(more, "more place"))
 		}
 	}
 	if j.lossy {

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -46,14 +44,7 @@ func openBagThrough(ctx context.Context, path string, o bagfmt.ReaderOptions, th
 	if err == nil {
 		return &bag{r, path, f}, nil
 	}
-	return nil, errors.Join(explain(err), f.Close())
-}
-
-// isOfStore reports whether err is an error of a store. It says nothing about the bag, and further
-// reads would fail as well, after as long a wait.
-func isOfStore(err error) bool {
-	var remote *store.Error
-	return errors.As(err, &remote)
+	return nil, errors.Join(explain.Error(err), f.Close())
 }
 
 // openInput opens a file, or the object that a URL names.
@@ -61,7 +52,7 @@ func openInput(ctx context.Context, path string) (f readable, size int64, err er
 	if store.IsURL(path) {
 		object, err := store.Open(ctx, path)
 		if err != nil {
-			return nil, 0, explain(err)
+			return nil, 0, explain.Error(err)
 		}
 		return object, object.Size(), nil
 	}
@@ -77,7 +68,7 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	st, err := os.Stat(path) // before opening: that would wait for the writer of a FIFO
 	switch {
 	case err != nil:
-		return nil, nil, explain(err)
+		return nil, nil, explain.Error(err)
 	case st.IsDir():
 		return nil, nil, errors.New("is a directory; name the bag files in it")
 	case !st.Mode().IsRegular():
@@ -85,52 +76,10 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	}
 	f, err := os.Open(path) //nolint:gosec // the user names the file
 	if err != nil {
-		return nil, nil, explain(err)
+		return nil, nil, explain.Error(err)
 	}
 	if st, err = f.Stat(); err != nil {
-		return nil, nil, errors.Join(explain(err), f.Close())
+		return nil, nil, errors.Join(explain.Error(err), f.Close())
 	}
 	return f, st, nil
-}
-
-// explain turns an error into one line for people: what is wrong, where, what to do.
-func explain(err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	var remote *store.Error
-	var limit *bagfmt.LimitError
-	text := err.Error()
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errExists), errors.Is(err, errReported):
-		return err
-	case errors.As(err, &remote):
-		return errors.New(remote.Message())
-	case errors.As(err, &limit) && limit.Op == bagfmt.OpChunk:
-		return errors.New(text + "; a larger --max-chunk unpacks it")
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such file")
-	case errors.Is(err, fs.ErrPermission):
-		return errors.New("permission denied")
-	case errors.As(err, &path):
-		return path.Err
-	case errors.As(err, &link):
-		return link.Err
-	case errors.Is(err, bagfmt.ErrVersion):
-		return errors.New("is a " + text)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("truncated: " + strings.TrimSuffix(text, ": "+io.ErrUnexpectedEOF.Error()))
-	case errors.Is(err, bagfmt.ErrCorrupt):
-		return errors.New("damaged: " + text)
-	}
-	return errors.New(text)
-}
-
-// printable quotes a name that could control a terminal, or that nobody would see, and
-// leaves out what may be secret in a URL.
-func printable(s string) string {
-	s = store.Redact(s)
-	if q := strconv.Quote(s); s == "" || q[1:len(q)-1] != s {
-		return q
-	}
-	return s
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -38,10 +39,10 @@ func expand(ctx context.Context, args []string) ([]string, error) {
 		case err != nil && strings.ContainsAny(arg, "*?["):
 			found, err := filepath.Glob(arg)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", printable(arg), err)
+				return nil, fmt.Errorf("%s: %w", explain.Name(arg), err)
 			}
 			if len(found) == 0 {
-				return nil, fmt.Errorf("%s: no such files", printable(arg))
+				return nil, fmt.Errorf("%s: no such files", explain.Name(arg))
 			}
 			paths = append(paths, found...)
 			continue
@@ -56,11 +57,11 @@ func bagsAt(ctx context.Context, rawURL string) ([]string, error) {
 	found, err := store.Expand(ctx, rawURL, isBag)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", printable(rawURL), explain(err))
+		return nil, fmt.Errorf("%s: %w", explain.Name(rawURL), explain.Error(err))
 	case len(found) == 0 && strings.Contains(rawURL, "*"):
-		return nil, fmt.Errorf("%s: no such objects", printable(rawURL))
+		return nil, fmt.Errorf("%s: no such objects", explain.Name(rawURL))
 	case len(found) == 0:
-		return nil, fmt.Errorf("%s: no bags there", printable(rawURL))
+		return nil, fmt.Errorf("%s: no bags there", explain.Name(rawURL))
 	}
 	return found, nil
 }
@@ -80,7 +81,7 @@ const activeSuffix = ".bag.active"
 func bagsIn(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(dir), explain(err))
+		return nil, fmt.Errorf("%s: %w", explain.Name(dir), explain.Error(err))
 	}
 	present := make(map[string]bool)
 	for _, e := range entries {
@@ -97,7 +98,7 @@ func bagsIn(dir string) ([]string, error) {
 		}
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%s: no bags in this directory", printable(dir))
+		return nil, fmt.Errorf("%s: no bags in this directory", explain.Name(dir))
 	}
 	slices.Sort(paths)
 	return paths, nil

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 // outputMode is the permission of new files.
@@ -33,7 +35,7 @@ func createFile(path string, force bool) (*pendingFile, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	case st.IsDir():
 		return nil, errors.New("is a directory; name a file")
 	case !force:
@@ -51,7 +53,7 @@ func createFile(path string, force bool) (*pendingFile, error) {
 		return nil, errors.New("no such directory; make it first")
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	}
 	return &pendingFile{File: f, path: path, force: force}, nil
 }
@@ -71,7 +73,7 @@ func (p *pendingFile) Commit() error {
 		err = p.publish()
 	}
 	if err != nil {
-		err = explain(err)
+		err = explain.Error(err)
 		if e := os.Remove(p.Name()); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; %s is left behind", err, p.Name())
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -31,16 +32,16 @@ func openPlace(ctx context.Context, arg string, perSecond int64) (*place, error)
 			err = errors.New("is not a directory")
 		}
 		if err != nil {
-			return nil, explain(err)
+			return nil, explain.Error(err)
 		}
 		if at, err = filepath.Abs(arg); err != nil {
-			return nil, explain(err)
+			return nil, explain.Error(err)
 		}
 		at = (&url.URL{Scheme: "file", Path: filepath.ToSlash(at)}).String()
 	}
 	b, err := store.OpenBucket(ctx, at, perSecond)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	}
 	p.Bucket = b
 	return p, nil

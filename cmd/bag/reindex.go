@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -75,7 +76,7 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 	}
 	switch after, err := in.Stat(); {
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
 		return errors.New("is still being written; reindex it when its recorder has ended")
 	case rep.Messages == 0 && rep.Lossy():
@@ -87,9 +88,9 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 	}
 	j.reportRecovery(path, &rep)
 	if p.backup != "" {
-		j.say("%s: %s; the original is %s", printable(p.path), recoverySummary(&rep), printable(p.backup))
+		j.say("%s: %s; the original is %s", explain.Name(p.path), recoverySummary(&rep), explain.Name(p.backup))
 	} else {
-		j.say("%s: %s", printable(p.path), recoverySummary(&rep))
+		j.say("%s: %s", explain.Name(p.path), recoverySummary(&rep))
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
 	if err != nil {
-		return recovery.Report{}, explain(err)
+		return recovery.Report{}, explain.Error(err)
 	}
 	title, done := "Reindexing "+p.path, int64(0)
 	j.meter.begin(title, size)
@@ -115,7 +116,7 @@ func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, e
 	case errors.Is(err, bagfmt.ErrEncrypted):
 		return rep, errNoReindex
 	case err != nil:
-		return rep, explain(err)
+		return rep, explain.Error(err)
 	}
 	return rep, nil
 }
@@ -124,21 +125,21 @@ func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, e
 func (j *job) reportRecovery(path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
 		if n == maxTold {
-			j.say("%s: repaired in %s", printable(path), plural.Of(len(r.Repairs)-n, "more place"))
+			j.say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
 		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
-			j.say("%s: repaired: %s", printable(path), strings.TrimPrefix(explain(err).Error(), "damaged: "))
+			j.say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
 		}
 	}
 	var told uint64
 	for _, s := range r.Skipped {
-		what := explain(s.Err).Error()
+		what := explain.Error(s.Err).Error()
 		if s.Bytes > 0 {
 			what += fmt.Sprintf("; bytes %d to %d are left out", s.Offset, s.Offset+s.Bytes-1)
 		}
 		if s.Trailing {
-			j.say("%s: %s", printable(path), what)
+			j.say("%s: %s", explain.Name(path), what)
 			continue
 		}
 		if s.Dropped > 0 {

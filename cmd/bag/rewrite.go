@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 )
@@ -110,7 +111,7 @@ func (j *job) openSource(path string) (*source, error) {
 		MaxChunkBytes: j.maxChunk, FutureVersion: true, Reuse: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx),
 	})
 	if err != nil {
-		return nil, errors.Join(explain(err), r.Close())
+		return nil, errors.Join(explain.Error(err), r.Close())
 	}
 	return &source{path: "standard input", pipe: s, file: &pipe{r, s}}, nil
 }
@@ -194,8 +195,8 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.
 	if j.ctx.Err() != nil {
 		err = j.ctx.Err()
 	}
-	if err != nil {
-		err = explain(err)
+	if err != nil && !errors.Is(err, errReported) {
+		err = explain.Error(err)
 	}
 	return sum, err
 }
@@ -206,8 +207,8 @@ func (j *job) damaged(input string, err error) error {
 	if j.ctx.Err() != nil {
 		return j.ctx.Err()
 	}
-	if isOfStore(err) {
-		return j.failed(input, explain(err))
+	if explain.OfStore(err) {
+		return j.failed(input, explain.Error(err))
 	}
 	j.lost(input, err)
 	return nil
@@ -252,14 +253,14 @@ func (j *job) rewrite(p plan) error {
 	}
 	for _, in := range p.inputs {
 		if in.elapsed() {
-			j.say("%s: times count from the start of the recording, as in %s", printable(out), printable(in.path))
+			j.say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.path))
 		}
 	}
 	j.sayPlain(p.inputs)
 	if types := typesWithoutDefinition(p.inputs); p.mcap && len(types) > 0 {
-		j.say("%s: no reader can decode %s: the bag has no definition", printable(out), strings.Join(types, ", "))
+		j.say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
-	j.say("%s: %s%s%s", printable(out), counted(sum.Messages), repeated(sum), leftOut(sum))
+	j.say("%s: %s%s%s", explain.Name(out), counted(sum.Messages), repeated(sum), leftOut(sum))
 	return j.done()
 }
 
