@@ -24,6 +24,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -269,7 +270,7 @@ func (a *audit) openJournal() error {
 	if err != nil {
 		return err
 	}
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		return errors.Join(errors.New(path+" is in use by another audit"), f.Close())
 	}
 	if err := a.readJournal(f); err != nil {

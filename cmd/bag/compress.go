@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -70,7 +71,7 @@ func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) e
 			return j.failed(path, explain.Error(err))
 		}
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path, o); err != nil {
@@ -83,7 +84,7 @@ func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) e
 	return errors.Join(failed, j.done())
 }
 
-func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) error {
+func (f *repackFlags) one(j *job, places *newfile.Places, path string, o repackOptions) error {
 	b, err := j.open(path)
 	if err != nil {
 		return err
@@ -98,13 +99,13 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
 	defer p.Abort()
 	switch {
-	case p.backup == "":
+	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
 	case !b.Indexed() && b.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
@@ -118,7 +119,7 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.path), in, rebag.Options{})
+	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.Path()), in, rebag.Options{})
 	if err != nil {
 		return err
 	}
@@ -133,12 +134,12 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 		return err
 	}
 	original := ""
-	if p.backup != "" {
-		original = "; the original is " + explain.Name(p.backup)
+	if p.Backup() != "" {
+		original = "; the original is " + explain.Name(p.Backup())
 	}
 	if !o.decrypt {
 		j.sayPlain(in)
 	}
-	j.say("%s: %s, %s -> %s%s", explain.Name(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	j.say("%s: %s, %s -> %s%s", explain.Name(p.Path()), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type filterFlags struct {
@@ -52,7 +53,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	if f.Expr != "" && f.Last != "" {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
-	if err := notInput(f.Out, []string{f.In}); err != nil {
+	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.failed(f.Out, err)
 	}
 	in, err := j.openSources([]string{f.In})

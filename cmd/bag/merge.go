@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type mergeFlags struct {
@@ -29,7 +31,7 @@ func (f *mergeFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	if err := notInput(f.Output, paths); err != nil {
+	if err := newfile.NotInput(f.Output, paths); err != nil {
 		return j.failed(f.Output, err)
 	}
 	in, err := j.openSources(paths)

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -62,7 +63,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 		return explain.Error(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		return errors.New("is in use: it is being recorded, or another gobag note changes it")
 	}
 	st, err := f.Stat()

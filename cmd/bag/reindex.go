@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -43,7 +44,7 @@ func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path); err != nil {
@@ -56,7 +57,7 @@ func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	return errors.Join(failed, j.done())
 }
 
-func (f *reindexFlags) one(j *job, places *places, path string) error {
+func (f *reindexFlags) one(j *job, places *newfile.Places, path string) error {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
@@ -65,7 +66,7 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
@@ -87,21 +88,21 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 		return err
 	}
 	j.reportRecovery(path, &rep)
-	if p.backup != "" {
-		j.say("%s: %s; the original is %s", explain.Name(p.path), recoverySummary(&rep), explain.Name(p.backup))
+	if p.Backup() != "" {
+		j.say("%s: %s; the original is %s", explain.Name(p.Path()), recoverySummary(&rep), explain.Name(p.Backup()))
 	} else {
-		j.say("%s: %s", explain.Name(p.path), recoverySummary(&rep))
+		j.say("%s: %s", explain.Name(p.Path()), recoverySummary(&rep))
 	}
 	return nil
 }
 
 // recover writes what is good of a bag of size bytes to p.
-func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, error) {
+func (j *job) recover(in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
 	if err != nil {
 		return recovery.Report{}, explain.Error(err)
 	}
-	title, done := "Reindexing "+p.path, int64(0)
+	title, done := "Reindexing "+p.Path(), int64(0)
 	j.meter.begin(title, size)
 	defer j.meter.clear()
 	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 )
@@ -160,20 +160,6 @@ func closeSources(all []*source) {
 	}
 }
 
-// notInput refuses an output that is one of the inputs, by whatever name.
-func notInput(out string, inputs []string) error {
-	st, err := os.Stat(out)
-	if err != nil {
-		return nil //nolint:nilerr // what does not exist is no input
-	}
-	for _, in := range inputs {
-		if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
-			return errors.New("is an input too; write to another file")
-		}
-	}
-	return nil
-}
-
 // copyInto copies inputs to sink and shows the progress. It returns errors of the output, ready
 // for the user; damage of inputs is reported and not returned.
 func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.Options) (rebag.Summary, error) {
@@ -295,6 +281,42 @@ func (p *plan) sink(w io.Writer) (rebag.Sink, error) {
 		return nil, err
 	}
 	return rebag.NewBag(w, o)
+}
+
+// target is the output of a command: a pending file or standard output.
+type target struct {
+	w    io.Writer // with WriteAt and Sync, unless it is standard output
+	file *newfile.File
+}
+
+// create creates the target for path; "-" is standard output.
+func (j *job) create(path string) (*target, error) {
+	if path == "-" {
+		if isTerminal(j.stdout) {
+			return nil, errors.New("standard output is a terminal; redirect it to a file or a pipe")
+		}
+		return &target{w: struct{ io.Writer }{j.stdout}}, nil
+	}
+	f, err := newfile.Create(path, j.Force)
+	if err != nil {
+		return nil, err
+	}
+	return &target{w: f.File, file: f}, nil
+}
+
+// commit completes the target.
+func (t *target) commit() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Commit()
+}
+
+// abort removes the file, unless it was committed.
+func (t *target) abort() {
+	if t.file != nil {
+		t.file.Abort()
+	}
 }
 
 // counted says how many messages.

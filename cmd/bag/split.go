@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -177,16 +178,16 @@ type parts struct {
 	prefix  string
 	input   string
 	options bagfmt.WriterOptions
-	files   []*pendingFile
+	files   []*newfile.File
 	taken   map[string]bool
 }
 
 func (p *parts) open(number int, topic string) (*rebag.Part, error) {
 	path := p.name(number, topic)
-	if err := notInput(path, []string{p.input}); err != nil {
+	if err := newfile.NotInput(path, []string{p.input}); err != nil {
 		return nil, fmt.Errorf("%s %w", explain.Name(path), err)
 	}
-	f, err := createFile(path, p.j.Force)
+	f, err := newfile.Create(path, p.j.Force)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", explain.Name(path), err)
 	}

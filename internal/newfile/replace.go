@@ -1,4 +1,4 @@
-package main
+package newfile
 
 import (
 	"crypto/rand"
@@ -12,13 +12,13 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
-// places assigns the paths of the new versions of the bags of one command: in another directory
+// Places assigns the paths of the new versions of the bags of one command: in another directory
 // with the same name, or instead of the original, which is renamed to NAME.orig.bag as by rosbag
 // compress, decompress and reindex. Even with --force, no path is that of an input or of another
 // result.
-type places struct {
-	j      *job
+type Places struct {
 	dir    string
+	force  bool
 	inputs []input
 	made   []string // results
 }
@@ -30,9 +30,10 @@ type input struct {
 	placed bool
 }
 
-// newPlaces makes the places for the bags of a command; dir is that of --output-dir.
-func newPlaces(j *job, paths []string, dir string) *places {
-	a := &places{j: j, dir: dir}
+// NewPlaces makes the places for the bags of a command. dir is that of --output-dir; empty for in
+// place. With force, backups and other files that have the name of a result are overwritten.
+func NewPlaces(paths []string, dir string, force bool) *Places {
+	a := &Places{dir: dir, force: force}
 	for _, path := range paths {
 		if st, err := os.Stat(path); err == nil { // opening it reports the error
 			a.inputs = append(a.inputs, input{path: path, st: st})
@@ -41,18 +42,21 @@ func newPlaces(j *job, paths []string, dir string) *places {
 	return a
 }
 
-// placement is the path of a new version, with the backup of the original.
-type placement struct {
-	*pendingFile
+// Placement is the path of a new version, with the backup of the original.
+type Placement struct {
+	*File
 	original os.FileInfo
 	backup   string // empty: the original stays
 	kept     bool   // the backup is already a link to the original, made by a run that was interrupted
 	replaces bool   // there is another backup, and the user wants it overwritten
-	places   *places
+	places   *Places
 }
 
-// place creates the file for the new version of path, with the permissions of the original.
-func (a *places) place(path string) (*placement, error) {
+// Backup returns the path of the backup of the original; empty if the original stays as it is.
+func (p *Placement) Backup() string { return p.backup }
+
+// Place creates the file for the new version of path, with the permissions of the original.
+func (a *Places) Place(path string) (*Placement, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, explain.Error(err)
@@ -60,8 +64,8 @@ func (a *places) place(path string) (*placement, error) {
 	if err := a.refuseDuplicate(path); err != nil {
 		return nil, err
 	}
-	p := &placement{original: st, places: a}
-	to, force := path, a.j.Force
+	p := &Placement{original: st, places: a}
+	to, force := path, a.force
 	switch same, err := a.inPlace(path); {
 	case err != nil:
 		return nil, err
@@ -76,7 +80,7 @@ func (a *places) place(path string) (*placement, error) {
 			return nil, err
 		}
 	}
-	if p.pendingFile, err = createFile(to, force); err != nil {
+	if p.File, err = Create(to, force); err != nil {
 		return nil, fmt.Errorf("%s: %w", explain.Name(to), err)
 	}
 	if err := p.Chmod(st.Mode().Perm()); err != nil {
@@ -88,7 +92,7 @@ func (a *places) place(path string) (*placement, error) {
 
 // refuseDuplicate refuses a file that was there before under this or another name: what has its
 // name now is the result, which is not to become the backup.
-func (a *places) refuseDuplicate(path string) error {
+func (a *Places) refuseDuplicate(path string) error {
 	for i := range a.inputs {
 		x := &a.inputs[i]
 		if x.path != path {
@@ -106,7 +110,7 @@ func (a *places) refuseDuplicate(path string) error {
 }
 
 // inPlace reports whether the new version of path gets its name.
-func (a *places) inPlace(path string) (bool, error) {
+func (a *Places) inPlace(path string) (bool, error) {
 	if a.dir == "" {
 		return true, nil
 	}
@@ -125,7 +129,7 @@ func (a *places) inPlace(path string) (bool, error) {
 }
 
 // refuseOverwrite refuses a file that is an input or a result.
-func (a *places) refuseOverwrite(to string) error {
+func (a *Places) refuseOverwrite(to string) error {
 	st, err := os.Stat(to)
 	if err != nil {
 		return nil //nolint:nilerr // what does not exist is neither
@@ -144,7 +148,7 @@ func (a *places) refuseOverwrite(to string) error {
 }
 
 // findBackup finds the name of the backup of path.
-func (p *placement) findBackup(path string, st os.FileInfo) error {
+func (p *Placement) findBackup(path string, st os.FileInfo) error {
 	ext := filepath.Ext(path)
 	p.backup = strings.TrimSuffix(path, ext) + ".orig" + ext
 	there, err := os.Lstat(p.backup)
@@ -154,7 +158,7 @@ func (p *placement) findBackup(path string, st os.FileInfo) error {
 	if p.kept = os.SameFile(there, st); p.kept { // not a link that leads to path
 		return nil
 	}
-	if !p.places.j.Force {
+	if !p.places.force {
 		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", explain.Name(p.backup))
 	}
 	p.replaces = true
@@ -164,7 +168,7 @@ func (p *placement) findBackup(path string, st os.FileInfo) error {
 // Commit makes the new version durable and renames both files. At any time path is a complete
 // bag, the old or the new one, unless the file system has no links: then it is missing between
 // the two renames.
-func (p *placement) Commit() error {
+func (p *Placement) Commit() error {
 	switch now, err := os.Stat(p.path); {
 	case p.backup == "":
 	case err != nil:
@@ -179,7 +183,7 @@ func (p *placement) Commit() error {
 			return fmt.Errorf("backup %s: %w", explain.Name(p.backup), explain.Error(err))
 		}
 	}
-	if err := p.pendingFile.Commit(); err != nil {
+	if err := p.File.Commit(); err != nil {
 		p.restore()
 		return err
 	}
@@ -188,7 +192,7 @@ func (p *placement) Commit() error {
 }
 
 // keepOriginal gives the original the name of the backup, and makes that durable.
-func (p *placement) keepOriginal() error {
+func (p *Placement) keepOriginal() error {
 	if err := p.Sync(); err != nil || p.kept { // before anything changes
 		return err
 	}
@@ -206,8 +210,8 @@ func (p *placement) keepOriginal() error {
 }
 
 // link makes the backup a second name of the original. It overwrites what was
-// there when place was called, if that is wanted, but nothing else.
-func (p *placement) link() error {
+// there when Place was called, if that is wanted, but nothing else.
+func (p *Placement) link() error {
 	if !p.replaces {
 		return os.Link(p.path, p.backup)
 	}
@@ -222,7 +226,7 @@ func (p *placement) link() error {
 }
 
 // restore undoes keepOriginal if the new version did not get its name.
-func (p *placement) restore() {
+func (p *Placement) restore() {
 	if p.backup == "" || p.kept {
 		return
 	}
@@ -232,4 +236,18 @@ func (p *placement) restore() {
 	case err == nil && os.SameFile(now, p.original):
 		_ = os.Remove(p.backup) // a second link
 	}
+}
+
+// NotInput refuses an output that is one of the inputs, by whatever name.
+func NotInput(out string, inputs []string) error {
+	st, err := os.Stat(out)
+	if err != nil {
+		return nil //nolint:nilerr // what does not exist is no input
+	}
+	for _, in := range inputs {
+		if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
+			return errors.New("is an input too; write to another file")
+		}
+	}
+	return nil
 }
