@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -68,7 +69,7 @@ type verdict struct {
 type audit struct {
 	*auditFlags
 	*job
-	place *place
+	place *bagopen.Place
 	bar   *tally
 
 	mu      sync.Mutex
@@ -81,7 +82,7 @@ type audit struct {
 
 // Run verifies the bags of a place.
 func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
-	p, err := openPlace(ctx, f.Place, int64(f.Rate))
+	p, err := bagopen.OpenPlace(ctx, f.Place, int64(f.Rate))
 	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
 	if err != nil {
 		return j.failed(f.Place, err)
@@ -201,7 +202,7 @@ func (a *audit) one(ctx context.Context, e store.Entry, progress func(int)) (v v
 		}
 	}
 	if errors.Is(err, store.ErrUnreachable) {
-		return v, fmt.Errorf("%s: %w", explain.Name(a.place.path(e.Name)), explain.Error(err))
+		return v, fmt.Errorf("%s: %w", explain.Name(a.place.Path(e.Name)), explain.Error(err))
 	}
 	v.Defect, v.unread = "cannot be read: "+store.Message(err), true
 	return v, nil
@@ -320,7 +321,7 @@ func (a *audit) note(v verdict) error {
 func (a *audit) report() error {
 	slices.SortFunc(a.defects, func(a, b verdict) int { return strings.Compare(a.Bag, b.Bag) })
 	for _, v := range a.defects {
-		v.Bag = a.place.path(v.Bag)
+		v.Bag = a.place.Path(v.Bag)
 		text := fmt.Sprintf("%s: %s", explain.Name(v.Bag), escape.Text(v.Defect))
 		if a.JSON {
 			line, err := json.Marshal(v)

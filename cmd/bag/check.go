@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -38,7 +39,7 @@ Exit code 3 says that there is damage.`
 // checked.
 func (f *checkFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (f *checkFlags) Run(ctx context.Context, out output) error {
 }
 
 func (f *checkFlags) one(parent context.Context, j *job, path string) error {
-	file, size, err := openInput(parent, path)
+	file, size, err := bagopen.OpenFile(parent, path)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: unwrapKey(ctx)})
+		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
 	j.meter.clear()
 	switch {
 	case parent.Err() != nil:

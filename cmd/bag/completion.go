@@ -14,6 +14,7 @@ import (
 	"github.com/posener/complete"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -106,7 +107,7 @@ func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
 			if !strings.HasSuffix(arg, ".bag") || store.IsURL(arg) {
 				continue
 			}
-			b, err := openBag(context.Background(), arg)
+			b, err := bagopen.Open(context.Background(), arg, bagopen.Options{})
 			if err != nil {
 				continue // a shell shows no errors
 			}

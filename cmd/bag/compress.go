@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/rebag"
@@ -62,7 +63,7 @@ type repackOptions struct {
 // in place.
 func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -89,9 +90,9 @@ func (f *repackFlags) one(j *job, places *newfile.Places, path string, o repackO
 	if err != nil {
 		return err
 	}
-	in := []*source{{path: path, bag: b, size: b.Size(), file: b}}
+	in := []*bagopen.Recording{b}
 	defer closeSources(in)
-	encrypted := b.Encryption() != nil
+	encrypted := b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
@@ -108,7 +109,7 @@ func (f *repackFlags) one(j *job, places *newfile.Places, path string, o repackO
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Indexed() && b.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !b.Bag.Indexed() && b.Bag.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"
@@ -140,6 +141,6 @@ func (f *repackFlags) one(j *job, places *newfile.Places, path string, o repackO
 	if !o.decrypt {
 		j.sayPlain(in)
 	}
-	j.say("%s: %s, %s -> %s%s", explain.Name(p.Path()), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	j.say("%s: %s, %s -> %s%s", explain.Name(p.Path()), counted(sum.Messages), humanize.IBytes(uint64(b.Size)), humanize.IBytes(uint64(after.Size())), original)
 	return nil
 }

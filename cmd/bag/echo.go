@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -100,8 +101,8 @@ type echo struct {
 	path     string
 	shows    map[*bagfmt.Connection][]*show // of the current bag
 	buf      []byte
-	last     *source // the last bag that was printed; nil before the first. Closed
-	selected uint64  // messages that were asked for, also those that cannot be shown
+	last     *bagopen.Recording // the last bag that was printed; nil before the first. Closed
+	selected uint64             // messages that were asked for, also those that cannot be shown
 	count    uint64
 	titled   bool // the header of CSV is out
 	failed   bool
@@ -121,7 +122,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 			bags = append(bags, arg)
 		}
 	}
-	if bags, err = expand(e.ctx, bags); err != nil {
+	if bags, err = bagopen.Names(e.ctx, bags); err != nil {
 		return nil, err
 	}
 	if len(bags) == 0 {
@@ -221,17 +222,17 @@ func (e *echo) bag(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.file.Close()) }()
-	e.path, e.shows = src.path, make(map[*bagfmt.Connection][]*show)
+	defer func() { err = errors.Join(err, src.Close()) }()
+	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
 	if e.match != nil {
-		e.match.input = src.path
+		e.match.input = src.Name
 	}
 	q, err := e.query(src)
 	if err != nil {
 		return err
 	}
 	e.last = src
-	for m, err := range src.messages(q) {
+	for m, err := range src.Messages(q) {
 		if e.ctx.Err() != nil {
 			return e.ctx.Err()
 		}
@@ -249,7 +250,7 @@ func (e *echo) bag(path string) (err error) {
 			break
 		}
 	}
-	for _, c := range src.connections() {
+	for _, c := range src.Connections() {
 		e.recorded = append(e.recorded, absolute(c.Topic))
 		e.summarize(c, e.wanted(c))
 	}
@@ -257,14 +258,10 @@ func (e *echo) bag(path string) (err error) {
 }
 
 // query returns what is wanted of a bag.
-func (e *echo) query(src *source) (bagfmt.Query, error) {
+func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
 	q := bagfmt.Query{Workers: workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
-	var r *bagfmt.Reader
-	if src.bag != nil {
-		r = src.bag.Reader
-	}
 	var err error
-	q.Start, q.End, err = times(&e.flags.Window, r)
+	q.Start, q.End, err = times(&e.flags.Window, src.Bag)
 	return q, err
 }
 

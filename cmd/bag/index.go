@@ -33,7 +33,7 @@ func (f *indexFlags) Run(ctx context.Context, out output) error {
 		}
 		for _, s := range c.Bags {
 			if s.Error != "" {
-				j.lost(p.path(s.Bag), errors.New(s.Error))
+				j.lost(p.Path(s.Bag), errors.New(s.Error))
 			}
 		}
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -92,17 +93,18 @@ func (j *job) done() error {
 
 // open opens a bag and reports damage that is found on the way. Reading it updates the progress
 // bar and ends with the job's context.
-func (j *job) open(path string) (*bag, error) {
+func (j *job) open(path string) (*bagopen.Recording, error) {
 	j.meter.clear()
-	o := bagfmt.ReaderOptions{MaxChunkBytes: j.maxChunk, FutureVersion: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx)}
-	b, err := openBagThrough(j.ctx, path, o, func(f io.ReaderAt, size int64) io.ReaderAt {
+	o := j.openOptions()
+	o.Through = func(f bagopen.File, size int64) io.ReaderAt {
 		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
-	})
+	}
+	b, err := bagopen.Open(j.ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
 	j.meter.clear() // of a scan
-	for _, damage := range b.Damage() {
+	for _, damage := range b.Bag.Damage() {
 		if errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
 			continue
 		}
@@ -111,6 +113,11 @@ func (j *job) open(path string) (*bag, error) {
 		}
 	}
 	return b, nil
+}
+
+// openOptions returns how bags are opened.
+func (j *job) openOptions() bagopen.Options {
+	return bagopen.Options{MaxChunkBytes: j.maxChunk, UnwrapKey: bagopen.UnwrapKey(j.ctx)}
 }
 
 // meteredFile reads a file for a job.

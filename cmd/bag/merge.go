@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
@@ -27,7 +28,7 @@ others if they were closed well, and by this version or a later one.`
 // Run merges bags.
 func (f *mergeFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, f.jobFlags)
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}

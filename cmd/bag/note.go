@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -51,7 +52,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := openRegular(path) // tells what is no file
+	look, _, err := bagopen.OpenRegular(path) // tells what is no file
 	if err != nil {
 		return err
 	}

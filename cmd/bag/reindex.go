@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -40,7 +41,7 @@ Exit code 3 says that messages were lost, or may have been; each place is told.`
 // done.
 func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (f *reindexFlags) one(j *job, places *newfile.Places, path string) error {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
-	in, before, err := openRegular(path)
+	in, before, err := bagopen.OpenRegular(path)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -90,7 +91,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 	}
 	waiting := upload.Pending(f.Dir)
 	for _, e := range entries {
-		if !isBag(e.Name()) || strings.HasSuffix(e.Name(), activeSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+		if !bagopen.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bagopen.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
 			continue
 		}
 		st, err := e.Info()
