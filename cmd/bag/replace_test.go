@@ -139,8 +139,8 @@ func TestOriginalsStay(t *testing.T) {
 			if code != tt.code || !strings.Contains(stderr, tt.said) {
 				t.Errorf("code %d, stderr %q", code, stderr)
 			}
-			files := listing(t, dir)
-			for _, name := range listing(t, filepath.Join(dir, "out")) {
+			files := names(t, dir)
+			for _, name := range names(t, filepath.Join(dir, "out")) {
 				files = append(files, "out/"+name)
 			}
 			if !slices.Equal(files, tt.files) {
@@ -160,76 +160,6 @@ func TestResultsStay(t *testing.T) {
 	code, _, stderr := gobag("reindex", "-f", "--output-dir", dir, a, b)
 	if code != 1 || !strings.Contains(stderr, "was written for another bag just now") || count(t, filepath.Join(dir, "a.bag")) != 115 {
 		t.Errorf("code %d, stderr %q", code, stderr)
-	}
-}
-
-// TestCommitFails has the input change, and the backup appear, while the new version is
-// written.
-func TestCommitFails(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		force  bool
-		change func(path string) error
-		files  []string
-		want   string // in path afterwards
-	}{
-		"backup appears": {false, func(path string) error {
-			return os.WriteFile(strings.TrimSuffix(path, ".bag")+".orig.bag", []byte("other"), 0o600)
-		}, []string{"a.bag", "a.orig.bag"}, "old"},
-		"written to": {true, func(path string) error {
-			return os.WriteFile(path, []byte("old and more"), 0o600)
-		}, []string{"a.bag"}, "old and more"},
-		"another file": {true, func(path string) error {
-			return os.Rename(path, path+".moved")
-		}, []string{"a.bag.moved"}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := write(t, "a.bag", []byte("old"))
-			p, err := newPlaces(&job{jobFlags: jobFlags{Force: tt.force}}, []string{path}, "").place(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tt.change(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := p.Commit(); err == nil {
-				t.Error("no error")
-			}
-			if got := listing(t, filepath.Dir(path)); !slices.Equal(got, tt.files) {
-				t.Errorf("files %v, want %v", got, tt.files)
-			}
-			if tt.want != "" {
-				wantContent(t, path, tt.want)
-			}
-		})
-	}
-}
-
-// TestPublishFails has the new version not get its name, once the original has that of
-// the backup: what was done is undone.
-func TestPublishFails(t *testing.T) {
-	t.Parallel()
-	for _, linked := range []bool{true, false} {
-		path := write(t, "a.bag", []byte("old"))
-		p, err := newPlaces(&job{}, []string{path}, "").place(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if linked {
-			err = os.Link(path, p.backup)
-		} else {
-			err = os.Rename(path, p.backup) // what Commit does without links
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.restore()
-		p.Abort()
-		wantContent(t, path, "old")
-		if got := listing(t, filepath.Dir(path)); !slices.Equal(got, []string{"a.bag"}) {
-			t.Errorf("files %v", got)
-		}
 	}
 }
 
@@ -253,7 +183,7 @@ func TestDiskFull(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, syscall.ENOSPC.Error()) {
 		t.Errorf("code %d, stderr %q", code, stderr)
 	}
-	if got := listing(t, dir); !slices.Equal(got, []string{"a.bag"}) || !bytes.Equal(readFile(t, path), in) {
+	if got := names(t, dir); !slices.Equal(got, []string{"a.bag"}) || !bytes.Equal(readFile(t, path), in) {
 		t.Errorf("files %v, or the input was changed", got)
 	}
 }
@@ -276,7 +206,7 @@ func TestNoPermission(t *testing.T) {
 	if err := os.Chmod(dir, 0o700); err != nil { // so that it can be removed
 		t.Fatal(err)
 	}
-	if got := listing(t, dir); !slices.Equal(got, []string{"a.bag"}) {
+	if got := names(t, dir); !slices.Equal(got, []string{"a.bag"}) {
 		t.Errorf("files %v", got)
 	}
 }

@@ -1,43 +1,51 @@
-package main
+// Package newfile makes files that appear under their names when they are complete and on the
+// disk, new versions of bags in place of the old ones with a backup of these, and locks of files
+// that are changed in place.
+//
+// Until Commit, and if the process dies, what had the name before is unchanged. The package owns
+// its temporary files; it neither reads nor writes what is in a file. Commands that write files
+// call it. Errors are for people and do not name the file.
+package newfile
 
 import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 // outputMode is the permission of new files.
 const outputMode = 0o640
 
-// pendingFile is a file that gets its name atomically when it is complete. Until then, and if
+// File is a file that gets its name atomically when it is complete. Until then, and if
 // the process dies, a file that had the name before is unchanged.
-type pendingFile struct {
+type File struct {
 	*os.File
 	path   string
 	force  bool
 	closed bool // committed or aborted
 }
 
-// errExists means that a file is not overwritten.
-var errExists = errors.New("exists; use --force to overwrite it")
+// ErrExists means that a file is not overwritten.
+var ErrExists = errors.New("exists; use --force to overwrite it")
 
-// createFile creates a temporary file that Commit renames to path. Without force an existing
+// Create creates a temporary file that Commit renames to path. Without force an existing
 // file is an error, here and in Commit. The caller has to call Commit or Abort.
-func createFile(path string, force bool) (*pendingFile, error) {
+func Create(path string, force bool) (*File, error) {
 	st, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	case st.IsDir():
 		return nil, errors.New("is a directory; name a file")
 	case !force:
-		return nil, errExists
+		return nil, ErrExists
 	case !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0:
 		return nil, errors.New("is not a regular file; write to - for standard output")
 	}
@@ -51,14 +59,17 @@ func createFile(path string, force bool) (*pendingFile, error) {
 		return nil, errors.New("no such directory; make it first")
 	}
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain.Error(err)
 	}
-	return &pendingFile{File: f, path: path, force: force}, nil
+	return &File{File: f, path: path, force: force}, nil
 }
+
+// Path returns the path that the file gets by Commit.
+func (p *File) Path() string { return p.path }
 
 // Commit makes the file durable and renames it. After an error the file is removed, and a file
 // that had the name before is unchanged.
-func (p *pendingFile) Commit() error {
+func (p *File) Commit() error {
 	if p.closed {
 		return errors.New("gobag: file committed twice")
 	}
@@ -71,7 +82,7 @@ func (p *pendingFile) Commit() error {
 		err = p.publish()
 	}
 	if err != nil {
-		err = explain(err)
+		err = explain.Error(err)
 		if e := os.Remove(p.Name()); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; %s is left behind", err, p.Name())
 		}
@@ -81,7 +92,7 @@ func (p *pendingFile) Commit() error {
 }
 
 // publish gives the complete file its name.
-func (p *pendingFile) publish() error {
+func (p *File) publish() error {
 	if p.force {
 		return os.Rename(p.Name(), p.path)
 	}
@@ -91,12 +102,12 @@ func (p *pendingFile) publish() error {
 	case err == nil:
 		return os.Remove(p.Name())
 	case errors.Is(err, fs.ErrExist):
-		return errExists
+		return ErrExists
 	}
 	// The file system has no links. An empty file reserves the name, if it is free.
 	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, outputMode)
 	if errors.Is(err, fs.ErrExist) {
-		return errExists
+		return ErrExists
 	}
 	if err != nil {
 		return err
@@ -106,7 +117,7 @@ func (p *pendingFile) publish() error {
 
 // Abort removes the file, unless it was committed. If that fails, a temporary file remains,
 // recognizable by its name.
-func (p *pendingFile) Abort() {
+func (p *File) Abort() {
 	if !p.closed {
 		p.closed = true
 		_ = p.Close()
@@ -131,40 +142,4 @@ func syncDir(dir string) error {
 // not that it failed.
 func isSyncUnsupported(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
-}
-
-// target is the output of a command: a pending file or standard output.
-type target struct {
-	w    io.Writer // with WriteAt and Sync, unless it is standard output
-	file *pendingFile
-}
-
-// create creates the target for path; "-" is standard output.
-func (j *job) create(path string) (*target, error) {
-	if path == "-" {
-		if isTerminal(j.stdout) {
-			return nil, errors.New("standard output is a terminal; redirect it to a file or a pipe")
-		}
-		return &target{w: struct{ io.Writer }{j.stdout}}, nil
-	}
-	f, err := createFile(path, j.Force)
-	if err != nil {
-		return nil, err
-	}
-	return &target{w: f.File, file: f}, nil
-}
-
-// commit completes the target.
-func (t *target) commit() error {
-	if t.file == nil {
-		return nil
-	}
-	return t.file.Commit()
-}
-
-// abort removes the file, unless it was committed.
-func (t *target) abort() {
-	if t.file != nil {
-		t.file.Abort()
-	}
 }

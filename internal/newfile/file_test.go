@@ -1,4 +1,4 @@
-package main
+package newfile
 
 import (
 	"errors"
@@ -10,6 +10,16 @@ import (
 	"syscall"
 	"testing"
 )
+
+// write makes a file of some content in a new directory.
+func write(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // names lists what is in a directory.
 func names(t *testing.T, dir string) []string {
@@ -32,11 +42,11 @@ func wantContent(t *testing.T, path, want string) {
 	}
 }
 
-func TestPendingFile(t *testing.T) {
+func TestFile(t *testing.T) {
 	t.Parallel()
 	for _, force := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.bag")
-		p, err := createFile(path, force)
+		p, err := Create(path, force)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,10 +70,10 @@ func TestPendingFile(t *testing.T) {
 	}
 }
 
-func TestPendingFileAborted(t *testing.T) {
+func TestFileAborted(t *testing.T) {
 	t.Parallel()
 	path := write(t, "a.bag", []byte("old"))
-	p, err := createFile(path, true)
+	p, err := Create(path, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,24 +85,24 @@ func TestPendingFileAborted(t *testing.T) {
 	}
 }
 
-// TestPendingFileExists checks that a file is replaced only if that was asked for,
+// TestFileExists checks that a file is replaced only if that was asked for,
 // also if it appears while the new one is being written.
-func TestPendingFileExists(t *testing.T) {
+func TestFileExists(t *testing.T) {
 	t.Parallel()
 	path := write(t, "a.bag", []byte("old"))
-	if _, err := createFile(path, false); !errors.Is(err, errExists) {
+	if _, err := Create(path, false); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
 	late := filepath.Join(t.TempDir(), "late.bag")
 	for _, force := range []bool{false, true} {
-		p, err := createFile(late, force)
+		p, err := Create(late, force)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(late, []byte("somebody else's"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Commit(); force != (err == nil) || !force && !errors.Is(err, errExists) {
+		if err := p.Commit(); force != (err == nil) || !force && !errors.Is(err, ErrExists) {
 			t.Errorf("force %v: got %v", force, err)
 		}
 		if got := names(t, filepath.Dir(late)); len(got) != 1 {
@@ -110,26 +120,26 @@ func TestPendingFileExists(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := createFile(link, false); !errors.Is(err, errExists) {
+	if _, err := Create(link, false); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v", err)
 	}
 	for _, bad := range []string{t.TempDir(), filepath.Join(t.TempDir(), "no", "a.bag"), os.DevNull, path + "/a.bag"} {
-		if p, err := createFile(bad, true); err == nil {
+		if p, err := Create(bad, true); err == nil {
 			p.Abort()
 			t.Errorf("%s was made", bad)
 		}
 	}
 }
 
-// TestPendingFileRace lets many writers want the same name: one gets it.
-func TestPendingFileRace(t *testing.T) {
+// TestFileRace lets many writers want the same name: one gets it.
+func TestFileRace(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.bag")
 	var won atomic.Int32
 	var winner atomic.Value
-	var all []*pendingFile
+	var all []*File
 	for n := range 16 {
-		p, err := createFile(path, false)
+		p, err := Create(path, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +155,7 @@ func TestPendingFileRace(t *testing.T) {
 			if err := p.Commit(); err == nil {
 				won.Add(1)
 				winner.Store(text)
-			} else if !errors.Is(err, errExists) {
+			} else if !errors.Is(err, ErrExists) {
 				t.Error(err)
 			}
 		})
@@ -168,8 +178,7 @@ func TestPlacement(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	j := &job{}
-	p, err := newPlaces(j, nil, "").place(path)
+	p, err := NewPlaces(nil, "", false).Place(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,11 +194,10 @@ func TestPlacement(t *testing.T) {
 	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v, %v", st.Mode(), err)
 	}
-	if _, err := newPlaces(j, nil, dir).place(path); err == nil {
+	if _, err := NewPlaces(nil, dir, false).Place(path); err == nil {
 		t.Error("the backup would be overwritten")
 	}
-	j.Force = true
-	if p, err = newPlaces(j, nil, dir).place(path); err != nil {
+	if p, err = NewPlaces(nil, dir, true).Place(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Commit(); err != nil {
@@ -197,8 +205,7 @@ func TestPlacement(t *testing.T) {
 	}
 	wantContent(t, path, "")
 	wantContent(t, filepath.Join(dir, "a.orig.bag"), "new")
-	j.Force = false
-	if p, err = newPlaces(j, nil, t.TempDir()).place(path); err != nil {
+	if p, err = NewPlaces(nil, t.TempDir(), false).Place(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Commit(); err != nil {
