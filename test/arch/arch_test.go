@@ -68,6 +68,7 @@ var allowed = map[string][]string{
 	"internal/msgheader":        {},
 	"internal/rebag":            {"bagfmt"},
 	"internal/rosctl":           {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/plural", "player", "recorder", "tcpros"},
+	"internal/rosbag2":          {},
 	"internal/rosout":           {"tcpros"},
 	"internal/sdnotify":         {},
 	"internal/screen":           {"internal/bagnote", "internal/keys", "internal/lastminute", "recorder", "player", "internal/plural"},
