@@ -54,13 +54,11 @@ func (m *yamlMap) get(key string) *yaml.Node {
 	return nil
 }
 
-// must returns the value of a key that may not be missing.
-func (m *yamlMap) must(key string) *yaml.Node {
-	n := m.get(key)
-	if n == nil {
+// must fails if a key is missing.
+func (m *yamlMap) must(key string) {
+	if m.get(key) == nil {
 		m.fail(at(m.node, "%s has no %s", m.what, key))
 	}
-	return n
 }
 
 func (m *yamlMap) fail(err error) {
@@ -164,9 +162,9 @@ func shown(n *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode:
 		return "an alias"
-	default:
-		return "nothing"
+	case yaml.DocumentNode, yaml.StreamNode:
 	}
+	return "nothing"
 }
 
 // at returns an error with the line of a value.
