@@ -74,6 +74,7 @@ var allowed = map[string][]string{
 	"internal/ros2map":          {"internal/cdr", "internal/ros2msg", "rosmsg"},
 	"internal/ros2msg":          {},
 	"internal/rosctl":           {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/plural", "player", "recorder", "tcpros"},
+	"internal/rosbag2":          {},
 	"internal/rosout":           {"tcpros"},
 	"internal/sdnotify":         {},
 	"internal/screen":           {"internal/bagnote", "internal/keys", "internal/lastminute", "recorder", "player", "internal/plural"},
