@@ -8,12 +8,14 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
 	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: newPendingReads(zap.NewNop()), pubs: map[string]*Publication{}}
-	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: anyType, MD5Sum: AnyMD5}}
+	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: names.AnyType, MD5Sum: AnyMD5}}
 	n.pubs[p.topic] = p
 	return n, p
 }

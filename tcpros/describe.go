@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Resolver returns what resolves names as the node that NewNode would start with o, without
@@ -13,11 +15,11 @@ func Resolver(o NodeOptions) (resolve func(name string) (string, error), err err
 	if err != nil {
 		return nil, err
 	}
-	return names.resolve, nil
+	return names.Resolve, nil
 }
 
 // namesOf returns the names of a node that is not started. An anonymous one has a 0 in its name.
-func namesOf(o NodeOptions) (*names, error) {
+func namesOf(o NodeOptions) (*names.Resolver, error) {
 	getenv := o.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
@@ -26,7 +28,7 @@ func namesOf(o NodeOptions) (*names, error) {
 	if o.Anonymous && o.Args.Name == "" {
 		anonymous = "0"
 	}
-	return newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
+	return names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
 }
 
 // Describe explains, line by line, what NewNode would do with o, without starting anything:
@@ -54,9 +56,9 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	}
 	lines := []string{"ROS master: " + uri}
 	if o.Anonymous && o.Args.Name == "" {
-		lines = append(lines, "Node: "+names.node+", with the time in place of 0")
+		lines = append(lines, "Node: "+names.Node+", with the time in place of 0")
 	} else {
-		lines = append(lines, "Node: "+names.node)
+		lines = append(lines, "Node: "+names.Node)
 	}
 	bind := at.bind
 	if bind == "" {
@@ -64,14 +66,14 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	}
 	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.host, bind, at.reason))
 	for _, name := range []string{"imu", "~imu"} {
-		full, err := names.resolve(name)
+		full, err := names.Resolve(name)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, fmt.Sprintf("The name %s means: %s", name, full))
 	}
 	for _, r := range o.Args.Remaps {
-		full, err := names.resolve(r.From)
+		full, err := names.Resolve(r.From)
 		if err != nil {
 			return nil, err
 		}

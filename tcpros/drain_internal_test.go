@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // A subscriber has the timeout for each part that it takes, from the check that saw it take
@@ -66,7 +68,7 @@ func TestHello(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
 			n, _ := pipeNode()
-			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: AnyMD5, Type: anyType, TCPNoDelay: noDelay}}
+			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay}}
 			heard := make(chan Header, 1)
 			go func() {
 				h, _ := ReadHeader(there)

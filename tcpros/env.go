@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const defaultMasterURI = "http://localhost:11311"
@@ -85,7 +87,7 @@ func splitServiceURI(uri string) (string, error) {
 		return "", err
 	}
 	if u.Scheme != "rosrpc" || u.Hostname() == "" || u.Port() == "" {
-		return "", fmt.Errorf("registered as %q, not as rosrpc://host:port", clip(uri))
+		return "", fmt.Errorf("registered as %q, not as rosrpc://host:port", names.Clip(uri))
 	}
 	return u.Host, nil
 }
@@ -177,7 +179,7 @@ func (l *locator) byName(ctx context.Context, host string, explicit bool, master
 
 // advertised returns the host to advertise. explicit reports that the user chose it. Empty
 // variables count as unset; roscpp warns and advertises an empty host.
-func (l *locator) advertised(a Args) (host string, explicit bool) {
+func (l *locator) advertised(a names.Args) (host string, explicit bool) {
 	for _, h := range []string{a.Hostname, a.IP, l.getenv("ROS_HOSTNAME"), l.getenv("ROS_IP")} {
 		if h != "" {
 			return h, true

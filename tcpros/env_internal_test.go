@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 func TestMasterURI(t *testing.T) {
@@ -18,8 +20,8 @@ func TestMasterURI(t *testing.T) {
 	}{
 		{NodeOptions{}, "", "http://localhost:11311", "localhost:11311", false},
 		{NodeOptions{}, "http://core:11311/", "http://core:11311/", "core:11311", false},
-		{NodeOptions{Args: Args{MasterURI: "http://a:1"}}, "http://core:11311", "http://a:1", "a:1", false},
-		{NodeOptions{MasterURI: "http://b:2", Args: Args{MasterURI: "http://a:1"}}, "", "http://b:2", "b:2", false},
+		{NodeOptions{Args: names.Args{MasterURI: "http://a:1"}}, "http://core:11311", "http://a:1", "a:1", false},
+		{NodeOptions{MasterURI: "http://b:2", Args: names.Args{MasterURI: "http://a:1"}}, "", "http://b:2", "b:2", false},
 		{NodeOptions{}, "http://[::1]:5", "http://[::1]:5", "[::1]:5", false},
 		{NodeOptions{}, "core:11311", "", "", true},
 		{NodeOptions{}, "http://core", "", "", true},
@@ -63,8 +65,8 @@ func TestPlace(t *testing.T) {
 		{"ROS_HOSTNAME and master on loopback", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, here, map[string][]netip.Addr{"robot": {debian}}, lan, "robot", "127.0.1.1"},
 		{"ROS_HOSTNAME not local", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {addr("203.0.113.9")}}, lan, "robot", ""},
 		{"ROS_HOSTNAME unknown", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, nil, lan, "robot", ""},
-		{"__hostname beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: Args{Hostname: "192.168.1.5", IP: "10.0.0.5"}}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
-		{"__ip beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: Args{IP: "10.0.0.5"}}, away, nil, lan, "10.0.0.5", "10.0.0.5"},
+		{"__hostname beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: names.Args{Hostname: "192.168.1.5", IP: "10.0.0.5"}}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
+		{"__ip beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: names.Args{IP: "10.0.0.5"}}, away, nil, lan, "10.0.0.5", "10.0.0.5"},
 		{"nothing set, master on loopback", env{}, NodeOptions{}, here, nil, lan, "127.0.0.1", "127.0.0.1"},
 		{"nothing set, master on 127.0.0.1", env{}, NodeOptions{}, "127.0.0.1:1", nil, lan, "127.0.0.1", "127.0.0.1"},
 		{"nothing set", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {lan}}, lan, "box", "192.168.1.5"},
@@ -113,7 +115,7 @@ func TestAdvertisedFallsBackOnInterfaces(t *testing.T) {
 			hostname: func() (string, error) { return "localhost", nil },
 			local:    func() []netip.Addr { return local },
 		}
-		if got, explicit := l.advertised(Args{}); got != want || explicit {
+		if got, explicit := l.advertised(names.Args{}); got != want || explicit {
 			t.Errorf("got %q, %v; want %q", got, explicit, want)
 		}
 	}

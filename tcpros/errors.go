@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Sentinels. Callers compare with errors.Is.
 var (
 	// ErrName matches every *NameError.
-	ErrName = errors.New("invalid name")
+	ErrName = names.ErrName
 	// ErrClosed says that the node, subscription or publication is closed.
 	ErrClosed = errors.New("closed")
 	// ErrConflict matches every *ConflictError.
@@ -34,18 +35,6 @@ var (
 	// ErrNotDrained matches every *DrainError.
 	ErrNotDrained = errors.New("not every subscriber took all messages")
 )
-
-// NameError says why a graph resource name is refused.
-type NameError struct {
-	Name   string
-	Reason string
-}
-
-// Error implements error.
-func (e *NameError) Error() string { return fmt.Sprintf("name %q: %s", e.Name, e.Reason) }
-
-// Is reports whether target is ErrName.
-func (e *NameError) Is(target error) bool { return target == ErrName }
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
 // knows one subscription and one publication for each topic of a node.
@@ -163,7 +152,7 @@ type ServiceError struct {
 
 // Error implements error. The service's text is quoted: it may hold anything.
 func (e *ServiceError) Error() string {
-	return fmt.Sprintf("service %s says %q", e.Service, clip(e.Text))
+	return fmt.Sprintf("service %s says %q", e.Service, names.Clip(e.Text))
 }
 
 // Is reports whether target is ErrService.

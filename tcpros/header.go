@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // maxHeaderBytes bounds a connection header. Stock accepts 1 GB; the longest real headers,
@@ -33,7 +34,7 @@ func (h Header) get(key string) string {
 // checkPublisher returns an error unless h is the reply of a publisher that accepts a link.
 func (h Header) checkPublisher() error {
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{clip(text)} // it may be long, and is logged
+		return &PeerError{names.Clip(text)} // it may be long, and is logged
 	}
 	for _, key := range []string{"md5sum", "type"} {
 		if _, ok := h.Get(key); !ok {

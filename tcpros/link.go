@@ -17,8 +17,6 @@ import (
 // AnyMD5 in a header matches every md5sum.
 const AnyMD5 = "*"
 
-const anyType = "*"
-
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("link not taken")
 

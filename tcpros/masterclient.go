@@ -23,15 +23,16 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const (
 	callTimeout  = 5 * time.Second
 	maxHostBytes = 255 // of a host name, as DNS has it
 
-	longestText  = 8 * maxNameBytes // of names and URIs in lists; escapes make four bytes and more of one
-	longestParam = 12 << 20         // of a text among the parameters
-	sameListMost = 8 << 20          // of a list of topics that is compared with the next one
+	longestText  = 8 * names.MaxBytes // of names and URIs in lists; escapes make four bytes and more of one
+	longestParam = 12 << 20           // of a text among the parameters
+	sameListMost = 8 << 20            // of a list of topics that is compared with the next one
 )
 
 // Bounds on replies. The node calls every node that registers with the master, many at the
@@ -99,7 +100,7 @@ func (m *Master) URI() string { return m.uri }
 
 // LookupNode returns the slave URI of a node. The name must be resolved.
 func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err error) {
-	if err := CheckName(name); err != nil {
+	if err := names.CheckName(name); err != nil {
 		return "", err // goroslib does not escape what it sends
 	}
 	err = m.call(ctx, m.hostport, masterReply, "lookupNode", func(hc *http.Client) (err error) {
@@ -112,7 +113,7 @@ func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err e
 // LookupService returns the rosrpc URI of a service. The name must be resolved. An
 // error that matches ErrStatus says that there is no such service.
 func (m *Master) LookupService(ctx context.Context, name string) (uri string, err error) {
-	if err := CheckName(name); err != nil {
+	if err := names.CheckName(name); err != nil {
 		return "", err
 	}
 	err = m.call(ctx, m.hostport, masterReply, "lookupService", func(hc *http.Client) (err error) {
@@ -135,7 +136,7 @@ func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err
 
 // SetParam sets a parameter.
 func (m *Master) SetParam(ctx context.Context, key string, value any) error {
-	if err := CheckName(key); err != nil {
+	if err := names.CheckName(key); err != nil {
 		return err
 	}
 	set := func(hc *http.Client) error {

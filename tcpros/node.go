@@ -19,13 +19,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // NodeOptions say who the node is and where its master is.
 type NodeOptions struct {
 	BaseName  string              // name without namespace, such as "record"
 	Anonymous bool                // add _<wall nanoseconds>, unless __name is given
-	Args      Args                // from ParseArgs
+	Args      names.Args          // from ParseArgs
 	Getenv    func(string) string // nil means os.Getenv; empty text counts as unset
 	MasterURI string              // overrides __master and ROS_MASTER_URI
 
@@ -58,7 +59,7 @@ type Node struct {
 	timing     timing
 	pending    *pendingReads
 	connector  *connector
-	names      *names
+	names      *names.Resolver
 	log        *zap.Logger
 	master     *Master
 	dialer     *dialer
@@ -115,10 +116,10 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Anonymous {
 		anonymous = strconv.FormatInt(time.Now().UnixNano(), 10)
 	}
-	if n.names, err = newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
+	if n.names, err = names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
 		return nil, err
 	}
-	n.name = n.names.node
+	n.name = n.names.Node
 	n.keepAlive.Store(true)
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
 	n.master.unread = &n.unread
@@ -144,7 +145,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
+func (n *Node) serve(ctx context.Context, at endpoint, a names.Args) error {
 	bind := at.bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
@@ -219,7 +220,7 @@ func (n *Node) URI() string { return n.uri }
 func (n *Node) MasterURI() string { return n.master.uri }
 
 // Resolve resolves name to a full name and applies remappings.
-func (n *Node) Resolve(name string) (string, error) { return n.names.resolve(name) }
+func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
 
 // Master returns a client of the node's master.
 func (n *Node) Master() *Master { return n.master }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Bounds on incomplete headers and requests of peers.
@@ -216,7 +218,7 @@ func (r *pendingRead) end() {
 func (p *pendingReads) logDrop(r *pendingRead) {
 	p.log.Warn("connection dropped, as unfinished connection headers and service requests of all peers hold too much memory: "+
 		"find the program at this address that begins them and does not finish, and stop it or keep its machine off with a firewall",
-		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", clip(r.role)), zap.Int64("held", r.bytes),
+		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", names.Clip(r.role)), zap.Int64("held", r.bytes),
 		zap.Duration("after", time.Since(r.heldSince)), zap.Int64("limit", p.limit))
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // reading is a read of which a test only says what it holds. closed tells whether its
@@ -262,7 +263,7 @@ func halfHeader() []byte {
 func TestHalfHeadersKeepNobodyOut(t *testing.T) {
 	half := halfHeader()
 	hello := AppendHeader(nil, Header{
-		{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: AnyMD5}, {Key: "topic", Value: "/t"}, {Key: "type", Value: anyType},
+		{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: AnyMD5}, {Key: "topic", Value: "/t"}, {Key: "type", Value: names.AnyType},
 	})
 	synctest.Test(t, func(t *testing.T) {
 		n, _ := pipeNode()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const maxSubscribers = 1024 // of one topic; a link each
@@ -38,23 +40,7 @@ func (o AdvertiseOptions) check() error {
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
 		return fmt.Errorf("advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
-	return checkType(o.Type)
-}
-
-// checkType refuses invalid type names. They are sent to the master through an encoder that
-// does not escape, and may come from a hostile bag.
-func checkType(typ string) error {
-	if typ == anyType {
-		return nil
-	}
-	ok := len(typ) <= maxNameBytes && strings.Count(typ, "/") <= 1
-	for _, c := range typ {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_/-.", c))
-	}
-	if !ok {
-		return &NameError{fmt.Sprintf("%.80s", typ), "not a message type"}
-	}
-	return nil
+	return names.CheckType(o.Type)
 }
 
 // Publication is one advertised topic with its subscribers.
@@ -209,7 +195,7 @@ func (p *Publication) header(asked Header) Header {
 	if md5 == AnyMD5 {
 		md5 = asked.get("md5sum")
 	}
-	if t := asked.get("type"); typ == anyType && t != "" {
+	if t := asked.get("type"); typ == names.AnyType && t != "" {
 		typ = t
 	}
 	return Header{

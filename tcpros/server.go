@@ -13,20 +13,14 @@ import (
 	"unicode/utf8"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const (
 	acceptWait = 100 * time.Millisecond // after an error of accept, such as too many open files
-	clipBytes  = 256                    // of a peer's text in the log
-)
 
-// clip shortens a peer's text for the log. It returns a copy, so that the text can be freed.
-func clip(text string) string {
-	if len(text) > clipBytes {
-		return strings.Clone(text[:clipBytes])
-	}
-	return text
-}
+)
 
 // tcprosServer accepts connections of subscribers and of service clients.
 type tcprosServer struct {
@@ -100,19 +94,19 @@ func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
 		return
 	}
 	read.end()
-	n.log.Debug("subscriber accepted", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
+	n.log.Debug("subscriber accepted", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)))
 	err = l.serve()
 	p.remove(l)
 	if errors.Is(err, errSilent) {
-		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
+		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)))
 	}
-	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
+	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)), zap.Error(err))
 }
 
 // refuse logs, and sends to the peer, why it is not served.
 func (s *tcprosServer) refuse(conn net.Conn, what string, h Header, text string) {
-	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", clip(h.get("callerid"))),
-		zap.String("name", clip(cmp.Or(h.get("topic"), h.get("service")))), zap.String("reason", clip(text)))
+	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.get("callerid"))),
+		zap.String("name", names.Clip(cmp.Or(h.get("topic"), h.get("service")))), zap.String("reason", names.Clip(text)))
 	_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
 }
 
@@ -120,7 +114,7 @@ func (s *tcprosServer) refuse(conn net.Conn, what string, h Header, text string)
 // that ROS does not permit: for a name like "my-node" rospy only logs a warning.
 func validCallerID(id string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	return len(id) <= maxNameBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
+	return len(id) <= names.MaxBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
 }
 
 // match returns the publication that a subscriber requests, or the reason to refuse it, in
@@ -132,9 +126,9 @@ func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
 		}
 	}
 	if !validCallerID(h.get("callerid")) {
-		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", clip(h.get("callerid")), linkName(conn))
+		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.get("callerid")), linkName(conn))
 	}
-	topic := cleanName(h.get("topic"))
+	topic := names.Clean(h.get("topic"))
 	p := s.node.Publication(topic)
 	if s.node.draining.Load() {
 		return nil, ""

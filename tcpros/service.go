@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const (
@@ -54,10 +56,10 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 		panic("tcpros: ServiceOptions without Handle")
 	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > hardMaxMessage:
 		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, hardMaxMessage)
-	case o.Type.Type == "" || o.Type.Type == anyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == AnyMD5:
+	case o.Type.Type == "" || o.Type.Type == names.AnyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == AnyMD5:
 		return o, fmt.Errorf("service %q of type %q, md5sum %q: a service needs definite ones", o.Name, o.Type.Type, o.Type.MD5Sum)
 	}
-	return o, checkType(o.Type.Type)
+	return o, names.CheckType(o.Type.Type)
 }
 
 // Service is one advertised service with its clients.
@@ -206,7 +208,7 @@ func (s *tcprosServer) matchService(conn net.Conn, h Header) (*Service, string) 
 			return nil, "bogus tcpros header. did not have the required elements: md5sum, service, callerid"
 		}
 	}
-	name, md5 := cleanName(h.get("service")), h.get("md5sum")
+	name, md5 := names.Clean(h.get("service")), h.get("md5sum")
 	service := s.node.service(name)
 	if service == nil {
 		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, linkName(conn))
@@ -234,7 +236,7 @@ func (s *tcprosServer) handleService(conn net.Conn, h Header, read *pendingRead)
 	if _, err := conn.Write(AppendHeader(nil, service.header())); err != nil || h.get("probe") == "1" {
 		return
 	}
-	caller, persistent := clip(h.get("callerid")), h.get("persistent") == "1" || strings.EqualFold(h.get("persistent"), "true")
+	caller, persistent := names.Clip(h.get("callerid")), h.get("persistent") == "1" || strings.EqualFold(h.get("persistent"), "true")
 	read.end() // h is no longer used, and the connection may last long
 	err := service.serve(l, persistent)
 	s.node.log.Debug("service client left", zap.String("service", service.name), zap.String("callerid", caller), zap.Error(err))

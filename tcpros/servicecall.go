@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // CallService calls a service and returns its serialized response. An empty type or md5sum
@@ -95,7 +96,7 @@ func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
 		return err
 	}
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{clip(text)}
+		return &PeerError{names.Clip(text)}
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const (
@@ -33,7 +35,7 @@ type SubscribeOptions struct {
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 	if o.Type == "" {
-		o.Type = anyType
+		o.Type = names.AnyType
 	}
 	if o.MD5Sum == "" {
 		o.MD5Sum = AnyMD5
@@ -41,7 +43,7 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 	if o.MaxMessageBytes == 0 {
 		o.MaxMessageBytes = defaultMaxMessage
 	}
-	if err := checkType(o.Type); err != nil {
+	if err := names.CheckType(o.Type); err != nil {
 		return o, err
 	}
 	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > hardMaxMessage {
