@@ -38,11 +38,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	lookup := o.LookupHost
-	if lookup == nil {
-		lookup = systemLookup
-	}
-	uri, hostport, err := masterURI(o, getenv)
+	uri, hostport, err := masterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := newLocator(&dialer{lookup: lookup}, getenv).find(ctx, o, hostport)
+	at := newLocator(newDialer(o.LookupHost, defaultTiming().resolve), getenv).find(ctx, o.Bind, o.Args, hostport)
 	if err := checkHost(at.host); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,15 @@ type dialer struct {
 	timeout time.Duration // of lookup
 }
 
+// newDialer returns a dialer that finds addresses by lookup, within timeout. nil means the
+// system's resolver.
+func newDialer(lookup LookupHostFunc, timeout time.Duration) *dialer {
+	if lookup == nil {
+		lookup = systemLookup
+	}
+	return &dialer{lookup: lookup, timeout: timeout}
+}
+
 func systemLookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }

@@ -17,11 +17,12 @@ import (
 
 const defaultMasterURI = "http://localhost:11311"
 
-// masterURI returns the master's URI and its host:port.
-func masterURI(o NodeOptions, getenv func(string) string) (uri, hostport string, err error) {
+// masterURI returns the master's URI and its host:port: explicit, if that is set, or else what
+// the arguments and then the environment say.
+func masterURI(explicit string, a names.Args, getenv func(string) string) (uri, hostport string, err error) {
 	uri, from := defaultMasterURI, ""
 	for _, u := range []struct{ from, uri string }{
-		{"the master URI", o.MasterURI}, {"__master:=", o.Args.MasterURI}, {"ROS_MASTER_URI", getenv("ROS_MASTER_URI")},
+		{"the master URI", explicit}, {"__master:=", a.MasterURI}, {"ROS_MASTER_URI", getenv("ROS_MASTER_URI")},
 	} {
 		if u.uri != "" {
 			uri, from = u.uri, u.from
@@ -117,10 +118,11 @@ func newLocator(d *dialer, getenv func(string) string) *locator {
 }
 
 // find determines the advertised host in roscpp's order. The node listens on the address of
-// that host only, because peers connect to the advertised host.
-func (l *locator) find(ctx context.Context, o NodeOptions, master string) endpoint {
-	host, explicit := l.advertised(o.Args)
-	e := l.choose(ctx, o, master, host, explicit)
+// that host only, because peers connect to the advertised host; bind, if it is not empty, is
+// the address that the user wants to listen on. master is host:port.
+func (l *locator) find(ctx context.Context, bind string, a names.Args, master string) endpoint {
+	host, explicit := l.advertised(a)
+	e := l.choose(ctx, bind, master, host, explicit)
 	if ip, err := netip.ParseAddr(host); err == nil && explicit {
 		e.foreign = !l.has(ip)
 	}
@@ -133,14 +135,14 @@ func (l *locator) has(ip netip.Addr) bool {
 }
 
 // choose is find for a host to advertise.
-func (l *locator) choose(ctx context.Context, o NodeOptions, master, host string, explicit bool) endpoint {
+func (l *locator) choose(ctx context.Context, bind, master, host string, explicit bool) endpoint {
 	masterHost, _, _ := net.SplitHostPort(master)
 	switch ip, err := netip.ParseAddr(host); {
-	case o.Bind != "":
-		if b, err := netip.ParseAddr(o.Bind); err == nil && !b.IsUnspecified() && !explicit {
-			host = o.Bind
+	case bind != "":
+		if b, err := netip.ParseAddr(bind); err == nil && !b.IsUnspecified() && !explicit {
+			host = bind
 		}
-		return endpoint{host: host, bind: o.Bind, reason: "as asked"}
+		return endpoint{host: host, bind: bind, reason: "as asked"}
 	case !explicit && isLoopback(masterHost):
 		// roscore listens on every address, so nodes on other machines may use such a master,
 		// too. But mostly there are none, and a port that is open to others must be requested.

@@ -13,26 +13,27 @@ import (
 func TestMasterURI(t *testing.T) {
 	env := func(s string) func(string) string { return func(string) string { return s } }
 	tests := []struct {
-		o        NodeOptions
+		explicit string
+		a        names.Args
 		env      string
 		uri, hp  string
 		mustFail bool
 	}{
-		{NodeOptions{}, "", "http://localhost:11311", "localhost:11311", false},
-		{NodeOptions{}, "http://core:11311/", "http://core:11311/", "core:11311", false},
-		{NodeOptions{Args: names.Args{MasterURI: "http://a:1"}}, "http://core:11311", "http://a:1", "a:1", false},
-		{NodeOptions{MasterURI: "http://b:2", Args: names.Args{MasterURI: "http://a:1"}}, "", "http://b:2", "b:2", false},
-		{NodeOptions{}, "http://[::1]:5", "http://[::1]:5", "[::1]:5", false},
-		{NodeOptions{}, "core:11311", "", "", true},
-		{NodeOptions{}, "http://core", "", "", true},
-		{NodeOptions{}, "https://core:1", "", "", true},
-		{NodeOptions{}, "http://:1", "", "", true},
-		{NodeOptions{}, "http://co\x00re:1", "", "", true},
+		{"", names.Args{}, "", "http://localhost:11311", "localhost:11311", false},
+		{"", names.Args{}, "http://core:11311/", "http://core:11311/", "core:11311", false},
+		{"", names.Args{MasterURI: "http://a:1"}, "http://core:11311", "http://a:1", "a:1", false},
+		{"http://b:2", names.Args{MasterURI: "http://a:1"}, "", "http://b:2", "b:2", false},
+		{"", names.Args{}, "http://[::1]:5", "http://[::1]:5", "[::1]:5", false},
+		{"", names.Args{}, "core:11311", "", "", true},
+		{"", names.Args{}, "http://core", "", "", true},
+		{"", names.Args{}, "https://core:1", "", "", true},
+		{"", names.Args{}, "http://:1", "", "", true},
+		{"", names.Args{}, "http://co\x00re:1", "", "", true},
 	}
 	for _, tt := range tests {
-		uri, hp, err := masterURI(tt.o, env(tt.env))
+		uri, hp, err := masterURI(tt.explicit, tt.a, env(tt.env))
 		if uri != tt.uri || hp != tt.hp || (err != nil) != tt.mustFail {
-			t.Errorf("%+v with %q: %q, %q, %v", tt.o, tt.env, uri, hp, err)
+			t.Errorf("%q, %+v with %q: %q, %q, %v", tt.explicit, tt.a, tt.env, uri, hp, err)
 		}
 	}
 }
@@ -45,37 +46,38 @@ func TestPlace(t *testing.T) {
 	tests := []struct {
 		name   string
 		env    env
-		o      NodeOptions
+		ask    string // address to listen on
+		a      names.Args
 		master string
 		dns    map[string][]netip.Addr
 		toward netip.Addr
 		host   string
 		bind   string
 	}{
-		{"ROS_IP", env{"ROS_IP": "192.168.1.5"}, NodeOptions{}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
-		{"ROS_IP on loopback", env{"ROS_IP": "127.0.0.1"}, NodeOptions{}, away, nil, lan, "127.0.0.1", "127.0.0.1"},
-		{"ROS_IP elsewhere on loopback", env{"ROS_IP": "127.0.0.7"}, NodeOptions{}, away, nil, lan, "127.0.0.7", "127.0.0.7"},
-		{"ROS_IP behind NAT", env{"ROS_IP": "203.0.113.9"}, NodeOptions{}, away, nil, lan, "203.0.113.9", ""},
-		{"ROS_IP with a master on loopback", env{"ROS_IP": "192.168.1.5"}, NodeOptions{}, here, nil, lan, "192.168.1.5", "192.168.1.5"},
-		{"ROS_HOSTNAME localhost", env{"ROS_HOSTNAME": "localhost"}, NodeOptions{}, away, nil, lan, "localhost", "127.0.0.1"},
-		{"ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {lan}}, lan, "robot", "192.168.1.5"},
-		{"ROS_HOSTNAME beats ROS_IP", env{"ROS_HOSTNAME": "robot", "ROS_IP": "10.0.0.5"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {lan}}, lan, "robot", "192.168.1.5"},
-		{"ROS_HOSTNAME of two addresses", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {lan, wlan}}, lan, "robot", ""},
-		{"ROS_HOSTNAME on loopback here", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {debian}}, lan, "robot", ""},
-		{"ROS_HOSTNAME and master on loopback", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, here, map[string][]netip.Addr{"robot": {debian}}, lan, "robot", "127.0.1.1"},
-		{"ROS_HOSTNAME not local", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, map[string][]netip.Addr{"robot": {addr("203.0.113.9")}}, lan, "robot", ""},
-		{"ROS_HOSTNAME unknown", env{"ROS_HOSTNAME": "robot"}, NodeOptions{}, away, nil, lan, "robot", ""},
-		{"__hostname beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: names.Args{Hostname: "192.168.1.5", IP: "10.0.0.5"}}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
-		{"__ip beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Args: names.Args{IP: "10.0.0.5"}}, away, nil, lan, "10.0.0.5", "10.0.0.5"},
-		{"nothing set, master on loopback", env{}, NodeOptions{}, here, nil, lan, "127.0.0.1", "127.0.0.1"},
-		{"nothing set, master on 127.0.0.1", env{}, NodeOptions{}, "127.0.0.1:1", nil, lan, "127.0.0.1", "127.0.0.1"},
-		{"nothing set", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {lan}}, lan, "box", "192.168.1.5"},
-		{"nothing set, another way to the master", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {lan}}, wlan, "box", ""},
-		{"nothing set, name on loopback", env{}, NodeOptions{}, away, map[string][]netip.Addr{"box": {debian}}, lan, "box", ""},
-		{"bind", env{"ROS_HOSTNAME": "robot"}, NodeOptions{Bind: "0.0.0.0"}, away, nil, lan, "robot", "0.0.0.0"},
-		{"bind, ROS_IP behind NAT", env{"ROS_IP": "203.0.113.9"}, NodeOptions{Bind: "0.0.0.0"}, away, nil, lan, "203.0.113.9", "0.0.0.0"},
-		{"bind all beside a master on loopback", env{}, NodeOptions{Bind: "0.0.0.0"}, here, nil, lan, "box", "0.0.0.0"},
-		{"bind one", env{}, NodeOptions{Bind: "10.0.0.5"}, here, nil, lan, "10.0.0.5", "10.0.0.5"},
+		{"ROS_IP", env{"ROS_IP": "192.168.1.5"}, "", names.Args{}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
+		{"ROS_IP on loopback", env{"ROS_IP": "127.0.0.1"}, "", names.Args{}, away, nil, lan, "127.0.0.1", "127.0.0.1"},
+		{"ROS_IP elsewhere on loopback", env{"ROS_IP": "127.0.0.7"}, "", names.Args{}, away, nil, lan, "127.0.0.7", "127.0.0.7"},
+		{"ROS_IP behind NAT", env{"ROS_IP": "203.0.113.9"}, "", names.Args{}, away, nil, lan, "203.0.113.9", ""},
+		{"ROS_IP with a master on loopback", env{"ROS_IP": "192.168.1.5"}, "", names.Args{}, here, nil, lan, "192.168.1.5", "192.168.1.5"},
+		{"ROS_HOSTNAME localhost", env{"ROS_HOSTNAME": "localhost"}, "", names.Args{}, away, nil, lan, "localhost", "127.0.0.1"},
+		{"ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, away, map[string][]netip.Addr{"robot": {lan}}, lan, "robot", "192.168.1.5"},
+		{"ROS_HOSTNAME beats ROS_IP", env{"ROS_HOSTNAME": "robot", "ROS_IP": "10.0.0.5"}, "", names.Args{}, away, map[string][]netip.Addr{"robot": {lan}}, lan, "robot", "192.168.1.5"},
+		{"ROS_HOSTNAME of two addresses", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, away, map[string][]netip.Addr{"robot": {lan, wlan}}, lan, "robot", ""},
+		{"ROS_HOSTNAME on loopback here", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, away, map[string][]netip.Addr{"robot": {debian}}, lan, "robot", ""},
+		{"ROS_HOSTNAME and master on loopback", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, here, map[string][]netip.Addr{"robot": {debian}}, lan, "robot", "127.0.1.1"},
+		{"ROS_HOSTNAME not local", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, away, map[string][]netip.Addr{"robot": {addr("203.0.113.9")}}, lan, "robot", ""},
+		{"ROS_HOSTNAME unknown", env{"ROS_HOSTNAME": "robot"}, "", names.Args{}, away, nil, lan, "robot", ""},
+		{"__hostname beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, "", names.Args{Hostname: "192.168.1.5", IP: "10.0.0.5"}, away, nil, lan, "192.168.1.5", "192.168.1.5"},
+		{"__ip beats ROS_HOSTNAME", env{"ROS_HOSTNAME": "robot"}, "", names.Args{IP: "10.0.0.5"}, away, nil, lan, "10.0.0.5", "10.0.0.5"},
+		{"nothing set, master on loopback", env{}, "", names.Args{}, here, nil, lan, "127.0.0.1", "127.0.0.1"},
+		{"nothing set, master on 127.0.0.1", env{}, "", names.Args{}, "127.0.0.1:1", nil, lan, "127.0.0.1", "127.0.0.1"},
+		{"nothing set", env{}, "", names.Args{}, away, map[string][]netip.Addr{"box": {lan}}, lan, "box", "192.168.1.5"},
+		{"nothing set, another way to the master", env{}, "", names.Args{}, away, map[string][]netip.Addr{"box": {lan}}, wlan, "box", ""},
+		{"nothing set, name on loopback", env{}, "", names.Args{}, away, map[string][]netip.Addr{"box": {debian}}, lan, "box", ""},
+		{"bind", env{"ROS_HOSTNAME": "robot"}, "0.0.0.0", names.Args{}, away, nil, lan, "robot", "0.0.0.0"},
+		{"bind, ROS_IP behind NAT", env{"ROS_IP": "203.0.113.9"}, "0.0.0.0", names.Args{}, away, nil, lan, "203.0.113.9", "0.0.0.0"},
+		{"bind all beside a master on loopback", env{}, "0.0.0.0", names.Args{}, here, nil, lan, "box", "0.0.0.0"},
+		{"bind one", env{}, "10.0.0.5", names.Args{}, here, nil, lan, "10.0.0.5", "10.0.0.5"},
 	}
 	strangers := []string{"ROS_IP behind NAT", "ROS_HOSTNAME not local", "bind, ROS_IP behind NAT"}
 	for _, tt := range tests {
@@ -92,7 +94,7 @@ func TestPlace(t *testing.T) {
 				},
 				sourceAddr: func(context.Context, string) netip.Addr { return tt.toward },
 			}
-			got := l.find(t.Context(), tt.o, tt.master)
+			got := l.find(t.Context(), tt.ask, tt.a, tt.master)
 			if got.host != tt.host || got.bind != tt.bind {
 				t.Errorf("got %+v, want %q on %q", got, tt.host, tt.bind)
 			}

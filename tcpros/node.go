@@ -103,12 +103,9 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.timing != nil {
 		n.timing = *o.timing
 	}
-	n.dialer = &dialer{lookup: o.LookupHost, timeout: n.timing.resolve}
-	if n.dialer.lookup == nil {
-		n.dialer.lookup = systemLookup
-	}
+	n.dialer = newDialer(o.LookupHost, n.timing.resolve)
 	n.pending = newPendingReads(n.log)
-	uri, hostport, err := masterURI(o, getenv)
+	uri, hostport, err := masterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +121,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
 	n.master.unread = &n.unread
 	n.connector = newConnector(n.timing, n.master.probe)
-	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
+	at := newLocator(n.dialer, getenv).find(ctx, o.Bind, o.Args, hostport)
 	if err := checkHost(at.host); err != nil {
 		return nil, err
 	}
