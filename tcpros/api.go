@@ -1,6 +1,9 @@
 package tcpros
 
-import "github.com/gorosbag/gorosbag/tcpros/internal/names"
+import (
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+)
 
 // Names and arguments.
 type (
@@ -22,3 +25,20 @@ func ParseArgs(args []string) (rest []string, a Args, err error) { return names.
 // character is a letter, / or ~, the others are letters, digits, / and _. The empty name is
 // valid. The error is a *NameError.
 func CheckName(name string) error { return names.CheckName(name) }
+
+// Addresses.
+type (
+	// LookupHostFunc finds the addresses of a host name.
+	LookupHostFunc = endpoint.LookupHostFunc
+	// ResolveError says that a host name that a peer advertises has no address here. It matches
+	// ErrUnresolved.
+	ResolveError = endpoint.ResolveError
+)
+
+// CheckMasterURI returns why the URI of a master cannot be used, and what to write instead,
+// without the URI itself.
+func CheckMasterURI(uri string) error { return endpoint.CheckMasterURI(uri) }
+
+// CheckHost returns why a host cannot be advertised to other nodes, without the host itself.
+// Whether its name can be resolved is not asked.
+func CheckHost(host string) error { return endpoint.CheckHost(host) }

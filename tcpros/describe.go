@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -38,7 +39,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	uri, hostport, err := masterURI(o.MasterURI, o.Args, getenv)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +47,8 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := newLocator(newDialer(o.LookupHost, defaultTiming().resolve), getenv).find(ctx, o.Bind, o.Args, hostport)
-	if err := checkHost(at.host); err != nil {
+	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), getenv).Find(ctx, o.Bind, o.Args, hostport)
+	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
 	lines := []string{"ROS master: " + uri}
@@ -56,11 +57,11 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	} else {
 		lines = append(lines, "Node: "+names.Node)
 	}
-	bind := at.bind
+	bind := at.Bind
 	if bind == "" {
 		bind = "all addresses"
 	}
-	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.host, bind, at.reason))
+	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.Host, bind, at.Reason))
 	for _, name := range []string{"imu", "~imu"} {
 		full, err := names.Resolve(name)
 		if err != nil {

@@ -3,10 +3,10 @@ package tcpros
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -26,8 +26,9 @@ var (
 	ErrTooLarge = errors.New("message too large")
 	// ErrStalled says that a message stopped in the middle for too long.
 	ErrStalled = errors.New("message stalled")
+
 	// ErrUnresolved matches every *ResolveError.
-	ErrUnresolved = errors.New("host name not resolved")
+	ErrUnresolved = endpoint.ErrUnresolved
 	// ErrStatus matches every *StatusError.
 	ErrStatus = errors.New("call refused")
 	// ErrService matches every *ServiceError.
@@ -92,26 +93,6 @@ func (e *TooLargeError) Error() string {
 
 // Is reports whether target is ErrTooLarge.
 func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
-
-// ResolveError says that a host name that a peer advertises has no address here.
-type ResolveError struct {
-	Host string
-	Err  error
-}
-
-// Error implements error.
-func (e *ResolveError) Error() string {
-	if dns := (*net.DNSError)(nil); errors.As(e.Err, &dns) {
-		return xmlrpc.Reason(dns)
-	}
-	return fmt.Sprintf("host %q has no address here: %v", e.Host, e.Err)
-}
-
-// Is reports whether target is ErrUnresolved.
-func (e *ResolveError) Is(target error) bool { return target == ErrUnresolved }
-
-// Unwrap returns the resolver's error.
-func (e *ResolveError) Unwrap() error { return e.Err }
 
 // StatusError is a reply of the master or of a node whose code is not 1.
 type StatusError struct {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
 // AnyMD5 in a header matches every md5sum.
@@ -125,7 +127,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 	defer conn.Close() //nolint:errcheck // nothing is written after the header
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	setKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
 	header, err := l.handshake(conn)
 	if err != nil {
 		return 0, err
@@ -229,7 +231,7 @@ func noAnswer(err error) bool {
 func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
 	host, all := zap.Skip(), zap.Skip()
-	resolve := (*ResolveError)(nil)
+	resolve := (*endpoint.ResolveError)(nil)
 	switch {
 	case errors.As(err, &resolve):
 		text = "cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here"
@@ -283,7 +285,7 @@ func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !isLoopback(l.sub.node.host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.node.host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

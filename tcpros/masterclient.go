@@ -23,6 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -51,7 +52,7 @@ type Master struct {
 	uri      string
 	hostport string
 	callerID string
-	dialer   *dialer
+	dialer   *endpoint.Dialer
 	http     http.RoundTripper
 	hangs    *hangWatch
 	contact  contactCounts
@@ -72,7 +73,7 @@ type contact struct{ dials, answers uint64 }
 
 func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answers.Load()} }
 
-func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
+func newMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *hangWatch) *Master {
 	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs, unread: new(unreadReplies)}
 	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
@@ -243,7 +244,7 @@ func (m *Master) probe(ctx context.Context, hostport string) error {
 // that cannot be told: only a refusal comes from the node's machine. Others may reach a node whose
 // host name is not known here.
 func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err == nil {
 		err = m.probe(ctx, hostport)
 	}
@@ -289,7 +290,7 @@ func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method st
 
 // exchange is raw, with a reply that may have a list to be compared with.
 func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string, args ...any) (any, error) {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		return nil, &CallError{Method: method, Host: uri, Err: err}
 	}

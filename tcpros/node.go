@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -26,7 +27,7 @@ import (
 type NodeOptions struct {
 	BaseName  string              // name without namespace, such as "record"
 	Anonymous bool                // add _<wall nanoseconds>, unless __name is given
-	Args      names.Args          // from ParseArgs
+	Args      Args                // from ParseArgs
 	Getenv    func(string) string // nil means os.Getenv; empty text counts as unset
 	MasterURI string              // overrides __master and ROS_MASTER_URI
 
@@ -46,9 +47,6 @@ type NodeOptions struct {
 	timing *timing // set by tests only; nil means defaultTiming
 }
 
-// LookupHostFunc finds the addresses of a host name.
-type LookupHostFunc func(ctx context.Context, host string) ([]netip.Addr, error)
-
 // Node is one ROS node.
 type Node struct {
 	name       string
@@ -62,7 +60,7 @@ type Node struct {
 	names      *names.Resolver
 	log        *zap.Logger
 	master     *Master
-	dialer     *dialer
+	dialer     *endpoint.Dialer
 	unread     unreadReplies
 	reg        *registrar
 	api        *xmlrpc.Server
@@ -103,9 +101,9 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.timing != nil {
 		n.timing = *o.timing
 	}
-	n.dialer = newDialer(o.LookupHost, n.timing.resolve)
+	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
 	n.pending = newPendingReads(n.log)
-	uri, hostport, err := masterURI(o.MasterURI, o.Args, getenv)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -121,20 +119,20 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
 	n.master.unread = &n.unread
 	n.connector = newConnector(n.timing, n.master.probe)
-	at := newLocator(n.dialer, getenv).find(ctx, o.Bind, o.Args, hostport)
-	if err := checkHost(at.host); err != nil {
+	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
+	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
-	n.host, n.bind = at.host, at.bind
-	if at.unresolved {
+	n.host, n.bind = at.Host, at.Bind
+	if at.Unresolved {
 		n.log.Warn("the name that this node advertises cannot be resolved here, and perhaps not by others, who then cannot reach it: "+
-			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.host))
+			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.Host))
 	}
-	if at.foreign {
+	if at.Foreign {
 		n.log.Warn("the address that this node advertises is none of this machine, so others reach it only if something forwards their connections: "+
-			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.host))
+			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.Host))
 	}
-	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.reason))
+	n.log.Debug("listening", zap.String("bind", at.Bind), zap.String("advertised", at.Host), zap.String("why", at.Reason))
 	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
 	}
@@ -142,8 +140,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, at endpoint, a names.Args) error {
-	bind := at.bind
+func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) error {
+	bind := at.Bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
 	if ip, err := netip.ParseAddr(bind); err == nil && ip.Is6() {
@@ -162,8 +160,8 @@ func (n *Node) serve(ctx context.Context, at endpoint, a names.Args) error {
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
-		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.loopbackDefault,
-		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.sourceAddr(ctx, n.master.hostport) },
+		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
+		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.hostport) },
 		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
 		entries:    map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
 	}

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -66,7 +67,7 @@ func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return
 	}
-	setKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
 	h, err := read.header()
 	if err != nil {
 		n.log.Debug("no header from a peer", peer, zap.Error(err))

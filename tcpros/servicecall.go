@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -47,7 +48,7 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	if err != nil {
 		return nil, err
 	}
-	hostport, err := splitServiceURI(uri)
+	hostport, err := endpoint.SplitServiceURI(uri)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	defer conn.Close() //nolint:errcheck // all has been read
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	setKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
 	if err := n.greetService(conn, name, t); err != nil {
 		return nil, err
 	}

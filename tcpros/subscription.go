@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
@@ -170,7 +171,7 @@ func (s *Subscription) removeLink(l *inLink) {
 
 // newLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 		return nil

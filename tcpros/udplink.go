@@ -222,7 +222,7 @@ func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, 
 		if err != nil {
 			return nil, err
 		}
-		addrs, err := n.dialer.resolve(ctx, host)
+		addrs, err := n.dialer.Resolve(ctx, host)
 		if err != nil && first == nil {
 			first = err
 		}

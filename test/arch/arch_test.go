@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"player":                    {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/msgheader", "internal/nearest", "internal/topicmatch", "player/internal/", "rosmsg", "tcpros"},
 	"tcpros":                    {"internal/fields", "internal/loglimit", "internal/xmlrpc", "tcpros/internal/"},
 	"tcpros/master":             {"internal/loglimit", "internal/xmlrpc", "tcpros"},
+	"tcpros/internal/endpoint":  {"internal/xmlrpc", "tcpros/internal/names"},
 	"tcpros/internal/names":     {"internal/xmlrpc"},
 	"internal/bagnote":          {"bagfmt"},
 	"internal/bzip2":            {},

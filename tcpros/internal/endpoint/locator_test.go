@@ -1,4 +1,4 @@
-package tcpros
+package endpoint
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestMasterURI(t *testing.T) {
 		{"", names.Args{}, "http://co\x00re:1", "", "", true},
 	}
 	for _, tt := range tests {
-		uri, hp, err := masterURI(tt.explicit, tt.a, env(tt.env))
+		uri, hp, err := MasterURI(tt.explicit, tt.a, env(tt.env))
 		if uri != tt.uri || hp != tt.hp || (err != nil) != tt.mustFail {
 			t.Errorf("%q, %+v with %q: %q, %q, %v", tt.explicit, tt.a, tt.env, uri, hp, err)
 		}
@@ -82,7 +82,7 @@ func TestPlace(t *testing.T) {
 	strangers := []string{"ROS_IP behind NAT", "ROS_HOSTNAME not local", "bind, ROS_IP behind NAT"}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &locator{
+			l := &Locator{
 				getenv:   func(k string) string { return tt.env[k] },
 				hostname: func() (string, error) { return "box", nil },
 				local:    func() []netip.Addr { return []netip.Addr{addr("127.0.0.1"), lan, wlan} },
@@ -94,12 +94,12 @@ func TestPlace(t *testing.T) {
 				},
 				sourceAddr: func(context.Context, string) netip.Addr { return tt.toward },
 			}
-			got := l.find(t.Context(), tt.ask, tt.a, tt.master)
-			if got.host != tt.host || got.bind != tt.bind {
+			got := l.Find(t.Context(), tt.ask, tt.a, tt.master)
+			if got.Host != tt.host || got.Bind != tt.bind {
 				t.Errorf("got %+v, want %q on %q", got, tt.host, tt.bind)
 			}
-			if foreign := slices.Contains(strangers, tt.name); got.foreign != foreign {
-				t.Errorf("the address is one of this machine: %v, want %v", !got.foreign, !foreign)
+			if foreign := slices.Contains(strangers, tt.name); got.Foreign != foreign {
+				t.Errorf("the address is one of this machine: %v, want %v", !got.Foreign, !foreign)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestAdvertisedFallsBackOnInterfaces(t *testing.T) {
 		"10.0.0.5":    {addr("127.0.0.1"), addr("169.254.1.1"), addr("10.0.0.5")},
 		"127.0.0.1":   {addr("127.0.0.1")},
 	} {
-		l := &locator{
+		l := &Locator{
 			getenv:   func(string) string { return "" },
 			hostname: func() (string, error) { return "localhost", nil },
 			local:    func() []netip.Addr { return local },
@@ -125,12 +125,12 @@ func TestAdvertisedFallsBackOnInterfaces(t *testing.T) {
 
 func TestCheckHost(t *testing.T) {
 	for _, h := range []string{"robot", "robot-1.local", "10.0.0.5", "fe80::1"} {
-		if err := checkHost(h); err != nil {
+		if err := CheckAdvertised(h); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, h := range []string{"a b", "a<b", "a/b", "a@b", "a\n", "ü"} {
-		if checkHost(h) == nil {
+		if CheckAdvertised(h) == nil {
 			t.Errorf("%q accepted", h)
 		}
 	}

@@ -1,0 +1,7 @@
+package tcpros
+
+import (
+	"time"
+)
+
+const handshakeTimeout = 10 * time.Second // for both headers, from the connection on
