@@ -1,8 +1,11 @@
 package tcpros
 
 import (
+	"io"
+
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Names and arguments.
@@ -42,3 +45,26 @@ func CheckMasterURI(uri string) error { return endpoint.CheckMasterURI(uri) }
 // CheckHost returns why a host cannot be advertised to other nodes, without the host itself.
 // Whether its name can be resolved is not asked.
 func CheckHost(host string) error { return endpoint.CheckHost(host) }
+
+// AnyMD5 in a header matches every md5sum.
+const AnyMD5 = wire.AnyMD5
+
+// Connection headers, and what peers can do wrong.
+type (
+	// Header is a TCPROS connection header: every field in wire order.
+	Header = wire.Header
+	// HeaderError says what is wrong with a connection header. It matches ErrHeader.
+	HeaderError = wire.HeaderError
+	// PeerError holds the error field of a peer's connection header. It matches ErrPeer.
+	PeerError = wire.PeerError
+	// TooLargeError says that a peer announced a message above the limit. It matches ErrTooLarge.
+	TooLargeError = wire.TooLargeError
+)
+
+// AppendHeader appends the wire form of the header, with its length, to dst.
+func AppendHeader(dst []byte, h Header) []byte { return wire.AppendHeader(dst, h) }
+
+// ReadHeader reads a header with its length. It never reads beyond the header, and allocates
+// memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
+// an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
+func ReadHeader(r io.Reader) (Header, error) { return wire.ReadHeader(r) }

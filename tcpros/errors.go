@@ -8,6 +8,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Sentinels. Callers compare with errors.Is.
@@ -18,15 +19,15 @@ var (
 	ErrClosed = errors.New("closed")
 	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("topic already in use by this node")
-	// ErrHeader matches every *HeaderError.
-	ErrHeader = errors.New("invalid connection header")
-	// ErrPeer matches every *PeerError.
-	ErrPeer = errors.New("refused by the peer")
-	// ErrTooLarge matches every *TooLargeError.
-	ErrTooLarge = errors.New("message too large")
-	// ErrStalled says that a message stopped in the middle for too long.
-	ErrStalled = errors.New("message stalled")
 
+	// ErrHeader matches every *HeaderError.
+	ErrHeader = wire.ErrHeader
+	// ErrPeer matches every *PeerError.
+	ErrPeer = wire.ErrPeer
+	// ErrTooLarge matches every *TooLargeError.
+	ErrTooLarge = wire.ErrTooLarge
+	// ErrStalled says that a message stopped in the middle for too long.
+	ErrStalled = wire.ErrStalled
 	// ErrUnresolved matches every *ResolveError.
 	ErrUnresolved = endpoint.ErrUnresolved
 	// ErrStatus matches every *StatusError.
@@ -51,48 +52,6 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// HeaderError says what is wrong with a connection header.
-type HeaderError struct {
-	Reason string
-	Err    error // cause, or nil
-}
-
-// Error implements error.
-func (e *HeaderError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("connection header: %s: %v", e.Reason, e.Err)
-	}
-	return "connection header: " + e.Reason
-}
-
-// Is reports whether target is ErrHeader.
-func (e *HeaderError) Is(target error) bool { return target == ErrHeader }
-
-// Unwrap returns the cause.
-func (e *HeaderError) Unwrap() error { return e.Err }
-
-// PeerError holds the error field of a peer's connection header.
-type PeerError struct{ Text string }
-
-// Error implements error. The peer's text is quoted: it may hold anything.
-func (e *PeerError) Error() string { return fmt.Sprintf("peer says %q", e.Text) }
-
-// Is reports whether target is ErrPeer.
-func (e *PeerError) Is(target error) bool { return target == ErrPeer }
-
-// TooLargeError says that a peer announced a message above the limit.
-type TooLargeError struct {
-	Bytes, Limit int64
-}
-
-// Error implements error.
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("message of %d bytes, limit %d", e.Bytes, e.Limit)
-}
-
-// Is reports whether target is ErrTooLarge.
-func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
 
 // StatusError is a reply of the master or of a node whose code is not 1.
 type StatusError struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // NodeOptions say who the node is and where its master is.
@@ -55,7 +56,7 @@ type Node struct {
 	port       int    // of the TCPROS server
 	bind       string // address to listen on; empty means all
 	timing     timing
-	pending    *pendingReads
+	pending    *wire.Pending
 	connector  *connector
 	names      *names.Resolver
 	log        *zap.Logger
@@ -102,7 +103,7 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 		n.timing = *o.timing
 	}
 	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
-	n.pending = newPendingReads(n.log)
+	n.pending = wire.NewPending(n.log)
 	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err

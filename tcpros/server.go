@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -48,7 +49,7 @@ func (s *tcprosServer) run(ctx context.Context) {
 			}
 			continue
 		}
-		read := s.node.pending.accept(conn)
+		read := s.node.pending.Accept(conn)
 		// owner: run; ends when the peer closes the connection or ctx ends.
 		wg.Go(func() {
 			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -60,15 +61,15 @@ func (s *tcprosServer) run(ctx context.Context) {
 }
 
 // handle serves one connection, from its header, whose memory is charged to read, to its end.
-func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
-	defer read.end()
+func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
+	defer read.End()
 	n := s.node
 	peer := zap.String("peer", conn.RemoteAddr().String())
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return
 	}
 	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
-	h, err := read.header()
+	h, err := read.Header()
 	if err != nil {
 		n.log.Debug("no header from a peer", peer, zap.Error(err))
 		return
@@ -87,14 +88,14 @@ func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
 	}
 	// Go sets TCP_NODELAY on every connection. It stays set even for tcp_nodelay=0: frames
 	// are written in batches, and Nagle's algorithm would delay them.
-	l := newOutLink(conn, h.get("callerid"), n.nextLink(), p.opts.QueueFrames, &p.room)
-	l.reply = AppendHeader(nil, p.header(h))
+	l := newOutLink(conn, h.Value("callerid"), n.nextLink(), p.opts.QueueFrames, &p.room)
+	l.reply = wire.AppendHeader(nil, p.header(h))
 	// Added before it sends the reply: a subscriber that has received the reply gets the
 	// latched frames and all later ones, even if the node drains at the same moment.
 	if !p.add(l) {
 		return
 	}
-	read.end()
+	read.End()
 	n.log.Debug("subscriber accepted", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)))
 	err = l.serve()
 	p.remove(l)
@@ -105,10 +106,10 @@ func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
 }
 
 // refuse logs, and sends to the peer, why it is not served.
-func (s *tcprosServer) refuse(conn net.Conn, what string, h Header, text string) {
-	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.get("callerid"))),
-		zap.String("name", names.Clip(cmp.Or(h.get("topic"), h.get("service")))), zap.String("reason", names.Clip(text)))
-	_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
+func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, text string) {
+	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.Value("callerid"))),
+		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", names.Clip(text)))
+	_, _ = conn.Write(wire.AppendHeader(nil, wire.Header{{Key: "error", Value: text}})) // courtesy
 }
 
 // validCallerID reports whether getBusInfo and the log can represent the ID. It accepts names
@@ -120,22 +121,22 @@ func validCallerID(id string) bool {
 
 // match returns the publication that a subscriber requests, or the reason to refuse it, in
 // stock's words. Both are zero while the node drains.
-func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
+func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, string) {
 	for _, key := range []string{"md5sum", "topic", "callerid"} {
 		if v, ok := h.Get(key); !ok || v == "" {
 			return nil, "Header from subscriber did not have the required elements: md5sum, topic, callerid"
 		}
 	}
-	if !validCallerID(h.get("callerid")) {
-		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.get("callerid")), linkName(conn))
+	if !validCallerID(h.Value("callerid")) {
+		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.Value("callerid")), wire.LinkName(conn))
 	}
-	topic := names.Clean(h.get("topic"))
+	topic := names.Clean(h.Value("topic"))
 	p := s.node.Publication(topic)
 	if s.node.draining.Load() {
 		return nil, ""
 	}
 	if p == nil {
-		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, linkName(conn), h.get("callerid"))
+		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
 	}
 	return p, p.refuse(h)
 }

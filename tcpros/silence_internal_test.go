@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Whoever owes an answer for long, and is asked again in vain, is gone. Who has nothing to
@@ -104,7 +105,7 @@ func TestUnanswered(t *testing.T) {
 		"no name server":  {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsTimeout: true}}, true},
 		"confused":        {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsTemporary: true}}, true},
 		"no such name":    {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsNotFound: true}}, false},
-		"refused in text": {&PeerError{"no"}, false},
+		"refused in text": {&wire.PeerError{Text: "no"}, false},
 		"not taken":       {errors.Join(errOpen), false},
 	} {
 		if got := noAnswer(tt.err); got != tt.want {

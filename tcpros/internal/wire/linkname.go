@@ -1,12 +1,12 @@
-package tcpros
+package wire
 
 import (
 	"net"
 	"strconv"
 )
 
-// linkName describes c in the form that rosnode parses.
-func linkName(c net.Conn) string {
+// LinkName describes c in the form that rosnode parses.
+func LinkName(c net.Conn) string {
 	port, fd := "0", uintptr(0)
 	if a, ok := c.LocalAddr().(*net.TCPAddr); ok {
 		port = strconv.Itoa(a.Port)

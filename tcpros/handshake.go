@@ -1,7 +1,0 @@
-package tcpros
-
-import (
-	"time"
-)
-
-const handshakeTimeout = 10 * time.Second // for both headers, from the connection on
