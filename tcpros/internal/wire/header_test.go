@@ -1,4 +1,4 @@
-package tcpros_test
+package wire_test
 
 import (
 	"bytes"
@@ -13,24 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
-	"github.com/gorosbag/gorosbag/tcpros"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-var publisherHeader = tcpros.Header{
+var publisherHeader = wire.Header{
 	{Key: "callerid", Value: "/pub"},
 	{Key: "zfoo", Value: "a=b=c"},
-	{Key: "md5sum", Value: stringMD5},
+	{Key: "md5sum", Value: "992ce8a1687cec8c8bd883ec73ca41d1"},
 	{Key: "message_definition", Value: "string data\n\x00\xff"},
-	{Key: "type", Value: stringType},
+	{Key: "type", Value: "std_msgs/String"},
 	{Key: "type", Value: "twice"},
 }
 
 func TestHeaderRoundTrip(t *testing.T) {
-	b := tcpros.AppendHeader([]byte("x"), publisherHeader)[1:]
+	b := wire.AppendHeader([]byte("x"), publisherHeader)[1:]
 	for name, r := range map[string]io.Reader{
 		"whole": bytes.NewReader(b), "bytes": iotest.OneByteReader(bytes.NewReader(b)), "halves": iotest.HalfReader(bytes.NewReader(b)),
 	} {
-		h, err := tcpros.ReadHeader(r)
+		h, err := wire.ReadHeader(r)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -38,15 +38,15 @@ func TestHeaderRoundTrip(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if v, ok := publisherHeader.Get("type"); v != stringType || !ok {
+	if v, ok := publisherHeader.Get("type"); v != "std_msgs/String" || !ok {
 		t.Errorf("Get gave %q, %v", v, ok)
 	}
 }
 
 // ReadHeader must leave the first message where it is.
 func TestHeaderLeavesTheRest(t *testing.T) {
-	r := bytes.NewReader(append(tcpros.AppendHeader(nil, publisherHeader), "rest"...))
-	if _, err := tcpros.ReadHeader(r); err != nil {
+	r := bytes.NewReader(append(wire.AppendHeader(nil, publisherHeader), "rest"...))
+	if _, err := wire.ReadHeader(r); err != nil {
 		t.Fatal(err)
 	}
 	if rest, _ := io.ReadAll(r); string(rest) != "rest" {
@@ -55,9 +55,9 @@ func TestHeaderLeavesTheRest(t *testing.T) {
 }
 
 func TestHeaderCutEverywhere(t *testing.T) {
-	b := tcpros.AppendHeader(nil, publisherHeader)
+	b := wire.AppendHeader(nil, publisherHeader)
 	for i := range b {
-		_, err := tcpros.ReadHeader(bytes.NewReader(b[:i:i]))
+		_, err := wire.ReadHeader(bytes.NewReader(b[:i:i]))
 		if want := io.ErrUnexpectedEOF; i > 0 && !errors.Is(err, want) || i == 0 && !errors.Is(err, io.EOF) {
 			t.Errorf("cut at %d: %v", i, err)
 		}
@@ -83,18 +83,18 @@ func TestHeaderDamaged(t *testing.T) {
 	}
 	for name, b := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := tcpros.ReadHeader(bytes.NewReader(b))
-			h := (*tcpros.HeaderError)(nil)
-			if !errors.Is(err, tcpros.ErrHeader) || !errors.As(err, &h) {
+			_, err := wire.ReadHeader(bytes.NewReader(b))
+			h := (*wire.HeaderError)(nil)
+			if !errors.Is(err, wire.ErrHeader) || !errors.As(err, &h) {
 				t.Errorf("got %v", err)
 			}
 		})
 	}
 	value := strings.Repeat("x", 1<<20-6)
-	if h, err := tcpros.ReadHeader(bytes.NewReader(block(field("a=" + value)))); err != nil || len(h) != 1 || h[0].Value != value {
+	if h, err := wire.ReadHeader(bytes.NewReader(block(field("a=" + value)))); err != nil || len(h) != 1 || h[0].Value != value {
 		t.Errorf("the longest header: %d fields, %v", len(h), err)
 	}
-	if h, err := tcpros.ReadHeader(bytes.NewReader(block(""))); err != nil || len(h) != 0 {
+	if h, err := wire.ReadHeader(bytes.NewReader(block(""))); err != nil || len(h) != 0 {
 		t.Errorf("empty header: %v, %v", h, err)
 	}
 }
@@ -105,7 +105,7 @@ func TestHeaderBombCostsWhatWasSent(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 1000 {
-		_, _ = tcpros.ReadHeader(bytes.NewReader(b))
+		_, _ = wire.ReadHeader(bytes.NewReader(b))
 	}
 	runtime.ReadMemStats(&after)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 1000*(8<<10) {
@@ -114,18 +114,18 @@ func TestHeaderBombCostsWhatWasSent(t *testing.T) {
 }
 
 func FuzzHeader(f *testing.F) {
-	f.Add(tcpros.AppendHeader(nil, publisherHeader))
+	f.Add(wire.AppendHeader(nil, publisherHeader))
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 0})
 	f.Add([]byte{7, 0, 0, 0, 3, 0, 0, 0, 'a', '=', 'b', 'x'})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r := bytes.NewReader(in)
-		h, err := tcpros.ReadHeader(r)
+		h, err := wire.ReadHeader(r)
 		if err != nil {
 			return
 		}
 		used := len(in) - r.Len()
-		if out := tcpros.AppendHeader(nil, h); !bytes.Equal(out, in[:used]) {
+		if out := wire.AppendHeader(nil, h); !bytes.Equal(out, in[:used]) {
 			t.Fatalf("round trip of %q gave %q", in[:used], out)
 		}
 	})

@@ -1,4 +1,4 @@
-package tcpros
+package names
 
 import (
 	"errors"
@@ -40,11 +40,11 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			n, err := newNames("record", "", tt.ns, tt.args)
+			n, err := New("record", "", tt.ns, tt.args)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := n.resolve(tt.in); err != nil || got != tt.want {
+			if got, err := n.Resolve(tt.in); err != nil || got != tt.want {
 				t.Errorf("resolve(%q) = %q, %v; want %q", tt.in, got, err, tt.want)
 			}
 		})
@@ -64,23 +64,23 @@ func TestNodeName(t *testing.T) {
 		{"namespace", "/a/b/record_123", "123", "a/b", Args{}},
 	}
 	for _, tt := range tests {
-		n, err := newNames("record", tt.anonymous, tt.ns, tt.args)
+		n, err := New("record", tt.anonymous, tt.ns, tt.args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.node != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, n.node, tt.want)
+		if n.Node != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, n.Node, tt.want)
 		}
 	}
 }
 
 func TestInvalidNames(t *testing.T) {
-	n, err := newNames("record", "", "", Args{})
+	n, err := New("record", "", "", Args{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"1a", "_a", "a b", "a-b", "a~b", "/a\x00", "ä", "/", "//", strings.Repeat("a", maxNameBytes+1), "<a>"} {
-		if got, err := n.resolve(name); !errors.Is(err, ErrName) {
+	for _, name := range []string{"1a", "_a", "a b", "a-b", "a~b", "/a\x00", "ä", "/", "//", strings.Repeat("a", MaxBytes+1), "<a>"} {
+		if got, err := n.Resolve(name); !errors.Is(err, ErrName) {
 			t.Errorf("resolve(%q) = %q, %v", name, got, err)
 		}
 	}
@@ -88,11 +88,11 @@ func TestInvalidNames(t *testing.T) {
 		"node with slash": {Name: "a/b"}, "node with tilde": {Name: "~a"}, "node with blank": {Name: "a b"}, "namespace": {Namespace: "a b"},
 		"remap from": {Remaps: []Remap{{"a b", "c"}}}, "remap to": {Remaps: []Remap{{"a", "b c"}}},
 	} {
-		if _, err := newNames("record", "", "", a); !errors.Is(err, ErrName) {
+		if _, err := New("record", "", "", a); !errors.Is(err, ErrName) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := newNames("", "", "", Args{}); !errors.Is(err, ErrName) {
+	if _, err := New("", "", "", Args{}); !errors.Is(err, ErrName) {
 		t.Errorf("empty node name: %v", err)
 	}
 }
@@ -102,18 +102,18 @@ func FuzzName(f *testing.F) {
 		f.Add(s, "ns")
 	}
 	f.Fuzz(func(t *testing.T, name, ns string) {
-		n, err := newNames("record", "", ns, Args{})
+		n, err := New("record", "", ns, Args{})
 		if err != nil {
 			return
 		}
-		full, err := n.resolve(name)
+		full, err := n.Resolve(name)
 		if err != nil {
 			return
 		}
-		if full == "" || full[0] != '/' || strings.Contains(full, "//") || len(full) > 1 && strings.HasSuffix(full, "/") || CheckName(full) != nil && len(full) <= maxNameBytes {
+		if full == "" || full[0] != '/' || strings.Contains(full, "//") || len(full) > 1 && strings.HasSuffix(full, "/") || CheckName(full) != nil && len(full) <= MaxBytes {
 			t.Fatalf("resolve(%q) in %q = %q", name, ns, full)
 		}
-		if again, err := n.resolve(full); len(full) <= maxNameBytes && (err != nil || again != full) {
+		if again, err := n.Resolve(full); len(full) <= MaxBytes && (err != nil || again != full) {
 			t.Fatalf("resolve(%q) = %q, %v: not stable", full, again, err)
 		}
 	})

@@ -1,4 +1,4 @@
-package tcpros
+package wire
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Bounds on incomplete headers and requests of peers.
@@ -30,7 +32,7 @@ const (
 // errPendingDropped says that a connection was closed to free memory for others.
 var errPendingDropped = errors.New("connection dropped: unfinished headers and requests of all peers hold too much memory")
 
-// pendingReads accounts for the memory of incomplete input of all peers: the connection
+// Pending accounts for the memory of incomplete input of all peers: the connection
 // headers of subscribers, of service clients, of publishers and of services that we call, and
 // requests to our services. Memory is charged for bytes that have arrived, not for announced
 // ones, from the first byte, against one limit of 8 MiB. A part of it is reserved for small
@@ -41,20 +43,20 @@ var errPendingDropped = errors.New("connection dropped: unfinished headers and r
 // reads that have held memory for 250 ms, the one with the largest product of bytes and time.
 // By that measure a header of usual size that arrives at network speed costs almost nothing,
 // while the cost of a stalled one grows with time.
-type pendingReads struct {
+type Pending struct {
 	log   *zap.Logger
 	limit int64
 
 	mu          sync.Mutex
 	changed     sync.Cond      // bytes were released, or a read was dropped
-	reads       []*pendingRead // oldest first
+	reads       []*PendingRead // oldest first
 	held        int64          // charged bytes, including those of dropped reads that have not ended yet
 	droppedHeld int64          // the bytes of dropped reads that have not ended yet
 }
 
-// pendingRead is the account of one connection while its header or request is incomplete.
-type pendingRead struct {
-	owner    *pendingReads
+// PendingRead is the account of one connection while its header or request is incomplete.
+type PendingRead struct {
+	owner    *Pending
 	conn     net.Conn
 	role     string // role of the peer, for the log
 	incoming bool
@@ -66,16 +68,16 @@ type pendingRead struct {
 	dropped   bool
 }
 
-func newPendingReads(log *zap.Logger) *pendingReads {
-	p := &pendingReads{log: log, limit: pendingBytes}
+func NewPending(log *zap.Logger) *Pending {
+	p := &Pending{log: log, limit: pendingBytes}
 	p.changed.L = &p.mu
 	return p
 }
 
-// accept adds a connection to our server. If there are too many, it closes the oldest, so that
+// Accept adds a connection to our server. If there are too many, it closes the oldest, so that
 // idle connections cannot lock others out.
-func (p *pendingReads) accept(c net.Conn) *pendingRead {
-	r := &pendingRead{owner: p, conn: c, role: "subscriber or caller of a service", incoming: true}
+func (p *Pending) Accept(c net.Conn) *PendingRead {
+	r := &PendingRead{owner: p, conn: c, role: "subscriber or caller of a service", incoming: true}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	incoming, oldest := 0, 0
@@ -93,19 +95,26 @@ func (p *pendingReads) accept(c net.Conn) *pendingRead {
 	return r
 }
 
-// begin adds a read of another connection: one that we opened, or one with a request of a
+// Begin adds a read of another connection: one that we opened, or one with a request of a
 // service client.
-func (p *pendingReads) begin(c net.Conn, what string) *pendingRead {
-	r := &pendingRead{owner: p, conn: c, role: what}
+func (p *Pending) Begin(c net.Conn, what string) *PendingRead {
+	r := &PendingRead{owner: p, conn: c, role: what}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reads = append(p.reads, r)
 	return r
 }
 
-// reserve raises the charge of r to bytes. It waits for room, dropping slow reads if needed,
+// Held returns the bytes that are charged now.
+func (p *Pending) Held() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
+}
+
+// Reserve raises the charge of r to bytes. It waits for room, dropping slow reads if needed,
 // and returns errPendingDropped if r itself is dropped.
-func (r *pendingRead) reserve(bytes int64) error {
+func (r *PendingRead) Reserve(bytes int64) error {
 	p := r.owner
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,11 +146,11 @@ func (r *pendingRead) reserve(bytes int64) error {
 
 // limitFor returns the limit on all charged bytes that applies when r asks for bytes. Called
 // with p.mu held.
-func (p *pendingReads) limitFor(r *pendingRead, bytes int64) int64 {
+func (p *Pending) limitFor(r *PendingRead, bytes int64) int64 {
 	if bytes <= smallRead {
 		return p.limit
 	}
-	first := slices.IndexFunc(p.reads, func(r *pendingRead) bool { return r.waiting && !r.dropped })
+	first := slices.IndexFunc(p.reads, func(r *PendingRead) bool { return r.waiting && !r.dropped })
 	if first >= 0 && p.reads[first] == r {
 		return p.limit - smallReserve
 	}
@@ -149,7 +158,7 @@ func (p *pendingReads) limitFor(r *pendingRead, bytes int64) int64 {
 }
 
 // wakeWaiters makes waiting reads check again.
-func (p *pendingReads) wakeWaiters() {
+func (p *Pending) wakeWaiters() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed.Broadcast()
@@ -157,8 +166,8 @@ func (p *pendingReads) wakeWaiters() {
 
 // dropSlowest closes the slowest connection that holds memory. If none is slow, it returns
 // when to check again. Called with p.mu held.
-func (p *pendingReads) dropSlowest(now time.Time) (dropped bool, wait time.Duration) {
-	var slowest *pendingRead
+func (p *Pending) dropSlowest(now time.Time) (dropped bool, wait time.Duration) {
+	var slowest *PendingRead
 	var most float64
 	wait = slowAfter
 	for _, r := range p.reads {
@@ -181,8 +190,8 @@ func (p *pendingReads) dropSlowest(now time.Time) (dropped bool, wait time.Durat
 	return true, slowAfter
 }
 
-// readError returns errPendingDropped if r was dropped, and err otherwise.
-func (r *pendingRead) readError(err error) error {
+// ReadError returns errPendingDropped if r was dropped, and err otherwise.
+func (r *PendingRead) ReadError(err error) error {
 	r.owner.mu.Lock()
 	defer r.owner.mu.Unlock()
 	if r.dropped {
@@ -191,8 +200,8 @@ func (r *pendingRead) readError(err error) error {
 	return err
 }
 
-// end releases the bytes of r. Further calls have no effect.
-func (r *pendingRead) end() {
+// End releases the bytes of r. Further calls have no effect.
+func (r *PendingRead) End() {
 	p := r.owner
 	p.mu.Lock()
 	i := slices.Index(p.reads, r)
@@ -213,18 +222,18 @@ func (r *pendingRead) end() {
 }
 
 // logDrop logs that r was dropped.
-func (p *pendingReads) logDrop(r *pendingRead) {
+func (p *Pending) logDrop(r *PendingRead) {
 	p.log.Warn("connection dropped, as unfinished connection headers and service requests of all peers hold too much memory: "+
 		"find the program at this address that begins them and does not finish, and stop it or keep its machine off with a firewall",
-		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", clip(r.role)), zap.Int64("held", r.bytes),
+		zap.Stringer("peer", r.conn.RemoteAddr()), zap.String("as", names.Clip(r.role)), zap.Int64("held", r.bytes),
 		zap.Duration("after", time.Since(r.heldSince)), zap.Int64("limit", p.limit))
 }
 
-// header reads a connection header. Its bytes stay charged to r until end.
-func (r *pendingRead) header() (Header, error) {
-	h, err := readHeader(r.conn, r.reserve)
+// Header reads a connection header. Its bytes stay charged to r until end.
+func (r *PendingRead) Header() (Header, error) {
+	h, err := ReadHeaderFrom(r.conn, r.Reserve)
 	if err != nil {
-		return nil, r.readError(err)
+		return nil, r.ReadError(err)
 	}
 	return h, nil
 }

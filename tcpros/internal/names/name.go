@@ -1,20 +1,24 @@
-package tcpros
+// Package names knows the names of ROS: graph names and their remapping, the name:=value
+// arguments of a command line, and names of types. It is immutable and pure. The rooms of
+// package tcpros call it; nothing else does.
+package names
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
-// maxNameBytes bounds a graph resource name. Stock ROS has no limit; a name is
+// MaxBytes bounds a graph resource name. Stock ROS has no limit; a name is
 // repeated in every header and every master call.
-const maxNameBytes = 1024
+const MaxBytes = 1024
 
 // CheckName reports whether name is a valid graph resource name as roscpp defines
 // it: the first character is a letter, / or ~, the others are letters, digits, /
 // and _. The empty name is valid.
 func CheckName(name string) error {
-	if len(name) > maxNameBytes {
-		return &NameError{name[:64] + "...", fmt.Sprintf("%d bytes, limit %d", len(name), maxNameBytes)}
+	if len(name) > MaxBytes {
+		return &NameError{name[:64] + "...", fmt.Sprintf("%d bytes, limit %d", len(name), MaxBytes)}
 	}
 	for i := range len(name) {
 		c := name[i]
@@ -31,9 +35,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// cleanName collapses runs of slashes and strips one at the end, as roscpp does.
+// Clean collapses runs of slashes and strips one at the end, as roscpp does.
 // The root namespace becomes the empty string.
-func cleanName(name string) string {
+func Clean(name string) string {
 	if strings.Contains(name, "//") {
 		var b strings.Builder
 		for i := range len(name) {
@@ -46,21 +50,21 @@ func cleanName(name string) string {
 	return strings.TrimSuffix(name, "/")
 }
 
-// names resolves graph resource names for one node.
-type names struct {
+// Resolver resolves graph resource names for one node.
+type Resolver struct {
 	namespace string            // "", which is the root, or "/a/b"
-	node      string            // resolved node name, for ~
+	Node      string            // resolved node name, for ~
 	remaps    map[string]string // both sides resolved
 }
 
-// newNames works out namespace, node name and remappings in roscpp's order: the
+// New works out namespace, node name and remappings in roscpp's order: the
 // node name itself is remapped, so the remappings come first, and those of private
 // names, which need the node name, come last.
-func newNames(base string, anonymous string, namespace string, a Args) (*names, error) {
+func New(base string, anonymous string, namespace string, a Args) (*Resolver, error) {
 	if a.Namespace != "" {
 		namespace = a.Namespace
 	}
-	n := &names{namespace: cleanName("/" + namespace), remaps: map[string]string{}}
+	n := &Resolver{namespace: Clean("/" + namespace), remaps: map[string]string{}}
 	if err := CheckName(n.namespace); err != nil {
 		return nil, fmt.Errorf("namespace: %w", err)
 	}
@@ -73,14 +77,14 @@ func newNames(base string, anonymous string, namespace string, a Args) (*names, 
 	if err := n.addRemaps(a.Remaps, base, false); err != nil {
 		return nil, err
 	}
-	node, err := n.resolve(base)
+	node, err := n.Resolve(base)
 	if err != nil {
 		return nil, err
 	}
 	if anonymous != "" {
 		node += "_" + anonymous
 	}
-	n.node = node
+	n.Node = node
 	return n, n.addRemaps(a.Remaps, base, true)
 }
 
@@ -95,7 +99,7 @@ func checkNodeName(name string) error {
 }
 
 // addRemaps adds the remappings whose use of the node name is as private says.
-func (n *names) addRemaps(remaps []Remap, base string, private bool) error {
+func (n *Resolver) addRemaps(remaps []Remap, base string, private bool) error {
 	for _, r := range remaps {
 		uses := strings.HasPrefix(r.From, "~") || strings.HasPrefix(r.To, "~")
 		if uses != private || r.From == "" || r.From == base {
@@ -115,23 +119,23 @@ func (n *names) addRemaps(remaps []Remap, base string, private bool) error {
 }
 
 // expand makes name absolute.
-func (n *names) expand(name string) (string, error) {
+func (n *Resolver) expand(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
 	}
 	switch {
 	case name == "":
-		return cleanName(n.namespace + "/"), nil
+		return Clean(n.namespace + "/"), nil
 	case name[0] == '~':
-		name = n.node + "/" + name[1:]
+		name = n.Node + "/" + name[1:]
 	case name[0] != '/':
 		name = n.namespace + "/" + name
 	}
-	return cleanName(name), nil
+	return Clean(name), nil
 }
 
-// resolve makes name absolute and applies the remappings once.
-func (n *names) resolve(name string) (string, error) {
+// Resolve makes name absolute and applies the remappings once.
+func (n *Resolver) Resolve(name string) (string, error) {
 	full, err := n.expand(name)
 	if err != nil {
 		return "", err
@@ -144,3 +148,18 @@ func (n *names) resolve(name string) (string, error) {
 	}
 	return full, nil
 }
+
+// ErrName matches every *NameError.
+var ErrName = errors.New("invalid name")
+
+// NameError says why a graph resource name is refused.
+type NameError struct {
+	Name   string
+	Reason string
+}
+
+// Error implements error.
+func (e *NameError) Error() string { return fmt.Sprintf("name %q: %s", e.Name, e.Reason) }
+
+// Is reports whether target is ErrName.
+func (e *NameError) Is(target error) bool { return target == ErrName }

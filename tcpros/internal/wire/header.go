@@ -1,4 +1,8 @@
-package tcpros
+// Package wire has what all connections of TCPROS share: connection headers, blocks that are read
+// as their bytes arrive, limits of messages and timeouts, and Pending, the one account of the
+// unfinished input of all peers of a node. The lock of Pending is the only one. The rooms of
+// package tcpros call it; nothing else does.
+package wire
 
 import (
 	"encoding/binary"
@@ -6,13 +10,14 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // maxHeaderBytes bounds a connection header. Stock accepts 1 GB; the longest real headers,
 // with long message definitions, have about 50 kB.
 const maxHeaderBytes = 1 << 20
 
-// blockStep is the first allocation of readBlock: enough for most headers of subscribers.
+// blockStep is the first allocation of ReadBlock: enough for most headers of subscribers.
 const blockStep = 1 << 10
 
 // fieldCost is the memory of a parsed field besides its bytes.
@@ -24,16 +29,16 @@ type Header []fields.Field
 // Get returns the value of the first field named key.
 func (h Header) Get(key string) (value string, ok bool) { return fields.List(h).Get(key) }
 
-// get returns the value of key, or the empty string.
-func (h Header) get(key string) string {
+// Value returns the value of key, or the empty string.
+func (h Header) Value(key string) string {
 	v, _ := h.Get(key)
 	return v
 }
 
-// checkPublisher returns an error unless h is the reply of a publisher that accepts a link.
-func (h Header) checkPublisher() error {
+// CheckPublisher returns an error unless h is the reply of a publisher that accepts a link.
+func (h Header) CheckPublisher() error {
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{clip(text)} // it may be long, and is logged
+		return &PeerError{names.Clip(text)} // it may be long, and is logged
 	}
 	for _, key := range []string{"md5sum", "type"} {
 		if _, ok := h.Get(key); !ok {
@@ -53,13 +58,13 @@ func AppendHeader(dst []byte, h Header) []byte {
 // memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
 // an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
 func ReadHeader(r io.Reader) (Header, error) {
-	return readHeader(r, func(int64) error { return nil })
+	return ReadHeaderFrom(r, func(int64) error { return nil })
 }
 
-// readHeader is ReadHeader with memory accounting: it calls reserve with the total number of
+// ReadHeaderFrom is ReadHeader with memory accounting: it calls reserve with the total number of
 // bytes before allocating them, and stops at an error of reserve. The last call has the
 // number of bytes that the header retains.
-func readHeader(r io.Reader, reserve func(bytes int64) error) (Header, error) {
+func ReadHeaderFrom(r io.Reader, reserve func(bytes int64) error) (Header, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
 		return nil, err
@@ -68,7 +73,7 @@ func readHeader(r io.Reader, reserve func(bytes int64) error) (Header, error) {
 	if n > maxHeaderBytes {
 		return nil, &HeaderError{Reason: fmt.Sprintf("%d bytes, limit %d", n, maxHeaderBytes)}
 	}
-	block, err := readBlock(r, n, reserve)
+	block, err := ReadBlock(r, n, reserve)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +87,9 @@ func readHeader(r io.Reader, reserve func(bytes int64) error) (Header, error) {
 	return Header(l), reserve(int64(l.Size() + fieldCost*len(l)))
 }
 
-// readBlock reads n bytes into a buffer that doubles when it is full, so that memory is
+// ReadBlock reads n bytes into a buffer that doubles when it is full, so that memory is
 // allocated for bytes that have arrived. It calls reserve before each allocation.
-func readBlock(r io.Reader, n int64, reserve func(bytes int64) error) ([]byte, error) {
+func ReadBlock(r io.Reader, n int64, reserve func(bytes int64) error) ([]byte, error) {
 	var block []byte
 	for at := 0; int64(at) < n; at = len(block) {
 		size := min(n, max(2*int64(at), blockStep))
