@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -98,7 +99,7 @@ type Options struct {
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
-	sim     *simClock                         // nil stands for the wall clock
+	sim     *simtime.Sim                      // nil stands for the wall clock
 	survey  time.Duration                     // for trying all nodes; zero means surveyTimeout
 }
 

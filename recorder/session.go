@@ -48,7 +48,7 @@ func (r *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	r.sim.release()
+	r.sim.Release()
 	r.logSubscribed()
 	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
 		r.Log.Info("Recording from: " + node)
@@ -127,7 +127,7 @@ func (r *session) over() <-chan time.Time {
 		return nil
 	}
 	if r.sim != nil {
-		return r.sim.until(begun.Add(r.Duration))
+		return r.sim.Until(begun.Add(r.Duration))
 	}
 	return time.After(time.Until(begun.Add(r.Duration)))
 }

@@ -115,9 +115,9 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 	if r.pipe != nil {
 		r.account(resolved, s)
 	}
-	if r.sim != nil && resolved == r.sim.sub.Topic() {
-		err = r.sim.record(func(info tcpros.LinkInfo) (*link, error) { return r.pipe.openLink(s.topic, info) })
-		s.close = r.sim.forget
+	if r.sim != nil && resolved == r.sim.Topic() {
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.openLink(s.topic, info) })
+		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
 	}
@@ -223,5 +223,5 @@ func (r *session) closeSubscriptions() {
 		}
 	}
 	wg.Wait()
-	r.sim.close()
+	r.sim.Close()
 }
