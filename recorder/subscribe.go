@@ -14,6 +14,13 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// Topics register with the master in this order, see tcpros.SubscribeOptions.Priority.
+const (
+	priorityNamed = iota // was asked for by name
+	priorityLive         // has a publisher that answers, as far as is known
+	priorityRest
+)
+
 // errEnded refuses links that open too late.
 var errEnded = errors.New("the recording has ended")
 
