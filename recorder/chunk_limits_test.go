@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -117,10 +118,11 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	t.Parallel()
 	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
-		in.rotation.number, in.rotation.stored, in.rotation.flying = 3, 100, 500
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.rotation.Queue(500)
 		c := &chunk{part: part, cost: 200}
 		in.written(c, 70, part)
-		if got := [2]int64{in.rotation.stored, in.rotation.flying}; got != want {
+		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}

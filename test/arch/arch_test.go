@@ -98,6 +98,10 @@ var allowed = map[string][]string{
 	"internal/store/internal/place":  {},
 	"internal/store/internal/put":    {"internal/store/internal/answer", "internal/store/internal/place"},
 	"internal/store/internal/ranges": {"internal/store/internal/place"},
+	"recorder/internal/graph":        {"recorder/internal/loss", "tcpros"},
+	"recorder/internal/rotation":     {"bagfmt"},
+	"recorder/internal/simtime":      {"tcpros"},
+	"recorder/internal/testgraph":    {"internal/xmlrpc"},
 }
 
 type pkg struct {

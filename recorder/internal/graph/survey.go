@@ -1,4 +1,4 @@
-package recorder
+package graph
 
 import (
 	"context"
@@ -9,19 +9,12 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// Topics register with the master in this order, see tcpros.SubscribeOptions.Priority.
-const (
-	priorityNamed = iota // was asked for by name
-	priorityLive         // has a publisher that answers, as far as is known
-	priorityRest
-)
-
 // A master may list thousands of topics of nodes that have crashed: it never forgets them. So
 // when it lists many new ones their nodes are tried before the topics are registered, which
 // takes a moment each. The limits keep that from holding up what it is to speed up.
 const (
 	surveyFrom    = 200                    // new topics; fewer are registered as soon as they could be told apart
-	surveyTimeout = 500 * time.Millisecond // for all nodes together
+	SurveyTimeout = 500 * time.Millisecond // for all nodes together
 	surveyShare   = 4                      // of that for one: its machine may be gone
 	surveyCalls   = 32                     // nodes that are tried at the same time
 )
@@ -38,8 +31,8 @@ const (
 // sortByLiveness puts topics with live publishers first and returns how many those are.
 // Topics of nodes that are known to be dead come last. Among equals the nodes take turns, so
 // that one with thousands of topics does not hold up another with one.
-func (r *session) sortByLiveness(ctx context.Context, names []string) (live int) {
-	state, err := r.Node.Master().SystemState(ctx)
+func (g *Graph) sortByLiveness(ctx context.Context, names []string) (live int) {
+	state, err := g.Node.Master().SystemState(ctx)
 	if err != nil {
 		return 0
 	}
@@ -49,7 +42,7 @@ func (r *session) sortByLiveness(ctx context.Context, names []string) (live int)
 			nodes[node] = nodeUnknown
 		}
 	}
-	r.tryNodes(ctx, nodes)
+	g.tryNodes(ctx, nodes)
 	type rank struct{ state, turn int }
 	ranks := make(map[string]rank, len(names))
 	turns := map[string]int{} // by node
@@ -77,8 +70,8 @@ func (r *session) sortByLiveness(ctx context.Context, names []string) (live int)
 }
 
 // tryNodes tries the nodes and sets their states, as far as time permits.
-func (r *session) tryNodes(ctx context.Context, nodes map[string]nodeState) {
-	ctx, cancel := context.WithTimeout(ctx, r.survey)
+func (g *Graph) tryNodes(ctx context.Context, nodes map[string]nodeState) {
+	ctx, cancel := context.WithTimeout(ctx, g.Survey)
 	defer cancel()
 	queue := make(chan string, len(nodes))
 	for node := range nodes {
@@ -86,13 +79,13 @@ func (r *session) tryNodes(ctx context.Context, nodes map[string]nodeState) {
 	}
 	close(queue)
 	var mu sync.Mutex // guards nodes
-	hosts := &dialed{master: r.Node.Master(), timeout: r.survey / surveyShare, state: map[string]nodeState{}}
+	hosts := &dialed{master: g.Node.Master(), timeout: g.Survey / surveyShare, state: map[string]nodeState{}}
 	var wg sync.WaitGroup
 	for range min(surveyCalls, len(nodes)) {
 		// owner: tryNodes; ends when the queue is empty or the time is over.
 		wg.Go(func() {
 			for node := range queue {
-				uri, err := r.Node.Master().LookupNode(ctx, node)
+				uri, err := g.Node.Master().LookupNode(ctx, node)
 				if ctx.Err() != nil {
 					return
 				}

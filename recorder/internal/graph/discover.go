@@ -1,4 +1,7 @@
-package recorder
+// Package graph asks the master and the nodes: which topics there are, whose publishers live,
+// whether a publisher has ended, and whose numbers the messages of a publisher have. It keeps
+// nothing of the recording; the session asks it.
+package graph
 
 import (
 	"context"
@@ -13,13 +16,29 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
-// discoveryResult is what one round of discovery has found.
-type discoveryResult struct {
-	names []string
-	live  int       // so many of them, the first, have a publisher that answers, as far as is known
-	since time.Time // when the round before began, in which new names were not there; zero in the first
-	all   bool      // a topic that is not among names has no publisher
-	same  bool      // names are those of the result before
+// Config says what a Graph is asked for.
+type Config struct {
+	Node             *tcpros.Node
+	Log              *zap.Logger
+	Lists            bool                         // ask the master for all topics
+	Selects          func(topic, typ string) bool // whether a topic that the master lists is wanted
+	Excludes         func(topic string) bool      // whether a topic of Nodes or NodePublications is not
+	Nodes            []string                     // the topics that these nodes subscribe to are wanted
+	NodePublications []string                     // the topics that these nodes publish are wanted
+	Interval         time.Duration                // between the rounds of a Discoverer, at least
+	Survey           time.Duration                // for trying all nodes, SurveyTimeout usually
+}
+
+// Graph asks the master and the nodes. It is for concurrent use.
+type Graph struct{ Config }
+
+// Found is what one round of discovery has found.
+type Found struct {
+	Names []string
+	Live  int       // so many of them, the first, have a publisher that answers, as far as is known
+	Since time.Time // when the round before began, in which new names were not there; zero in the first
+	All   bool      // a topic that is not among Names has no publisher
+	Same  bool      // Names are those of the result before
 }
 
 // Discovery asks a big graph, or a master that answers slowly, less often. rosmaster is one
@@ -51,25 +70,25 @@ func (p *pollPace) next(took time.Duration, topics int) time.Duration {
 	return max(p.interval, min(wait, pollMost))
 }
 
-// discoverers returns what asks for the names of selected topics: the master, and each
+// Discoverers returns what asks for the names of selected topics: the master, and each
 // node of its own. A node that does not answer must not keep the others' topics waiting.
-func (r *session) discoverers() (all []discoverer) {
-	if r.Select.lists() {
+func (g *Graph) Discoverers() (all []Discoverer) {
+	if g.Lists {
 		known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
-		ask := func(ctx context.Context) ([]string, int) { return r.listed(ctx, known) }
-		all = append(all, discoverer{ask: ask, rank: r.rankNew(), all: len(r.Select.Nodes)+len(r.Select.NodePublications) == 0})
+		ask := func(ctx context.Context) ([]string, int) { return g.listed(ctx, known) }
+		all = append(all, Discoverer{ask: ask, rank: g.rankNew(), all: len(g.Nodes)+len(g.NodePublications) == 0})
 	}
-	for _, node := range r.Select.Nodes {
-		all = append(all, discoverer{ask: r.pollNode(node, "subscribes to", r.Node.Master().NodeSubscriptions), rank: noneLive})
+	for _, node := range g.Nodes {
+		all = append(all, Discoverer{ask: g.pollNode(node, "subscribes to", g.Node.Master().NodeSubscriptions), rank: noneLive})
 	}
-	for _, node := range r.Select.NodePublications {
-		all = append(all, discoverer{ask: r.pollNode(node, "publishes", r.Node.Master().NodePublications), rank: allLive})
+	for _, node := range g.NodePublications {
+		all = append(all, Discoverer{ask: g.pollNode(node, "publishes", g.Node.Master().NodePublications), rank: allLive})
 	}
 	return all
 }
 
-// discoverer asks for the names of topics to record.
-type discoverer struct {
+// Discoverer asks for the names of topics to record.
+type Discoverer struct {
 	ask  func(context.Context) (names []string, of int) // no names if there was no answer; of is how many were listed, selected or not
 	rank func(ctx context.Context, names []string) int  // puts topics with live publishers first and returns how many those are
 	all  bool                                           // the answer has all topics with publishers that are selected
@@ -79,9 +98,9 @@ func noneLive(context.Context, []string) int { return 0 }
 
 func allLive(_ context.Context, names []string) int { return len(names) }
 
-// rankNew returns the rank of a discoverer of what the master lists. While few topics are new
+// rankNew returns the rank of a Discoverer of what the master lists. While few topics are new
 // all count as live: registering those takes no longer than finding out.
-func (r *session) rankNew() func(context.Context, []string) int {
+func (g *Graph) rankNew() func(context.Context, []string) int {
 	before := map[string]bool{}
 	return func(ctx context.Context, names []string) int {
 		listed, fresh := make(map[string]bool, len(names)), 0
@@ -95,15 +114,15 @@ func (r *session) rankNew() func(context.Context, []string) int {
 		if fresh < surveyFrom {
 			return len(names)
 		}
-		return r.sortByLiveness(ctx, names)
+		return g.sortByLiveness(ctx, names)
 	}
 }
 
-// discover asks again and again and sends the names.
-func (r *session) discover(ctx context.Context, d discoverer, found chan<- discoveryResult) {
+// Discover asks again and again and sends the names.
+func (g *Graph) Discover(ctx context.Context, d Discoverer, found chan<- Found) {
 	wait := time.NewTimer(0)
 	defer wait.Stop()
-	pace := pollPace{interval: r.PollInterval}
+	pace := pollPace{interval: g.Interval}
 	var before time.Time
 	var last []string
 	for {
@@ -119,10 +138,10 @@ func (r *session) discover(ctx context.Context, d discoverer, found chan<- disco
 			before, last = start, nil
 			continue
 		}
-		result := discoveryResult{names: names, live: len(names), since: before, all: d.all, same: slices.Equal(names, last)}
-		if !result.same {
+		result := Found{Names: names, Live: len(names), Since: before, All: d.all, Same: slices.Equal(names, last)}
+		if !result.Same {
 			last = slices.Clone(names) // rank orders names anew
-			result.live = d.rank(ctx, names)
+			result.Live = d.rank(ctx, names)
 		}
 		select {
 		case found <- result:
@@ -139,10 +158,10 @@ func (r *session) discover(ctx context.Context, d discoverer, found chan<- disco
 type statusTopics struct{ tools, robots map[string]bool }
 
 // listed asks the master. Trouble with it is the node's to report.
-func (r *session) listed(ctx context.Context, known statusTopics) (names []string, of int) {
-	topics, err := r.Node.Master().PublishedTopics(ctx)
+func (g *Graph) listed(ctx context.Context, known statusTopics) (names []string, of int) {
+	topics, err := g.Node.Master().PublishedTopics(ctx)
 	if err != nil {
-		r.Log.Debug("no topic list from the master", zap.Error(err))
+		g.Log.Debug("no topic list from the master", zap.Error(err))
 		return nil, 0
 	}
 	present := make(map[string]bool, len(known.tools))
@@ -153,7 +172,7 @@ func (r *session) listed(ctx context.Context, known statusTopics) (names []strin
 	}
 	maps.DeleteFunc(known.tools, func(name string, _ bool) bool { return !present[name] }) // a robot may take the name
 	for _, t := range topics {
-		if r.Select.selects(t.Name, t.Type) && !r.ofTool(ctx, t, known) {
+		if g.Selects(t.Name, t.Type) && !g.ofTool(ctx, t, known) {
 			names = append(names, t.Name)
 		}
 	}
@@ -163,7 +182,7 @@ func (r *session) listed(ctx context.Context, known statusTopics) (names []strin
 // ofTool reports whether a topic is what a player or another recorder of ours says about
 // itself: it is recorded only where it is named, or a recording of a bag that is played
 // would hold more than that bag. Such nodes register these services before their status.
-func (r *session) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
+func (g *Graph) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTopics) bool {
 	node, ok := strings.CutSuffix(t.Name, "/status")
 	if !ok || t.Type != tcpros.DiagnosticArrayType || known.robots[t.Name] {
 		return false
@@ -172,7 +191,7 @@ func (r *session) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTo
 		return true
 	}
 	for _, service := range []string{"/pause_playback", "/pause_recording"} {
-		_, err := r.Node.Master().LookupService(ctx, node+service)
+		_, err := g.Node.Master().LookupService(ctx, node+service)
 		if err == nil {
 			known.tools[t.Name] = true
 		}
@@ -186,20 +205,20 @@ func (r *session) ofTool(ctx context.Context, t tcpros.TopicInfo, known statusTo
 
 // pollNode asks one node. Its topics stay subscribed to when it dies. Errors are logged
 // when it changes.
-func (r *session) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
+func (g *Graph) pollNode(node, does string, ask func(context.Context, string) ([]tcpros.TopicInfo, error)) func(context.Context) ([]string, int) {
 	trouble := ""
 	return func(ctx context.Context) (names []string, of int) {
-		topics, err := r.nodeTopics(ctx, node, ask)
+		topics, err := g.nodeTopics(ctx, node, ask)
 		text := ""
 		if err != nil {
 			text = err.Error()
 		}
 		if text != trouble && text != "" && ctx.Err() == nil {
-			r.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
+			g.Log.Warn("cannot ask the node what it "+does, zap.String("node", node), zap.Error(err))
 		}
 		trouble = text
 		for _, t := range topics {
-			if !r.Select.exclude.Match(t.Name) {
+			if !g.Excludes(t.Name) {
 				names = append(names, t.Name)
 			}
 		}
@@ -207,14 +226,14 @@ func (r *session) pollNode(node, does string, ask func(context.Context, string) 
 	}
 }
 
-func (r *session) nodeTopics(ctx context.Context, node string,
+func (g *Graph) nodeTopics(ctx context.Context, node string,
 	ask func(context.Context, string) ([]tcpros.TopicInfo, error),
 ) ([]tcpros.TopicInfo, error) {
-	name, err := r.Node.Resolve(node)
+	name, err := g.Node.Resolve(node)
 	if err != nil {
 		return nil, err
 	}
-	uri, err := r.Node.Master().LookupNode(ctx, name)
+	uri, err := g.Node.Master().LookupNode(ctx, name)
 	if err != nil {
 		return nil, err
 	}

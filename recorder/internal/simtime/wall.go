@@ -1,4 +1,4 @@
-package recorder
+package simtime
 
 import (
 	"time"
@@ -13,17 +13,17 @@ const jumpLeast = 500 * time.Millisecond
 // jumpEvery bounds how often steps are logged.
 const jumpEvery = time.Minute
 
-// wallClock notices when the wall clock is set. Messages keep the order in which they
+// Wall notices when the wall clock is set. Messages keep the order in which they
 // came, whatever their stamps say; only the splits on the wall clock follow it.
-type wallClock struct {
+type Wall struct {
 	wall   int64     // nanoseconds since 1970 at the last look
 	last   time.Time // the same on the monotonic clock
 	logged time.Time
 	jumps  int // since then
 }
 
-// look compares both clocks with those of the last call.
-func (c *wallClock) look(now time.Time, log *zap.Logger) {
+// Look compares both clocks with those of the last call.
+func (c *Wall) Look(now time.Time, log *zap.Logger) {
 	wall := now.UnixNano()
 	passed, passedOnWall := now.Sub(c.last), time.Duration(wall-c.wall)
 	first := c.last.IsZero()

@@ -1,4 +1,4 @@
-package recorder
+package graph
 
 import (
 	"context"
@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -57,9 +60,9 @@ func TestPollPace(t *testing.T) {
 // services from what robots say.
 func TestStatusOfTools(t *testing.T) {
 	t.Parallel()
-	g := newAskedGraph(t)
-	g.services = map[string]bool{"/play_1/pause_playback": true, "/rec/pause_recording": true}
-	r := g.recording(t)
+	g := testgraph.New(t)
+	g.Services = map[string]bool{"/play_1/pause_playback": true, "/rec/pause_recording": true}
+	r := graphOf(t, g)
 	known := statusTopics{tools: map[string]bool{}, robots: map[string]bool{}}
 	tests := []struct {
 		topic, typ string
@@ -76,7 +79,7 @@ func TestStatusOfTools(t *testing.T) {
 			t.Errorf("%s %s: %t", tc.topic, tc.typ, got)
 		}
 	}
-	delete(g.services, "/rec/pause_recording") // it ends
+	delete(g.Services, "/rec/pause_recording") // it ends
 	if !r.ofTool(t.Context(), tcpros.TopicInfo{Name: "/rec/status", Type: tcpros.DiagnosticArrayType}, known) {
 		t.Error("a tool that ends is taken for a robot")
 	}
@@ -98,32 +101,40 @@ func TestNodeThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	g := newAskedGraph(t)
-	g.nodes = map[string]string{"/silent": "http://" + silent.Addr().String() + "/", "/lively": g.uri}
-	g.subscriptions = []any{[]any{"/t", "std_msgs/String"}}
-	r := g.recording(t)
-	r.Select = Selection{Nodes: []string{"/silent", "/lively"}}
-	if err := r.Select.compile("/"); err != nil {
-		t.Fatal(err)
-	}
+	g := testgraph.New(t)
+	g.Nodes = map[string]string{"/silent": "http://" + silent.Addr().String() + "/", "/lively": g.URI}
+	g.Subscriptions = []any{[]any{"/t", "std_msgs/String"}}
+	r := graphOf(t, g)
+	r.Nodes, r.Interval = []string{"/silent", "/lively"}, 200*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	found := make(chan discoveryResult)
-	for _, ask := range r.discoverers() {
-		wg.Go(func() { r.discover(ctx, ask, found) })
+	found := make(chan Found)
+	for _, ask := range r.Discoverers() {
+		wg.Go(func() { r.Discover(ctx, ask, found) })
 	}
 	// The other one has five seconds to answer, each time that it is asked. A busy machine
 	// may take as long now and then.
 	took := time.Hour
 	for start, rounds := time.Now(), 0; rounds < 5 && took > 4*time.Second; rounds++ {
-		if got := <-found; !slices.Equal(got.names, []string{"/t"}) {
-			t.Errorf("found %v", got.names)
+		if got := <-found; !slices.Equal(got.Names, []string{"/t"}) {
+			t.Errorf("found %v", got.Names)
 		}
 		took, start = time.Since(start), time.Now()
 	}
 	if took > 4*time.Second {
 		t.Errorf("took %v", took)
 	}
+}
+
+// graphOf returns a Graph that asks g.
+func graphOf(t *testing.T, g *testgraph.Graph) *Graph {
+	t.Helper()
+	n, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: g.URI, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	return &Graph{Config{Node: n, Log: zap.NewNop(), Excludes: func(string) bool { return false }}}
 }
