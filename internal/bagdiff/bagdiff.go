@@ -16,14 +16,14 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options say what is compared and when it counts as different. The zero value compares
 // everything.
 type Options struct {
-	Keep func(*bagfmt.Connection) bool // nil keeps all
+	Keep func(*rosbag.Connection) bool // nil keeps all
 
 	// ByHeader pairs messages whose header.stamp differs by at most Tolerance. Without it,
 	// and where messages have no header, they are paired in their order.
@@ -60,8 +60,8 @@ func (s Side) other() Side { return 1 - s }
 func (s Side) String() string { return [2]string{"A", "B"}[s] }
 
 // Compare compares two bags. Its error is that of ctx or of Options.Damaged.
-func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*report.Report, error) {
-	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxKept}
+func Compare(ctx context.Context, a, b rosbag.Source, o Options) (*report.Report, error) {
+	c := &comparison{ctx: ctx, o: o, bags: [2]rosbag.Source{a, b}, limit: maxKept}
 	return c.compare()
 }
 
@@ -89,7 +89,7 @@ func (c *comparison) compare() (*report.Report, error) {
 type comparison struct {
 	ctx    context.Context //nolint:containedctx // a comparison is one call of Compare, whose ctx this is
 	o      Options
-	bags   [2]*bagfmt.Reader
+	bags   [2]rosbag.Source
 	topics []*topic // by name
 	seed   maphash.Seed
 	limit  int // messages of each bag that are kept
@@ -100,8 +100,8 @@ type comparison struct {
 }
 
 // intact reports whether opening the bag has lost nothing.
-func intact(r *bagfmt.Reader) bool {
-	for _, err := range r.Damage() {
+func intact(r rosbag.Source) bool {
+	for _, err := range r.Info().Damage {
 		if Loses(err) {
 			return false
 		}
@@ -109,13 +109,13 @@ func intact(r *bagfmt.Reader) bool {
 	return true
 }
 
-// Loses reports whether messages are lost, or may be, by damage that bagfmt tells.
+// Loses reports whether messages are lost, or may be, by what a Source tells.
 func Loses(err error) bool {
-	var bad *bagfmt.CorruptError
+	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Recovered {
 		return false
 	}
-	return !errors.Is(err, bagfmt.ErrUnindexed)
+	return !errors.Is(err, rosbag.ErrUnindexed)
 }
 
 // damaged tells what cannot be read, once.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 var seed = flag.Uint64("seed", 1, "of the random tests")
@@ -100,7 +101,7 @@ func numbered(topic, node string, n, from, each int) (all []said) {
 // compared compares with room for so many messages, and returns the number of passes.
 func compared(t *testing.T, a, b []byte, limit int, o Options) (r *report.Report, passes int) {
 	t.Helper()
-	c := &comparison{ctx: t.Context(), o: o, bags: [2]*bagfmt.Reader{open(t, a), open(t, b)}, limit: limit}
+	c := &comparison{ctx: t.Context(), o: o, bags: [2]rosbag.Source{open(t, a), open(t, b)}, limit: limit}
 	r, err := c.compare()
 	if err != nil {
 		t.Fatal(err)

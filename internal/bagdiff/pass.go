@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff/align"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -28,7 +27,7 @@ type pass struct {
 func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 	c.passes++
 	p := &pass{comparison: c, streams: slices.Clone(streams)}
-	var cursors [2]*bagfmt.Cursor
+	var cursors [2]rosbag.Cursor
 	for s := range cursors {
 		p.of[s] = make(map[*rosbag.Connection]*stream)
 		for _, st := range streams {
@@ -51,7 +50,7 @@ func (c *comparison) run(streams []*stream) (again []*stream, err error) {
 
 // read reads both bags to their ends. The bag goes on that is less ahead, so that little
 // waits for the other one.
-func (p *pass) read(cursors [2]*bagfmt.Cursor) error {
+func (p *pass) read(cursors [2]rosbag.Cursor) error {
 	var ended [2]bool
 	for n := 0; !ended[A] || !ended[B]; n++ {
 		if n%1024 == 0 && p.ctx.Err() != nil {

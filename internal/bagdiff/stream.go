@@ -35,8 +35,8 @@ func (c *comparison) findTopics() {
 	var counts [2]map[*rosbag.Connection]uint64
 	for s, r := range c.bags {
 		counts[s] = make(map[*rosbag.Connection]uint64)
-		for i := range r.Chunks() {
-			for _, n := range r.Chunks()[i].Counts {
+		for i := range r.NumSpans() {
+			for _, n := range r.Span(i).Counts {
 				counts[s][n.Conn] += uint64(n.Count)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func (c *comparison) summary(all []*stream) (*report.Report, error) {
 	r := &report.Report{Same: true, Complete: c.complete, Topics: []report.Topic{}, Differences: []report.Difference{}}
 	for s, b := range []*report.Bag{&r.A, &r.B} {
-		b.Version = c.bags[s].Version()
+		b.Version = c.bags[s].Info().Version
 		for _, t := range c.topics {
 			if len(t.conns[s]) > 0 {
 				b.Topics++
