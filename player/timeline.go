@@ -46,10 +46,10 @@ func newTimeline(p *plan, from bagfmt.Time, cancel <-chan struct{}, damaged func
 		t.start = from
 	}
 	for i, b := range p.bags {
-		if len(b.routes) == 0 || b.reader.End().Before(t.start) {
+		if len(b.routes) == 0 || b.source.Info().End.Before(t.start) {
 			continue
 		}
-		l := &lane{index: i, bag: b, time: b.reader.Start()}
+		l := &lane{index: i, bag: b, time: b.source.Info().Start}
 		if l.time.Before(t.start) {
 			l.time = t.start
 		}
@@ -120,7 +120,7 @@ func (t *timeline) advance(l *lane) bool {
 // open gives the lane its cursor.
 func (t *timeline) open(l *lane) {
 	if l.cursor == nil {
-		l.cursor = l.bag.reader.Cursor(bagfmt.Query{
+		l.cursor = l.bag.source.Cursor(bagfmt.Query{
 			Keep:    func(c *bagfmt.Connection) bool { return l.bag.routes[c] != nil },
 			Start:   t.start,
 			End:     t.plan.end,

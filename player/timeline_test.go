@@ -166,7 +166,7 @@ func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
 	bags := OpenTestBags(t, data)
-	chunk := bags[0].reader.Chunks()[2]
+	chunk := bags[0].source.Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
@@ -194,7 +194,7 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
-	b, err := NewBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
+	b, err := openBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +220,9 @@ func TestShrunkFile(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
 	whole := OpenTestBags(t, data)[0]
-	cut := whole.reader.Chunks()[2].Pos + 20
+	cut := whole.source.Span(2).Pos + 20
 	f := &shrinking{data: data}
-	b, err := NewBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
+	b, err := openBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,8 +272,8 @@ func TestLossesOfAChunk(t *testing.T) {
 	errDisk := errors.New("disk")
 	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	chunks := OpenTestBags(t, data)[0].reader.Chunks()
-	pos := chunks[1].Pos
+	opened := OpenTestBags(t, data)[0].source
+	pos := opened.Span(1).Pos
 	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
 	tests := map[string]struct {
 		damage   func(data []byte)
@@ -339,7 +339,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
 	bags := OpenTestBags(t, data)
-	pos := int(bags[0].reader.Chunks()[1].Pos)
+	pos := int(bags[0].source.Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
 	o := Options{Bags: bags, Log: zap.NewNop()}
