@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // plain are the connections that most tests use.
@@ -355,6 +356,31 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// countedCursors counts cursors.
+type countedCursors struct{ open, opened int }
+
+// countedSource counts its cursors.
+type countedSource struct {
+	rosbag.Indexed
+	*countedCursors
+}
+
+type countedCursor struct {
+	rosbag.Cursor
+	*countedCursors
+}
+
+func (s countedSource) Cursor(q rosbag.Query) rosbag.Cursor {
+	s.open++
+	s.opened++
+	return countedCursor{s.Indexed.Cursor(q), s.countedCursors}
+}
+
+func (c countedCursor) Close() {
+	c.open--
+	c.Cursor.Close()
+}
+
 // A bag split in many files is opened file by file, in whatever order they are named; one
 // that holds nothing to be played is not opened at all.
 func TestTimelineOpensInTurn(t *testing.T) {
@@ -368,21 +394,16 @@ func TestTimelineOpensInTurn(t *testing.T) {
 		MakeBag(t, bagfmt.WriterOptions{}, series(connB, "b", 6*sec)...),
 		MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 7*sec)...))
 	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
+	var cursors countedCursors
+	for _, b := range p.bags {
+		b.source = countedSource{b.source, &cursors}
+	}
 	line := newTimeline(p, testBase.Add(2*sec), nil, func(*DamageError) {})
 	defer line.close()
-	if len(line.heap) != 5 {
-		t.Errorf("%d bags, want 5: without the one before the beginning, and that of another topic", len(line.heap))
-	}
 	onlyOne := func(when string) {
 		t.Helper()
-		open := 0
-		for _, l := range line.heap {
-			if l.cursor != nil {
-				open++
-			}
-		}
-		if open != 1 {
-			t.Errorf("%s %d bags are open, want 1", when, open)
+		if cursors.open != 1 {
+			t.Errorf("%s %d bags are open, want 1", when, cursors.open)
 		}
 	}
 	line.begin()
@@ -393,6 +414,9 @@ func TestTimelineOpensInTurn(t *testing.T) {
 			t.Fatalf("message %d is %+v, want that at %v", n, m, want)
 		}
 		onlyOne(fmt.Sprintf("for message %d", n))
+	}
+	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
+		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
 	early := newTimeline(p, testBase, nil, func(*DamageError) {})
 	early.next()

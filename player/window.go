@@ -11,20 +11,12 @@ import (
 // Span returns the times of the earliest and of the latest message of the bags, if there
 // is any.
 func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
+	var files []rosbag.File
 	for _, b := range bags {
-		info := b.source.Info()
-		if info.Messages == 0 {
-			continue
-		}
-		if !ok || info.Start.Before(first) {
-			first = info.Start
-		}
-		if last.Before(info.End) {
-			last = info.End
-		}
-		ok = true
+		files = append(files, rosbag.FileOf(b.name, b.source))
 	}
-	return first, last, ok
+	all := rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
+	return all.Start, all.End, all.Messages > 0
 }
 
 // maxProbed bounds how many indexes are read to find the connections with messages in the
