@@ -171,7 +171,7 @@ func TestQuietPackages(t *testing.T) {
 // parallelFiles are the files of bagfmt that start goroutines, or need what goroutines need.
 var parallelFiles = []string{
 	"internal/cursor/ahead.go", "internal/cursor/latest_ahead.go",
-	"internal/load/index_loader.go", "internal/table/cache.go", "internal/table/table.go",
+	"internal/load/index_loader.go", "internal/table/cache.go",
 	"parallel_writer.go", "recovery/ahead.go",
 }
 
