@@ -65,6 +65,7 @@ type plan struct {
 	least1 int64   // fewest bytes in ROS 1
 	least2 int64   // and in CDR, without padding
 	work   int64   // fewest steps that it takes to pass over the struct
+	weight int     // number of steps and of parts of runs
 }
 
 // bulk returns the run that is all there is in the struct, if many structs are the same
@@ -111,8 +112,8 @@ type compiler struct {
 	done map[*Struct]*plan // nil while the plan is made
 }
 
-// maxInlined bounds the steps of a struct that become steps of the struct around it.
-const maxInlined = 128
+// maxInlined bounds the weight of a struct into which others are inlined.
+const maxInlined = 256
 
 // maxGain and freeBytes bound what a payload may ask for beyond its own size.
 const (
@@ -263,7 +264,7 @@ func (c *compiler) emit(p *plan, v Value, on side, name1, name2 string) error {
 		if err != nil {
 			return err
 		}
-		if sub.gather == nil && len(sub.steps)+len(p.steps) <= maxInlined {
+		if sub.gather == nil && sub.weight+p.weight <= maxInlined {
 			p.inline(sub, on, name1, name2)
 			return nil
 		}
@@ -305,6 +306,7 @@ func (p *plan) add(s step) {
 		s.least2 = 0
 	}
 	p.steps = append(p.steps, s)
+	p.weight += 1 + len(s.parts)
 	p.least1, p.least2 = saturate(p.least1+s.least1), saturate(p.least2+s.least2)
 	work := int64(1)
 	if s.sub != nil && s.op != opSequence {
@@ -325,6 +327,7 @@ func (p *plan) addRun(on side, width, n int, name1, name2 string) {
 		if last.op == opRun && last.side == on && width <= last.align && last.size%width == 0 && last.size+size < math.MaxInt32 {
 			last.size += size
 			last.parts = append(last.parts, one)
+			p.weight++
 			p.grow(last, size)
 			return
 		}
