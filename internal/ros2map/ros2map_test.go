@@ -1,6 +1,7 @@
 package ros2map_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/ros2map"
+	"github.com/gorosbag/gorosbag/internal/ros2msg"
 )
 
 func newMapper(t testing.TB, d ros2map.Distro, o ros2map.Options) *ros2map.Mapper {
@@ -79,6 +81,44 @@ func TestHashes(t *testing.T) {
 	for _, tt := range tests {
 		if got := stockTo2(t, newMapper(t, tt.distro, ros2map.Options{}), tt.name).Hash; got != "RIHS01_"+tt.want {
 			t.Errorf("%s of %s: %s, want %s", tt.name, tt.distro, got, tt.want)
+		}
+	}
+}
+
+// TestAllHashes compares the table with hashes.txt, which was computed from the .msg files
+// of ROS 2: the types of common_interfaces, rcl_interfaces and tf2_msgs, each with the
+// distribution since which it has a hash.
+func TestAllHashes(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/hashes.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range ros2map.Distros() {
+		m := newMapper(t, d, ros2map.Options{})
+		want := make(map[string]string)
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			if slices.Index(ros2map.Distros(), ros2map.Distro(words[1])) <= slices.Index(ros2map.Distros(), d) {
+				want[words[0]] = words[2]
+			}
+		}
+		for name, hash := range want {
+			schema, ok := m.Schema(name)
+			if !ok {
+				t.Errorf("%s: %s is not in the table", d, name)
+				continue
+			}
+			typ, err := ros2msg.Parse(name, schema, nil)
+			if err != nil || typ.Hash() != hash {
+				t.Errorf("%s: %s has another hash than %s (%v):\n%s", d, name, hash, err, schema)
+			}
+		}
+		for _, name := range stockTypes(t) {
+			typ := stockTo2(t, m, name).Type
+			if _, ok := m.Schema(typ); ok && want[typ] == "" && typ != ros2msg.TimeType && typ != ros2msg.DurationType {
+				t.Errorf("%s: %s is not in ROS 2", d, typ)
+			}
 		}
 	}
 }

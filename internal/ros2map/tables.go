@@ -122,7 +122,7 @@ func (t *tables) definition1(name string, own map[string]string) string {
 		if !ok {
 			text = t.noetic[name]
 		}
-		b.WriteString(text)
+		b.WriteString(text + "\n") // as ROS does; its Python needs a line in a block without fields
 		for _, used := range uses1(name, text) {
 			if !seen[used] {
 				seen[used] = true
@@ -132,7 +132,7 @@ func (t *tables) definition1(name string, own map[string]string) string {
 		}
 	}
 	walk(name)
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // stock1 returns a type that ships with noetic, or nil.
