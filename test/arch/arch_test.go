@@ -47,6 +47,7 @@ var allowed = map[string][]string{
 	"internal/fields":           {},
 	"internal/catalog":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/naming", "internal/store"},
 	"internal/escape":           {},
+	"internal/db3":              {"internal/rosbag2"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
