@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"internal/fields":           {},
 	"internal/catalog":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/naming", "internal/store"},
 	"internal/escape":           {},
+	"internal/db3":              {"internal/rosbag2"},
 	"internal/explain":          {"bagfmt", "internal/store"},
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
