@@ -1,6 +1,10 @@
 package tcpros
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
 
 // agenda orders the registrations by what has to be done next, so that finding the next one
 // does not mean looking at all of them. registrar.mu guards it.
@@ -118,7 +122,7 @@ func (e *regEntry) urgency(now time.Time, updateEvery time.Duration) (rank int, 
 		return 4, due
 	case e.removed:
 		return 0, due
-	case !e.registered && e.key.kind != regService:
+	case !e.registered && e.key.Kind != rosapi.Service:
 		return 3, due
 	case !e.registered: // callers of a service can wait; messages are lost
 		return 2, due

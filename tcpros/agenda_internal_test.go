@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // TestOrderOfRegistrations: a lower priority first, also one that comes when others wait
@@ -19,15 +22,15 @@ func TestOrderOfRegistrations(t *testing.T) {
 	register := func(n int) {
 		for range n {
 			e, _ := r.mostUrgent(time.Now())
-			got = append(got, e.key.name)
+			got = append(got, e.key.Name)
 			r.answered(e)
 		}
 	}
 	for i, name := range []string{"rest1", "live1", "named1", "rest2", "live2", "named2", "rest3"} {
-		r.add(regKey{name: name}, "", []int{2, 1, 0}[i%3], nil)
+		r.add(rosapi.Key{Name: name}, "", []int{2, 1, 0}[i%3], nil)
 	}
 	register(5)
-	r.add(regKey{name: "late"}, "", 1, nil)
+	r.add(rosapi.Key{Name: "late"}, "", 1, nil)
 	r.publisherUpdate("rest3", nil) // not registered: there is no need to ask twice
 	r.publisherUpdate("live2", nil) // messages are being lost
 	register(4)
@@ -51,7 +54,7 @@ func TestAgendaWithoutOurName(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
 	for _, name := range []string{"a", "b", "c"} {
-		r.add(regKey{name: name}, "", 0, nil)
+		r.add(rosapi.Key{Name: name}, "", 0, nil)
 	}
 	for range 2 {
 		e, _ := r.mostUrgent(time.Now())
@@ -62,13 +65,13 @@ func TestAgendaWithoutOurName(t *testing.T) {
 	if e, due := r.mostUrgent(time.Now()); e != nil || !due.IsZero() {
 		t.Errorf("%v is due, or something at %v", e, due)
 	}
-	r.remove(regKey{name: "b"})
-	r.remove(regKey{name: "c"}) // never registered
-	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.name != "b" || len(r.entries) != 2 {
+	r.remove(rosapi.Key{Name: "b"})
+	r.remove(rosapi.Key{Name: "c"}) // never registered
+	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.Name != "b" || len(r.entries) != 2 {
 		t.Errorf("%v is due, of %d", e, len(r.entries))
 	}
 	r.setNameTaken(false)
-	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.name != "a" {
+	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.Name != "a" {
 		t.Errorf("%v is due", e)
 	}
 }
@@ -78,7 +81,7 @@ func TestAgendaWithoutOurName(t *testing.T) {
 func TestReplacedEntry(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
-	k := regKey{name: "a"}
+	k := rosapi.Key{Name: "a"}
 	r.add(k, "", 0, nil)
 	old, _ := r.mostUrgent(time.Now())
 	r.answered(old)
@@ -109,7 +112,7 @@ func registrationIsLinear(t *testing.T) {
 	t.Helper()
 	const n = 20_000
 	r := newTestRegistrar()
-	key := func(i int) regKey { return regKey{name: fmt.Sprint("/t", i)} }
+	key := func(i int) rosapi.Key { return rosapi.Key{Name: fmt.Sprint("/t", i)} }
 	each := func(what string, times int, do func(i int)) {
 		before := r.agenda.compared
 		for i := range times {
@@ -128,7 +131,7 @@ func registrationIsLinear(t *testing.T) {
 	}
 	each("subscribe", n, func(i int) { r.add(key(i), "", i%3, nil) })
 	each("register", n, func(i int) { r.answered(due(i)) })
-	each("update", n, func(i int) { r.publisherUpdate(key(i).name, []string{"x"}) })
+	each("update", n, func(i int) { r.publisherUpdate(key(i).Name, []string{"x"}) })
 	each("confirm", n, func(i int) { r.answered(due(i)) })
 	each("nothing to do", n, func(int) {
 		if e, _ := r.mostUrgent(time.Now()); e != nil {
@@ -137,7 +140,7 @@ func registrationIsLinear(t *testing.T) {
 	})
 	r.registerAll()
 	each("be refused", n, func(i int) {
-		if err := r.recordResult(t.Context(), due(i), &CallError{Err: ErrStatus, answered: true}); err != nil {
+		if err := r.recordResult(t.Context(), due(i), &rosapi.CallError{Err: rosapi.ErrStatus, Answered: true}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -147,8 +150,8 @@ func registrationIsLinear(t *testing.T) {
 // stuckLink is a subscription whose publisher is never reached.
 type stuckLink struct{}
 
-func (stuckLink) setPublishers(publishers) {}
-func (stuckLink) allUp() bool              { return false }
+func (stuckLink) setPublishers(rosapi.Publishers) {}
+func (stuckLink) allUp() bool                     { return false }
 
 // TestUnreachedPublishersAreAskedForInTurn: crashed nodes that stay listed with many topics
 // cost the master a few calls in each round.
@@ -156,13 +159,13 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 	t.Parallel()
 	const n = 500
 	r := newTestRegistrar()
-	r.master = &Master{callerID: "/us"}
-	nodes := map[regKey][]string{}
+	r.master = rosapi.NewMaster("", "", "/us", endpoint.NewDialer(nil, 0), nil)
+	nodes := map[rosapi.Key][]string{}
 	for i := range n {
 		name := fmt.Sprint("/t", i)
-		r.add(regKey{name: name}, "", 0, stuckLink{})
-		nodes[regKey{name: name}] = []string{"/us"}
-		nodes[regKey{regPublisher, name}] = []string{"/crashed"}
+		r.add(rosapi.Key{Name: name}, "", 0, stuckLink{})
+		nodes[rosapi.Key{Name: name}] = []string{"/us"}
+		nodes[rosapi.Key{Kind: rosapi.Publisher, Name: name}] = []string{"/crashed"}
 	}
 	asked := map[string]int{}
 	round := func() (calls int) {
@@ -173,7 +176,7 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 				return calls
 			}
 			r.answered(e)
-			asked[e.key.name]++
+			asked[e.key.Name]++
 			calls++
 		}
 	}
@@ -190,7 +193,7 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 	if len(asked) != n {
 		t.Errorf("has asked for %d topics, want each in its turn", len(asked))
 	}
-	nodes[regKey{regPublisher, "/t7"}] = []string{"/another"}
+	nodes[rosapi.Key{Kind: rosapi.Publisher, Name: "/t7"}] = []string{"/another"}
 	if n := round(); n != refreshMost+1 {
 		t.Errorf("asks for %d topics, want those and the one with another publisher", n)
 	}

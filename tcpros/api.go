@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -68,3 +69,22 @@ func AppendHeader(dst []byte, h Header) []byte { return wire.AppendHeader(dst, h
 // memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
 // an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
 func ReadHeader(r io.Reader) (Header, error) { return wire.ReadHeader(r) }
+
+// The master and its answers.
+type (
+	// Master is a client of the ROS master, of its parameter server and of other nodes' slave
+	// APIs. Every error is a *CallError; one that wraps a *StatusError means that the other side
+	// answered and refused. Its methods are LookupNode and LookupService, Param and SetParam,
+	// SystemState, PublishedTopics and TopicTypes, NodeSubscriptions, NodePublications and
+	// Accepts.
+	Master = rosapi.Master
+	// SystemState is the node graph as the master knows it: the nodes behind each topic and
+	// service.
+	SystemState = rosapi.SystemState
+	// TopicInfo is one topic and its type, "*" if that is not known.
+	TopicInfo = rosapi.TopicInfo
+	// CallError is a failed call to the master or to a node.
+	CallError = rosapi.CallError
+	// StatusError is a reply of the master or of a node whose code is not 1. It matches ErrStatus.
+	StatusError = rosapi.StatusError
+)

@@ -2,22 +2,12 @@ package tcpros
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
-
-// unreachable reports whether err means that the master gave no valid answer.
-func unreachable(ctx context.Context, err error) bool {
-	if err == nil {
-		return false
-	}
-	c := (*CallError)(nil)
-	return ctx.Err() != nil || !errors.As(err, &c) || !c.answered
-}
 
 func (r *registrar) failed(ctx context.Context, err error) {
 	r.failures++
@@ -39,13 +29,13 @@ func (r *registrar) failed(ctx context.Context, err error) {
 		if earlier > 0 {
 			before = zap.Int("times before", earlier)
 		}
-		r.log.Error("Failed to contact master at ["+r.master.hostport+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
+		r.log.Error("Failed to contact master at ["+r.master.HostPort()+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
 	}
 }
 
 func (r *registrar) succeeded() {
 	if log, _ := r.away.End(time.Now()); log {
-		r.log.Info("Connected to master at [" + r.master.hostport + "]")
+		r.log.Info("Connected to master at [" + r.master.HostPort() + "]")
 	}
 	r.failures = 0
 	r.up.Store(true)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -28,10 +28,11 @@ var (
 	ErrTooLarge = wire.ErrTooLarge
 	// ErrStalled says that a message stopped in the middle for too long.
 	ErrStalled = wire.ErrStalled
+	// ErrStatus matches every *StatusError.
+	ErrStatus = rosapi.ErrStatus
 	// ErrUnresolved matches every *ResolveError.
 	ErrUnresolved = endpoint.ErrUnresolved
-	// ErrStatus matches every *StatusError.
-	ErrStatus = errors.New("call refused")
+
 	// ErrService matches every *ServiceError.
 	ErrService = errors.New("refused by the service")
 	// ErrNotDrained matches every *DrainError.
@@ -52,37 +53,6 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// StatusError is a reply of the master or of a node whose code is not 1.
-type StatusError struct {
-	Code int
-	Text string
-}
-
-// Error implements error.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("answered code %d: %q", e.Code, e.Text)
-}
-
-// Is reports whether target is ErrStatus.
-func (e *StatusError) Is(target error) bool { return target == ErrStatus }
-
-// CallError is a failed call to the master or to a node.
-type CallError struct {
-	Method string
-	Host   string // host:port called
-	Err    error
-
-	answered bool // a valid reply came: the peer is reachable
-}
-
-// Error implements error.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("%s at %s: %s", e.Method, e.Host, xmlrpc.Reason(e.Err))
-}
-
-// Unwrap returns the cause.
-func (e *CallError) Unwrap() error { return e.Err }
 
 // ServiceError is the answer of a service that refused a call.
 type ServiceError struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // check notices a master that was restarted. While the connections to it last it is the same
@@ -19,12 +20,12 @@ import (
 // check: rosmaster takes half a millisecond for each. What hides behind a proxy, or happens
 // within the master, reconcile finds out.
 func (r *registrar) check(ctx context.Context) error {
-	now := r.master.contact.read()
-	if !r.identified || r.nameTaken || r.failures > 0 || now.dials != r.contact.dials {
+	now := r.master.LastContact()
+	if !r.identified || r.nameTaken || r.failures > 0 || now.Dials != r.contact.Dials {
 		return r.identify(ctx, r.anyRegistered(false))
 	}
-	if now.answers == r.contact.answers {
-		pid, err := r.master.pid(ctx)
+	if now.Answers == r.contact.Answers {
+		pid, err := r.master.PID(ctx)
 		if err != nil {
 			return err
 		}
@@ -32,15 +33,15 @@ func (r *registrar) check(ctx context.Context) error {
 			return r.identify(ctx, r.anyRegistered(false))
 		}
 	}
-	r.contact.answers = r.master.contact.read().answers
+	r.contact.Answers = r.master.LastContact().Answers
 	return nil
 }
 
 // identify checks whether the master is still the one that we registered with, and registers
 // everything again if not. registered says whether it should know of this node.
 func (r *registrar) identify(ctx context.Context, registered bool) error {
-	dials := r.master.contact.read().dials // before the calls: one of them may need a new connection
-	pid, err := r.master.pid(ctx)
+	dials := r.master.LastContact().Dials // before the calls: one of them may need a new connection
+	pid, err := r.master.PID(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (r *registrar) identify(ctx context.Context, registered bool) error {
 	} else if forgotten {
 		again = true
 	}
-	r.pid, r.runID, r.contact = pid, runID, contact{dials, r.master.contact.read().answers} // only now: a failed initMaster has to be repeated
+	r.pid, r.runID, r.contact = pid, runID, rosapi.Contact{Dials: dials, Answers: r.master.LastContact().Answers} // only now: a failed initMaster has to be repeated
 	if again {
 		r.registerAll()
 	}
@@ -86,7 +87,7 @@ func (r *registrar) initMaster(ctx context.Context) error {
 		unsendable := errors.Is(err, xmlrpc.ErrEncode) || errors.Is(err, names.ErrName)
 		switch {
 		case err == nil:
-		case !unsendable && unreachable(ctx, err):
+		case !unsendable && rosapi.Unreachable(ctx, err):
 			return err
 		default:
 			r.log.Warn("parameter not set", zap.String("name", p.Name), zap.Error(err))
@@ -94,7 +95,7 @@ func (r *registrar) initMaster(ctx context.Context) error {
 	}
 	if r.identified {
 		r.epoch++
-		r.log.Warn("the master was restarted: registering everything again", zap.String("master", r.master.hostport))
+		r.log.Warn("the master was restarted: registering everything again", zap.String("master", r.master.HostPort()))
 	}
 	r.identified = true
 	return nil
@@ -106,12 +107,12 @@ func (r *registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 	if !r.nameTaken && !registered {
 		return false, nil
 	}
-	uri, err := r.master.LookupNode(ctx, r.master.callerID)
+	uri, err := r.master.LookupNode(ctx, r.master.CallerID())
 	if errors.Is(err, xmlrpc.ErrLimit) {
 		uri, err = "longer than can be read", nil // so it is not ours
 	}
 	switch {
-	case unreachable(ctx, err):
+	case rosapi.Unreachable(ctx, err):
 		return false, err
 	case err != nil:
 		// It may be a restarted master that looks like the last one: that it does not list a
@@ -121,7 +122,7 @@ func (r *registrar) unknownToMaster(ctx context.Context, registered bool) (bool,
 		r.log.Warn("the master has forgotten this node: registering everything again", zap.Error(err))
 		return true, nil
 	case uri != r.uri && !r.nameTaken:
-		r.log.Warn("another node took this node's name", zap.String("name", r.master.callerID), zap.String("uri", uri))
+		r.log.Warn("another node took this node's name", zap.String("name", r.master.CallerID()), zap.String("uri", uri))
 	}
 	r.setNameTaken(uri != r.uri)
 	return false, nil
@@ -154,9 +155,9 @@ func (r *registrar) reconcile(ctx context.Context) error {
 	if r.nameTaken || !r.anyRegistered(true) {
 		return nil
 	}
-	nodes, err := r.master.registrations(ctx)
+	nodes, err := r.master.Registrations(ctx)
 	if err != nil {
-		if unreachable(ctx, err) {
+		if rosapi.Unreachable(ctx, err) {
 			return err
 		}
 		return nil // the answer is unusable: assume that the registrations are unchanged
@@ -170,7 +171,7 @@ func (r *registrar) reconcile(ctx context.Context) error {
 	if topic != "" {
 		r.log.Warn("the master does not get through to this node, so new publishers are noticed late: "+
 			"set ROS_IP or ROS_HOSTNAME here to an address or name that the master's machine knows, or open the way",
-			zap.String("master", r.master.hostport), zap.String("advertised", r.uri), zap.Stringer("toward the master", r.sourceAddr(ctx)), zap.String("topic", topic))
+			zap.String("master", r.master.HostPort()), zap.String("advertised", r.uri), zap.Stringer("toward the master", r.sourceAddr(ctx)), zap.String("topic", topic))
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (r *registrar) reconcile(ctx context.Context) error {
 // compare records which registrations the master has lost and which topics have new
 // publishers. It returns a topic with a change of which the master did not notify us, or "",
 // and whether a registration was lost.
-func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, lost bool) {
+func (r *registrar) compare(nodes map[rosapi.Key][]string) (unreachedTopic string, lost bool) {
 	now := time.Now()
 	var waiting []*regEntry // for a publisher that is listed as before
 	r.mu.Lock()
@@ -189,21 +190,21 @@ func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, l
 		if e.removed || !e.registered {
 			continue
 		}
-		if k.kind == regService && len(nodes[k]) > 0 {
-			r.setProvider(e, nodes[k][0], nodes[k][0] == r.master.callerID)
+		if k.Kind == rosapi.Service && len(nodes[k]) > 0 {
+			r.setProvider(e, nodes[k][0], nodes[k][0] == r.master.CallerID())
 			continue
 		}
-		if !slices.Contains(nodes[k], r.master.callerID) {
-			r.log.Warn("the master has lost a registration", zap.String("name", k.name), zap.Stringer("kind", k.kind))
+		if !slices.Contains(nodes[k], r.master.CallerID()) {
+			r.log.Warn("the master has lost a registration", zap.String("name", k.Name), zap.Stringer("kind", k.Kind))
 			e.registered, e.notBefore = false, time.Time{}
 			r.plan(e, now)
 			lost = true
 			continue
 		}
-		if k.kind != regSubscriber {
+		if k.Kind != rosapi.Subscriber {
 			continue
 		}
-		pubs := nodes[regKey{regPublisher, k.name}]
+		pubs := nodes[rosapi.Key{Kind: rosapi.Publisher, Name: k.Name}]
 		slices.Sort(pubs)
 		names := strings.Join(pubs, " ")
 		switch {
@@ -215,7 +216,7 @@ func (r *registrar) compare(nodes map[regKey][]string) (unreachedTopic string, l
 			waiting = append(waiting, e)
 		}
 		if e.updateMissed(names, now, round) {
-			unreachedTopic = k.name
+			unreachedTopic = k.Name
 		}
 	}
 	r.refreshOldest(waiting, now)
@@ -237,7 +238,7 @@ func (r *registrar) refreshOldest(waiting []*regEntry, now time.Time) {
 	}
 }
 
-// registerService registers a service. The first registration replaces any other provider,
+// RegisterService registers a service. The first registration replaces any other provider,
 // as in ROS: the last one wins. It does not register a service again that another node has
 // taken over: the two nodes would replace each other for ever.
 func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
@@ -245,8 +246,8 @@ func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
 	everRegistered := e.everRegistered
 	r.mu.Unlock()
 	if everRegistered {
-		uri, err := r.master.LookupService(ctx, e.key.name)
-		if unreachable(ctx, err) {
+		uri, err := r.master.LookupService(ctx, e.key.Name)
+		if rosapi.Unreachable(ctx, err) {
 			return err
 		}
 		r.mu.Lock()
@@ -257,13 +258,13 @@ func (r *registrar) registerService(ctx context.Context, e *regEntry) error {
 			return nil
 		}
 	}
-	return r.master.registerService(ctx, e.key.name, r.rosrpc, r.uri)
+	return r.master.RegisterService(ctx, e.key.Name, r.rosrpc, r.uri)
 }
 
 // setProvider records whether this node or another provides a service. Called with r.mu held.
 func (r *registrar) setProvider(e *regEntry, by string, mine bool) {
 	if !mine {
-		r.log.Warn("another node provides this service now", zap.String("service", e.key.name), zap.String("by", by))
+		r.log.Warn("another node provides this service now", zap.String("service", e.key.Name), zap.String("by", by))
 	}
 	e.takenOver = !mine
 }

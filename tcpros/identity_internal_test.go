@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 var calledMethod = regexp.MustCompile(`<methodName>(\w+)</methodName>`)
@@ -67,11 +68,11 @@ const testURI = "http://127.0.0.1:1/"
 func TestChecksAreCheap(t *testing.T) {
 	t.Parallel()
 	m := newCountingMaster(t)
-	client := newMaster(m.URL, m.Listener.Addr().String(), "/n", endpoint.NewDialer(nil, time.Minute), newHangWatch(zap.NewNop(), time.Minute))
-	defer client.close()
+	client := rosapi.NewMaster(m.URL, m.Listener.Addr().String(), "/n", endpoint.NewDialer(nil, time.Minute), rosapi.NewHangWatch(zap.NewNop(), time.Minute))
+	defer client.Close()
 	r := newTestRegistrar()
 	r.master, r.uri, r.setKeepAlive = client, testURI, func(bool) {}
-	r.add(regKey{name: "/t"}, "", 0, nil)
+	r.add(rosapi.Key{Name: "/t"}, "", 0, nil)
 	register := func() {
 		e, _ := r.mostUrgent(time.Now())
 		r.answered(e)

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -60,9 +61,8 @@ type Node struct {
 	connector  *connector
 	names      *names.Resolver
 	log        *zap.Logger
-	master     *Master
+	master     *rosapi.Master
 	dialer     *endpoint.Dialer
-	unread     unreadReplies
 	reg        *registrar
 	api        *xmlrpc.Server
 	onShutdown func(reason, peer string)
@@ -117,9 +117,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
-	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
-	n.master.unread = &n.unread
-	n.connector = newConnector(n.timing, n.master.probe)
+	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
+	n.connector = newConnector(n.timing, n.master.Probe)
 	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
@@ -162,9 +161,9 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
 		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
-		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.hostport) },
+		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
 		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
-		entries:    map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
+		entries:    map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
 	}
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
@@ -213,13 +212,18 @@ func (n *Node) Name() string { return n.name }
 func (n *Node) URI() string { return n.uri }
 
 // MasterURI returns the URI of the node's master.
-func (n *Node) MasterURI() string { return n.master.uri }
+func (n *Node) MasterURI() string { return n.master.URI() }
 
 // Resolve resolves name to a full name and applies remappings.
 func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
 
 // Master returns a client of the node's master.
-func (n *Node) Master() *Master { return n.master }
+func (n *Node) Master() *rosapi.Master { return n.master }
+
+// Unread says what could not be read of the master's replies, such as names that are too long. now is
+// about the last replies to what is asked again and again; empty if all were read in full. ever is
+// the latest text that was not empty.
+func (n *Node) Unread() (now, ever string) { return n.master.Unread() }
 
 // Subscribe starts receiving a topic. Registration happens in the background and is retried
 // for ever.
@@ -242,7 +246,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	}
 	s := newSubscription(n, topic, o)
 	n.subs[topic] = s
-	n.reg.add(regKey{name: topic}, o.Type, o.Priority, s)
+	n.reg.add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }
 
@@ -266,7 +270,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}
 	p := &Publication{node: n, opts: o, topic: topic, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
 	n.pubs[topic] = p
-	n.reg.add(regKey{regPublisher, topic}, o.Type, 0, nil)
+	n.reg.add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
 	return p, nil
 }
 
@@ -275,7 +279,7 @@ func (n *Node) dropSubscription(s *Subscription) {
 	defer n.mu.Unlock()
 	if n.subs[s.topic] == s {
 		delete(n.subs, s.topic)
-		n.reg.remove(regKey{name: s.topic})
+		n.reg.remove(rosapi.Key{Name: s.topic})
 	}
 }
 
@@ -284,7 +288,7 @@ func (n *Node) dropPublication(p *Publication) {
 	defer n.mu.Unlock()
 	if n.pubs[p.topic] == p {
 		delete(n.pubs, p.topic)
-		n.reg.remove(regKey{regPublisher, p.topic})
+		n.reg.remove(rosapi.Key{Kind: rosapi.Publisher, Name: p.topic})
 	}
 }
 
@@ -355,7 +359,7 @@ func (n *Node) Close(ctx context.Context) error {
 	err := n.unregisterAll(ctx)
 	calls.Wait()
 	n.stopAll()
-	n.master.close()
+	n.master.Close()
 	err = errors.Join(err, n.api.Close())
 	for _, s := range subs {
 		s.wait()

@@ -12,40 +12,22 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // Limits of the registrar. Its intervals are in timing.
 const (
-	contactMinWait  = 50 * time.Millisecond
-	contactMaxWait  = time.Second
-	updateBurst     = 10  // publisherUpdates of one topic that are confirmed without delay
-	unregisterCalls = 8   // concurrent unregister calls
-	reconcileShare  = 100 // of the time; a comparison in a large graph takes long
-	reconcileMost   = time.Minute
-	refreshMost     = 10 // topics with unreached publishers whose lists are requested in one round
+	contactMinWait = 50 * time.Millisecond
+	contactMaxWait = time.Second
+	updateBurst    = 10  // publisherUpdates of one topic that are confirmed without delay
+	reconcileShare = 100 // of the time; a comparison in a large graph takes long
+	reconcileMost  = time.Minute
+	refreshMost    = 10 // topics with unreached publishers whose lists are requested in one round
 )
-
-// regKind is the kind of a registration.
-type regKind uint8
-
-const (
-	regSubscriber regKind = iota
-	regPublisher
-	regService
-)
-
-// String returns the kind for the log.
-func (k regKind) String() string { return [...]string{"subscriber", "publisher", "service"}[k] }
-
-// regKey identifies one registration.
-type regKey struct {
-	kind regKind
-	name string
-}
 
 // regEntry is one registration: the desired state, and the state at the master.
 type regEntry struct {
-	key     regKey
+	key     rosapi.Key
 	typ     string
 	sub     listener // the subscription; nil for other kinds
 	removed bool     // closed by the node, to be unregistered
@@ -87,15 +69,8 @@ func (e *regEntry) updateMissed(names string, now time.Time, round time.Duration
 
 // listener receives the master's list of publishers for a topic.
 type listener interface {
-	setPublishers(p publishers)
+	setPublishers(p rosapi.Publishers)
 	allUp() bool // no link is waiting for its publisher
-}
-
-// publishers is the master's list of publishers for one topic.
-type publishers struct {
-	uris     []string
-	epoch    int  // number of the master: a restarted one may not know all live publishers yet
-	retryNow bool // from a publisherUpdate: links retry at once
 }
 
 // registrar keeps the registrations at the master equal to the desired ones. One goroutine
@@ -103,7 +78,7 @@ type publishers struct {
 type registrar struct {
 	log             *zap.Logger
 	timing          timing
-	master          *Master
+	master          *rosapi.Master
 	uri             string                           // our slave API
 	rosrpc          string                           // URI of our services
 	params          []names.Param                    // private parameters to set at each new master
@@ -112,7 +87,7 @@ type registrar struct {
 	sourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
 
 	mu      sync.Mutex
-	entries map[regKey]*regEntry
+	entries map[rosapi.Key]*regEntry
 	agenda  *agenda
 
 	wake         chan struct{}
@@ -121,7 +96,7 @@ type registrar struct {
 	// The fields below belong to the goroutine.
 	pid        int
 	runID      string
-	contact    contact // when check or identify last found the master to be the same
+	contact    rosapi.Contact // when check or identify last found the master to be the same
 	identified bool
 	away       loglimit.Episode // the master does not answer
 	failures   int              // in a row
@@ -140,7 +115,7 @@ func (r *registrar) signal() {
 
 // add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
 // lower priority is registered first, and equal ones in the order of add.
-func (r *registrar) add(k regKey, typ string, priority int, sub listener) {
+func (r *registrar) add(k rosapi.Key, typ string, priority int, sub listener) {
 	r.mu.Lock()
 	now := time.Now()
 	e := &regEntry{key: k, typ: typ, sub: sub, updateTokens: updateBurst, refilledAt: now}
@@ -162,7 +137,7 @@ func (r *registrar) add(k regKey, typ string, priority int, sub listener) {
 }
 
 // remove removes a registration; the registrar unregisters it.
-func (r *registrar) remove(k regKey) {
+func (r *registrar) remove(k rosapi.Key) {
 	r.mu.Lock()
 	if e := r.entries[k]; e != nil {
 		e.removed, e.notBefore, e.sub = true, time.Time{}, nil
@@ -179,7 +154,7 @@ func (r *registrar) remove(k regKey) {
 
 // registered reports whether the master has confirmed a registration, and if so, how many
 // publishers its last list has.
-func (r *registrar) registered(k regKey) (publishers int, ok bool) {
+func (r *registrar) registered(k rosapi.Key) (publishers int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entries[k]
@@ -192,7 +167,7 @@ func (r *registrar) registered(k regKey) (publishers int, ok bool) {
 // publisherUpdate records a publisherUpdate. It reports whether the topic is subscribed to.
 func (r *registrar) publisherUpdate(topic string, uris []string) bool {
 	r.mu.Lock()
-	e := r.entries[regKey{name: topic}]
+	e := r.entries[rosapi.Key{Name: topic}]
 	if e == nil || e.removed {
 		r.mu.Unlock()
 		return false
@@ -293,7 +268,7 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 	switch {
 	case gone:
 		err := r.unregister(ctx, e.key)
-		if unreachable(ctx, err) {
+		if rosapi.Unreachable(ctx, err) {
 			return err
 		}
 		r.mu.Lock()
@@ -303,15 +278,15 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 		}
 		r.mu.Unlock()
 		return nil
-	case e.key.kind == regPublisher:
-		return r.recordResult(ctx, e, r.master.registerPublisher(ctx, e.key.name, e.typ, r.uri))
-	case e.key.kind == regService:
+	case e.key.Kind == rosapi.Publisher:
+		return r.recordResult(ctx, e, r.master.RegisterPublisher(ctx, e.key.Name, e.typ, r.uri))
+	case e.key.Kind == rosapi.Service:
 		return r.recordResult(ctx, e, r.registerService(ctx, e))
 	case hint != nil && e.registered && len(hint) == len(known) && subset(hint, known):
-		r.deliver(e, publishers{known, r.epoch, true}) // the list is unchanged: a publisher has restarted
+		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.epoch, RetryNow: true}) // the list is unchanged: a publisher has restarted
 		return nil
 	}
-	uris, err := r.master.registerSubscriber(ctx, e.key.name, e.typ, r.uri)
+	uris, err := r.master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.uri)
 	if err == nil && !subset(known, uris) {
 		// Before links are closed: a master that has just restarted has an incomplete list,
 		// which would close links to live publishers.
@@ -326,20 +301,20 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 		r.mu.Lock()
 		e.confirmed, e.retryLinks = uris, false
 		r.mu.Unlock()
-		r.deliver(e, publishers{uris, r.epoch, fresh || hint != nil})
+		r.deliver(e, rosapi.Publishers{URIs: uris, Epoch: r.epoch, RetryNow: fresh || hint != nil})
 	}
 	return nil
 }
 
-func (r *registrar) unregister(ctx context.Context, k regKey) error {
-	if k.kind == regService {
-		return r.master.unregister(ctx, k, r.rosrpc)
+func (r *registrar) unregister(ctx context.Context, k rosapi.Key) error {
+	if k.Kind == rosapi.Service {
+		return r.master.Unregister(ctx, k, r.rosrpc)
 	}
-	return r.master.unregister(ctx, k, r.uri)
+	return r.master.Unregister(ctx, k, r.uri)
 }
 
 // deliver passes a list to the subscription, unless that was closed in the meantime.
-func (r *registrar) deliver(e *regEntry, p publishers) {
+func (r *registrar) deliver(e *regEntry, p rosapi.Publishers) {
 	r.mu.Lock()
 	sub := e.sub
 	r.mu.Unlock()
@@ -351,7 +326,7 @@ func (r *registrar) deliver(e *regEntry, p publishers) {
 // recordResult records the result of a registration. It returns err only if the master was
 // unreachable.
 func (r *registrar) recordResult(ctx context.Context, e *regEntry, err error) error {
-	if unreachable(ctx, err) {
+	if rosapi.Unreachable(ctx, err) {
 		return err
 	}
 	r.succeeded()
@@ -361,7 +336,7 @@ func (r *registrar) recordResult(ctx context.Context, e *regEntry, err error) er
 	defer func() { r.plan(e, now) }()
 	if err != nil {
 		e.notBefore = now.Add(r.timing.refusedWait)
-		r.log.Warn("registration refused by the master", zap.String("name", e.key.name), zap.Stringer("kind", e.key.kind), zap.Error(err))
+		r.log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
 		return nil
 	}
 	e.registered, e.everRegistered, e.refresh, e.answeredAt = true, true, false, now
@@ -389,12 +364,12 @@ func (r *registrar) unregisterAll(ctx context.Context, answered func()) error {
 		queue <- e
 	}
 	close(queue)
-	for range min(unregisterCalls, len(todo)) {
+	for range min(rosapi.UnregisterCalls, len(todo)) {
 		// owner: unregisterAll; ends when the queue is empty or the master is away.
 		wg.Go(func() {
 			for e := range queue {
 				err := r.unregister(ctx, e.key)
-				if unreachable(ctx, err) {
+				if rosapi.Unreachable(ctx, err) {
 					mu.Lock()
 					if first == nil {
 						first = err

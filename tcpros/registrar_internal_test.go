@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 func newTestRegistrar() *registrar {
 	return &registrar{
-		log: zap.NewNop(), timing: defaultTiming(), entries: map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1),
+		log: zap.NewNop(), timing: defaultTiming(), entries: map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -30,14 +33,14 @@ func TestServicesRegisterLast(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
 	for i := range 5 {
-		for _, kind := range []regKind{regService, regSubscriber, regPublisher} {
-			r.add(regKey{kind, fmt.Sprint("/x", i)}, "", 0, nil)
+		for _, kind := range []rosapi.Kind{rosapi.Service, rosapi.Subscriber, rosapi.Publisher} {
+			r.add(rosapi.Key{Kind: kind, Name: fmt.Sprint("/x", i)}, "", 0, nil)
 		}
 	}
 	for i := range 15 {
 		e, _ := r.mostUrgent(time.Now())
-		if service := e.key.kind == regService; service != (i >= 10) {
-			t.Errorf("call %d registers a %s", i, e.key.kind)
+		if service := e.key.Kind == rosapi.Service; service != (i >= 10) {
+			t.Errorf("call %d registers a %s", i, e.key.Kind)
 		}
 		r.answered(e)
 	}
@@ -48,13 +51,13 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestRegistrar()
-		r.master = &Master{callerID: "/me"}
-		k := regKey{regSubscriber, "/t"}
+		r.master = rosapi.NewMaster("", "", "/me", endpoint.NewDialer(nil, 0), nil)
+		k := rosapi.Key{Kind: rosapi.Subscriber, Name: "/t"}
 		r.add(k, "*", 0, stuckLink{})
 		e := r.entries[k]
 		e.registered = true
 		for i, publishers := range [][]string{{"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
-			if topic, _ := r.compare(map[regKey][]string{k: {"/me"}, {regPublisher, "/t"}: publishers}); topic != "" {
+			if topic, _ := r.compare(map[rosapi.Key][]string{k: {"/me"}, {Kind: rosapi.Publisher, Name: "/t"}: publishers}); topic != "" {
 				t.Errorf("comparison %d: an update of %s was missed", i, topic)
 			}
 			time.Sleep(reconcileMost / 3)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -90,7 +91,7 @@ func TestUnanswered(t *testing.T) {
 	}
 	_, late := http.DefaultClient.Do(req) //nolint:bodyclose // there is none
 	dial := func(err error) error {
-		return &CallError{Method: "requestTopic", Err: &net.OpError{Op: "dial", Err: err}}
+		return &rosapi.CallError{Method: "requestTopic", Err: &net.OpError{Op: "dial", Err: err}}
 	}
 	for name, tt := range map[string]struct {
 		err  error

@@ -1,4 +1,4 @@
-package tcpros
+package rosapi
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // count any more. One that is repeated hangs again sooner.
 const hangForgotten = 4 * callTimeout
 
-// hangWatch logs calls of the master that are not answered for long: which one it was when
+// HangWatch logs calls of the master that are not answered for long: which one it was when
 // they begin to hang, and when all methods are answered again. Calls are repeated, so most
 // callers are silent about one that fails. It is for concurrent use.
-type hangWatch struct {
+type HangWatch struct {
 	log   *zap.Logger
 	after time.Duration
 
@@ -27,8 +27,8 @@ type hangWatch struct {
 	episode loglimit.Episode
 }
 
-func newHangWatch(log *zap.Logger, after time.Duration) *hangWatch {
-	return &hangWatch{log: log, after: after, methods: map[string]time.Time{}}
+func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
+	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
 }
 
 // watch notes that a call begins, if it is one of the master. The caller calls what it
@@ -52,7 +52,7 @@ func (m *Master) watch(ctx context.Context, hostport, method string) (end func(e
 	}
 }
 
-func (w *hangWatch) hangs(hostport, method string) {
+func (w *HangWatch) hangs(hostport, method string) {
 	now := time.Now()
 	w.mu.Lock()
 	w.methods[method] = now
@@ -64,7 +64,7 @@ func (w *hangWatch) hangs(hostport, method string) {
 	}
 }
 
-func (w *hangWatch) answered(hostport, method string) {
+func (w *HangWatch) answered(hostport, method string) {
 	now := time.Now()
 	w.mu.Lock()
 	if len(w.methods) == 0 {

@@ -1,4 +1,4 @@
-package tcpros
+package rosapi
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func TestReplyLimits(t *testing.T) {
 		return "</value><value>" + strings.Repeat("<array><data><value>", n) + strings.Repeat("</value></data></array>", n)
 	}
 	address := func(m *Master, host string) error {
-		_, err := m.requestTopic(context.Background(), host, "/t")
+		_, err := m.RequestTopic(context.Background(), host, "/t")
 		return err
 	}
 	slave := func(m *Master, host string) error {
@@ -71,8 +71,8 @@ func TestReplyLimits(t *testing.T) {
 				}))
 				defer srv.Close()
 				host := strings.TrimPrefix(srv.URL, "http://")
-				m := newMaster(srv.URL, host, "/n", endpoint.NewDialer(nil, 0), newHangWatch(zap.NewNop(), time.Hour))
-				defer m.close()
+				m := NewMaster(srv.URL, host, "/n", endpoint.NewDialer(nil, 0), NewHangWatch(zap.NewNop(), time.Hour))
+				defer m.Close()
 				if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
 					t.Errorf("got %.200v", err)
 				}
@@ -88,7 +88,7 @@ func TestAccepts(t *testing.T) {
 	defer open.Close()
 	shut := httptest.NewServer(http.NotFoundHandler())
 	shut.Close()
-	m := newMaster("", "", "/n", endpoint.NewDialer(func(_ context.Context, host string) ([]netip.Addr, error) {
+	m := NewMaster("", "", "/n", endpoint.NewDialer(func(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, &net.DNSError{Name: host, IsNotFound: true}
 	}, time.Minute), nil)
 	ended, end := context.WithCancel(t.Context())

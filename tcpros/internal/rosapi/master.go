@@ -1,4 +1,9 @@
-package tcpros
+// Package rosapi makes the calls of ROS's XML-RPC APIs: of the master, of its parameter server,
+// and of other nodes. Each call has a context, a timeout and a bound on its reply, which is
+// checked before anything reads it. The package also names what a node registers. HangWatch, and
+// what a Master remembers of replies, are for concurrent use. The rooms of package tcpros call
+// it; nothing else does.
+package rosapi
 
 import (
 	"bytes"
@@ -33,12 +38,15 @@ const (
 	sameListMost = 8 << 20            // of a list of topics that is compared with the next one
 )
 
+// UnregisterCalls is how many calls unregister what a node has registered at the same time.
+const UnregisterCalls = 8
+
 // Bounds on replies. The node calls every node that registers with the master, many at the
 // same time, so only replies of the master itself may be large.
 var (
 	masterReply  = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestText} // the state of a large graph
 	paramReply   = xmlrpc.Limits{BodyBytes: 16 << 20, Depth: 64, TextBytes: longestParam}
-	slaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
+	SlaveReply   = xmlrpc.Limits{BodyBytes: 1 << 20, TextBytes: longestText}
 	addressReply = xmlrpc.Limits{BodyBytes: 64 << 10, Depth: 4, Values: 256} // [1, text, ["TCPROS", host, port]]
 )
 
@@ -51,9 +59,9 @@ type Master struct {
 	callerID string
 	dialer   *endpoint.Dialer
 	http     http.RoundTripper
-	hangs    *hangWatch
+	hangs    *HangWatch
 	contact  contactCounts
-	unread   *unreadReplies
+	unread   unreadReplies
 	topicsMu sync.Mutex // guards listed
 	listed   topicList
 }
@@ -65,13 +73,16 @@ type contactCounts struct {
 	answers atomic.Uint64 // valid replies of it
 }
 
-// contact is a reading of contactCounts.
-type contact struct{ dials, answers uint64 }
+// Contact is a reading of contactCounts.
+type Contact struct{ Dials, Answers uint64 }
 
-func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answers.Load()} }
+func (c *contactCounts) read() Contact { return Contact{c.dials.Load(), c.answers.Load()} }
 
-func newMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *hangWatch) *Master {
-	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs, unread: new(unreadReplies)}
+// LastContact returns how often the master was dialed and has answered so far.
+func (m *Master) LastContact() Contact { return m.contact.read() }
+
+func NewMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *HangWatch) *Master {
+	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs}
 	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -81,7 +92,7 @@ func newMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *hangWa
 			return d.DialContext(ctx, network, address)
 		},
 		DisableCompression:  true,
-		MaxIdleConnsPerHost: unregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
+		MaxIdleConnsPerHost: UnregisterCalls, // with fewer, most calls of unregisterAll would need a new connection
 		MaxIdleConns:        64,
 		IdleConnTimeout:     10 * time.Second,
 		// Below 64 kB: headers of XML-RPC servers are some 200 bytes.
@@ -90,8 +101,14 @@ func newMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *hangWa
 	return m
 }
 
-// close drops idle connections.
-func (m *Master) close() { m.http.(*http.Transport).CloseIdleConnections() }
+// HostPort returns the master's host:port.
+func (m *Master) HostPort() string { return m.hostport }
+
+// CallerID returns the name of the node that calls.
+func (m *Master) CallerID() string { return m.callerID }
+
+// Close drops idle connections.
+func (m *Master) Close() { m.http.(*http.Transport).CloseIdleConnections() }
 
 // URI returns the master's URI.
 func (m *Master) URI() string { return m.uri }
@@ -125,7 +142,7 @@ func (m *Master) LookupService(ctx context.Context, name string) (uri string, er
 // bool, string, float64, time.Time, []byte, []any or map[string]any.
 func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err error) {
 	// goroslib reads a parameter only as a type known beforehand.
-	value, err = m.raw(ctx, m.uri, paramReply, "getParam", key)
+	value, err = m.Raw(ctx, m.uri, paramReply, "getParam", key)
 	if errors.Is(err, ErrStatus) {
 		return nil, false, nil
 	}
@@ -153,12 +170,12 @@ func (m *Master) SetParam(ctx context.Context, key string, value any) error {
 		return m.call(ctx, m.hostport, masterReply, "setParam", set)
 	}
 	// goroslib does not escape strings, and has no lists and maps.
-	_, err := m.raw(ctx, m.uri, masterReply, "setParam", key, value)
+	_, err := m.Raw(ctx, m.uri, masterReply, "setParam", key, value)
 	return err
 }
 
-// pid returns the master's process ID. goroslib has the call in its slave client.
-func (m *Master) pid(ctx context.Context) (pid int, err error) {
+// PID returns the master's process ID. goroslib has the call in its slave client.
+func (m *Master) PID(ctx context.Context) (pid int, err error) {
 	err = m.call(ctx, m.hostport, masterReply, "getPid", func(hc *http.Client) (err error) {
 		pid, err = apislave.NewClient(m.hostport, m.callerID, hc).GetPid()
 		return err
@@ -166,7 +183,7 @@ func (m *Master) pid(ctx context.Context) (pid int, err error) {
 	return pid, err
 }
 
-func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
+func (m *Master) RegisterSubscriber(ctx context.Context, topic, typ, uri string) ([]string, error) {
 	v, err := m.exchange(ctx, m.uri, masterReply, &reply{topic: topic}, "registerSubscriber", topic, typ, uri) // goroslib cannot leave out what is too long
 	if err != nil {
 		return nil, err
@@ -178,58 +195,58 @@ func (m *Master) registerSubscriber(ctx context.Context, topic, typ, uri string)
 	return uris, nil
 }
 
-func (m *Master) registerPublisher(ctx context.Context, topic, typ, uri string) error {
-	_, err := m.raw(ctx, m.uri, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
+func (m *Master) RegisterPublisher(ctx context.Context, topic, typ, uri string) error {
+	_, err := m.Raw(ctx, m.uri, masterReply, "registerPublisher", topic, typ, uri) // any subscriber may have a URI that is too long
 	return err
 }
 
-func (m *Master) registerService(ctx context.Context, name, rosrpc, uri string) error {
+func (m *Master) RegisterService(ctx context.Context, name, rosrpc, uri string) error {
 	return m.call(ctx, m.hostport, masterReply, "registerService", func(hc *http.Client) error {
 		return apimaster.NewClient(m.hostport, m.callerID, hc).RegisterService(name, rosrpc, uri)
 	})
 }
 
-// unregister removes the registration of k under uri: the URI of the slave API, or that of
+// Unregister removes the registration of k under uri: the URI of the slave API, or that of
 // the service.
-func (m *Master) unregister(ctx context.Context, k regKey, uri string) error {
-	method := [...]string{"unregisterSubscriber", "unregisterPublisher", "unregisterService"}[k.kind]
+func (m *Master) Unregister(ctx context.Context, k Key, uri string) error {
+	method := [...]string{"unregisterSubscriber", "unregisterPublisher", "unregisterService"}[k.Kind]
 	err := m.call(ctx, m.hostport, masterReply, method, func(hc *http.Client) error {
 		c := apimaster.NewClient(m.hostport, m.callerID, hc)
-		switch k.kind {
-		case regSubscriber:
-			return c.UnregisterSubscriber(k.name, uri)
-		case regPublisher:
-			return c.UnregisterPublisher(k.name, uri)
-		case regService:
-			return c.UnregisterService(k.name, uri)
+		switch k.Kind {
+		case Subscriber:
+			return c.UnregisterSubscriber(k.Name, uri)
+		case Publisher:
+			return c.UnregisterPublisher(k.Name, uri)
+		case Service:
+			return c.UnregisterService(k.Name, uri)
 		}
 		panic("tcpros: kind of registration")
 	})
-	if k.kind == regSubscriber {
-		m.unread.forget(k.name)
+	if k.Kind == Subscriber {
+		m.unread.forget(k.Name)
 	}
-	if c := (*CallError)(nil); errors.As(err, &c) && c.answered {
+	if c := (*CallError)(nil); errors.As(err, &c) && c.Answered {
 		return nil // it was not registered, which is fine
 	}
 	return err
 }
 
-// registrations returns the nodes behind each registration.
-func (m *Master) registrations(ctx context.Context) (map[regKey][]string, error) {
+// Registrations returns the nodes behind each registration.
+func (m *Master) Registrations(ctx context.Context) (map[Key][]string, error) {
 	state, err := m.SystemState(ctx)
-	nodes := map[regKey][]string{}
-	for kind, of := range map[regKind]map[string][]string{
-		regPublisher: state.Publishers, regSubscriber: state.Subscribers, regService: state.Services,
+	nodes := map[Key][]string{}
+	for kind, of := range map[Kind]map[string][]string{
+		Publisher: state.Publishers, Subscriber: state.Subscribers, Service: state.Services,
 	} {
 		for name, list := range of {
-			nodes[regKey{kind, name}] = list
+			nodes[Key{kind, name}] = list
 		}
 	}
 	return nodes, err
 }
 
-// probe connects to the slave API at hostport and asks nothing.
-func (m *Master) probe(ctx context.Context, hostport string) error {
+// Probe connects to the slave API at hostport and asks nothing.
+func (m *Master) Probe(ctx context.Context, hostport string) error {
 	conn, err := m.dialer.DialContext(ctx, "tcp", hostport)
 	if err != nil {
 		return &CallError{Method: "requestTopic", Host: hostport, Err: err}
@@ -243,13 +260,13 @@ func (m *Master) probe(ctx context.Context, hostport string) error {
 func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
 	hostport, err := endpoint.SplitURI(uri)
 	if err == nil {
-		err = m.probe(ctx, hostport)
+		err = m.Probe(ctx, hostport)
 	}
 	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// requestTopic asks the node at hostport for its TCPROS address of a topic.
-func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (address string, err error) {
+// RequestTopic asks the node at hostport for its TCPROS address of a topic.
+func (m *Master) RequestTopic(ctx context.Context, hostport, topic string) (address string, err error) {
 	var proto []any
 	err = m.call(ctx, hostport, addressReply, "requestTopic", func(hc *http.Client) (err error) {
 		proto, err = apislave.NewClient(hostport, m.callerID, hc).RequestTopic(topic, [][]any{{"TCPROS"}})
@@ -258,17 +275,17 @@ func (m *Master) requestTopic(ctx context.Context, hostport, topic string) (addr
 	if err != nil {
 		return "", err
 	}
-	if address, err = tcprosAddress(proto); err != nil {
+	if address, err = TCPROSAddress(proto); err != nil {
 		return "", &CallError{"requestTopic", hostport, err, true}
 	}
 	return address, nil
 }
 
-// tcprosAddress reads ["TCPROS", host, port].
-func tcprosAddress(proto []any) (string, error) {
-	name, _ := arg[string](proto, 0)
-	host, _ := arg[string](proto, 1)
-	port, _ := arg[int](proto, 2)
+// TCPROSAddress reads ["TCPROS", host, port].
+func TCPROSAddress(proto []any) (string, error) {
+	name, _ := Arg[string](proto, 0)
+	host, _ := Arg[string](proto, 1)
+	port, _ := Arg[int](proto, 2)
 	if name != "TCPROS" || host == "" || len(host) > maxHostBytes || port <= 0 || port >= 1<<16 {
 		return "", fmt.Errorf("answered %.100q, not a TCPROS address", fmt.Sprint(proto))
 	}
@@ -280,8 +297,8 @@ func (m *Master) call(ctx context.Context, hostport string, l xmlrpc.Limits, met
 	return m.answered(ctx, hostport, l, method, new(reply), do)
 }
 
-// raw makes a call that goroslib lacks, or is slow at.
-func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
+// Raw makes a call that goroslib lacks, or is slow at.
+func (m *Master) Raw(ctx context.Context, uri string, l xmlrpc.Limits, method string, args ...any) (any, error) {
 	return m.exchange(ctx, uri, l, new(reply), method, args...)
 }
 

@@ -1,4 +1,4 @@
-package tcpros
+package rosapi
 
 import (
 	"context"
@@ -15,7 +15,7 @@ type SystemState struct {
 
 // SystemState asks for the whole graph.
 func (m *Master) SystemState(ctx context.Context) (SystemState, error) {
-	v, err := m.raw(ctx, m.uri, masterReply, "getSystemState") // goroslib takes three times as long
+	v, err := m.Raw(ctx, m.uri, masterReply, "getSystemState") // goroslib takes three times as long
 	if err != nil {
 		return SystemState{}, err
 	}
@@ -36,12 +36,12 @@ func nodesBy(list any) (map[string][]string, bool) {
 	rows, ok := list.([]any)
 	by := make(map[string][]string, len(rows))
 	for i := range rows {
-		row, _ := arg[[]any](rows, i)
+		row, _ := Arg[[]any](rows, i)
 		if skippedArg(row, 0) {
 			continue
 		}
-		name, ok1 := arg[string](row, 0)
-		all, ok2 := arg[[]any](row, 1)
+		name, ok1 := Arg[string](row, 0)
+		all, ok2 := Arg[[]any](row, 1)
 		nodes, ok3 := textList(all)
 		ok = ok && ok1 && ok2 && ok3
 		by[name] = nodes

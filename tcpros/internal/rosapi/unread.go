@@ -1,4 +1,4 @@
-package tcpros
+package rosapi
 
 import (
 	"cmp"
@@ -69,8 +69,8 @@ func replyKey(method, topic string) string { return method + " " + topic }
 // Unread says what could not be read of the master's replies, such as names that are too long. now is
 // about the last replies to what is asked again and again; empty if all were read in full. ever is
 // the latest text that was not empty.
-func (n *Node) Unread() (now, ever string) {
-	n.unread.mu.Lock()
-	defer n.unread.mu.Unlock()
-	return strings.Join(slices.Sorted(maps.Values(n.unread.now)), ", "), n.unread.last
+func (m *Master) Unread() (now, ever string) {
+	m.unread.mu.Lock()
+	defer m.unread.mu.Unlock()
+	return strings.Join(slices.Sorted(maps.Values(m.unread.now)), ", "), m.unread.last
 }

@@ -1,4 +1,4 @@
-package tcpros
+package rosapi
 
 import (
 	"context"
@@ -46,17 +46,17 @@ func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
 
 // NodeSubscriptions asks the node at uri what it subscribes to.
 func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.topics(ctx, uri, slaveReply, "getSubscriptions") // goroslib has no such call
+	return m.topics(ctx, uri, SlaveReply, "getSubscriptions") // goroslib has no such call
 }
 
 // NodePublications asks the node at uri what it publishes.
 func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
-	return m.topics(ctx, uri, slaveReply, "getPublications")
+	return m.topics(ctx, uri, SlaveReply, "getPublications")
 }
 
 // topics makes a call that answers rows of topic and type.
 func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
-	v, err := m.raw(ctx, uri, l, method)
+	v, err := m.Raw(ctx, uri, l, method)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func topicRows(v any) ([]TopicInfo, error) {
 	rows, ok := v.([]any)
 	out := make([]TopicInfo, 0, len(rows))
 	for i := range rows {
-		row, _ := arg[[]any](rows, i)
-		name, ok1 := arg[string](row, 0)
-		typ, ok2 := arg[string](row, 1)
+		row, _ := Arg[[]any](rows, i)
+		name, ok1 := Arg[string](row, 0)
+		typ, ok2 := Arg[string](row, 1)
 		switch {
 		case skippedArg(row, 0):
 			continue
@@ -95,7 +95,7 @@ func textList(v any) (texts []string, ok bool) {
 	list, ok := v.([]any)
 	texts = make([]string, 0, len(list))
 	for i := range list {
-		text, isText := arg[string](list, i)
+		text, isText := Arg[string](list, i)
 		if skippedArg(list, i) {
 			continue
 		}
@@ -107,6 +107,6 @@ func textList(v any) (texts []string, ok bool) {
 
 // skippedArg reports whether argument i is a text that was skipped for its length.
 func skippedArg(args []any, i int) bool {
-	_, ok := arg[xmlrpc.Skipped](args, i)
+	_, ok := Arg[xmlrpc.Skipped](args, i)
 	return ok
 }
