@@ -2,7 +2,6 @@ package tcpros
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -10,23 +9,10 @@ import (
 // drainCheck is how often Drain checks the progress of a subscriber.
 const drainCheck = 50 * time.Millisecond
 
-// Drain ends publishing: it refuses new subscribers, sends every queue, closes every link for
-// writing, and waits until each subscriber has read everything and closed its side. It gives
-// up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
-// *DrainError. Transient topics continue until Close.
-//
-// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
-// in it, when the master tells them that the publisher has unregistered.
-func (n *Node) Drain(ctx context.Context) error {
-	n.draining.Store(true)
-	return drain(ctx, slices.DeleteFunc(n.allPublications(), func(p *Publication) bool { return p.opts.Transient }))
-}
-
-// Drain is Node.Drain for one topic, also if it is transient. New subscribers of the topic are
-// refused from now on.
-func (p *Publication) Drain(ctx context.Context) error { return drain(ctx, []*Publication{p}) }
-
-func drain(ctx context.Context, all []*Publication) error {
+// drain ends publishing on all topics: it sends every queue, closes every link for writing, and
+// waits until each subscriber has read everything and closed its side. It gives up on a
+// subscriber that reads nothing for timeout, and on all when ctx ends. The error is a *DrainError.
+func drain(ctx context.Context, timeout time.Duration, all []*outTopic) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var left []Undrained
@@ -34,7 +20,7 @@ func drain(ctx context.Context, all []*Publication) error {
 		for _, l := range p.stopPublishing() {
 			// owner: drain; ends when the subscriber has closed or timed out.
 			wg.Go(func() {
-				reason := l.drain(ctx, p.node.timing.drainTimeout)
+				reason := l.drain(ctx, timeout)
 				p.remove(l)
 				if reason != "" {
 					s := l.snapshot()

@@ -266,9 +266,14 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 		return nil, ErrClosed
 	}
 	if old := n.pubs[topic]; old != nil {
-		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+		typ, md5sum := old.out.Type()
+		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	p := &Publication{node: n, opts: o, topic: topic, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
+	out := newOutTopic(outOptions{
+		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
+	}, topic, n.name)
+	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.pubs[topic] = p
 	n.reg.add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
 	return p, nil
@@ -286,9 +291,9 @@ func (n *Node) dropSubscription(s *Subscription) {
 func (n *Node) dropPublication(p *Publication) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.pubs[p.topic] == p {
-		delete(n.pubs, p.topic)
-		n.reg.remove(rosapi.Key{Kind: rosapi.Publisher, Name: p.topic})
+	if topic := p.Topic(); n.pubs[topic] == p {
+		delete(n.pubs, topic)
+		n.reg.remove(rosapi.Key{Kind: rosapi.Publisher, Name: topic})
 	}
 }
 
@@ -313,7 +318,7 @@ func (n *Node) Publications() []string {
 func (n *Node) allPublications() []*Publication {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.topic, b.topic) })
+	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
 func (n *Node) allSubscriptions() []*Subscription {
@@ -344,9 +349,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.mu.Unlock()
 	n.stopReg()
 	for _, p := range pubs {
-		for _, l := range p.stopPublishing() {
-			l.close()
-		}
+		p.out.abort()
 	}
 	for _, s := range subs {
 		s.stop()
@@ -366,6 +369,24 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	n.wait()
 	return err
+}
+
+// Drain ends publishing: it refuses new subscribers, sends every queue, closes every link for
+// writing, and waits until each subscriber has read everything and closed its side. It gives
+// up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
+// *DrainError. Transient topics continue until Close.
+//
+// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
+// in it, when the master tells them that the publisher has unregistered.
+func (n *Node) Drain(ctx context.Context) error {
+	n.draining.Store(true)
+	var all []*outTopic
+	for _, p := range n.allPublications() {
+		if !p.transient {
+			all = append(all, p.out)
+		}
+	}
+	return drain(ctx, n.timing.drainTimeout, all)
 }
 
 // unregisterAll unregisters everything, as long as the master keeps answering: a node that is

@@ -37,7 +37,7 @@ func TestLeavingIsNoDrop(t *testing.T) {
 // Made-up names fill a topic up to its limit only; who is there may come again.
 func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
-	p := &Publication{topic: "/t", opts: AdvertiseOptions{MD5Sum: wire.AnyMD5}}
+	p := newOutTopic(outOptions{MD5Sum: wire.AnyMD5}, "/t", "/n")
 	asks := func(name string) bool {
 		return p.refuse(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}}) == ""
 	}

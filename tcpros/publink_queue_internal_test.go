@@ -469,7 +469,7 @@ func TestLinkWaitsForItsWriter(t *testing.T) {
 
 // What a link has dropped counts for its topic also when it has ended, once.
 func TestDroppedOnLinksThatEnded(t *testing.T) {
-	p := &Publication{}
+	p := &outTopic{}
 	for range 3 {
 		l := link(&writes{}, 1, &room{})
 		l.push([]byte("a"), false)

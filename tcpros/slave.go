@@ -103,7 +103,8 @@ func (n *Node) subscriptions() []any {
 func (n *Node) publications() []any {
 	rows := []any{}
 	for _, p := range n.allPublications() {
-		rows = append(rows, []any{p.topic, p.opts.Type})
+		typ, _ := p.out.Type()
+		rows = append(rows, []any{p.Topic(), typ})
 	}
 	return rows
 }
@@ -112,8 +113,8 @@ func (n *Node) publications() []any {
 func (n *Node) busInfo() []any {
 	rows := []any{}
 	for _, p := range n.allPublications() {
-		for _, l := range p.allLinks() {
-			rows = append(rows, []any{l.id, l.callerID, "o", "TCPROS", p.topic, true, l.name})
+		for _, l := range p.out.Rows() {
+			rows = append(rows, []any{l.ID, l.CallerID, "o", "TCPROS", p.Topic(), true, l.Title})
 		}
 	}
 	for _, s := range n.allSubscriptions() {
@@ -131,12 +132,11 @@ func (n *Node) busStats() []any {
 	pubs, subs := []any{}, []any{}
 	for _, p := range n.allPublications() {
 		rows, total := []any{}, uint64(0)
-		for _, l := range p.allLinks() {
-			s := l.snapshot()
-			total += s.Bytes
-			rows = append(rows, []any{l.id, wire32(s.Bytes), wire32(s.Frames), true})
+		for _, l := range p.out.Rows() {
+			total += l.Bytes
+			rows = append(rows, []any{l.ID, wire32(l.Bytes), wire32(l.Frames), true})
 		}
-		pubs = append(pubs, []any{p.topic, wire32(total), rows})
+		pubs = append(pubs, []any{p.Topic(), wire32(total), rows})
 	}
 	for _, s := range n.allSubscriptions() {
 		rows := []any{}
