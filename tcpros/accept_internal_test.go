@@ -10,13 +10,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
 	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), pubs: map[string]*Publication{}}
-	p := &Publication{node: n, out: newOutTopic(outOptions{Type: names.AnyType, MD5Sum: wire.AnyMD5}, "/t", n.name)}
+	p := &Publication{node: n, out: publink.New(publink.Options{Type: names.AnyType, MD5Sum: wire.AnyMD5}, "/t", n.name)}
 	n.pubs["/t"] = p
 	return n, p
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -87,4 +88,33 @@ type (
 	CallError = rosapi.CallError
 	// StatusError is a reply of the master or of a node whose code is not 1. It matches ErrStatus.
 	StatusError = rosapi.StatusError
+)
+
+// Publishing.
+type (
+	// Source is one original publisher of a topic. Its methods:
+	//
+	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
+	//	PublishNow(frame []byte) // Publish for a single frame that is due now
+	//	Unlatch()                // drops the latched frame
+	Source = publink.Source
+	// Overflow says what a publication does with a frame when a subscriber's queue is full.
+	Overflow = publink.Overflow
+	// SubscriberStats is the state of the link to one subscriber.
+	SubscriberStats = publink.SubscriberStats
+	// DrainError lists the subscribers that did not read all messages. It matches ErrNotDrained.
+	DrainError = publink.DrainError
+	// Undrained is one subscriber that did not read all messages.
+	Undrained = publink.Undrained
+)
+
+// What a publication does when a subscriber's queue is full.
+const (
+	// OverflowDrop drops the oldest frame of a queue that holds AdvertiseOptions.QueueFrames,
+	// and counts it, as stock does.
+	OverflowDrop = publink.OverflowDrop
+	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room
+	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A queue
+	// is full by its bytes, whatever QueueFrames says, so that memory is bounded.
+	OverflowBlock = publink.OverflowBlock
 )

@@ -3,10 +3,10 @@ package tcpros
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -30,13 +30,13 @@ var (
 	ErrStalled = wire.ErrStalled
 	// ErrStatus matches every *StatusError.
 	ErrStatus = rosapi.ErrStatus
+	// ErrNotDrained matches every *DrainError.
+	ErrNotDrained = publink.ErrNotDrained
 	// ErrUnresolved matches every *ResolveError.
 	ErrUnresolved = endpoint.ErrUnresolved
 
 	// ErrService matches every *ServiceError.
 	ErrService = errors.New("refused by the service")
-	// ErrNotDrained matches every *DrainError.
-	ErrNotDrained = errors.New("not every subscriber took all messages")
 )
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
@@ -81,37 +81,3 @@ func (e *callServiceError) Error() string {
 
 // Unwrap returns the cause.
 func (e *callServiceError) Unwrap() error { return e.err }
-
-// DrainError lists the subscribers that did not read all messages.
-type DrainError struct {
-	Subscribers []Undrained
-	Err         error // the context's error when that ended the wait
-}
-
-// Undrained is one subscriber that did not read all messages.
-type Undrained struct {
-	Topic    string
-	CallerID string
-	Frames   int    // frames that never left the queue
-	Reason   string // "takes nothing", "left early", "no time left"
-}
-
-// Error implements error.
-func (e *DrainError) Error() string {
-	var b strings.Builder
-	b.WriteString("not taken to the end:")
-	for i, u := range e.Subscribers {
-		if i == 8 {
-			fmt.Fprintf(&b, " and %d more", len(e.Subscribers)-i)
-			break
-		}
-		fmt.Fprintf(&b, " %s by %q (%s, %d queued)", u.Topic, u.CallerID, u.Reason, u.Frames)
-	}
-	return b.String()
-}
-
-// Is reports whether target is ErrNotDrained.
-func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
-
-// Unwrap returns the context's error, or nil.
-func (e *DrainError) Unwrap() error { return e.Err }

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -269,7 +270,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 		typ, md5sum := old.out.Type()
 		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	out := newOutTopic(outOptions{
+	out := publink.New(publink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
 		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
 	}, topic, n.name)
@@ -349,7 +350,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.mu.Unlock()
 	n.stopReg()
 	for _, p := range pubs {
-		p.out.abort()
+		p.out.Abort()
 	}
 	for _, s := range subs {
 		s.stop()
@@ -380,13 +381,13 @@ func (n *Node) Close(ctx context.Context) error {
 // in it, when the master tells them that the publisher has unregistered.
 func (n *Node) Drain(ctx context.Context) error {
 	n.draining.Store(true)
-	var all []*outTopic
+	var all []*publink.Publication
 	for _, p := range n.allPublications() {
 		if !p.transient {
 			all = append(all, p.out)
 		}
 	}
-	return drain(ctx, n.timing.drainTimeout, all)
+	return publink.Drain(ctx, n.timing.drainTimeout, all)
 }
 
 // unregisterAll unregisters everything, as long as the master keeps answering: a node that is

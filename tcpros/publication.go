@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 )
 
 // AdvertiseOptions describe a publication.
@@ -16,7 +17,7 @@ type AdvertiseOptions struct {
 	MessageDefinition string
 	Latching          bool // sent to subscribers; each Source decides whether it latches
 	QueueFrames       int  // frames held for each subscriber; zero means unlimited
-	Overflow          Overflow
+	Overflow          publink.Overflow
 	Transient         bool // subscribers need not read everything: Drain skips it
 
 	// Freed, if it is not nil, is called when Room becomes true again, from any goroutine
@@ -32,7 +33,7 @@ func (o AdvertiseOptions) check() error {
 		return fmt.Errorf("advertise %q without a type", o.Topic)
 	case o.QueueFrames < 0:
 		return fmt.Errorf("advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
-	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
+	case o.Overflow != publink.OverflowDrop && o.Overflow != publink.OverflowBlock:
 		return fmt.Errorf("advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
 	return names.CheckType(o.Type)
@@ -41,12 +42,12 @@ func (o AdvertiseOptions) check() error {
 // Publication is one advertised topic with its subscribers.
 type Publication struct {
 	node      *Node
-	out       *outTopic
+	out       *publink.Publication
 	transient bool
 }
 
 // Source adds a source. The last frame of a latching source is sent to each new subscriber.
-func (p *Publication) Source(latching bool) *Source { return p.out.Source(latching) }
+func (p *Publication) Source(latching bool) *publink.Source { return p.out.Source(latching) }
 
 // Topic returns the resolved name.
 func (p *Publication) Topic() string { return p.out.Topic() }
@@ -63,12 +64,12 @@ func (p *Publication) Room() bool { return p.out.Room() }
 func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 
 // Stats returns the state of each link.
-func (p *Publication) Stats() []SubscriberStats { return p.out.Stats() }
+func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
 
 // Drain is Node.Drain for one topic, also if it is transient. New subscribers of the topic are
 // refused from now on.
 func (p *Publication) Drain(ctx context.Context) error {
-	return drain(ctx, p.node.timing.drainTimeout, []*outTopic{p.out})
+	return publink.Drain(ctx, p.node.timing.drainTimeout, []*publink.Publication{p.out})
 }
 
 // Close closes every link at once, without flushing. The node unregisters the topic.

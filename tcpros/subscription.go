@@ -171,7 +171,7 @@ func (s *Subscription) removeLink(l *inLink) {
 	s.links = s.links[:last]
 }
 
-// newLink returns a link to a publisher, or nil if its URI is not usable.
+// NewLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {

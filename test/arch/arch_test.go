@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"tcpros/master":             {"internal/loglimit", "internal/xmlrpc", "tcpros"},
 	"tcpros/internal/endpoint":  {"internal/xmlrpc", "tcpros/internal/names"},
 	"tcpros/internal/names":     {"internal/xmlrpc"},
+	"tcpros/internal/publink":   {"tcpros/internal/names", "tcpros/internal/wire"},
 	"tcpros/internal/rosapi":    {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names"},
 	"tcpros/internal/wire":      {"internal/fields", "tcpros/internal/names"},
 	"internal/bagnote":          {"bagfmt"},

@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import "sync/atomic"
 
@@ -51,4 +51,4 @@ func (r *room) isFull(before bool, frames, bytes int) bool {
 
 // Room reports whether the queue of every subscriber has room for another frame: one atomic
 // load. With OverflowDrop it is always true.
-func (p *outTopic) Room() bool { return p.room.full.Load() == 0 }
+func (p *Publication) Room() bool { return p.room.full.Load() == 0 }

@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"bytes"
@@ -48,8 +48,8 @@ func (w *writes) sizes() (n []int) {
 	return n
 }
 
-// link returns an outLink without a writer.
-func link(w net.Conn, limit int, r *room) *outLink { return newOutLink(w, "/s", 1, limit, r) }
+// link returns an Link without a writer.
+func link(w net.Conn, limit int, r *room) *Link { return newOutLink(w, "/s", 1, limit, r) }
 
 // The queue keeps frames in order, however it wraps and grows; a full one drops its oldest.
 func TestQueueAgainstModel(t *testing.T) {
@@ -186,7 +186,7 @@ func TestWrittenAtOnce(t *testing.T) {
 		"not now":          {10, false, true, false},
 		"the writer works": {10, true, false, false},
 	} {
-		here, there := sockets(t)
+		here, there := tcpPair(t)
 		l := link(here, 0, &room{})
 		l.idle = tt.idle
 		l.push(make([]byte, tt.size), tt.now)
@@ -207,7 +207,7 @@ func TestWrittenAtOnce(t *testing.T) {
 
 // What the kernel takes only in part the writer completes, before any other frame.
 func TestRestIsWrittenFirst(t *testing.T) {
-	here, there := sockets(t)
+	here, there := tcpPair(t)
 	l := link(here, 0, &room{})
 	f := bytes.Repeat([]byte("0123456789abcdef"), quickBytes/16)
 	sent := uint64(0)
@@ -258,7 +258,7 @@ func TestLinkWritesInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		served := make(chan error, 1)
-		go func() { served <- l.serve() }()
+		go func() { served <- l.Serve() }()
 		got := make([]byte, 6+5+6<<20)
 		if _, err := io.ReadFull(there, got); err != nil || string(got[:11]) != "reply a bb " {
 			t.Errorf("%q, %v", got[:11], err)
@@ -305,7 +305,7 @@ func TestFullLinkIsClosed(t *testing.T) {
 			l.push(make([]byte, 1<<20), false)
 		}
 		served := make(chan error, 1)
-		go func() { served <- l.serve() }()
+		go func() { served <- l.Serve() }()
 		synctest.Wait()
 		l.end()
 		l.close()
@@ -381,7 +381,7 @@ func TestReplyHasADeadline(t *testing.T) {
 		if err := here.SetDeadline(start.Add(wire.HandshakeTimeout)); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.serve(); err == nil || !l.closed || l.flushed {
+		if err := l.Serve(); err == nil || !l.closed || l.flushed {
 			t.Errorf("%v, closed %v, flushed %v", err, l.closed, l.flushed)
 		}
 		if took := time.Since(start); took != wire.HandshakeTimeout {
@@ -416,7 +416,7 @@ func TestFailedWriteEndsLink(t *testing.T) {
 			l.reply, l.latched = []byte("reply"), [][]byte{[]byte("latched")}
 			l.push([]byte("frame"), false)
 			served := make(chan error, 1)
-			go func() { served <- l.serve() }()
+			go func() { served <- l.Serve() }()
 			synctest.Wait()
 			if good == 3 {
 				l.push([]byte("frame"), false)
@@ -452,7 +452,7 @@ func TestLinkWaitsForItsWriter(t *testing.T) {
 		l := link(c, 0, &room{})
 		l.reply = []byte("reply")
 		served := make(chan error, 1)
-		go func() { served <- l.serve() }()
+		go func() { served <- l.Serve() }()
 		synctest.Wait()
 		_ = there.Close()
 		synctest.Wait()
@@ -469,7 +469,7 @@ func TestLinkWaitsForItsWriter(t *testing.T) {
 
 // What a link has dropped counts for its topic also when it has ended, once.
 func TestDroppedOnLinksThatEnded(t *testing.T) {
-	p := &outTopic{}
+	p := &Publication{}
 	for range 3 {
 		l := link(&writes{}, 1, &room{})
 		l.push([]byte("a"), false)
@@ -480,8 +480,8 @@ func TestDroppedOnLinksThatEnded(t *testing.T) {
 		if n := p.Dropped(); n != 3 {
 			t.Errorf("%d dropped with %d links, want 3", n, len(p.links))
 		}
-		p.remove(l)
-		p.remove(l)
+		p.Remove(l)
+		p.Remove(l)
 	}
 	if n := p.Dropped(); n != 3 || len(p.links) != 0 {
 		t.Errorf("%d dropped with %d links, want 3 and none", n, len(p.links))

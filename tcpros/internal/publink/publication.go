@@ -1,4 +1,8 @@
-package tcpros
+// Package publink is the sending side of a topic: a publication, its sources, and for each
+// subscriber a link with a queue and a writer. It drains links, and gives up subscribers whose
+// machine is gone. Publication.mu is taken before Link.mu, and no lock is held while a goroutine
+// waits for a socket. Package tcpros calls it; nothing else does.
+package publink
 
 import (
 	"net"
@@ -16,8 +20,8 @@ import (
 
 const maxSubscribers = 1024 // of one topic; a link each
 
-// outOptions describe a publication; AdvertiseOptions explains each field.
-type outOptions struct {
+// Options describe a publication; AdvertiseOptions explains each field.
+type Options struct {
 	Type              string
 	MD5Sum            string
 	MessageDefinition string
@@ -27,9 +31,9 @@ type outOptions struct {
 	Freed             func()
 }
 
-// outTopic is one advertised topic with its subscribers.
-type outTopic struct {
-	opts     outOptions
+// Publication is one advertised topic with its subscribers.
+type Publication struct {
+	opts     Options
 	topic    string
 	callerID string // of the node
 	room     room
@@ -38,7 +42,7 @@ type outTopic struct {
 	publishedAfterClose atomic.Uint64 // frames published after Close or Drain
 
 	mu         sync.Mutex
-	links      []*outLink
+	links      []*Link
 	sources    []*Source // the latching ones
 	latchCount uint64    // number of frames published by latching sources
 	closed     bool
@@ -46,23 +50,23 @@ type outTopic struct {
 
 // Source is one original publisher of a topic.
 type Source struct {
-	p          *outTopic
+	p          *Publication
 	latch      bool
 	last       []byte // guarded by p.mu; nil until the first Publish
 	latchOrder uint64 // p.latchCount when last was published
 }
 
-// newOutTopic returns the publication of a topic by the node callerID. topic is the resolved name.
-func newOutTopic(o outOptions, topic, callerID string) *outTopic {
-	return &outTopic{opts: o, topic: topic, callerID: callerID, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
+// New returns the publication of a topic by the node callerID. topic is the resolved name.
+func New(o Options, topic, callerID string) *Publication {
+	return &Publication{opts: o, topic: topic, callerID: callerID, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
 }
 
 // Type returns the type and the md5sum that the topic was advertised with.
-func (p *outTopic) Type() (typ, md5sum string) { return p.opts.Type, p.opts.MD5Sum }
+func (p *Publication) Type() (typ, md5sum string) { return p.opts.Type, p.opts.MD5Sum }
 
 // Source adds a source. The last frame of a latching source is sent to each new
 // subscriber.
-func (p *outTopic) Source(latching bool) *Source {
+func (p *Publication) Source(latching bool) *Source {
 	s := &Source{p: p, latch: latching}
 	if latching {
 		p.mu.Lock()
@@ -108,10 +112,10 @@ func (s *Source) Unlatch() {
 }
 
 // Topic returns the resolved name.
-func (p *outTopic) Topic() string { return p.topic }
+func (p *Publication) Topic() string { return p.topic }
 
 // Subscribers returns the number of links that are up.
-func (p *outTopic) Subscribers() int {
+func (p *Publication) Subscribers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
@@ -119,7 +123,7 @@ func (p *outTopic) Subscribers() int {
 
 // Dropped returns the number of frames dropped from full queues, over all present and past
 // subscribers, plus the number of frames published after Close or Drain.
-func (p *outTopic) Dropped() uint64 {
+func (p *Publication) Dropped() uint64 {
 	n := p.endedDropped.Load() + p.publishedAfterClose.Load()
 	for _, s := range p.Stats() {
 		n += s.Dropped
@@ -128,7 +132,7 @@ func (p *outTopic) Dropped() uint64 {
 }
 
 // Stats returns the state of each link.
-func (p *outTopic) Stats() []SubscriberStats {
+func (p *Publication) Stats() []SubscriberStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := make([]SubscriberStats, len(p.links))
@@ -150,31 +154,31 @@ type SubscriberStats struct {
 }
 
 // Close closes every link at once, without flushing.
-func (p *outTopic) Close() {
+func (p *Publication) Close() {
 	for _, l := range p.stopPublishing() {
 		l.close()
 		<-l.done
-		p.remove(l)
+		p.Remove(l)
 	}
 }
 
-// abort ends publishing and closes every link, without waiting for them.
-func (p *outTopic) abort() {
+// Abort ends publishing and closes every link, without waiting for them.
+func (p *Publication) Abort() {
 	for _, l := range p.stopPublishing() {
 		l.close()
 	}
 }
 
 // stopPublishing makes Publish count frames instead of sending them, and returns the links.
-func (p *outTopic) stopPublishing() []*outLink {
+func (p *Publication) stopPublishing() []*Link {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
 	return slices.Clone(p.links)
 }
 
-// OutRow is the state of a link for the slave API.
-type OutRow struct {
+// Row is the state of a link for the slave API.
+type Row struct {
 	ID       int
 	CallerID string // of the subscriber
 	Title    string // in the form that rosnode parses
@@ -183,20 +187,20 @@ type OutRow struct {
 }
 
 // Rows returns the state of each link for the slave API.
-func (p *outTopic) Rows() []OutRow {
+func (p *Publication) Rows() []Row {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rows := make([]OutRow, len(p.links))
+	rows := make([]Row, len(p.links))
 	for i, l := range p.links {
 		s := l.snapshot()
-		rows[i] = OutRow{l.id, l.callerID, l.name, s.Frames, s.Bytes}
+		rows[i] = Row{l.id, l.callerID, l.name, s.Frames, s.Bytes}
 	}
 	return rows
 }
 
-// newLink returns a link to the subscriber behind conn, whose header is asked. Its reply is
+// NewLink returns a link to the subscriber behind conn, whose header is asked. Its reply is
 // sent by serve.
-func (p *outTopic) newLink(conn net.Conn, asked wire.Header, id int) *outLink {
+func (p *Publication) NewLink(conn net.Conn, asked wire.Header, id int) *Link {
 	l := newOutLink(conn, asked.Value("callerid"), id, p.opts.QueueFrames, &p.room)
 	l.reply = wire.AppendHeader(nil, p.header(asked))
 	return l
@@ -205,7 +209,7 @@ func (p *outTopic) newLink(conn net.Conn, asked wire.Header, id int) *outLink {
 // header returns the reply to an accepted subscriber. A wildcard is replaced by the value that
 // the subscriber requested, which rospy and roscpp expect in the reply. Bags of early
 // recorders, which stored their own wildcards, have such topics.
-func (p *outTopic) header(asked wire.Header) wire.Header {
+func (p *Publication) header(asked wire.Header) wire.Header {
 	latching := "0"
 	p.mu.Lock()
 	if p.opts.Latching || len(p.sources) > 0 {
@@ -231,15 +235,15 @@ func (p *outTopic) header(asked wire.Header) wire.Header {
 
 // atSubscriberLimit reports whether the topic has too many subscribers, as when a peer makes
 // up names. A subscriber that is connected already may reconnect.
-func (p *outTopic) atSubscriberLimit(callerID string) bool {
+func (p *Publication) atSubscriberLimit(callerID string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *outLink) bool { return l.callerID == callerID })
+	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *Link) bool { return l.callerID == callerID })
 }
 
-// refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
+// Refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
 // the md5sum is compared, as in roscpp: types may have been renamed.
-func (p *outTopic) refuse(h wire.Header) string {
+func (p *Publication) Refuse(h wire.Header) string {
 	if p.atSubscriberLimit(h.Value("callerid")) {
 		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
 	}
@@ -251,10 +255,10 @@ func (p *outTopic) refuse(h wire.Header) string {
 		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)
 }
 
-// add adds a link. It will send the latched frames, in the order in which they were published,
+// Add adds a link. It will send the latched frames, in the order in which they were published,
 // so that the newest comes last, and then all frames published from now on. A previous link
 // of the same node is replaced: it is half open, or the node has restarted.
-func (p *outTopic) add(l *outLink) bool {
+func (p *Publication) Add(l *Link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -277,8 +281,8 @@ func (p *outTopic) add(l *outLink) bool {
 	return true
 }
 
-// remove removes a link.
-func (p *outTopic) remove(l *outLink) {
+// Remove removes a link.
+func (p *Publication) Remove(l *Link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.links, l); i >= 0 {
@@ -286,7 +290,7 @@ func (p *outTopic) remove(l *outLink) {
 	}
 }
 
-func (p *outTopic) removeAt(i int) {
+func (p *Publication) removeAt(i int) {
 	p.endedDropped.Add(p.links[i].snapshot().Dropped)
 	p.links = slices.Delete(p.links, i, i+1)
 }

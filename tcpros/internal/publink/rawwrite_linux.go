@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"net"

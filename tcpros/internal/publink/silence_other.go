@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tcpros
+package publink
 
 import "net"
 

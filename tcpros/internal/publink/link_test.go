@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"net"
@@ -13,12 +13,12 @@ import (
 func TestLeavingIsNoDrop(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		end  func(*outLink)
+		end  func(*Link)
 		want uint64
 	}{
-		"full":     {func(*outLink) {}, 2},
-		"closed":   {(*outLink).close, 0},
-		"draining": {(*outLink).end, 4},
+		"full":     {func(*Link) {}, 2},
+		"closed":   {(*Link).close, 0},
+		"draining": {(*Link).end, 4},
 	} {
 		a, b := net.Pipe()
 		defer a.Close()
@@ -37,16 +37,16 @@ func TestLeavingIsNoDrop(t *testing.T) {
 // Made-up names fill a topic up to its limit only; who is there may come again.
 func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
-	p := newOutTopic(outOptions{MD5Sum: wire.AnyMD5}, "/t", "/n")
+	p := New(Options{MD5Sum: wire.AnyMD5}, "/t", "/n")
 	asks := func(name string) bool {
-		return p.refuse(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}}) == ""
+		return p.Refuse(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}}) == ""
 	}
 	for i := range maxSubscribers {
 		name := "/s" + strconv.Itoa(i)
 		if !asks(name) {
 			t.Fatalf("number %d is refused", i)
 		}
-		p.links = append(p.links, &outLink{callerID: name})
+		p.links = append(p.links, &Link{callerID: name})
 	}
 	if asks("/another") || !asks("/s7") {
 		t.Error("another one is let in, or one that is there is refused")

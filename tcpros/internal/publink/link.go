@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"errors"
@@ -24,9 +24,9 @@ const (
 	quickBytes = 32 << 10 // longer frames are never written by PublishNow: the copy would delay others
 )
 
-// outLink is the link to one subscriber: a ring of shared frames that Publish fills
+// Link is the link to one subscriber: a ring of shared frames that Publish fills
 // and the link's writer empties.
-type outLink struct {
+type Link struct {
 	callerID string
 	conn     net.Conn
 	id       int
@@ -61,11 +61,11 @@ type outLink struct {
 	joined []byte      // the writer's buffer for short frames
 }
 
-func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink {
+func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *Link {
 	if r.block {
 		limit = 0
 	}
-	return &outLink{
+	return &Link{
 		callerID: callerID, conn: conn, id: id, name: wire.LinkName(conn), limit: limit, room: r,
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
 		quick: newQuickWriter(conn),
@@ -74,7 +74,7 @@ func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink
 
 // push queues a frame, or with now writes it at once if nothing is queued. A full ring drops
 // its oldest frame. After the link is closed, frames are not counted as dropped.
-func (l *outLink) push(frame []byte, now bool) {
+func (l *Link) push(frame []byte, now bool) {
 	l.mu.Lock()
 	if now && l.idle && len(frame) <= quickBytes && l.writeNow(frame) {
 		l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *outLink) push(frame []byte, now bool) {
 // writeNow writes a frame to the socket while the writer is idle. It reports false if the
 // kernel accepts no byte now; the writer completes a partial write. It is called with mu
 // held, which excludes the writer and end.
-func (l *outLink) writeNow(frame []byte) bool {
+func (l *Link) writeNow(frame []byte) bool {
 	n := l.quick.write(frame)
 	if n == 0 {
 		return false
@@ -133,7 +133,7 @@ func (l *outLink) writeNow(frame []byte) bool {
 }
 
 // shift removes the oldest frame from the ring and returns it.
-func (l *outLink) shift() []byte {
+func (l *Link) shift() []byte {
 	f := l.ring[l.head]
 	l.ring[l.head] = nil
 	if l.head++; l.head == len(l.ring) {
@@ -144,7 +144,7 @@ func (l *outLink) shift() []byte {
 	return f
 }
 
-func (l *outLink) grow() {
+func (l *Link) grow() {
 	size := max(ringFirst, 2*len(l.ring))
 	if l.limit > 0 {
 		size = min(size, l.limit)
@@ -155,7 +155,7 @@ func (l *outLink) grow() {
 	l.ring, l.head = ring, 0
 }
 
-func (l *outLink) signal() {
+func (l *Link) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default: // it is awake already
@@ -163,7 +163,7 @@ func (l *outLink) signal() {
 }
 
 // nextBatch waits for frames and fills the writer's batch. It reports false at the end.
-func (l *outLink) nextBatch() (more bool) {
+func (l *Link) nextBatch() (more bool) {
 	l.batch = l.batch[:0]
 	for {
 		l.mu.Lock()
@@ -195,7 +195,7 @@ func (l *outLink) nextBatch() (more bool) {
 // write sends the reply, then frames until the link ends. Writing frames has no deadline: a
 // subscriber may be slow, and then its queue drops frames. watch detects a peer whose machine
 // is gone.
-func (l *outLink) write() {
+func (l *Link) write() {
 	if err := l.sendReply(); err != nil {
 		l.close()
 		return
@@ -228,7 +228,7 @@ func (l *outLink) write() {
 }
 
 // sendReply sends the reply, within the deadline of the handshake.
-func (l *outLink) sendReply() error {
+func (l *Link) sendReply() error {
 	if _, err := l.conn.Write(l.reply); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (l *outLink) sendReply() error {
 }
 
 // writeBatch sends the batch.
-func (l *outLink) writeBatch() (n int64, err error) {
+func (l *Link) writeBatch() (n int64, err error) {
 	if len(l.batch) == 1 {
 		m, err := l.conn.Write(l.batch[0])
 		return int64(m), err
@@ -264,13 +264,13 @@ func (l *outLink) writeBatch() (n int64, err error) {
 }
 
 // flush sends the joined frames.
-func (l *outLink) flush() (int64, error) {
+func (l *Link) flush() (int64, error) {
 	n, err := l.conn.Write(l.joined)
 	l.joined = l.joined[:0]
 	return int64(n), err
 }
 
-func (l *outLink) sent(frames int, n int64) {
+func (l *Link) sent(frames int, n int64) {
 	l.mu.Lock()
 	l.frames += uint64(frames)
 	l.bytes += uint64(n)
@@ -280,7 +280,7 @@ func (l *outLink) sent(frames int, n int64) {
 
 // watch reads, to detect that the subscriber closes the link or that its machine is gone. A
 // subscriber sends nothing after its header.
-func (l *outLink) watch() error {
+func (l *Link) watch() error {
 	var b [256]byte
 	var s silenceDetector
 	for {
@@ -294,15 +294,15 @@ func (l *outLink) watch() error {
 			return err
 		default:
 			if s.exceeded(time.Now(), ackStateOf(l.conn)) {
-				return errSilent
+				return ErrSilent
 			}
 		}
 	}
 }
 
-// serve runs the link until the subscriber closes it or close is called. It returns the error
+// Serve runs the link until the subscriber closes it or close is called. It returns the error
 // of watch: io.EOF after a clean close.
-func (l *outLink) serve() error {
+func (l *Link) Serve() error {
 	defer close(l.done)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -313,14 +313,14 @@ func (l *outLink) serve() error {
 	l.mu.Lock()
 	l.cleanClose = err == io.EOF //nolint:errorlint // net returns it bare
 	l.mu.Unlock()
-	if errors.Is(err, errSilent) {
+	if errors.Is(err, ErrSilent) {
 		l.abandon(ackStateOf(l.conn))
 	}
 	return err
 }
 
 // end makes the writer send the queue and then end.
-func (l *outLink) end() {
+func (l *Link) end() {
 	l.mu.Lock()
 	l.ending = true
 	l.idle = false
@@ -329,7 +329,7 @@ func (l *outLink) end() {
 }
 
 // close closes the link at once.
-func (l *outLink) close() {
+func (l *Link) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.idle = false
@@ -346,7 +346,7 @@ func (l *outLink) close() {
 // abandon closes a link whose peer is gone or has opened another link. If the peer was cut off
 // by the network, the frames that did not arrive count as dropped. If the peer only
 // restarted, or does not read, they do not.
-func (l *outLink) abandon(s ackState) {
+func (l *Link) abandon(s ackState) {
 	l.mu.Lock()
 	if !l.closed && s.pending && s.sinceAck >= cutOffAfter {
 		l.dropped += uint64(l.n + l.writing + 1) // at least one frame is unacknowledged
@@ -355,7 +355,7 @@ func (l *outLink) abandon(s ackState) {
 	l.close()
 }
 
-func (l *outLink) snapshot() SubscriberStats {
+func (l *Link) snapshot() SubscriberStats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return SubscriberStats{

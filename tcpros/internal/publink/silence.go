@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ const (
 	cutOffAfter = time.Second // a peer without acknowledgment for so long counts as cut off
 )
 
-// errSilent says that a subscriber was given up.
-var errSilent = errors.New("the subscriber's machine acknowledges nothing any more")
+// ErrSilent says that a subscriber was given up.
+var ErrSilent = errors.New("the subscriber's machine acknowledges nothing any more")
 
 // ackState is the state of acknowledgments on a connection.
 type ackState struct {

@@ -1,4 +1,4 @@
-package tcpros
+package publink
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func option(t *testing.T, c *net.TCPConn, name int) (value int) {
 // link drains its kernel is asked for that once a second.
 func TestDrainSeesProgress(t *testing.T) {
 	t.Parallel()
-	here, there := sockets(t)
+	here, there := tcpPair(t)
 	l := link(here, 0, &room{})
 	if p := l.progress(); p.unsent != 0 || p.window == 0 {
 		t.Errorf("nothing is sent yet: %+v", p)
@@ -75,7 +75,7 @@ func TestDrainSeesProgress(t *testing.T) {
 func TestNoProgress(t *testing.T) {
 	t.Parallel()
 	pipe, _ := net.Pipe()
-	here, _ := sockets(t)
+	here, _ := tcpPair(t)
 	_ = here.Close()
 	for _, c := range []net.Conn{pipe, here} {
 		if unsent, window := socketProgress(c); unsent != 0 || window != 0 {
