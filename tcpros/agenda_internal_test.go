@@ -150,8 +150,8 @@ func registrationIsLinear(t *testing.T) {
 // stuckLink is a subscription whose publisher is never reached.
 type stuckLink struct{}
 
-func (stuckLink) setPublishers(rosapi.Publishers) {}
-func (stuckLink) allUp() bool                     { return false }
+func (stuckLink) SetPublishers(rosapi.Publishers) {}
+func (stuckLink) AllUp() bool                     { return false }
 
 // TestUnreachedPublishersAreAskedForInTurn: crashed nodes that stay listed with many topics
 // cost the master a few calls in each round.

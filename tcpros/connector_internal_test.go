@@ -152,7 +152,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 						return dead
 					})
 					s := g.subscribe(t, "/t")
-					s.setPublishers(rosapi.Publishers{URIs: crowd(1100, live)})
+					s.SetPublishers(rosapi.Publishers{URIs: crowd(1100, live)})
 					time.Sleep(2 * time.Second)
 					synctest.Wait()
 					if _, ok := g.linkedAt(liveURI); !ok {
@@ -163,7 +163,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 					synctest.Wait()
 					start := time.Since(g.start)
 					other := g.subscribe(t, "/other")
-					other.setPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+					other.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 					synctest.Wait()
 					if at, ok := g.linkedAt(liveURI); !ok || at != start {
 						t.Errorf("a later one is linked after %v", at-start)
@@ -187,7 +187,7 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 		const topics = 1500
 		g := newPeerNet(t, func(string) error { return errRefusedPeer })
 		for i := range topics {
-			g.subscribe(t, fmt.Sprint("/t", i)).setPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/t", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		total := func() (n int) {
 			synctest.Wait()
@@ -213,7 +213,7 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 			}
 		}
 		fresh := g.subscribe(t, "/fresh")
-		fresh.setPublishers(rosapi.Publishers{URIs: []string{"http://fresh:1/"}})
+		fresh.SetPublishers(rosapi.Publishers{URIs: []string{"http://fresh:1/"}})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := g.times("fresh:1"); n < 4 {
@@ -236,13 +236,13 @@ func TestNetworkComesBack(t *testing.T) {
 			return nil
 		})
 		for i := range dead {
-			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		var all []*Subscription
 		for i := range topics {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			all = append(all, s)
-			s.setPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 		}
 		links := func() (n int) {
 			synctest.Wait()
@@ -288,10 +288,10 @@ func TestLongDeadIsTried(t *testing.T) {
 			return nil
 		})
 		g.refusing.Store(true)
-		g.subscribe(t, "/t").setPublishers(rosapi.Publishers{URIs: []string{liveURI}})
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 		time.Sleep(time.Hour)
 		for i := range dead {
-			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		time.Sleep(10 * time.Minute) // all have failed often
 		g.refusing.Store(false)
@@ -317,11 +317,11 @@ func TestOneLinkProbesANode(t *testing.T) {
 		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).stop() }, 1, 0},
 		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).stop() }, 0, 0},
 		"the list changes": {func(_ *peerNet, all []*Subscription) {
-			followerOf(all).setPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
 		"it comes back": {func(g *peerNet, all []*Subscription) {
 			g.refusing.Store(false)
-			followerOf(all).setPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -339,7 +339,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				for i := range 40 {
 					s := g.subscribe(t, fmt.Sprint("/t", i))
 					all = append(all, s)
-					s.setPublishers(rosapi.Publishers{URIs: []string{uri}})
+					s.SetPublishers(rosapi.Publishers{URIs: []string{uri}})
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -397,12 +397,12 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		var all []*Subscription
 		for i := range 3 * callsPerPeer {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
-			s.setPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
 			all = append(all, s)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		all[0].setPublishers(rosapi.Publishers{URIs: []string{}}) // its link to the live one lingers
+		all[0].SetPublishers(rosapi.Publishers{URIs: []string{}}) // its link to the live one lingers
 		synctest.Wait()
 		g.c.mu.Lock()
 		if n := len(g.c.unlisted); n != 1 {

@@ -41,5 +41,5 @@ func (r *registrar) succeeded() {
 	r.up.Store(true)
 }
 
-// MasterUp reports whether the master answered the last call; there is one every few seconds.
-func (n *Node) MasterUp() bool { return n.reg.up.Load() }
+// isUp reports whether the master answered the last call; there is one every few seconds.
+func (r *registrar) isUp() bool { return r.up.Load() }

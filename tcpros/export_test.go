@@ -20,9 +20,9 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 		to  *time.Duration
 		set time.Duration
 	}{
-		{&d.identifyEvery, t.Identify},
-		{&d.reconcileEvery, t.Reconcile},
-		{&d.updateEvery, t.Hint},
+		{&d.registrar.identifyEvery, t.Identify},
+		{&d.registrar.reconcileEvery, t.Reconcile},
+		{&d.registrar.updateEvery, t.Hint},
 		{&d.unregisterTimeout, t.Unregister},
 		{&d.retry.first, t.RetryFirst},
 		{&d.lingerCheck, t.LingerCheck},

@@ -212,7 +212,7 @@ func (r *registrar) compare(nodes map[rosapi.Key][]string) (unreachedTopic strin
 		case names != e.nodeNames:
 			e.refresh = true
 			r.plan(e, now)
-		case !e.sub.allUp():
+		case !e.sub.AllUp():
 			waiting = append(waiting, e)
 		}
 		if e.updateMissed(names, now, round) {

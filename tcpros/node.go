@@ -160,12 +160,12 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
-	n.reg = &registrar{
-		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
-		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
-		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
-		entries:    map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
-	}
+	n.reg = newRegistrar(regOptions{
+		log: n.log, timing: n.timing.registrar, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
+		sourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
+		rosrpc:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
+		setKeepAlive: n.keepAlive.Store,
+	})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	server := &tcprosServer{node: n, ln: data}
@@ -214,6 +214,9 @@ func (n *Node) URI() string { return n.uri }
 
 // MasterURI returns the URI of the node's master.
 func (n *Node) MasterURI() string { return n.master.URI() }
+
+// MasterUp reports whether the master answered the last call; there is one every few seconds.
+func (n *Node) MasterUp() bool { return n.reg.isUp() }
 
 // Resolve resolves name to a full name and applies remappings.
 func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }

@@ -69,15 +69,32 @@ func (e *regEntry) updateMissed(names string, now time.Time, round time.Duration
 
 // listener receives the master's list of publishers for a topic.
 type listener interface {
-	setPublishers(p rosapi.Publishers)
-	allUp() bool // no link is waiting for its publisher
+	SetPublishers(p rosapi.Publishers)
+	AllUp() bool // no link is waiting for its publisher
 }
 
-// registrar keeps the registrations at the master equal to the desired ones. One goroutine
-// makes all calls to the master; other goroutines only change the desired state.
-type registrar struct {
+// regTiming holds the intervals of a registrar.
+type regTiming struct {
+	identifyEvery  time.Duration // between checks that the master is the same
+	reconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
+	refusedWait    time.Duration // after the master answered a registration with an error
+	updateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
+}
+
+// defaultRegTiming returns the intervals of every node outside tests.
+func defaultRegTiming() regTiming {
+	return regTiming{
+		identifyEvery:  2 * time.Second,
+		reconcileEvery: 10 * time.Second,
+		refusedWait:    5 * time.Second,
+		updateEvery:    time.Second,
+	}
+}
+
+// regOptions are what a registrar needs to know of its node.
+type regOptions struct {
 	log             *zap.Logger
-	timing          timing
+	timing          regTiming
 	master          *rosapi.Master
 	uri             string                           // our slave API
 	rosrpc          string                           // URI of our services
@@ -85,13 +102,24 @@ type registrar struct {
 	ns              string                           // namespace of params: the node's name
 	loopbackDefault bool                             // our URI is on loopback by default: to be logged once
 	sourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
+	setKeepAlive    func(keepalive bool)             // called with /tcp_keepalive of each new master
+}
+
+// newRegistrar returns a registrar without registrations; run makes its calls.
+func newRegistrar(o regOptions) *registrar {
+	return &registrar{regOptions: o, entries: map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1)}
+}
+
+// registrar keeps the registrations at the master equal to the desired ones. One goroutine
+// makes all calls to the master; other goroutines only change the desired state.
+type registrar struct {
+	regOptions
 
 	mu      sync.Mutex
 	entries map[rosapi.Key]*regEntry
 	agenda  *agenda
 
-	wake         chan struct{}
-	setKeepAlive func(keepalive bool) // called with /tcp_keepalive of each new master
+	wake chan struct{}
 
 	// The fields below belong to the goroutine.
 	pid        int
@@ -319,7 +347,7 @@ func (r *registrar) deliver(e *regEntry, p rosapi.Publishers) {
 	sub := e.sub
 	r.mu.Unlock()
 	if sub != nil {
-		sub.setPublishers(p)
+		sub.SetPublishers(p)
 	}
 }
 

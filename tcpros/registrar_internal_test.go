@@ -14,9 +14,7 @@ import (
 )
 
 func newTestRegistrar() *registrar {
-	return &registrar{
-		log: zap.NewNop(), timing: defaultTiming(), entries: map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1),
-	}
+	return newRegistrar(regOptions{log: zap.NewNop(), timing: defaultRegTiming()})
 }
 
 // answered is what follows when the master has confirmed the registration of e.
@@ -72,7 +70,7 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 // TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
 func TestUnheard(t *testing.T) {
 	t.Parallel()
-	start, reconcileEvery := time.Now(), defaultTiming().reconcileEvery
+	start, reconcileEvery := time.Now(), defaultRegTiming().reconcileEvery
 	at := func(round int) time.Time { return start.Add(time.Duration(round) * reconcileEvery) }
 	for name, tc := range map[string]struct {
 		lists []string // of the comparisons

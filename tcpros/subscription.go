@@ -148,7 +148,7 @@ func (s *Subscription) allLinks() []*inLink {
 
 // allUp reports whether every link is up, including links that the master no longer lists.
 // It ignores publishers that have no link because of an unusable URI.
-func (s *Subscription) allUp() bool {
+func (s *Subscription) AllUp() bool {
 	s.node.connector.mu.Lock()
 	defer s.node.connector.mu.Unlock()
 	for _, l := range s.links {
@@ -160,7 +160,7 @@ func (s *Subscription) allUp() bool {
 }
 
 // setPublishers updates the links from a list of the master.
-func (s *Subscription) setPublishers(p rosapi.Publishers) { s.node.connector.update(s, p) }
+func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.node.connector.update(s, p) }
 
 // removeLink removes a link. Called with connector.mu held.
 func (s *Subscription) removeLink(l *inLink) {
