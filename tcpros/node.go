@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -64,7 +65,7 @@ type Node struct {
 	log        *zap.Logger
 	master     *rosapi.Master
 	dialer     *endpoint.Dialer
-	reg        *registrar
+	reg        *registrar.Registrar
 	api        *xmlrpc.Server
 	onShutdown func(reason, peer string)
 
@@ -160,11 +161,11 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
-	n.reg = newRegistrar(regOptions{
-		log: n.log, timing: n.timing.registrar, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
-		sourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
-		rosrpc:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
-		setKeepAlive: n.keepAlive.Store,
+	n.reg = registrar.New(registrar.Options{
+		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
+		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
+		RosRPC:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
+		SetKeepAlive: n.keepAlive.Store,
 	})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
@@ -202,7 +203,7 @@ func (n *Node) launch() {
 	}
 	n.start(func(context.Context) {
 		defer close(ended)
-		n.reg.run(ctx, calls)
+		n.reg.Run(ctx, calls)
 	})
 }
 
@@ -216,7 +217,7 @@ func (n *Node) URI() string { return n.uri }
 func (n *Node) MasterURI() string { return n.master.URI() }
 
 // MasterUp reports whether the master answered the last call; there is one every few seconds.
-func (n *Node) MasterUp() bool { return n.reg.isUp() }
+func (n *Node) MasterUp() bool { return n.reg.Up() }
 
 // Resolve resolves name to a full name and applies remappings.
 func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
@@ -250,7 +251,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	}
 	s := newSubscription(n, topic, o)
 	n.subs[topic] = s
-	n.reg.add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
+	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }
 
@@ -279,7 +280,7 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 	}, topic, n.name)
 	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.pubs[topic] = p
-	n.reg.add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
+	n.reg.Add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
 	return p, nil
 }
 
@@ -288,7 +289,7 @@ func (n *Node) dropSubscription(s *Subscription) {
 	defer n.mu.Unlock()
 	if n.subs[s.topic] == s {
 		delete(n.subs, s.topic)
-		n.reg.remove(rosapi.Key{Name: s.topic})
+		n.reg.Remove(rosapi.Key{Name: s.topic})
 	}
 }
 
@@ -297,7 +298,7 @@ func (n *Node) dropPublication(p *Publication) {
 	defer n.mu.Unlock()
 	if topic := p.Topic(); n.pubs[topic] == p {
 		delete(n.pubs, topic)
-		n.reg.remove(rosapi.Key{Kind: rosapi.Publisher, Name: topic})
+		n.reg.Remove(rosapi.Key{Kind: rosapi.Publisher, Name: topic})
 	}
 }
 
@@ -393,13 +394,13 @@ func (n *Node) Drain(ctx context.Context) error {
 	return publink.Drain(ctx, n.timing.drainTimeout, all)
 }
 
-// unregisterAll unregisters everything, as long as the master keeps answering: a node that is
+// UnregisterAll unregisters everything, as long as the master keeps answering: a node that is
 // still listed after its end looks like one that has crashed.
 func (n *Node) unregisterAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silent := time.AfterFunc(n.timing.unregisterTimeout, cancel)
-	err := n.reg.unregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
+	err := n.reg.UnregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
 	if !silent.Stop() && err != nil {
 		return fmt.Errorf("the master does not answer: %w", context.DeadlineExceeded)
 	}

@@ -56,7 +56,7 @@ func (n *Node) publisherUpdate(_ string, args []any) any {
 	if !ok1 || !ok2 {
 		return refused(-1, "ERROR: publisherUpdate takes a topic and a list of URIs", 0)
 	}
-	if !n.reg.publisherUpdate(topic, uris) {
+	if !n.reg.PublisherUpdate(topic, uris) {
 		return done("not subscribed", 0) // closed a moment ago
 	}
 	return done("", 0)

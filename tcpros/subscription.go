@@ -133,7 +133,7 @@ func (s *Subscription) Publishers() int { return int(s.up.Load()) }
 // Registered reports whether the master has confirmed the subscription, and if so, how many
 // publishers it has listed last.
 func (s *Subscription) Registered() (publishers int, ok bool) {
-	return s.node.reg.registered(rosapi.Key{Name: s.topic})
+	return s.node.reg.Registered(rosapi.Key{Name: s.topic})
 }
 
 // logger returns the node's log with the topic. It is made when it is needed: a node may have

@@ -1,11 +1,15 @@
 package tcpros
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
+)
 
 // timing holds the intervals and timeouts of a node: how soon it detects a change, retries or
 // gives up. Every node uses defaultTiming; only tests set shorter ones.
 type timing struct {
-	registrar         regTiming
+	registrar         registrar.Timing
 	hangReport        time.Duration // after which a call of the master that is not answered is logged
 	unregisterTimeout time.Duration // for an answer of the master during Close
 
@@ -28,7 +32,7 @@ type retryTiming struct {
 
 func defaultTiming() timing {
 	return timing{
-		registrar:         defaultRegTiming(),
+		registrar:         registrar.DefaultTiming(),
 		hangReport:        3 * time.Second,
 		unregisterTimeout: time.Second,
 

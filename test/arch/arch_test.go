@@ -45,6 +45,8 @@ var allowed = map[string][]string{
 	"tcpros/internal/endpoint":  {"internal/xmlrpc", "tcpros/internal/names"},
 	"tcpros/internal/names":     {"internal/xmlrpc"},
 	"tcpros/internal/publink":   {"tcpros/internal/names", "tcpros/internal/wire"},
+	"tcpros/internal/placeheap": {},
+	"tcpros/internal/registrar": {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi"},
 	"tcpros/internal/rosapi":    {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names"},
 	"tcpros/internal/wire":      {"internal/fields", "tcpros/internal/names"},
 	"internal/bagnote":          {"bagfmt"},

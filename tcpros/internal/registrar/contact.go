@@ -1,4 +1,4 @@
-package tcpros
+package registrar
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 )
 
-func (r *registrar) failed(ctx context.Context, err error) {
+func (r *Registrar) failed(ctx context.Context, err error) {
 	r.failures++
 	r.up.Store(false)
 	if ctx.Err() != nil {
@@ -29,17 +29,17 @@ func (r *registrar) failed(ctx context.Context, err error) {
 		if earlier > 0 {
 			before = zap.Int("times before", earlier)
 		}
-		r.log.Error("Failed to contact master at ["+r.master.HostPort()+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
+		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
 	}
 }
 
-func (r *registrar) succeeded() {
+func (r *Registrar) succeeded() {
 	if log, _ := r.away.End(time.Now()); log {
-		r.log.Info("Connected to master at [" + r.master.HostPort() + "]")
+		r.Log.Info("Connected to master at [" + r.Master.HostPort() + "]")
 	}
 	r.failures = 0
 	r.up.Store(true)
 }
 
-// isUp reports whether the master answered the last call; there is one every few seconds.
-func (r *registrar) isUp() bool { return r.up.Load() }
+// Up reports whether the master answered the last call; there is one every few seconds.
+func (r *Registrar) Up() bool { return r.up.Load() }

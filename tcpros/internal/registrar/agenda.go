@@ -1,16 +1,17 @@
-package tcpros
+package registrar
 
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/tcpros/internal/placeheap"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // agenda orders the registrations by what has to be done next, so that finding the next one
 // does not mean looking at all of them. registrar.mu guards it.
 type agenda struct {
-	due   placeHeap[*regEntry] // need a call now; the most urgent first
-	later placeHeap[*regEntry] // need one at a time to come; the earliest first
+	due   placeheap.Heap[*entry] // need a call now; the most urgent first
+	later placeheap.Heap[*entry] // need one at a time to come; the earliest first
 
 	added        uint64 // number of entries that were ever added: their order
 	onlyRemovals bool   // another node has our name: nothing is registered
@@ -19,9 +20,9 @@ type agenda struct {
 
 func newAgenda() *agenda {
 	a := &agenda{}
-	moved := func(e *regEntry, slot int) { e.slot = slot }
-	a.due.moved, a.later.moved = moved, moved
-	a.due.before = func(x, y *regEntry) bool {
+	moved := func(e *entry, slot int) { e.slot = slot }
+	a.due.Moved, a.later.Moved = moved, moved
+	a.due.Before = func(x, y *entry) bool {
 		a.compared++
 		switch {
 		case x.rank != y.rank:
@@ -31,7 +32,7 @@ func newAgenda() *agenda {
 		}
 		return x.order < y.order
 	}
-	a.later.before = func(x, y *regEntry) bool {
+	a.later.Before = func(x, y *entry) bool {
 		a.compared++
 		return x.dueAt.Before(y.dueAt)
 	}
@@ -45,23 +46,23 @@ type agendaState struct {
 
 	rank  int // urgency at the last update
 	dueAt time.Time
-	waits *placeHeap[*regEntry] // that has the entry; nil if none
-	slot  int                   // its place there
+	waits *placeheap.Heap[*entry] // that has the entry; nil if none
+	slot  int                     // its place there
 }
 
 // add gives e its place in the order of those that are equally urgent.
-func (a *agenda) add(e *regEntry, priority int) {
+func (a *agenda) add(e *entry, priority int) {
 	e.priority, e.order = priority, a.added
 	a.added++
 }
 
 // update puts e where its present state belongs. It has to follow each change of e.
-func (a *agenda) update(e *regEntry, now time.Time, updateEvery time.Duration) {
+func (a *agenda) update(e *entry, now time.Time, updateEvery time.Duration) {
 	rank, at := 0, time.Time{}
 	if e.removed || !a.onlyRemovals {
 		rank, at = e.urgency(now, updateEvery)
 	}
-	var to *placeHeap[*regEntry]
+	var to *placeheap.Heap[*entry]
 	switch {
 	case rank > 0:
 		to = &a.due
@@ -74,39 +75,39 @@ func (a *agenda) update(e *regEntry, now time.Time, updateEvery time.Duration) {
 	a.drop(e)
 	e.rank, e.dueAt = rank, at
 	if to != nil {
-		to.add(e)
+		to.Add(e)
 		e.waits = to
 	}
 }
 
 // drop takes e off the agenda.
-func (a *agenda) drop(e *regEntry) {
+func (a *agenda) drop(e *entry) {
 	if e.waits != nil {
-		e.waits.remove(e.slot)
+		e.waits.Remove(e.slot)
 		e.waits = nil
 	}
 }
 
 // next returns the most urgent entry that is due, or else when the next one is due; zero if
 // none ever is.
-func (a *agenda) next(now time.Time, updateEvery time.Duration) (*regEntry, time.Time) {
-	for a.later.Len() > 0 && !a.later.list[0].dueAt.After(now) {
-		e := a.later.list[0]
+func (a *agenda) next(now time.Time, updateEvery time.Duration) (*entry, time.Time) {
+	for a.later.Len() > 0 && !a.later.List[0].dueAt.After(now) {
+		e := a.later.List[0]
 		a.drop(e)
 		a.update(e, now, updateEvery)
 	}
 	if a.due.Len() > 0 {
-		return a.due.list[0], time.Time{}
+		return a.due.List[0], time.Time{}
 	}
 	if a.later.Len() > 0 {
-		return nil, a.later.list[0].dueAt
+		return nil, a.later.List[0].dueAt
 	}
 	return nil, time.Time{}
 }
 
 // urgency returns a positive rank if the entry is due now, or else when it is due. It adds an
-// update token each updateEvery.
-func (e *regEntry) urgency(now time.Time, updateEvery time.Duration) (rank int, due time.Time) {
+// update token each UpdateEvery.
+func (e *entry) urgency(now time.Time, updateEvery time.Duration) (rank int, due time.Time) {
 	switch {
 	case e.pendingUpdate != nil && e.registered && !e.removed:
 		if refill := int(now.Sub(e.refilledAt) / updateEvery); refill > 0 {

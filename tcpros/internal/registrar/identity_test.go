@@ -1,4 +1,4 @@
-package tcpros
+package registrar
 
 import (
 	"io"
@@ -71,8 +71,8 @@ func TestChecksAreCheap(t *testing.T) {
 	client := rosapi.NewMaster(m.URL, m.Listener.Addr().String(), "/n", endpoint.NewDialer(nil, time.Minute), rosapi.NewHangWatch(zap.NewNop(), time.Minute))
 	defer client.Close()
 	r := newTestRegistrar()
-	r.master, r.uri, r.setKeepAlive = client, testURI, func(bool) {}
-	r.add(rosapi.Key{Name: "/t"}, "", 0, nil)
+	r.Master, r.URI, r.SetKeepAlive = client, testURI, func(bool) {}
+	r.Add(rosapi.Key{Name: "/t"}, "", 0, nil)
 	register := func() {
 		e, _ := r.mostUrgent(time.Now())
 		r.answered(e)

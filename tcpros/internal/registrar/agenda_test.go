@@ -1,4 +1,4 @@
-package tcpros
+package registrar
 
 import (
 	"fmt"
@@ -27,12 +27,12 @@ func TestOrderOfRegistrations(t *testing.T) {
 		}
 	}
 	for i, name := range []string{"rest1", "live1", "named1", "rest2", "live2", "named2", "rest3"} {
-		r.add(rosapi.Key{Name: name}, "", []int{2, 1, 0}[i%3], nil)
+		r.Add(rosapi.Key{Name: name}, "", []int{2, 1, 0}[i%3], nil)
 	}
 	register(5)
-	r.add(rosapi.Key{Name: "late"}, "", 1, nil)
-	r.publisherUpdate("rest3", nil) // not registered: there is no need to ask twice
-	r.publisherUpdate("live2", nil) // messages are being lost
+	r.Add(rosapi.Key{Name: "late"}, "", 1, nil)
+	r.PublisherUpdate("rest3", nil) // not registered: there is no need to ask twice
+	r.PublisherUpdate("live2", nil) // messages are being lost
 	register(4)
 	want := []string{"named1", "named2", "live1", "live2", "rest1", "live2", "late", "rest2", "rest3"}
 	if !slices.Equal(got, want) {
@@ -54,19 +54,19 @@ func TestAgendaWithoutOurName(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
 	for _, name := range []string{"a", "b", "c"} {
-		r.add(rosapi.Key{Name: name}, "", 0, nil)
+		r.Add(rosapi.Key{Name: name}, "", 0, nil)
 	}
 	for range 2 {
 		e, _ := r.mostUrgent(time.Now())
 		r.answered(e)
 	}
-	r.publisherUpdate("a", []string{"x"})
+	r.PublisherUpdate("a", []string{"x"})
 	r.setNameTaken(true)
 	if e, due := r.mostUrgent(time.Now()); e != nil || !due.IsZero() {
 		t.Errorf("%v is due, or something at %v", e, due)
 	}
-	r.remove(rosapi.Key{Name: "b"})
-	r.remove(rosapi.Key{Name: "c"}) // never registered
+	r.Remove(rosapi.Key{Name: "b"})
+	r.Remove(rosapi.Key{Name: "c"}) // never registered
 	if e, _ := r.mostUrgent(time.Now()); e == nil || e.key.Name != "b" || len(r.entries) != 2 {
 		t.Errorf("%v is due, of %d", e, len(r.entries))
 	}
@@ -82,14 +82,14 @@ func TestReplacedEntry(t *testing.T) {
 	t.Parallel()
 	r := newTestRegistrar()
 	k := rosapi.Key{Name: "a"}
-	r.add(k, "", 0, nil)
+	r.Add(k, "", 0, nil)
 	old, _ := r.mostUrgent(time.Now())
 	r.answered(old)
-	r.remove(k)
+	r.Remove(k)
 	if e, _ := r.mostUrgent(time.Now()); e != old {
 		t.Fatalf("%v is due", e)
 	}
-	r.add(k, "", 0, nil)
+	r.Add(k, "", 0, nil)
 	r.plan(old, time.Now()) // as process does
 	e, _ := r.mostUrgent(time.Now())
 	if e == old || e == nil {
@@ -122,16 +122,16 @@ func registrationIsLinear(t *testing.T) {
 			t.Errorf("%s: %d comparisons each, want at most %d", what, per, most)
 		}
 	}
-	due := func(int) *regEntry {
+	due := func(int) *entry {
 		e, _ := r.mostUrgent(time.Now())
 		if e == nil {
 			t.Fatal("nothing is due")
 		}
 		return e
 	}
-	each("subscribe", n, func(i int) { r.add(key(i), "", i%3, nil) })
+	each("subscribe", n, func(i int) { r.Add(key(i), "", i%3, nil) })
 	each("register", n, func(i int) { r.answered(due(i)) })
-	each("update", n, func(i int) { r.publisherUpdate(key(i).Name, []string{"x"}) })
+	each("update", n, func(i int) { r.PublisherUpdate(key(i).Name, []string{"x"}) })
 	each("confirm", n, func(i int) { r.answered(due(i)) })
 	each("nothing to do", n, func(int) {
 		if e, _ := r.mostUrgent(time.Now()); e != nil {
@@ -144,7 +144,7 @@ func registrationIsLinear(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	each("remove", n, func(i int) { r.remove(key(i)) })
+	each("remove", n, func(i int) { r.Remove(key(i)) })
 }
 
 // stuckLink is a subscription whose publisher is never reached.
@@ -159,11 +159,11 @@ func TestUnreachedPublishersAreAskedForInTurn(t *testing.T) {
 	t.Parallel()
 	const n = 500
 	r := newTestRegistrar()
-	r.master = rosapi.NewMaster("", "", "/us", endpoint.NewDialer(nil, 0), nil)
+	r.Master = rosapi.NewMaster("", "", "/us", endpoint.NewDialer(nil, 0), nil)
 	nodes := map[rosapi.Key][]string{}
 	for i := range n {
 		name := fmt.Sprint("/t", i)
-		r.add(rosapi.Key{Name: name}, "", 0, stuckLink{})
+		r.Add(rosapi.Key{Name: name}, "", 0, stuckLink{})
 		nodes[rosapi.Key{Name: name}] = []string{"/us"}
 		nodes[rosapi.Key{Kind: rosapi.Publisher, Name: name}] = []string{"/crashed"}
 	}

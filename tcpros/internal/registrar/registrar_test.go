@@ -1,4 +1,4 @@
-package tcpros
+package registrar
 
 import (
 	"context"
@@ -13,12 +13,12 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
-func newTestRegistrar() *registrar {
-	return newRegistrar(regOptions{log: zap.NewNop(), timing: defaultRegTiming()})
+func newTestRegistrar() *Registrar {
+	return New(Options{Log: zap.NewNop(), Timing: DefaultTiming()})
 }
 
 // answered is what follows when the master has confirmed the registration of e.
-func (r *registrar) answered(e *regEntry) {
+func (r *Registrar) answered(e *entry) {
 	e.tried, e.pendingUpdate = true, nil
 	if err := r.recordResult(context.Background(), e, nil); err != nil {
 		panic(err)
@@ -32,7 +32,7 @@ func TestServicesRegisterLast(t *testing.T) {
 	r := newTestRegistrar()
 	for i := range 5 {
 		for _, kind := range []rosapi.Kind{rosapi.Service, rosapi.Subscriber, rosapi.Publisher} {
-			r.add(rosapi.Key{Kind: kind, Name: fmt.Sprint("/x", i)}, "", 0, nil)
+			r.Add(rosapi.Key{Kind: kind, Name: fmt.Sprint("/x", i)}, "", 0, nil)
 		}
 	}
 	for i := range 15 {
@@ -49,9 +49,9 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestRegistrar()
-		r.master = rosapi.NewMaster("", "", "/me", endpoint.NewDialer(nil, 0), nil)
+		r.Master = rosapi.NewMaster("", "", "/me", endpoint.NewDialer(nil, 0), nil)
 		k := rosapi.Key{Kind: rosapi.Subscriber, Name: "/t"}
-		r.add(k, "*", 0, stuckLink{})
+		r.Add(k, "*", 0, stuckLink{})
 		e := r.entries[k]
 		e.registered = true
 		for i, publishers := range [][]string{{"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
@@ -70,7 +70,7 @@ func TestUnheardInLargeGraphs(t *testing.T) {
 // TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
 func TestUnheard(t *testing.T) {
 	t.Parallel()
-	start, reconcileEvery := time.Now(), defaultRegTiming().reconcileEvery
+	start, reconcileEvery := time.Now(), DefaultTiming().ReconcileEvery
 	at := func(round int) time.Time { return start.Add(time.Duration(round) * reconcileEvery) }
 	for name, tc := range map[string]struct {
 		lists []string // of the comparisons
@@ -84,7 +84,7 @@ func TestUnheard(t *testing.T) {
 		"told a moment after":   {[]string{"/a", "/a /b", "/a /b"}, 1.001, -1},
 		"once":                  {[]string{"", "/b", "/b", "/b"}, -1, 2},
 	} {
-		e := &regEntry{}
+		e := &entry{}
 		told := -1
 		for i, list := range tc.lists {
 			if tc.heard >= 0 && float64(i) >= tc.heard && e.lastUpdate.IsZero() {

@@ -1,4 +1,8 @@
-package tcpros
+// Package registrar makes the registrations of a node at its master equal to the desired ones, for
+// as long as the node lives: a master may be away, restart, forget the node, or give its name to
+// another. One goroutine, that of Run, makes all calls; others only change the desired state,
+// under Registrar.mu. Package tcpros calls it; nothing else does.
+package registrar
 
 import (
 	"context"
@@ -25,11 +29,11 @@ const (
 	refreshMost    = 10 // topics with unreached publishers whose lists are requested in one round
 )
 
-// regEntry is one registration: the desired state, and the state at the master.
-type regEntry struct {
+// entry is one registration: the desired state, and the state at the master.
+type entry struct {
 	key     rosapi.Key
 	typ     string
-	sub     listener // the subscription; nil for other kinds
+	sub     Listener // the subscription; nil for other kinds
 	removed bool     // closed by the node, to be unregistered
 
 	agendaState
@@ -40,8 +44,8 @@ type regEntry struct {
 	notBefore      time.Time // earliest time of the next call; zero means now
 
 	retryLinks    bool     // the master was away: waiting links retry at once
-	pendingUpdate []string // publishers of a publisherUpdate that is not processed yet, or nil
-	updateTokens  int      // remaining confirmations of updates; one is added each timing.updateEvery
+	pendingUpdate []string // publishers of a PublisherUpdate that is not processed yet, or nil
+	updateTokens  int      // remaining confirmations of updates; one is added each timing.UpdateEvery
 	refilledAt    time.Time
 	confirmed     []string // the last list of publishers from the master
 
@@ -50,14 +54,14 @@ type regEntry struct {
 	nodeNames  string    // nodes of the publishers at the last comparison
 
 	compared   bool      // nodeNames is set
-	changedAt  time.Time // when a comparison found a change without a publisherUpdate; zero if none
-	lastUpdate time.Time // time of the last publisherUpdate
+	changedAt  time.Time // when a comparison found a change without a PublisherUpdate; zero if none
+	lastUpdate time.Time // time of the last PublisherUpdate
 }
 
 // updateMissed compares the publishers' nodes with those of the last comparison. It reports
 // whether the master cannot reach us: the last comparison found a change, and no
-// publisherUpdate has arrived since, for a whole round.
-func (e *regEntry) updateMissed(names string, now time.Time, round time.Duration) bool {
+// PublisherUpdate has arrived since, for a whole round.
+func (e *entry) updateMissed(names string, now time.Time, round time.Duration) bool {
 	missed := !e.changedAt.IsZero() && e.lastUpdate.Before(e.changedAt)
 	e.changedAt = time.Time{}
 	if e.compared && names != e.nodeNames && now.Sub(e.lastUpdate) > round {
@@ -67,56 +71,56 @@ func (e *regEntry) updateMissed(names string, now time.Time, round time.Duration
 	return missed
 }
 
-// listener receives the master's list of publishers for a topic.
-type listener interface {
+// Listener receives the master's list of publishers for a topic.
+type Listener interface {
 	SetPublishers(p rosapi.Publishers)
 	AllUp() bool // no link is waiting for its publisher
 }
 
-// regTiming holds the intervals of a registrar.
-type regTiming struct {
-	identifyEvery  time.Duration // between checks that the master is the same
-	reconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
+// Timing holds the intervals of a registrar.
+type Timing struct {
+	IdentifyEvery  time.Duration // between checks that the master is the same
+	ReconcileEvery time.Duration // between comparisons of all registrations and publishers: does the master know us?
 	refusedWait    time.Duration // after the master answered a registration with an error
-	updateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
+	UpdateEvery    time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
 }
 
-// defaultRegTiming returns the intervals of every node outside tests.
-func defaultRegTiming() regTiming {
-	return regTiming{
-		identifyEvery:  2 * time.Second,
-		reconcileEvery: 10 * time.Second,
+// DefaultTiming returns the intervals of every node outside tests.
+func DefaultTiming() Timing {
+	return Timing{
+		IdentifyEvery:  2 * time.Second,
+		ReconcileEvery: 10 * time.Second,
 		refusedWait:    5 * time.Second,
-		updateEvery:    time.Second,
+		UpdateEvery:    time.Second,
 	}
 }
 
-// regOptions are what a registrar needs to know of its node.
-type regOptions struct {
-	log             *zap.Logger
-	timing          regTiming
-	master          *rosapi.Master
-	uri             string                           // our slave API
-	rosrpc          string                           // URI of our services
-	params          []names.Param                    // private parameters to set at each new master
-	ns              string                           // namespace of params: the node's name
-	loopbackDefault bool                             // our URI is on loopback by default: to be logged once
-	sourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
-	setKeepAlive    func(keepalive bool)             // called with /tcp_keepalive of each new master
+// Options are what a registrar needs to know of its node.
+type Options struct {
+	Log             *zap.Logger
+	Timing          Timing
+	Master          *rosapi.Master
+	URI             string                           // our slave API
+	RosRPC          string                           // URI of our services
+	Params          []names.Param                    // private parameters to set at each new master
+	Namespace       string                           // namespace of params: the node's name
+	LoopbackDefault bool                             // our URI is on loopback by default: to be logged once
+	SourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown
+	SetKeepAlive    func(keepalive bool)             // called with /tcp_keepalive of each new master
 }
 
-// newRegistrar returns a registrar without registrations; run makes its calls.
-func newRegistrar(o regOptions) *registrar {
-	return &registrar{regOptions: o, entries: map[rosapi.Key]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1)}
+// New returns a registrar without registrations; run makes its calls.
+func New(o Options) *Registrar {
+	return &Registrar{Options: o, entries: map[rosapi.Key]*entry{}, agenda: newAgenda(), wake: make(chan struct{}, 1)}
 }
 
-// registrar keeps the registrations at the master equal to the desired ones. One goroutine
+// Registrar keeps the registrations at the master equal to the desired ones. One goroutine
 // makes all calls to the master; other goroutines only change the desired state.
-type registrar struct {
-	regOptions
+type Registrar struct {
+	Options
 
 	mu      sync.Mutex
-	entries map[rosapi.Key]*regEntry
+	entries map[rosapi.Key]*entry
 	agenda  *agenda
 
 	wake chan struct{}
@@ -134,19 +138,19 @@ type registrar struct {
 	nameTaken  bool // another node has our name: registering would shut it down
 }
 
-func (r *registrar) signal() {
+func (r *Registrar) signal() {
 	select {
 	case r.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-// add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
+// Add adds a registration. sub is nil unless it is a subscription. Of those that wait, a
 // lower priority is registered first, and equal ones in the order of add.
-func (r *registrar) add(k rosapi.Key, typ string, priority int, sub listener) {
+func (r *Registrar) Add(k rosapi.Key, typ string, priority int, sub Listener) {
 	r.mu.Lock()
 	now := time.Now()
-	e := &regEntry{key: k, typ: typ, sub: sub, updateTokens: updateBurst, refilledAt: now}
+	e := &entry{key: k, typ: typ, sub: sub, updateTokens: updateBurst, refilledAt: now}
 	if old := r.entries[k]; old != nil {
 		e.tried = old.tried
 		r.agenda.drop(old)
@@ -154,18 +158,18 @@ func (r *registrar) add(k rosapi.Key, typ string, priority int, sub listener) {
 	r.entries[k] = e
 	r.agenda.add(e, priority)
 	r.plan(e, now)
-	logHint := r.loopbackDefault
-	r.loopbackDefault = false
+	logHint := r.LoopbackDefault
+	r.LoopbackDefault = false
 	r.mu.Unlock()
 	if logHint {
-		r.log.Info("this node is reachable from this machine only, as its master is on loopback: set ROS_IP or ROS_HOSTNAME to open it to others",
-			zap.String("uri", r.uri))
+		r.Log.Info("this node is reachable from this machine only, as its master is on loopback: set ROS_IP or ROS_HOSTNAME to open it to others",
+			zap.String("uri", r.URI))
 	}
 	r.signal()
 }
 
-// remove removes a registration; the registrar unregisters it.
-func (r *registrar) remove(k rosapi.Key) {
+// Remove removes a registration; the registrar unregisters it.
+func (r *Registrar) Remove(k rosapi.Key) {
 	r.mu.Lock()
 	if e := r.entries[k]; e != nil {
 		e.removed, e.notBefore, e.sub = true, time.Time{}, nil
@@ -180,9 +184,9 @@ func (r *registrar) remove(k rosapi.Key) {
 	r.signal()
 }
 
-// registered reports whether the master has confirmed a registration, and if so, how many
+// Registered reports whether the master has confirmed a registration, and if so, how many
 // publishers its last list has.
-func (r *registrar) registered(k rosapi.Key) (publishers int, ok bool) {
+func (r *Registrar) Registered(k rosapi.Key) (publishers int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.entries[k]
@@ -192,8 +196,8 @@ func (r *registrar) registered(k rosapi.Key) (publishers int, ok bool) {
 	return len(e.confirmed), true
 }
 
-// publisherUpdate records a publisherUpdate. It reports whether the topic is subscribed to.
-func (r *registrar) publisherUpdate(topic string, uris []string) bool {
+// PublisherUpdate records a PublisherUpdate. It reports whether the topic is subscribed to.
+func (r *Registrar) PublisherUpdate(topic string, uris []string) bool {
 	r.mu.Lock()
 	e := r.entries[rosapi.Key{Name: topic}]
 	if e == nil || e.removed {
@@ -211,12 +215,12 @@ func (r *registrar) publisherUpdate(topic string, uris []string) bool {
 	return true
 }
 
-// run makes the calls until ctx ends. A registration that is in progress then goes on until
+// Run makes the calls until ctx ends. A registration that is in progress then goes on until
 // calls ends: the master may handle a call that was given up after the one that takes it back.
-func (r *registrar) run(ctx, calls context.Context) {
+func (r *Registrar) Run(ctx, calls context.Context) {
 	wait := contactMinWait
 	var identify time.Time // when next
-	reconcile := time.Now().Add(r.timing.reconcileEvery)
+	reconcile := time.Now().Add(r.Timing.ReconcileEvery)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -226,7 +230,7 @@ func (r *registrar) run(ctx, calls context.Context) {
 		switch e, due := r.mostUrgent(now); {
 		case !r.identified || !now.Before(identify):
 			if err = r.check(ctx); err == nil {
-				identify = time.Now().Add(r.timing.identifyEvery)
+				identify = time.Now().Add(r.Timing.IdentifyEvery)
 			}
 			next = time.Time{}
 		case e != nil:
@@ -235,7 +239,7 @@ func (r *registrar) run(ctx, calls context.Context) {
 		case !now.Before(reconcile):
 			err = r.reconcile(ctx)
 			done := time.Now()
-			reconcile = done.Add(max(r.timing.reconcileEvery, min(reconcileShare*done.Sub(now), reconcileMost)))
+			reconcile = done.Add(max(r.Timing.ReconcileEvery, min(reconcileShare*done.Sub(now), reconcileMost)))
 			next = time.Time{}
 		case !due.IsZero() && due.Before(identify):
 			next = due
@@ -261,7 +265,7 @@ func (r *registrar) run(ctx, calls context.Context) {
 
 // wakeUnless returns the wake channel, or nil while the master is away: then only the timer
 // starts the next attempt.
-func (r *registrar) wakeUnless(away bool) <-chan struct{} {
+func (r *Registrar) wakeUnless(away bool) <-chan struct{} {
 	if away {
 		return nil
 	}
@@ -270,21 +274,21 @@ func (r *registrar) wakeUnless(away bool) <-chan struct{} {
 
 // plan puts e on the agenda as its state demands, unless another has replaced it. It follows
 // each change of an entry. Called with r.mu held.
-func (r *registrar) plan(e *regEntry, now time.Time) {
+func (r *Registrar) plan(e *entry, now time.Time) {
 	if r.entries[e.key] == e {
-		r.agenda.update(e, now, r.timing.updateEvery)
+		r.agenda.update(e, now, r.Timing.UpdateEvery)
 	}
 }
 
 // mostUrgent returns the most urgent entry that is due, or else when the next one is due.
-func (r *registrar) mostUrgent(now time.Time) (*regEntry, time.Time) {
+func (r *Registrar) mostUrgent(now time.Time) (*entry, time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.agenda.next(now, r.timing.updateEvery)
+	return r.agenda.next(now, r.Timing.UpdateEvery)
 }
 
 // process makes the call that one entry needs.
-func (r *registrar) process(ctx context.Context, e *regEntry) error {
+func (r *Registrar) process(ctx context.Context, e *entry) error {
 	r.mu.Lock()
 	gone, hint, known, fresh := e.removed, e.pendingUpdate, e.confirmed, e.retryLinks
 	e.pendingUpdate, e.tried = nil, true
@@ -307,14 +311,14 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 		r.mu.Unlock()
 		return nil
 	case e.key.Kind == rosapi.Publisher:
-		return r.recordResult(ctx, e, r.master.RegisterPublisher(ctx, e.key.Name, e.typ, r.uri))
+		return r.recordResult(ctx, e, r.Master.RegisterPublisher(ctx, e.key.Name, e.typ, r.URI))
 	case e.key.Kind == rosapi.Service:
 		return r.recordResult(ctx, e, r.registerService(ctx, e))
 	case hint != nil && e.registered && len(hint) == len(known) && subset(hint, known):
 		r.deliver(e, rosapi.Publishers{URIs: known, Epoch: r.epoch, RetryNow: true}) // the list is unchanged: a publisher has restarted
 		return nil
 	}
-	uris, err := r.master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.uri)
+	uris, err := r.Master.RegisterSubscriber(ctx, e.key.Name, e.typ, r.URI)
 	if err == nil && !subset(known, uris) {
 		// Before links are closed: a master that has just restarted has an incomplete list,
 		// which would close links to live publishers.
@@ -334,15 +338,15 @@ func (r *registrar) process(ctx context.Context, e *regEntry) error {
 	return nil
 }
 
-func (r *registrar) unregister(ctx context.Context, k rosapi.Key) error {
+func (r *Registrar) unregister(ctx context.Context, k rosapi.Key) error {
 	if k.Kind == rosapi.Service {
-		return r.master.Unregister(ctx, k, r.rosrpc)
+		return r.Master.Unregister(ctx, k, r.RosRPC)
 	}
-	return r.master.Unregister(ctx, k, r.uri)
+	return r.Master.Unregister(ctx, k, r.URI)
 }
 
 // deliver passes a list to the subscription, unless that was closed in the meantime.
-func (r *registrar) deliver(e *regEntry, p rosapi.Publishers) {
+func (r *Registrar) deliver(e *entry, p rosapi.Publishers) {
 	r.mu.Lock()
 	sub := e.sub
 	r.mu.Unlock()
@@ -353,7 +357,7 @@ func (r *registrar) deliver(e *regEntry, p rosapi.Publishers) {
 
 // recordResult records the result of a registration. It returns err only if the master was
 // unreachable.
-func (r *registrar) recordResult(ctx context.Context, e *regEntry, err error) error {
+func (r *Registrar) recordResult(ctx context.Context, e *entry, err error) error {
 	if rosapi.Unreachable(ctx, err) {
 		return err
 	}
@@ -363,19 +367,19 @@ func (r *registrar) recordResult(ctx context.Context, e *regEntry, err error) er
 	now := time.Now()
 	defer func() { r.plan(e, now) }()
 	if err != nil {
-		e.notBefore = now.Add(r.timing.refusedWait)
-		r.log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
+		e.notBefore = now.Add(r.Timing.refusedWait)
+		r.Log.Warn("registration refused by the master", zap.String("name", e.key.Name), zap.Stringer("kind", e.key.Kind), zap.Error(err))
 		return nil
 	}
 	e.registered, e.everRegistered, e.refresh, e.answeredAt = true, true, false, now
 	return nil
 }
 
-// unregisterAll unregisters everything that may be registered, until ctx ends, and calls
+// UnregisterAll unregisters everything that may be registered, until ctx ends, and calls
 // answered after each answer of the master. run must have ended.
-func (r *registrar) unregisterAll(ctx context.Context, answered func()) error {
+func (r *Registrar) UnregisterAll(ctx context.Context, answered func()) error {
 	r.mu.Lock()
-	var todo []*regEntry
+	var todo []*entry
 	for _, e := range r.entries {
 		if e.tried {
 			todo = append(todo, e)
@@ -387,13 +391,13 @@ func (r *registrar) unregisterAll(ctx context.Context, answered func()) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var first error
-	queue := make(chan *regEntry, len(todo))
+	queue := make(chan *entry, len(todo))
 	for _, e := range todo {
 		queue <- e
 	}
 	close(queue)
 	for range min(rosapi.UnregisterCalls, len(todo)) {
-		// owner: unregisterAll; ends when the queue is empty or the master is away.
+		// owner: UnregisterAll; ends when the queue is empty or the master is away.
 		wg.Go(func() {
 			for e := range queue {
 				err := r.unregister(ctx, e.key)
