@@ -39,6 +39,32 @@ func TestLargeMessageLeavesRoomForLightTopics(t *testing.T) {
 	}
 }
 
+// testReserve is a reserve that gives up its memory in pieces.
+type testReserve struct {
+	most  int64 // bytes
+	asked bool  // new messages get none
+	piece int64
+	yield func() // called for each piece
+}
+
+func (r *testReserve) held() int64 { return r.most }
+
+func (r *testReserve) reclaimable() int64 {
+	if r.asked {
+		return 0
+	}
+	return r.most
+}
+
+func (r *testReserve) reclaim(purpose, int64) bool {
+	if r.most == 0 {
+		return false
+	}
+	r.most -= r.piece
+	r.yield()
+	return true
+}
+
 // TestWhoGetsIn: the rule of ADR 0005 at its limits, in a buffer of 10,000 bytes of which
 // two chunks of 100 bytes are kept free.
 func TestWhoGetsIn(t *testing.T) {
@@ -90,32 +116,20 @@ func TestWhoGetsIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := bareIntake(10_000, 100)
-			p.pool.held, p.pool.idle, p.pool.twice = s.used+s.idle, s.idle, s.twice
-			p.pool.waiting, p.pool.waiters = s.all, s.topics
+			p := pool{budget: 10_000, chunkBytes: 100, held: s.used + s.idle, idle: s.idle, twice: s.twice, waiting: s.all, waiters: s.topics, blocks: s.blocks}
 			if s.open {
-				p.open = new(chunk)
+				p.filling = new(chunk)
 			}
 			if s.tiny {
 				p.chunkBytes = 4000
 			}
-			if s.blocks {
-				p.overflow = OverflowBlock
-			}
 			if s.endless {
-				p.budget, p.pool.budget = -1, -1
+				p.budget = -1
 			}
 			if s.ring > 0 {
-				p.snaps = &snapshots{ring: ring{bytes: s.ring}}
-				p.snaps.Mode = SnapshotBeside
-				if s.only {
-					p.snaps.Mode = SnapshotOnly
-				}
-				if s.asked {
-					p.snaps.pending = 1
-				}
+				p.reserve = &testReserve{most: s.ring, asked: s.asked && s.only}
 			}
-			if got := p.admits(&topic{topicUsage: topicUsage{waiting: s.waits}}, s.n, !s.own); got != s.admitted {
+			if got := p.admits(&account{waiting: s.waits}, s.n, !s.own); got != s.admitted {
 				t.Errorf("let in: %v, want %v", got, s.admitted)
 			}
 		})
@@ -127,8 +141,7 @@ func TestWhoGetsIn(t *testing.T) {
 func TestWhatATopicHasWaiting(t *testing.T) {
 	t.Parallel()
 	var p pool
-	a, b := new(topic), new(topic)
-	ofA, ofB := &connection{topic: a}, &connection{topic: b}
+	a, b := new(account), new(account)
 	first, second, given := new(chunk), new(chunk), new(chunk)
 	check := func(when string, bytesA, bytesB int64, topics int) {
 		t.Helper()
@@ -136,29 +149,29 @@ func TestWhatATopicHasWaiting(t *testing.T) {
 			t.Errorf("%s: %d and %d bytes wait, %d in all of %d topics; want %d and %d of %d", when, a.waiting, b.waiting, p.waiting, p.waiters, bytesA, bytesB, topics)
 		}
 	}
-	first.add(ofA, 10)
-	first.add(ofB, 5)
-	first.add(ofA, 10)
+	first.add(a, 10)
+	first.add(b, 5)
+	first.add(a, 10)
 	check("in the open chunk", 0, 0, 0)
 	p.charge(first)
 	check("sealed", 20, 5, 2)
-	second.add(ofA, 100)
+	second.add(a, 100)
 	p.charge(second)
 	check("two chunks", 120, 5, 2)
-	given.add(ofA, 1000)
-	given.add(ofB, 1000)
+	given.add(a, 1000)
+	given.add(b, 1000)
 	p.discharge(given)
 	check("one given up", 120, 5, 2)
 	given.usage = given.usage[:0] // it is used again, too
-	if given.add(ofB, 3); len(given.usage) != 1 || given.usage[0] != (chunkUsage{ofB, 3}) {
+	if given.add(b, 3); len(given.usage) != 1 || given.usage[0] != (chunkUsage{b, 3}) {
 		t.Errorf("in the chunk that was given up: %v", given.usage)
 	}
 	p.discharge(given)
 	p.discharge(first)
 	check("the first is written", 100, 0, 1)
 	first.usage = first.usage[:0] // its buffer goes back to the pool, and is used again
-	first.add(ofB, 7)
-	first.add(ofB, 7)
+	first.add(b, 7)
+	first.add(b, 7)
 	p.charge(first)
 	check("again", 100, 14, 2)
 	p.discharge(second)
@@ -196,7 +209,7 @@ func TestSharedChunksBesideLargeMessages(t *testing.T) {
 	} {
 		p := bareIntake(-1, 100) // it drops rather than to wait
 		p.state = StateRecording
-		p.large.alone, p.large.short, p.pool.shared = c.alone, c.waits, c.shared
+		p.pool.turns.alone, p.pool.turns.short, p.pool.shared = c.alone, c.waits, c.shared
 		if got := p.waitForChunk(new(topic)); got != c.want || got != (p.open != nil) {
 			t.Errorf("%+v: there is a chunk: %v", c, got)
 		}

@@ -293,11 +293,11 @@ func FuzzOverload(f *testing.F) {
 			for _, n := range topic.dropped {
 				got += n
 			}
-			if got != sent[i] || topic.waiting != 0 {
-				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.waiting)
+			if got != sent[i] || topic.account.waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.account.waiting)
 			}
 		}
-		left := p.pool.held - p.pool.idle - p.latched.held
+		left := p.pool.held - p.pool.idle - p.pool.latched
 		if p.pool.waiting != 0 || p.pool.waiters != 0 || left < 0 || p.open == nil && left != 0 {
 			t.Errorf("at the end: %+v", p.pool)
 		}
@@ -406,7 +406,7 @@ func TestWholeBufferBesideLatched(t *testing.T) {
 	if maps.connection.topic.messages != 1 || l.connection.topic.messages != 2 {
 		t.Errorf("%d and %d recorded", maps.connection.topic.messages, l.connection.topic.messages)
 	}
-	if p.latched.held != 0 || p.pool.held != p.pool.idle {
-		t.Errorf("%d bytes for latched messages; %+v", p.latched.held, p.pool)
+	if p.pool.latched != 0 || p.pool.held != p.pool.idle {
+		t.Errorf("%d bytes for latched messages; %+v", p.pool.latched, p.pool)
 	}
 }

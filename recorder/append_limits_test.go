@@ -47,12 +47,12 @@ func TestWhatARunCounts(t *testing.T) {
 	l := bareLink(in, 100)
 	in.append(l.connection, smallRun(), 3, time.Now())
 	of := l.connection.topic
-	if of.messages != 3 || of.bytes != 3*96 || of.waiting != 0 {
-		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.messages, of.bytes, of.waiting)
+	if of.messages != 3 || of.bytes != 3*96 || of.account.waiting != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.messages, of.bytes, of.account.waiting)
 	}
 	in.sealOpen()
-	if of.waiting != runBytes {
-		t.Errorf("%d bytes wait, want %d", of.waiting, runBytes)
+	if of.account.waiting != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.account.waiting, runBytes)
 	}
 }
 
@@ -112,8 +112,9 @@ func TestAbandonedMessages(t *testing.T) {
 	for name, snaps := range map[string]*snapshots{"a recording": nil, "a ring": {Snapshot: Snapshot{Mode: SnapshotOnly}}} {
 		in := bareIntake(-1, 100)
 		in.snaps = snaps
+		in.pool.reserve = in.reserveOf()
 		of := &topic{tally: tally{10, 1000}}
-		of.written.Add(tally{7, 700})
+		of.written = tally{7, 700}
 		of.dropped[dropDisk] = 1
 		in.topics = []*topic{of}
 		recorded, lost := tally{7, 700}, uint64(1+3)

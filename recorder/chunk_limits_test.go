@@ -119,7 +119,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.rotation.Queue(500)
-		c := &chunk{part: part, cost: 200}
+		c := &chunk{part: part, cost: 200, sealed: new(bagfmt.SealedChunk)}
 		in.written(c, 70, part)
 		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)

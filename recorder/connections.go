@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,10 +51,9 @@ type connection struct {
 	latest     time.Time   // when its last message came
 	released   bool        // connections has forgotten it
 	proven     bool        // it has sent a large message to the end
-	fill       fill
-	latching   bool // its latest message begins each file
-	everyFile  bool // even where those of others do not
-	missed     bool // and came while nothing was recorded
+	latching   bool        // its latest message begins each file
+	everyFile  bool        // even where those of others do not
+	missed     bool        // and came while nothing was recorded
 	last       *latched
 }
 
@@ -117,6 +117,15 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 	s.all = append(s.all, c)
 	t.conns = append(t.conns, c)
 	return c
+}
+
+// of returns the account of a connection, nil if it was released.
+func (s *connections) of(conn *bagfmt.Connection) *connection {
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id bagfmt.ConnID) int { return cmp.Compare(c.conn.ID, id) })
+	if !ok {
+		return nil
+	}
+	return s.all[i]
 }
 
 // share returns the one copy of a definition.
@@ -225,7 +234,7 @@ func (in *intake) releaseGone(now time.Time) {
 // unneeded reports whether no file that is not closed, no chunk and no latched message has
 // the connection. mu is held.
 func (in *intake) unneeded(c *connection) bool {
-	if in.holdsLatched(c) || c.topic.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.holdsLatched(c) || c.topic.account.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
 		return false
 	}
 	if in.snaps != nil {

@@ -398,7 +398,7 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	waitFor(t, func() bool { // both come to it; the large one shows it
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.large.short+len(p.large.queue) > 0
+		return p.pool.turns.short+len(p.pool.turns.queue) > 0
 	})
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)

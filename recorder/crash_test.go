@@ -179,7 +179,7 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 			queued := func() bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return l.connection.topic.written.Load().messages+2 < uint64(n)
+				return l.connection.topic.written.messages+2 < uint64(n)
 			}
 			waitFor(t, func() bool { return !queued() })
 			p.sync(p.out)

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -122,7 +121,7 @@ func (e *encoder) put(c *chunk) {
 // up is not sealed.
 func (e *encoder) await(c *chunk) {
 	if e.queue != nil {
-		<-c.ready
+		c.await()
 	} else {
 		c.seal(nil)
 	}
@@ -140,7 +139,7 @@ func (e *encoder) compress(skip func() bool) {
 		if !skip() {
 			z.seal(c, compression)
 		}
-		c.ready <- struct{}{}
+		c.done()
 	}
 }
 
@@ -195,18 +194,4 @@ func (z compressors) seal(c *chunk, compression bagfmt.Compression) {
 		z[compression] = made
 	}
 	c.seal(z[compression])
-}
-
-// seal makes the record of a chunk. A codec that panics costs this chunk, which is
-// counted, not the recording.
-func (c *chunk) seal(z *bagfmt.Compressor) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.err = fmt.Errorf("compressor: %v", r)
-		}
-	}()
-	c.sealed, c.err = c.builder.Seal(z, c.out[:0])
-	if z != nil && c.err == nil {
-		c.out = c.sealed.Record
-	}
 }

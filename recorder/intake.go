@@ -63,7 +63,7 @@ type intake struct {
 func newIntake(o *Options, encoder *encoder) *intake {
 	in := &intake{
 		log:           o.Log,
-		buffer:        buffer{log: o.Log, chunkBytes: o.ChunkBytes, budget: o.MemoryBytes(), overflow: o.Overflow},
+		buffer:        buffer{log: o.Log, overflow: o.Overflow},
 		flush:         o.FlushInterval,
 		limits:        o.limits(),
 		node:          o.Node.Name(),
@@ -86,7 +86,8 @@ func newIntake(o *Options, encoder *encoder) *intake {
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool.budget, in.pool.twice, in.pool.reclaimElsewhere = in.budget, encoder.compresses(), in.reclaimForIntake
+	in.pool = pool{budget: o.MemoryBytes(), limit: o.MemoryBytes(), chunkBytes: o.ChunkBytes, twice: encoder.compresses(), blocks: o.Overflow == OverflowBlock, freed: in.room.Broadcast}
+	in.pool.reserve = in.reserveOf()
 	return in
 }
 
@@ -135,7 +136,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		case in.state != StateRecording: // since it waits for room
 			c.countUnrecorded(count)
 			return
-		case !in.admits(c.topic, in.pool.weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
+		case !in.pool.admits(&c.topic.account, in.pool.weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
 			c.topic.drop(dropBufferFull, uint64(count))
 			return
 		case in.open == nil && !in.waitForChunk(c.topic):
@@ -150,7 +151,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 			in.openedAt = received
 		}
 		in.open.builder.AppendRun(c.conn, stamp, run[:size], n)
-		in.open.add(c, in.pool.weight(size+n*recordOverhead))
+		in.open.add(&c.topic.account, in.pool.weight(size+n*recordOverhead))
 		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
@@ -219,7 +220,6 @@ func (in *intake) release(c *chunk) {
 	in.mu.Lock()
 	in.pool.put(c)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // tick seals an old chunk, begins a new file when it is time and reports new drops.
@@ -232,9 +232,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	var lost []drop
 	var news []publisherNews
-	if in.large.expire(now) {
-		in.room.Broadcast()
-	}
+	in.pool.expireTurns(now)
 	held := in.blockageNews(now)
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
@@ -256,9 +254,8 @@ func (in *intake) tick(now time.Time) {
 func (in *intake) unblockLinks() {
 	in.mu.Lock()
 	in.sealOpen()
-	in.pool.budget = -1
+	in.pool.setBudget(-1)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // end ends the intake: the file has failed.
@@ -288,9 +285,8 @@ func (in *intake) abandon() {
 	in.ended = true
 	for _, t := range in.topics {
 		if !in.snaps.only() { // otherwise it is not known what was to be written
-			written := t.written.Load()
-			t.dropped[dropDisk] += t.messages - written.messages
-			t.tally = written
+			t.dropped[dropDisk] += t.messages - t.written.messages
+			t.tally = t.written
 		}
 	}
 	in.mu.Unlock()

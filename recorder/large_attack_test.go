@@ -94,7 +94,7 @@ func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
 	slow, room := open(t, p, "/slow", "/p"), latching(t, p, "/map", "/p")
 	f = beginLarge(t, slow, 11<<20, 2<<20)
 	p.mu.Lock()
-	p.large.active[0].lease.granted = false // as when others waited
+	p.pool.turns.active[0].granted = false // as when others waited
 	p.mu.Unlock()
 	sendLarge(room, frame(2, 0, 3<<20))
 	goesThrough(t, p, func() {
@@ -123,10 +123,10 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 			frames[i] = beginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 20<<20, 2<<20)
 		}
 		p.mu.Lock()
-		for _, f := range p.large.active[1:] {
-			f.lease.granted = false // as when others waited
+		for _, f := range p.pool.turns.active[1:] {
+			f.granted = false // as when others waited
 		}
-		p.large.active[0].lease.need = 58 << 20 // so that they wait for it
+		p.pool.turns.active[0].need = 58 << 20 // so that they wait for it
 		p.mu.Unlock()
 		var waiting sync.WaitGroup
 		for i, f := range frames[1:] {
@@ -140,7 +140,7 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 			waitFor(t, func() bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return len(p.large.queue) == i+1
+				return len(p.pool.turns.queue) == i+1
 			})
 		}
 		frames[0].Abort()
@@ -179,11 +179,11 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 	p := testPipeline(t, Options{BufferBytes: 18*mib + 800<<10, Overflow: OverflowBlock}, nil)
 	a, b, small := open(t, p, "/a", "/p"), open(t, p, "/b", "/p"), open(t, p, "/small", "/p")
 	frames := []tcpros.LargeFrame{beginLarge(t, a, size, come), beginLarge(t, b, size, come)}
-	before := p.sharedChunk()
+	before := p.pool.sharedChunk()
 	for n := range uint32(60_000) { // their index takes as much as they do
 		small.Frames(frame(1, n, 8), 1, time.Now())
 	}
-	if p.sharedChunk() <= before {
+	if p.pool.sharedChunk() <= before {
 		t.Fatal("the chunks did not grow")
 	}
 	goesThrough(t, p, func() {
@@ -246,7 +246,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		waitFor(t, func() bool { // it waits for the snapshot, or is dropped
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.large.short > 0 || l.connection.topic.dropped[dropBufferFull] > 0
+			return p.pool.turns.short > 0 || l.connection.topic.dropped[dropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)

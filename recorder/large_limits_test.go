@@ -6,8 +6,8 @@ import (
 )
 
 // claim makes a large message that needs and holds so many bytes.
-func claim(need, holds int64) *largeFrame {
-	f := &largeFrame{lease: lease{need: need}}
+func claim(need, holds int64) *turn {
+	f := &turn{need: need}
 	if holds > 0 {
 		f.chunk = &chunk{counted: holds}
 	}
@@ -20,7 +20,7 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	room := func(int64, int64) int64 { return 100 }
 	for need, want := range map[int64]bool{40: true, 41: false} {
-		var l largeMessages
+		var l turns
 		l.grant(claim(60, 10), 1, time.Now())
 		f := claim(need, 0)
 		if l.enqueue(f); l.grants(f, room) != want {
@@ -28,11 +28,11 @@ func TestLeasesAtTheirLimits(t *testing.T) {
 		}
 	}
 	for need, want := range map[int64]bool{60: false, 61: true} {
-		var l largeMessages
+		var l turns
 		l.grant(claim(10, 10), 1, time.Now())
 		slow := claim(90, 40)
 		l.grant(slow, 1, time.Now())
-		slow.lease.granted = false
+		slow.granted = false
 		first, second := claim(need, 0), claim(10, 0)
 		l.enqueue(first)
 		l.enqueue(second)
@@ -51,21 +51,21 @@ func TestStuckMessages(t *testing.T) {
 	t.Parallel()
 	room := func(int64, int64) int64 { return 100 }
 	for name, c := range map[string]struct {
-		change func(l *largeMessages, first, last *largeFrame)
+		change func(l *turns, first, last *turn)
 		want   bool
 	}{
-		"all wait":              {func(*largeMessages, *largeFrame, *largeFrame) {}, true},
-		"one moves":             {func(_ *largeMessages, first, _ *largeFrame) { first.lease.waiting = false }, false},
-		"one has a lease":       {func(_ *largeMessages, first, _ *largeFrame) { first.lease.granted = true }, false},
-		"one can have a lease":  {func(_ *largeMessages, first, _ *largeFrame) { first.lease.need = 50 }, false},
-		"all can have a lease":  {func(_ *largeMessages, first, last *largeFrame) { first.lease.need, last.lease.need = 50, 50 }, false},
-		"a later one needs few": {func(l *largeMessages, _, _ *largeFrame) { l.enqueue(claim(1, 0)) }, true},
+		"all wait":              {func(*turns, *turn, *turn) {}, true},
+		"one moves":             {func(_ *turns, first, _ *turn) { first.waiting = false }, false},
+		"one has a lease":       {func(_ *turns, first, _ *turn) { first.granted = true }, false},
+		"one can have a lease":  {func(_ *turns, first, _ *turn) { first.need = 50 }, false},
+		"all can have a lease":  {func(_ *turns, first, last *turn) { first.need, last.need = 50, 50 }, false},
+		"a later one needs few": {func(l *turns, _, _ *turn) { l.enqueue(claim(1, 0)) }, true},
 	} {
-		var l largeMessages
+		var l turns
 		first, last := claim(80, 50), claim(80, 50)
-		for _, f := range []*largeFrame{first, last} {
+		for _, f := range []*turn{first, last} {
 			l.grant(f, 1, time.Now())
-			f.lease.granted, f.lease.waiting = false, true
+			f.granted, f.waiting = false, true
 			l.enqueue(f)
 		}
 		if c.change(&l, first, last); l.stuck(last, room) != c.want {
@@ -83,7 +83,7 @@ func TestStuckMessages(t *testing.T) {
 func TestRoomForLargeMessages(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.latched.held = 1000
+	in.pool.latched = 1000
 	for need, want := range map[int64]int64{
 		1: 8800, 8800: 8800,
 		8801: 9000, 9000: 9000,
@@ -91,7 +91,7 @@ func TestRoomForLargeMessages(t *testing.T) {
 		9801: 10_000, 20_000: 10_000,
 	} {
 		for _, slow := range []int64{0, need - 1} {
-			if got := in.largeRoom(need-slow, slow); got != want {
+			if got := in.pool.largeRoom(need-slow, slow); got != want {
 				t.Errorf("for %d bytes beside %d that are slow there is room of %d, want %d", need-slow, slow, got, want)
 			}
 		}
@@ -101,7 +101,7 @@ func TestRoomForLargeMessages(t *testing.T) {
 // largeOf is a large message of a link of its own, which needs so many bytes.
 func largeOf(in *intake, need int64) *largeFrame {
 	l := &link{in: in, connection: &connection{topic: new(topic)}}
-	l.frame = largeFrame{link: l, blocks: true, lease: lease{need: need}}
+	l.frame = largeFrame{link: l, blocks: true, turn: turn{need: need}}
 	return &l.frame
 }
 
@@ -110,11 +110,11 @@ func largeOf(in *intake, need int64) *largeFrame {
 func TestRoomBesideLargeMessages(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	if got := in.leftByLarge(); got != 10_000 {
+	if got := in.pool.leftByLarge(); got != 10_000 {
 		t.Errorf("%d bytes are left without large messages", got)
 	}
-	in.large.grant(claim(6000, 100), 1, time.Now())
-	if got := in.leftByLarge(); got != 10_000-6000-200 {
+	in.pool.turns.grant(claim(6000, 100), 1, time.Now())
+	if got := in.pool.leftByLarge(); got != 10_000-6000-200 {
 		t.Errorf("%d bytes are left beside one of 6000 bytes, want 3800", got)
 	}
 	for bytes, want := range map[int]bool{1900: true, 1901: false} {
@@ -146,20 +146,19 @@ func TestWhoReusesABuffer(t *testing.T) {
 		in := bareIntake(-1, 100)
 		free := usedChunk(t, &in.pool, 5000)
 		in.pool.put(free)
-		of := &connection{topic: new(topic), proven: c.proven}
-		in.latched.held = 50
+		in.pool.latched = 50
 		if !c.endless {
 			in.pool.budget = reuseDivisor*free.counted + c.budgetOff
-			in.large.grant(claim(in.pool.budget-free.counted-200-50+c.othersOff, 0), 1, time.Now())
+			in.pool.turns.grant(claim(in.pool.budget-free.counted-200-50+c.othersOff, 0), 1, time.Now())
 		}
 		want := -1
 		if c.want {
 			want = 0
 		}
-		if got := in.reusable(of, 5000); got != want {
+		if got := in.pool.reusable(c.proven, 5000); got != want {
 			t.Errorf("%s: buffer %d, want %d", name, got, want)
 		}
-		if got := in.reusable(of, 1_000_000); got != -1 {
+		if got := in.pool.reusable(c.proven, 1_000_000); got != -1 {
 			t.Errorf("%s: buffer %d for a message that it is too small for", name, got)
 		}
 	}
@@ -170,7 +169,7 @@ func TestWhoReusesABuffer(t *testing.T) {
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
-	in.overflow, in.state = OverflowBlock, StateRecording
+	in.overflow, in.pool.blocks, in.state = OverflowBlock, true, StateRecording
 	free := usedChunk(t, &in.pool, 50_000)
 	in.pool.put(free)
 	f := largeOf(in, free.counted)
@@ -180,8 +179,8 @@ func TestBufferOfTheMessageBefore(t *testing.T) {
 	if got := in.awaitChunk(f, 50_000, 1000); got != free {
 		t.Error("it has another buffer")
 	}
-	if f.lease.waiting || !f.lease.granted || len(in.large.queue) != 0 {
-		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.lease.waiting, f.lease.granted, len(in.large.queue))
+	if f.turn.waiting || !f.turn.granted || len(in.pool.turns.queue) != 0 {
+		t.Errorf("afterwards it waits: %v, has a lease: %v, and %d are in the queue", f.turn.waiting, f.turn.granted, len(in.pool.turns.queue))
 	}
 }
 
@@ -190,12 +189,12 @@ func TestLeaseKeepsSharedChunks(t *testing.T) {
 	t.Parallel()
 	for need, want := range map[int64]int64{9000: 100, 9001: 100, 9800: 100, 9801: 0} {
 		in := bareIntake(10_000, 100)
-		in.state, in.latched.held = StateRecording, 1000
+		in.state, in.pool.latched = StateRecording, 1000
 		f := largeOf(in, need)
 		f.blockage.topic = f.link.connection.topic
 		in.mu.Lock()
-		if !in.awaitLease(f) || f.lease.shared != want {
-			t.Errorf("a lease for %d bytes keeps %d for a shared chunk, want %d", need, f.lease.shared, want)
+		if !in.awaitLease(f) || f.turn.shared != want {
+			t.Errorf("a lease for %d bytes keeps %d for a shared chunk, want %d", need, f.turn.shared, want)
 		}
 		in.mu.Unlock()
 	}
@@ -214,7 +213,7 @@ func TestMemoryBesideSharedChunks(t *testing.T) {
 			in.ended = true // so that nobody waits
 			in.pool.held, in.pool.shared = 9000, c.shared
 			f := largeOf(in, 5000)
-			f.blockage.topic, f.lease.shared = f.link.connection.topic, 100
+			f.blockage.topic, f.turn.shared = f.link.connection.topic, 100
 			in.mu.Lock()
 			if got := in.awaitMemory(f, more); got != want {
 				t.Errorf("with %d shared chunks there is room for %d bytes of 1000: %v, want %v", c.shared, more, got, want)
@@ -232,7 +231,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		in := bareIntake(10_000, 100)
 		in.state, in.overflow, in.pool.held = StateRecording, OverflowBlock, 10_000
 		f := largeOf(in, 5000)
-		f.blockage.topic, f.lease.shared = f.link.connection.topic, shared
+		f.blockage.topic, f.turn.shared = f.link.connection.topic, shared
 		took := make(chan bool, 1)
 		go func() {
 			in.mu.Lock()
@@ -242,7 +241,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 		counts := func() (blocked, short, alone int) {
 			in.mu.Lock()
 			defer in.mu.Unlock()
-			return len(in.blocked), in.large.short, in.large.alone
+			return len(in.blocked), in.pool.turns.short, in.pool.turns.alone
 		}
 		waitFor(t, func() bool { blocked, _, _ := counts(); return blocked == 1 })
 		if _, n, m := counts(); n != 1 || m != alone {
@@ -268,12 +267,12 @@ func TestLatchedMessagesGoForLargeOnes(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	c := latchingConnection(in, "/a")
 	in.rememberLatched(c, make([]byte, 500)) // 1000 with its copy
-	in.large.grant(claim(9000, 8000), 1, time.Now())
+	in.pool.turns.grant(claim(9000, 8000), 1, time.Now())
 	if in.forgetLatchedFor(1000) || c.last == nil {
 		t.Error("forgotten, though there is room")
 	}
-	if !in.forgetLatchedFor(1001) || c.last != nil || in.latched.held != 0 {
-		t.Errorf("not forgotten: %d bytes are held", in.latched.held)
+	if !in.forgetLatchedFor(1001) || c.last != nil || in.pool.latched != 0 {
+		t.Errorf("not forgotten: %d bytes are held", in.pool.latched)
 	}
 	if in.forgetLatchedFor(5000) {
 		t.Error("forgotten twice")
@@ -288,12 +287,12 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 		in := bareIntake(10_000, 100)
 		in.state = StateRecording
 		taken := largeOf(in, 8000)
-		in.large.grant(taken, 1, time.Now())
+		in.pool.turns.grant(&taken.turn, 1, time.Now())
 		leases := make(chan bool, 2)
 		for i, need := range needs {
 			f := largeOf(in, need)
 			f.blockage.topic = f.link.connection.topic
-			f.lease.proven = need == 6000 // that is the first in the queue
+			f.turn.proven = need == 6000 // that is the first in the queue
 			go func() {
 				in.mu.Lock()
 				defer in.mu.Unlock()
@@ -302,8 +301,7 @@ func TestNextInTheQueueIsTold(t *testing.T) {
 			waitFor(t, func() bool { in.mu.Lock(); defer in.mu.Unlock(); return len(in.blocked) == i+1 })
 		}
 		in.mu.Lock()
-		in.large.end(taken)
-		in.room.Broadcast()
+		in.pool.endTurn(&taken.turn)
 		in.mu.Unlock()
 		for range needs {
 			if !<-leases {

@@ -53,7 +53,7 @@ func TestAnnouncedBytesBlockNobody(t *testing.T) {
 	waitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.large.queue) == 1
+		return len(p.pool.turns.queue) == 1
 	})
 	const messages = 2000 // more than the buffer holds
 	publishPlain(small, messages)
@@ -176,8 +176,8 @@ func TestHalfReceivedMessages(t *testing.T) {
 	}
 	p.mu.Lock()
 	p.pool.budget = 18 << 20 // leases see to it that this cannot happen
-	for _, f := range p.large.active {
-		f.lease.granted = false
+	for _, f := range p.pool.turns.active {
+		f.granted = false
 	}
 	p.mu.Unlock()
 	var took [2]bool
@@ -204,15 +204,14 @@ func TestLeases(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	room := func(int64, int64) int64 { return 100 }
-	message := func(l *largeMessages, need, counted int64) *largeFrame {
-		f := &largeFrame{chunk: &chunk{counted: counted}}
-		f.lease.need = need
+	message := func(l *turns, need, counted int64) *turn {
+		f := &turn{chunk: &chunk{counted: counted}, need: need}
 		l.grant(f, 1, now)
 		return f
 	}
-	var l largeMessages
+	var l turns
 	fast := message(&l, 60, 10)
-	big, fits := &largeFrame{lease: lease{need: 60}}, &largeFrame{lease: lease{need: 30}}
+	big, fits := &turn{need: 60}, &turn{need: 30}
 	l.enqueue(big)
 	l.enqueue(fits)
 	if l.grants(big, room) || l.grants(fits, room) {
@@ -221,7 +220,7 @@ func TestLeases(t *testing.T) {
 	if l.expire(now.Add(leaseTime - 1)) {
 		t.Error("a lease ended early")
 	}
-	fast.lease.arrived.Store(leaseBytes)
+	fast.arrived.Store(leaseBytes)
 	if l.expire(now.Add(leaseTime)) || l.expire(now.Add(2*leaseTime-1)) {
 		t.Error("the lease of a message that moves ended")
 	}
@@ -236,7 +235,7 @@ func TestLeases(t *testing.T) {
 		t.Error("a message waits behind one for which there will be no room")
 	}
 	l.dequeue(big)
-	proven := &largeFrame{lease: lease{need: 1, proven: true}}
+	proven := &turn{need: 1, proven: true}
 	l.enqueue(proven)
 	l.enqueue(fast)
 	if l.queue[0] != fast || l.queue[1] != proven || l.queue[2] != fits {

@@ -23,7 +23,6 @@ type latched struct {
 // latchedStore bounds the memory of all latched messages.
 type latchedStore struct {
 	off    bool
-	held   int64 // bytes counted in the pool
 	warned bool
 }
 
@@ -66,18 +65,12 @@ func (m *buffer) rememberLatched(c *connection, frame []byte) {
 // Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
 // repeated until a later message of it finds room. mu is held.
 func (m *buffer) reserve(n int64, c *connection) bool {
-	if (m.latchedFits(n) || m.yieldStart(n)) && m.pool.makeRoom(n) {
-		m.pool.held += n
-		m.latched.held += n
+	if (m.pool.latchedFits(n) || m.yieldStart(n)) && m.pool.makeRoom(n, forMessages) {
+		m.pool.useLatched(n)
 		return true
 	}
 	m.warnLatched("no memory to repeat a latched message in the next file: -b is too small", zap.String("topic", c.topic.name))
 	return false
-}
-
-// latchedFits reports whether latched messages may have n bytes more. mu is held.
-func (m *buffer) latchedFits(n int64) bool {
-	return m.pool.budget < 0 || m.latched.held+n <= min((m.pool.budget-m.sharedChunk())/2, m.leftByLarge())
 }
 
 // warnLatched says once why latched messages are not repeated. mu is held.
@@ -103,12 +96,10 @@ func (m *buffer) forgetLatched(c *connection) {
 }
 
 func (m *buffer) releaseLatched(l *latched) {
-	m.pool.held -= l.counted
-	m.latched.held -= l.counted
+	m.pool.unuseLatched(l.counted)
 	if l.chunk != nil {
 		m.releaseHeld(l.chunk)
 	}
-	m.room.Broadcast()
 }
 
 // publisher is a node on a topic. One that has come back with another header has several
@@ -163,21 +154,21 @@ func (in *intake) unpin(all []pinned) {
 }
 
 // repeatedInFile accounts for latched messages that were written to the file of part.
-func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, usage []chunkUsage, part int) {
+func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.countRepeated(c, usage)
+	in.countRepeated(c)
 	in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
 // repeatedInSnapshot accounts for latched messages that were written to a snapshot.
-func (in *intake) repeatedInSnapshot(c *bagfmt.SealedChunk, usage []chunkUsage) {
+func (in *intake) repeatedInSnapshot(c *bagfmt.SealedChunk) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.countRepeated(c, usage)
+	in.countRepeated(c)
 }
 
 // countRepeated counts latched messages that were repeated. mu is held.
-func (in *intake) countRepeated(c *bagfmt.SealedChunk, usage []chunkUsage) {
-	eachCount(c, usage, func(t *topic, n tally) { t.repeated += n.messages })
+func (in *intake) countRepeated(c *bagfmt.SealedChunk) {
+	in.eachCount(c, func(t *topic, n tally) { t.repeated += n.messages })
 }

@@ -60,17 +60,17 @@ func TestLatestLatchedMessage(t *testing.T) {
 	c := latchingConnection(p, "/a")
 	p.rememberLatched(c, []byte("first one"))
 	p.rememberLatched(c, []byte("second"))
-	if string(c.last.frame) != "second" || p.latched.held != 18 {
-		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.latched.held)
+	if string(c.last.frame) != "second" || p.pool.latched != 18 {
+		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.pool.latched)
 	}
 	one, two := p.pinLatched(nil), p.pinLatched(nil)
 	p.rememberLatched(c, []byte("third"))
-	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.latched.held != 18+10 {
-		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.latched.held)
+	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.pool.latched != 18+10 {
+		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.pool.latched)
 	}
 	p.unpin(one)
-	if p.latched.held != 28 {
-		t.Errorf("%d bytes while a writer still reads, want 28", p.latched.held)
+	if p.pool.latched != 28 {
+		t.Errorf("%d bytes while a writer still reads, want 28", p.pool.latched)
 	}
 	p.unpin(two)
 	if all, latched := bytesInUse(p); latched != 10 || all != 10 {
@@ -138,7 +138,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 		at := bagfmt.TimeOf(time.Now())
 		var got []bagfmt.ConnID
 		written := 0
-		err := s.packLatched(p.pinLatched(nil), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+		err := s.packLatched(p.pinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)
@@ -146,7 +146,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 			if c.Start != at || c.End != at {
 				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
 			}
-			p.countRepeated(c, usage)
+			p.countRepeated(c)
 			return nil
 		})
 		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {

@@ -75,8 +75,8 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	f := &l.frame
 	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
 	size := frameBytes + largeOverhead + c.bytes
-	f.lease.need = in.pool.weight(size)
-	if in.budget >= 0 && f.lease.need > in.budget {
+	f.turn.need = in.pool.weight(size)
+	if in.pool.limit >= 0 && f.turn.need > in.pool.limit {
 		if idle {
 			in.countUnwanted(c)
 		} else {
@@ -87,16 +87,14 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	first := min(size, trusted+c.bytes)
 	switch {
 	case f.blocks:
-		f.chunk = in.awaitChunk(f, size, first)
-	case in.admits(c.topic, f.lease.need, false):
-		if fit := in.reusable(c, size); fit >= 0 {
-			f.chunk = in.pool.take(fit)
-		} else {
-			f.chunk = in.pool.get(first, first)
+		f.turn.chunk = in.awaitChunk(f, size, first)
+	case in.pool.admits(&c.topic.account, f.turn.need, false):
+		if f.turn.chunk = in.pool.getReusable(c.proven, size); f.turn.chunk == nil {
+			f.turn.chunk = in.pool.get(first, first)
 		}
 	}
 	switch {
-	case f.chunk != nil:
+	case f.turn.chunk != nil:
 		f.begin()
 		return f
 	case f.blocks || idle:
@@ -117,17 +115,9 @@ func (f *largeFrame) begin() {
 	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
-	f.chunk.builder.Reset(records)
-	f.chunk.builder.BeginMessage(c.conn, f.size)
-	in.pool.count(f.chunk)
-}
-
-// held returns the memory that counts for the message.
-func (f *largeFrame) held() int64 {
-	if !f.begun() {
-		return 0
-	}
-	return f.chunk.counted
+	f.turn.chunk.builder.Reset(records)
+	f.turn.chunk.builder.BeginMessage(c.conn, f.size)
+	in.pool.count(f.turn.chunk)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -155,28 +145,24 @@ func (l *link) Lost(messages int) {
 // largeFrame is a message on its way into a chunk of its own.
 type largeFrame struct {
 	link     *link
-	chunk    *chunk // nil before it begins, and behind the end: the link must not keep a buffer that is let go
 	size     int
 	relies   bool     // on the record of its connection in the file that was filled when it began
 	blocks   bool     // its link while there is no room, rather than being dropped
-	lease    lease    // if it blocks
+	turn     turn     // its chunk, and its lease if it blocks
 	blockage blockage // while it waits
 }
-
-// begun reports whether the message has a chunk.
-func (f *largeFrame) begun() bool { return f.chunk != nil }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
 // the message is given up.
 func (f *largeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.lease.arrived.Store(int64(f.chunk.builder.Len()))
+		f.turn.arrived.Store(int64(f.turn.chunk.builder.Len()))
 		n = min(n, leasePiece)
 	}
-	if next := f.link.in.pool.weight(f.chunk.builder.NextCap()); next > f.chunk.counted && !f.grow(next) {
+	if next := f.link.in.pool.weight(f.turn.chunk.builder.NextCap()); next > f.turn.chunk.counted && !f.grow(next) {
 		return nil
 	}
-	return f.chunk.builder.Room(n)
+	return f.turn.chunk.builder.Room(n)
 }
 
 // grow makes the message count so many bytes, or gives it up.
@@ -184,10 +170,10 @@ func (f *largeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.chunk.counted)
-	in.pool.grow(f.chunk, count)
+	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.turn.chunk.counted)
+	in.pool.grow(f.turn.chunk, count)
 	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
-		grown = in.pool.makeRoom(0) && in.fitsBeside(count, 0)
+		grown = in.pool.makeRoom(0, forMessages) && in.pool.fitsBeside(count, 0)
 	}
 	if grown {
 		return true
@@ -204,9 +190,8 @@ func (f *largeFrame) grow(count int64) bool {
 // giveUp takes the message out of its chunk and gives that back. intake.mu is held.
 func (f *largeFrame) giveUp() {
 	in := f.link.in
-	f.chunk.builder.AbortMessage()
+	f.turn.chunk.builder.AbortMessage()
 	in.pool.put(f.detachChunk())
-	in.room.Broadcast()
 }
 
 // Commit implements tcpros.LargeFrame.
@@ -216,7 +201,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
 	c.topic.last, c.latest, c.proven = received, received, true
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
+	f.turn.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.forgetLatched(c)
@@ -245,16 +230,15 @@ func (f *largeFrame) latest() *latched {
 	if !reserved {
 		return nil
 	}
-	return &latched{frame: append([]byte(nil), f.chunk.builder.Frame()...), counted: weight}
+	return &latched{frame: append([]byte(nil), f.turn.chunk.builder.Frame()...), counted: weight}
 }
 
 // detachChunk gives the chunk away. intake.mu is held.
 func (f *largeFrame) detachChunk() *chunk {
-	c := f.chunk
-	f.chunk = nil
+	c := f.turn.chunk
+	f.turn.chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.in.large.end(f)
-		f.link.in.room.Broadcast() // others may have a lease now
+		f.link.in.pool.endTurn(&f.turn)
 	}
 	return c
 }
@@ -265,7 +249,6 @@ func (in *intake) commit(chunk *chunk, c *connection, payload int, received time
 	if !in.accepts(c.topic) {
 		in.countUnwanted(c)
 		in.pool.put(chunk)
-		in.room.Broadcast()
 		return
 	}
 	if in.open != nil && in.open.builder.HasConn(c.conn.ID) {
@@ -276,7 +259,7 @@ func (in *intake) commit(chunk *chunk, c *connection, payload int, received time
 	}
 	in.latest = later(in.latest, received)
 	chunk.firstAt, chunk.lastAt = received, received
-	chunk.usage = append(chunk.usage, chunkUsage{c, in.pool.weight(chunk.builder.Cap())})
+	chunk.addAlone(&c.topic.account, in.pool.weight(chunk.builder.Cap()))
 	in.submit(chunk)
 	in.account(c.topic, 1, uint64(payload))
 	in.checkSize(received)

@@ -52,7 +52,7 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	in.pool.put(free)
 	l := bareLink(in, 100)
 	l.connection.proven = true
-	if l.Large(2<<20 - largeOverhead - 1000); l.frame.chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.chunk != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -150,15 +150,15 @@ func TestStuckMessageIsGivenUp(t *testing.T) {
 	}
 	in.pool.budget = 8 << 20 // leases see to it that this cannot happen
 	for _, l := range []*link{first, last} {
-		l.frame.lease.granted = false
+		l.frame.turn.granted = false
 	}
-	first.frame.lease.waiting = true
-	in.large.enqueue(&first.frame)
-	if last.frame.grow(last.frame.chunk.counted + 1000) {
+	first.frame.turn.waiting = true
+	in.pool.turns.enqueue(&first.frame.turn)
+	if last.frame.grow(last.frame.turn.chunk.counted + 1000) {
 		t.Error("it goes on")
 	}
-	if got := last.connection.topic.dropped[dropBufferFull]; got != 1 || last.frame.begun() {
-		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.begun())
+	if got := last.connection.topic.dropped[dropBufferFull]; got != 1 || last.frame.turn.begun() {
+		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.turn.begun())
 	}
 }
 

@@ -72,7 +72,7 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	full := func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.fits(int64(p.pool.usual(p.chunkBytes)))
+		return p.open == nil && !p.pool.fits(int64(p.pool.usual(p.pool.chunkBytes)))
 	}
 	waitFor(t, full)
 	select {
@@ -107,7 +107,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	waitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.large.queue) == 1
+		return len(p.pool.turns.queue) == 1
 	})
 	p.unblockLinks()
 	if f := <-second; f != nil {

@@ -10,17 +10,112 @@ const (
 // number of bytes. Buffers are reused: in steady state nothing is allocated.
 // It is guarded by intake.mu.
 type pool struct {
-	budget           int64 // negative means no limit
-	twice            bool  // each buffer counts double: it will be compressed into a second one
-	held             int64 // bytes of all buffers, in use and free
-	idle             int64 // bytes of the free ones
-	free             []*chunk
-	reclaimElsewhere func() bool // gives up memory that was only kept in case, and reports whether there was any
-	grown            int         // the largest buffer that an ordinary chunk came to
-	shared           int         // chunks for the messages of many that are in use
+	budget  int64 // negative means no limit
+	twice   bool  // each buffer counts double: it will be compressed into a second one
+	held    int64 // bytes of all buffers, in use and free
+	idle    int64 // bytes of the free ones
+	free    []*chunk
+	reserve reserve // gives up memory that was only kept in case; nil for none
+	grown   int     // the largest buffer that an ordinary chunk came to
+	shared  int     // chunks for the messages of many that are in use
 
 	waiting int64 // bytes of messages that wait for the disk
 	waiters int   // topics that have some there
+
+	chunkBytes int    // a chunk for the messages of many is sealed at this size
+	blocks     bool   // links wait for room, rather than that messages are dropped
+	limit      int64  // budget as long as it holds
+	filling    *chunk // the chunk for the messages of many that is filled; nil for none
+	latched    int64  // of held, for latched messages
+	turns      turns  // of large messages, if links wait
+	freed      func() // called when there may be room again; nil for nobody
+}
+
+// purpose says what memory of a reserve is for.
+type purpose int
+
+const (
+	forAny      purpose = iota // whatever it costs
+	forMessages                // new messages
+	forLarge                   // a large message that is received already
+)
+
+// reserve is memory that is only kept in case.
+type reserve interface {
+	held() int64        // bytes, as the pool counts them
+	reclaimable() int64 // of those, what new messages may displace
+	// reclaim gives some up, and reports whether there was any for that purpose. filled is how
+	// much of the buffer beside the reserve is used.
+	reclaim(p purpose, filled int64) bool
+}
+
+// signal tells that there may be room again.
+func (p *pool) signal() {
+	if p.freed != nil {
+		p.freed()
+	}
+}
+
+// reserved returns the bytes that the reserve holds.
+func (p *pool) reserved() int64 {
+	if p.reserve == nil {
+		return 0
+	}
+	return p.reserve.held()
+}
+
+// reclaimFor gives up memory of the reserve, and reports whether there was any.
+func (p *pool) reclaimFor(why purpose) bool {
+	if p.reserve == nil {
+		return false
+	}
+	return p.reserve.reclaim(why, p.held-p.idle-p.reserve.held()-p.latched-p.turns.held())
+}
+
+// setBudget sets the bound of all buffers; negative means no limit.
+func (p *pool) setBudget(n int64) {
+	p.budget = n
+	p.signal()
+}
+
+// use counts n bytes that are no chunk. The caller has made sure that they fit.
+func (p *pool) use(n int64) { p.held += n }
+
+// unuse takes that back.
+func (p *pool) unuse(n int64) {
+	p.held -= n
+	p.signal()
+}
+
+// useLatched counts n bytes for latched messages. The caller has made sure that they fit.
+func (p *pool) useLatched(n int64) {
+	p.held += n
+	p.latched += n
+}
+
+// unuseLatched takes that back.
+func (p *pool) unuseLatched(n int64) {
+	p.latched -= n
+	p.unuse(n)
+}
+
+// toLatched counts n bytes, which are counted already, for latched messages.
+func (p *pool) toLatched(n int64) { p.latched += n }
+
+// latchedFits reports whether latched messages may have n bytes more: half of what shared chunks
+// leave, and no more than large messages leave.
+func (p *pool) latchedFits(n int64) bool {
+	return p.budget < 0 || p.latched+n <= min((p.budget-p.sharedChunk())/2, p.leftByLarge())
+}
+
+// crowded reports whether much waits for the disk.
+func (p *pool) crowded() bool {
+	const share, some = 8, 32 << 20
+	most := p.limit / share
+	if p.limit < 0 {
+		most = some
+	}
+	return p.waiting > most
 }
 
 // usual returns what a chunk that is sealed at n bytes is likely to hold: its last
@@ -39,6 +134,9 @@ func (p *pool) settle(c *chunk) {
 	p.grown = max(p.grown, n)
 	p.held += p.weight(n) - c.counted
 	c.counted = p.weight(n)
+	if p.filling == c {
+		p.filling = nil
+	}
 }
 
 // get returns a buffer for a chunk of about size bytes, of which counted are
@@ -58,7 +156,7 @@ func (p *pool) get(size, counted int) *chunk {
 	for !p.fits(need) {
 		if len(p.free) > 0 {
 			p.dropFree()
-		} else if !p.reclaimElsewhere() {
+		} else if !p.reclaimFor(forMessages) {
 			return nil
 		} else if fit, _ := p.find(size); fit >= 0 {
 			return p.take(fit) // what was given up is as good as new
@@ -110,14 +208,11 @@ func (p *pool) fits(more int64) bool { return p.budget < 0 || p.held+more <= p.b
 
 // makeRoom lets go of free buffers, and of what was only kept in case, until more bytes
 // fit. It reports whether they do.
-func (p *pool) makeRoom(more int64) bool { return p.reclaim(more, p.reclaimElsewhere) }
-
-// reclaim is makeRoom with another way to give memory up.
-func (p *pool) reclaim(more int64, yield func() bool) bool {
+func (p *pool) makeRoom(more int64, why purpose) bool {
 	for !p.fits(more) {
 		if len(p.free) > 0 {
 			p.dropFree()
-		} else if !yield() {
+		} else if !p.reclaimFor(why) {
 			return false
 		}
 	}
@@ -153,6 +248,9 @@ func (p *pool) retire(c *chunk) {
 // message, or pile up after a burst, are let go.
 func (p *pool) put(c *chunk) {
 	c.sealed, c.err = nil, nil
+	if p.filling == c {
+		p.filling = nil
+	}
 	p.retire(c)
 	if c.builder.Cap() > 0 {
 		c.builder.Reset(nil) // it holds on to connections
@@ -167,4 +265,5 @@ func (p *pool) put(c *chunk) {
 	for len(p.free) > 0 && (!p.fits(0) || p.budget < 0 && p.idle > keepFree) {
 		p.dropFree()
 	}
+	p.signal()
 }

@@ -67,7 +67,7 @@ func TestBestBufferIsReused(t *testing.T) {
 func TestBufferIsUsedUpToItsLastByte(t *testing.T) {
 	t.Parallel()
 	for _, twice := range []bool{false, true} {
-		p := pool{budget: 1000, twice: twice, reclaimElsewhere: func() bool { return false }}
+		p := pool{budget: 1000, twice: twice}
 		all := 1000
 		if twice {
 			all = 500
@@ -78,11 +78,11 @@ func TestBufferIsUsedUpToItsLastByte(t *testing.T) {
 		if p.get(all, all) == nil || p.held != 1000 {
 			t.Errorf("twice %v: the buffer has no room for %d bytes; %d held", twice, all, p.held)
 		}
-		if p.get(1, 1) != nil || !p.makeRoom(0) || p.makeRoom(1) {
+		if p.get(1, 1) != nil || !p.makeRoom(0, forMessages) || p.makeRoom(1, forMessages) {
 			t.Errorf("twice %v: a full buffer has room", twice)
 		}
 	}
-	p := pool{budget: 1000, reclaimElsewhere: func() bool { return false }}
+	p := pool{budget: 1000}
 	if p.get(1000, 100) == nil || p.get(900, 900) == nil || p.held != 1000 {
 		t.Errorf("what is only claimed takes room: %d held", p.held)
 	}
@@ -93,21 +93,15 @@ func TestBufferIsUsedUpToItsLastByte(t *testing.T) {
 func TestShortageTakesFreeBuffersFirst(t *testing.T) {
 	t.Parallel()
 	p := pool{budget: 400_000}
-	kept := int64(200_000)
-	p.held = kept
 	yields := 0
-	p.reclaimElsewhere = func() bool {
-		if kept == 0 {
-			return false
-		}
+	kept := &testReserve{most: 200_000, piece: 50_000, yield: func() {
 		if len(p.free) > 0 {
 			t.Error("memory was taken from the ring while a buffer was free")
 		}
 		yields++
-		kept -= 50_000
 		p.held -= 50_000
-		return true
-	}
+	}}
+	p.held, p.reserve = kept.most, kept
 	p.put(usedChunk(t, &p, 30_000))
 	p.put(usedChunk(t, &p, 20_000))
 	before := len(p.free)

@@ -119,7 +119,6 @@ func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
 	chunk := new(chunk)
 	chunk.builder.Reset(nil)
 	chunk.builder.AppendRun(c.conn, at, frame, 1)
-	chunk.usage = []chunkUsage{{connection: c}}
 	if chunk.sealed, err = chunk.builder.Seal(z, nil); err != nil {
 		return err
 	}

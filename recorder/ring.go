@@ -10,12 +10,11 @@ import (
 // ringChunk is a sealed chunk that waits in memory for a snapshot.
 type ringChunk struct {
 	*bagfmt.SealedChunk
-	usage   []chunkUsage // what is in it of whom
-	chunk   *chunk       // that the record is part of; nil when it is in memory of its own
-	memory  []byte       // of its own
-	weight  int64        // bytes that the pool counts for it
-	firstAt time.Time    // when its first message came
-	lastAt  time.Time    // and its last
+	chunk   *chunk    // that the record is part of; nil when it is in memory of its own
+	memory  []byte    // of its own
+	weight  int64     // bytes that the pool counts for it
+	firstAt time.Time // when its first message came
+	lastAt  time.Time // and its last
 
 	latched []pinned   // the last message of each latching connection, until it has left the ring
 	copied  int64      // bytes that the pool counts for copies of them
@@ -91,7 +90,7 @@ func (in *intake) toRingChunk(c *chunk) ringChunk {
 
 // takeOver is toRingChunk without the latched messages.
 func (in *intake) takeOver(c *chunk) ringChunk {
-	rc := ringChunk{SealedChunk: c.sealed, usage: c.usage, chunk: c, firstAt: c.firstAt, lastAt: c.lastAt}
+	rc := ringChunk{SealedChunk: c.sealed, chunk: c, firstAt: c.firstAt, lastAt: c.lastAt}
 	n := len(c.sealed.Record)
 	in.mu.Lock()
 	rc.weight = c.counted
@@ -102,17 +101,17 @@ func (in *intake) takeOver(c *chunk) ringChunk {
 	rc.memory = in.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
 		// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-		if (in.snaps.pending == 0 || n > 2*in.chunkBytes) && !in.pool.reclaim(int64(n), in.reclaimRing) {
+		if (in.snaps.pending == 0 || n > 2*in.pool.chunkBytes) && !in.pool.makeRoom(int64(n), forAny) {
 			in.mu.Unlock()
 			return rc // all memory waits for the disk
 		}
 		rc.memory = make([]byte, 0, n)
-		in.pool.held += int64(n)
+		in.pool.use(int64(n))
 	}
 	in.mu.Unlock()
 	own := *c.sealed // which goes back with its chunk
 	rc.memory = append(rc.memory, own.Record...)
-	own.Record, own.Counts, own.PayloadBytes, rc.usage = rc.memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes), slices.Clone(c.usage)
+	own.Record, own.Counts, own.PayloadBytes = rc.memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
 	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
 	in.release(c)
 	return rc
@@ -133,7 +132,7 @@ func (m *buffer) free(c ringChunk) {
 	}
 	r := &m.snaps.ring
 	if len(r.spare) == maxSpare || !m.pool.fits(0) {
-		m.pool.held -= c.weight
+		m.pool.unuse(c.weight)
 		return
 	}
 	r.spare = append(r.spare, c.memory)
@@ -143,8 +142,8 @@ func (m *buffer) free(c ringChunk) {
 func (in *intake) addToRing(c ringChunk) {
 	in.mu.Lock()
 	in.keepInRing(c)
+	in.pool.signal() // what was queued is room now
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // freshChunk returns a buffer for n bytes, or nil.
@@ -159,7 +158,6 @@ func (in *intake) giveBack(c ringChunk) {
 	in.mu.Lock()
 	in.recycle(c)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // count brings the account of a chunk up to date that has grown.
@@ -203,7 +201,7 @@ func (m *buffer) reclaimRing() bool {
 	switch {
 	case len(r.spare) > 0:
 		last := len(r.spare) - 1
-		m.pool.held -= int64(cap(r.spare[last]))
+		m.pool.unuse(int64(cap(r.spare[last])))
 		r.spare[last] = nil
 		r.spare = r.spare[:last]
 	case len(r.chunks) > 0:
@@ -215,32 +213,43 @@ func (m *buffer) reclaimRing() bool {
 	return true
 }
 
-// reclaimForIntake is reclaimRing for new messages. With OverflowBlock they get memory of the
-// ring only while what they fill is within their own quarter: what waits for the compressors
-// is as good as in the ring. The chunks of a snapshot that was just requested are not given up
-// for what comes after it, unless there is a recording beside it. mu is held.
-func (m *buffer) reclaimForIntake() bool {
-	s := m.snaps
-	if s == nil {
-		return false
+// ringReserve gives memory of the ring to the pool. intake.mu is held.
+type ringReserve struct{ *buffer }
+
+// reserveOf returns what the pool may reclaim; nil for nothing.
+func (m *buffer) reserveOf() reserve {
+	if m.snaps == nil {
+		return nil
 	}
-	wait := m.overflow == OverflowBlock
-	filled := m.pool.held - m.pool.idle - s.ring.held() - m.latched.held - m.large.held()
-	switch {
-	case wait && filled > m.pool.budget-s.ring.most:
-		return false
-	case s.pending > 0 && (wait || s.only()):
-		return false
-	}
-	return m.reclaimRing()
+	return ringReserve{m}
 }
 
-// reclaimable returns how much memory the intake may reclaim from the ring. mu is held.
-func (s *snapshots) reclaimable() int64 {
-	if s == nil || s.pending > 0 && s.only() {
+func (r ringReserve) held() int64 { return r.snaps.ring.held() }
+
+// reclaimable implements reserve.
+func (r ringReserve) reclaimable() int64 {
+	if r.snaps.pending > 0 && r.snaps.only() {
 		return 0
 	}
-	return s.ring.held()
+	return r.held()
+}
+
+// reclaim implements reserve. With OverflowBlock new messages get memory of the ring only while
+// what they fill is within their own quarter: what waits for the compressors is as good as in the
+// ring. The chunks of a snapshot that was just requested are not given up for what comes after it,
+// unless there is a recording beside it, nor for a large message: that memory comes back when the
+// snapshot is written.
+func (r ringReserve) reclaim(why purpose, filled int64) bool {
+	s := r.snaps
+	switch {
+	case why == forLarge && s.pending > 0:
+		return false
+	case why == forMessages && r.pool.blocks && filled > r.pool.budget-s.ring.most:
+		return false
+	case why == forMessages && s.pending > 0 && (r.pool.blocks || s.only()):
+		return false
+	}
+	return r.reclaimRing()
 }
 
 // held returns the bytes that the pool counts for the ring.

@@ -40,13 +40,15 @@ type heldChunk struct {
 }
 
 // latchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func latchingOf(usage []chunkUsage) (all map[bagfmt.ConnID]*connection) {
-	for _, u := range usage {
-		if u.connection.latching {
+func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*connection) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, n := range chunk.Counts {
+		if c := in.connections.of(n.Conn); c != nil && c.latching {
 			if all == nil {
 				all = map[bagfmt.ConnID]*connection{}
 			}
-			all[u.connection.conn.ID] = u.connection
+			all[n.Conn.ID] = c
 		}
 	}
 	return all
@@ -55,7 +57,7 @@ func latchingOf(usage []chunkUsage) (all map[bagfmt.ConnID]*connection) {
 // latchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
 func (in *intake) latchedIn(c *chunk) []pinned {
-	latching := latchingOf(c.usage)
+	latching := in.latchingOf(c.sealed)
 	if latching == nil {
 		return nil
 	}
@@ -82,10 +84,10 @@ func (in *intake) latchedIn(c *chunk) []pinned {
 func (in *intake) claimForRing(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.pool.fits(n) && (in.snaps.pending > 0 || !in.pool.reclaim(n, in.reclaimRing)) {
+	if !in.pool.fits(n) && (in.snaps.pending > 0 || !in.pool.makeRoom(n, forAny)) {
 		return false
 	}
-	in.pool.held += n
+	in.pool.use(n)
 	return true
 }
 
@@ -115,12 +117,12 @@ func (m *buffer) pass(c *ringChunk) {
 	start := &m.snaps.ring.start
 	for _, l := range slices.Backward(c.latched) {
 		m.forgetStart(l.connection)
-		m.latched.held += l.counted // its chunk, if it refers to one, has its turn in keepHeld
+		m.pool.toLatched(l.counted) // its chunk, if it refers to one, has its turn in keepHeld
 		if l.released {
 			m.releaseLatched(l.latched)
 			continue
 		}
-		if l.counted > 0 && !m.latchedFits(0) {
+		if l.counted > 0 && !m.pool.latchedFits(0) {
 			m.releaseLatched(l.latched)
 			m.warnNoStart(l.connection)
 			continue
@@ -197,7 +199,7 @@ func (m *buffer) yieldStart(n int64) bool {
 			n -= l.chunk.counted
 		}
 	}
-	if !m.latchedFits(n) {
+	if !m.pool.latchedFits(n) {
 		return false
 	}
 	for c := range start {
@@ -211,7 +213,7 @@ func (m *buffer) yieldStart(n int64) bool {
 // that refer to it. It reports whether there are any. mu is held.
 func (m *buffer) keepHeld(c *heldChunk) bool {
 	c.holders--
-	if c.holders > 0 && !m.latchedFits(c.weight) {
+	if c.holders > 0 && !m.pool.latchedFits(c.weight) {
 		c.holders++
 		for conn, l := range m.snaps.ring.start.of {
 			if l.chunk == c {
@@ -225,7 +227,7 @@ func (m *buffer) keepHeld(c *heldChunk) bool {
 		return false
 	}
 	c.counted = c.weight
-	m.latched.held += c.counted
+	m.pool.toLatched(c.counted)
 	if c.chunk != nil {
 		m.pool.retire(c.chunk)
 	}
@@ -235,7 +237,7 @@ func (m *buffer) keepHeld(c *heldChunk) bool {
 // releaseHeld lets go of a chunk for one latched message. mu is held.
 func (m *buffer) releaseHeld(c *heldChunk) {
 	if c.holders--; c.holders == 0 {
-		m.latched.held -= c.counted
+		m.pool.toLatched(-c.counted)
 		m.free(c.ringChunk)
 	}
 }

@@ -40,29 +40,29 @@ func TestLatchedBeforeTheRingIsBounded(t *testing.T) {
 	} {
 		p := ringOf(0, time.Now())
 		c := latchingConnection(p, "/a")
-		p.latched.held, p.pool.held = tc.others, tc.others
+		p.pool.latched, p.pool.held = tc.others, tc.others
 		p.keepInRing(latchedChunk(p, c, tc.bytes))
 		ring, left := 100+max(tc.bytes, 0), max(tc.bytes, 0)
 		if tc.bytes < 0 {
 			left = 100
 		}
-		if p.snaps.ring.bytes != ring || p.latched.held != tc.others {
-			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.latched.held)
+		if p.snaps.ring.bytes != ring || p.pool.latched != tc.others {
+			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.pool.latched)
 		}
 		p.pool.budget = 10_000
 		p.dropOldest()
 		if !tc.want {
 			left = 0
 		}
-		if p.holdsLatched(c) != tc.want || p.latched.held != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.held != tc.others+left+p.snaps.ring.held() {
-			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.latched.held, p.pool.held)
+		if p.holdsLatched(c) != tc.want || p.pool.latched != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.held != tc.others+left+p.snaps.ring.held() {
+			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.pool.latched, p.pool.held)
 		}
 		if p.latched.warned == tc.want {
 			t.Errorf("%s: warned: %v", name, p.latched.warned)
 		}
 		p.forgetStart(c)
-		if p.latched.held != tc.others || p.holdsLatched(c) {
-			t.Errorf("%s: forgotten, %d bytes latched", name, p.latched.held)
+		if p.pool.latched != tc.others || p.holdsLatched(c) {
+			t.Errorf("%s: forgotten, %d bytes latched", name, p.pool.latched)
 		}
 	}
 }
@@ -78,8 +78,8 @@ func TestLatestLatchedComesFirst(t *testing.T) {
 		p.keepInRing(latchedChunk(p, b, -1))
 		p.dropOldest()
 		p.dropOldest()
-		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.latched.held != 1100 {
-			t.Fatalf("%d bytes latched", p.latched.held)
+		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.pool.latched != 1100 {
+			t.Fatalf("%d bytes latched", p.pool.latched)
 		}
 		p.rememberLatched(c, make([]byte, n))
 		if p.holdsLatched(c) != want || p.holdsLatched(a) == want || p.holdsLatched(b) == want {
@@ -102,26 +102,26 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 		sn := &snapshot{}
 		if written {
 			for _, c := range p.takeRing(sn) {
-				if p.latched.held != 0 {
-					t.Errorf("%d bytes latched while the snapshot has the chunk", p.latched.held)
+				if p.pool.latched != 0 {
+					t.Errorf("%d bytes latched while the snapshot has the chunk", p.pool.latched)
 				}
 				p.giveBack(c)
 			}
 		} else {
 			p.dropOldest()
 		}
-		if p.latched.held != 100 {
-			t.Errorf("%d bytes latched, want 100", p.latched.held)
+		if p.pool.latched != 100 {
+			t.Errorf("%d bytes latched, want 100", p.pool.latched)
 		}
 		p.forgetStart(a)
 		next := p.pinStart()
 		p.forgetStart(b)
-		if p.latched.held != 100 || len(next) != 1 || next[0].connection != b {
-			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.latched.held)
+		if p.pool.latched != 100 || len(next) != 1 || next[0].connection != b {
+			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.pool.latched)
 		}
 		p.unpin(next)
-		if p.latched.held != 0 || p.pool.held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
-			t.Errorf("%d bytes latched, %d held", p.latched.held, p.pool.held)
+		if p.pool.latched != 0 || p.pool.held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
+			t.Errorf("%d bytes latched, %d held", p.pool.latched, p.pool.held)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.mu.Lock()
-	start, bytes := len(p.snaps.ring.start.of), p.latched.held
+	start, bytes := len(p.snaps.ring.start.of), p.pool.latched
 	p.mu.Unlock()
 	if _, n := heldByConnections(p); n > keptLatched+1 || start > keptLatched || bytes > 16<<10 {
 		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, keptLatched)
@@ -162,6 +162,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	const size = 2000
 	p := bareIntake(1<<20, 100)
 	p.snaps = new(snapshots)
+	p.pool.reserve = p.reserveOf()
 	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	other.latching = false
 	message := frame(1, 1, size)
@@ -218,8 +219,8 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 		p.pool.held += rc.weight + rc.copied
 		p.addToRing(rc)
 		p.dropOldest()
-		if !p.holdsLatched(first) || p.holdsLatched(second) || p.latched.held != 10 {
-			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.latched.held)
+		if !p.holdsLatched(first) || p.holdsLatched(second) || p.pool.latched != 10 {
+			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.pool.latched)
 		}
 	}
 }
@@ -231,14 +232,14 @@ func TestLatchedChunkOfASnapshot(t *testing.T) {
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
 	p.addToRing(latchedChunk(p, c, -1))
-	p.latched.held = 9000 // more than there may be
+	p.pool.latched = 9000 // more than there may be
 	chunks := p.takeRing(&snapshot{})
 	if !p.holdsLatched(c) {
 		t.Error("let go with the ring")
 	}
-	p.latched.held = 0
+	p.pool.latched = 0
 	p.giveBack(chunks[0])
-	if !p.holdsLatched(c) || p.latched.held != 100 {
-		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.latched.held)
+	if !p.holdsLatched(c) || p.pool.latched != 100 {
+		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.pool.latched)
 	}
 }

@@ -11,6 +11,7 @@ import (
 func ringOf(chunks int, start time.Time) *intake {
 	p := bareIntake(10_000, 100)
 	p.snaps = new(snapshots)
+	p.pool.reserve = p.reserveOf()
 	p.snaps.Mode = SnapshotBeside
 	p.snaps.ring.most = 1 << 40
 	for i := range chunks {
@@ -84,8 +85,8 @@ func TestRingGivesMemory(t *testing.T) {
 	second := r.chunks[1].firstAt
 	r.spare = [][]byte{make([]byte, 0, 70)}
 	p.pool.held += 70
-	if r.held() != 370 || p.snaps.reclaimable() != 370 {
-		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.snaps.reclaimable())
+	if r.held() != 370 || p.pool.reserve.reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.pool.reserve.reclaimable())
 	}
 	if !p.reclaimRing() || p.pool.held != 300 || len(r.spare) != 0 || r.short {
 		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.held, len(r.spare), r.short)
@@ -158,9 +159,9 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		p := ringOf(3, time.Now())
 		p.snaps.ring.most = 7500
 		p.pool.held = 300 + s.filled + 40 + 60
-		p.pool.idle, p.latched.held = 40, 60
+		p.pool.idle, p.pool.latched = 40, 60
 		if s.blocks {
-			p.overflow = OverflowBlock
+			p.pool.blocks = true
 		}
 		if s.only {
 			p.snaps.Mode = SnapshotOnly
@@ -168,11 +169,11 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		if s.asked {
 			p.snaps.pending = 1
 		}
-		if got := p.reclaimForIntake(); got != s.want {
+		if got := p.pool.reclaimFor(forMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
 		}
 	}
-	if bareIntake(100, 100).reclaimForIntake() {
+	if bareIntake(100, 100).pool.reclaimFor(forMessages) {
 		t.Error("without snapshots there is a ring")
 	}
 }

@@ -35,7 +35,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	waitFor(t, func() bool { // it waits for room
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.fits(p.sharedChunk())
+		return p.open == nil && !p.pool.fits(p.pool.sharedChunk())
 	})
 	next, _ := p.sealed.Take() // in place of the writer
 	if next.command != nil {   // that has not come to its command yet

@@ -11,9 +11,9 @@ import (
 func (in *intake) sealLimit() int {
 	left := in.rotation.Left()
 	if in.encoder.compresses() {
-		left = max(left, int64(in.chunkBytes)/8) // an estimate: not worth many small chunks
+		left = max(left, int64(in.pool.chunkBytes)/8) // an estimate: not worth many small chunks
 	}
-	return int(max(min(int64(in.chunkBytes), left), 0))
+	return int(max(min(int64(in.pool.chunkBytes), left), 0))
 }
 
 // checkSize ends the file that has its size. mu is held.
@@ -110,8 +110,11 @@ func (in *intake) freshRecords() {
 func (in *intake) written(c *chunk, bytes int64, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for i := range c.usage { // after a failover it is another file than the intake meant
-		c.usage[i].connection.written = part + 1
+	for i, n := range c.sealed.Counts {
+		if of := in.connections.of(n.Conn); of != nil {
+			of.written = part + 1 // after a failover it is another file than the intake meant
+			of.topic.written.add(tally{uint64(n.Count), c.sealed.PayloadBytes[i]})
+		}
 	}
 	in.rotation.Written(c.part, c.cost, bytes, in.encoder.compresses())
 }

@@ -204,8 +204,8 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if r := small.connection.topic.repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if p.pool.held < 0 || p.latched.held < 0 {
-				t.Errorf("%d bytes held, %d latched", p.pool.held, p.latched.held)
+			if p.pool.held < 0 || p.pool.latched < 0 {
+				t.Errorf("%d bytes held, %d latched", p.pool.held, p.pool.latched)
 			}
 		})
 	}

@@ -189,7 +189,7 @@ func (s *sink) written(c *chunk) {
 	if s.newest.Before(c.sealed.End) {
 		s.newest = c.sealed.End
 	}
-	eachCount(c.sealed, c.usage, s.out.hold)
+	s.out.hold(c.sealed)
 	s.encoder.count(c.sealed.Compression)
 	s.in.written(c, bytes, s.out.part)
 }

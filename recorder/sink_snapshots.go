@@ -174,15 +174,15 @@ func (sn *snapshot) beginning(chunks []ringChunk) time.Time {
 
 // addConns adds the connections of chunks to those whose records are needed.
 func (sn *snapshot) addConns(chunks []ringChunk) {
-	known := map[*connection]bool{}
+	known := map[*bagfmt.Connection]bool{}
 	for _, c := range sn.conns {
 		known[c] = true
 	}
 	for _, c := range chunks {
-		for _, u := range c.usage {
-			if !known[u.connection] {
-				known[u.connection] = true
-				sn.conns = append(sn.conns, u.connection)
+		for _, n := range c.Counts {
+			if !known[n.Conn] {
+				known[n.Conn] = true
+				sn.conns = append(sn.conns, n.Conn)
 			}
 		}
 	}
@@ -201,11 +201,11 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
 		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.in.repeatedInSnapshot(c, usage)
+		w.in.repeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
@@ -231,7 +231,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.chunkBytes, leastLarge)) && old.messages() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.pool.chunkBytes, leastLarge)) && old.messages() == 1 {
 		return old, true
 	}
 	sn.rooted = true
@@ -242,8 +242,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	fresh.builder.Reset(nil)
 	sn.addConns([]ringChunk{old}) // some may be new
 	for _, c := range sn.conns {
-		fresh.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
-		fresh.usage = append(fresh.usage, chunkUsage{connection: c})
+		fresh.builder.AppendRun(c, bagfmt.Time{}, nil, 0)
 	}
 	err := w.divide(sn, &old, from, &fresh.builder)
 	switch {
@@ -263,7 +262,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	}
 	w.in.giveBack(old)
 	w.in.count(fresh)
-	return ringChunk{SealedChunk: fresh.sealed, usage: fresh.usage, chunk: fresh}, true
+	return ringChunk{SealedChunk: fresh.sealed, chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -313,7 +312,7 @@ func passageOf(c *ringChunk) (p passage) {
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
 func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := latchingOf(c.usage)
+	latching := w.in.latchingOf(c.SealedChunk)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
@@ -373,7 +372,8 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 	w.sink.stored.Add(int64(len(c.Record)))
 	sn.messages += c.messages()
 	if w.only {
-		eachCount(c.SealedChunk, c.usage, sn.out.hold)
+		sn.out.hold(c.SealedChunk)
+		w.in.snapshotWritten(c.SealedChunk)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)
@@ -388,7 +388,7 @@ func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCaus
 	if !w.only {
 		return
 	}
-	w.in.loseFromSnapshot(c, cause)
+	w.in.loseFromSnapshot(c.SealedChunk, cause)
 }
 
 // closeSnapshot leaves the file to the closer.

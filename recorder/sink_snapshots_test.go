@@ -34,7 +34,6 @@ func sealedChunk(t testing.TB, in *intake, messages ...recorded) *chunk {
 	c.builder.Reset(nil)
 	for _, m := range messages {
 		c.builder.AppendRun(m.c.conn, m.at, m.frame, 1)
-		c.usage = append(c.usage, chunkUsage{connection: m.c})
 	}
 	in.count(c)
 	if c.seal(nil); c.err != nil {
@@ -70,7 +69,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"too small for large, by bytes": {100, []int{leastLarge - 46 - 300}, 0, true, true, 1, 0},
 	} {
 		p := ringOf(0, time.Now())
-		p.pool.budget, p.chunkBytes = 64<<20, tc.chunkBytes
+		p.pool.budget, p.pool.chunkBytes = 64<<20, tc.chunkBytes
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, size := range tc.sizes {
@@ -101,7 +100,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			p := ringOf(0, time.Now())
-			p.pool.budget, p.chunkBytes, p.sim = 64<<20, 100, sim
+			p.pool.budget, p.pool.chunkBytes, p.sim = 64<<20, 100, sim
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
@@ -134,7 +133,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		p := ringOf(0, time.Now())
-		p.pool.budget, p.chunkBytes = 64<<20, 100
+		p.pool.budget, p.pool.chunkBytes = 64<<20, 100
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
@@ -183,6 +182,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(0, 100)
 	p.snaps = &snapshots{ring: ring{most: 1 << 20}}
+	p.pool.reserve = p.reserveOf()
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	large.bytes = 200
 	message := frame(1, 1, 1000)
@@ -190,7 +190,7 @@ func TestMissedLatchedWithoutMemory(t *testing.T) {
 	next := &fileStart{at: time.Now(), missed: []pinned{{large, &latched{frame: message}}, {small, &latched{frame: frame(1, 2, 10)}}}}
 	snapshotsOf(p).keepMissed(next)
 	chunks := p.snaps.ring.chunks
-	if len(chunks) != 1 || chunks[0].usage[0].connection != small {
+	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }
@@ -266,7 +266,7 @@ func TestSnapshotTells(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
-	p.pool.budget, p.chunkBytes = 64<<20, 100
+	p.pool.budget, p.pool.chunkBytes = 64<<20, 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, frame(1, 0, 10)},
@@ -282,7 +282,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
-	p.pool.budget, p.chunkBytes = 64<<20, 100
+	p.pool.budget, p.pool.chunkBytes = 64<<20, 100
 	c, mark := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	mark.conn.Topic = bagnote.MarksTopic
 	var messages []recorded

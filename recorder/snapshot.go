@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
 )
 
 // SnapshotMode says whether the latest messages are kept ready in memory, for a
@@ -74,12 +76,12 @@ type snapshots struct {
 // that are not marked otherwise.
 type snapshot struct {
 	out    *bagFile
-	at     time.Time     // of the trigger
-	last   time.Time     // of the last one that came before it began
-	from   time.Time     // what came before is not wanted; zero means all is
-	state  snapshotState // what is latched where it begins
-	conns  []*connection // whose records may be needed at the beginning
-	rooted bool          // those have been written
+	at     time.Time            // of the trigger
+	last   time.Time            // of the last one that came before it began
+	from   time.Time            // what came before is not wanted; zero means all is
+	state  snapshotState        // what is latched where it begins
+	conns  []*bagfmt.Connection // whose records may be needed at the beginning
+	rooted bool                 // those have been written
 
 	messages, missing uint64
 	err               error
@@ -194,7 +196,7 @@ func (in *intake) beginSnapshot(sn *snapshot) bool {
 	}
 	for _, c := range in.connections.all {
 		if c.stored > 0 { // its record may be in a chunk that has gone
-			sn.conns = append(sn.conns, c)
+			sn.conns = append(sn.conns, c.conn)
 		}
 	}
 	return true
@@ -300,7 +302,7 @@ func (in *intake) snapshotStats(now time.Time) SnapshotStats {
 // recorded returns what of t is in bags, or about to be. mu is held.
 func (in *intake) recorded(t *topic) tally {
 	if in.snaps.only() {
-		return t.written.Load()
+		return t.written
 	}
 	return t.tally
 }

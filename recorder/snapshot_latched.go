@@ -93,21 +93,18 @@ func (in *intake) addBefore(s *snapshotState, all []pinned) error {
 func (in *intake) claimLatched(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.pool.makeRoom(n) {
+	if !in.pool.makeRoom(n, forMessages) {
 		return false
 	}
-	in.pool.held += n
-	in.latched.held += n
+	in.pool.useLatched(n)
 	return true
 }
 
 // unclaimLatched gives them back.
 func (in *intake) unclaimLatched(n int64) {
 	in.mu.Lock()
-	in.pool.held -= n
-	in.latched.held -= n
+	in.pool.unuseLatched(n)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // keepMissed is keep for latched messages that came while nothing was recorded: they count from
@@ -124,7 +121,6 @@ func (w *snapshotWriter) keepMissed(next *fileStart) {
 		}
 		c.builder.Reset(nil)
 		c.builder.AppendRun(l.conn, next.stamp, l.frame, 1)
-		c.usage = append(c.usage, chunkUsage{connection: l.connection})
 		c.firstAt, c.lastAt = next.at, next.at
 		w.in.count(c)
 		w.keep(c)

@@ -228,15 +228,15 @@ func (w *latchedWorld) checkAccount(what string) {
 			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
 		}
 	}
-	if in.latched.held != forLatched || in.pool.held != in.pool.idle+in.snaps.ring.held()+forLatched {
+	if in.pool.latched != forLatched || in.pool.held != in.pool.idle+in.snaps.ring.held()+forLatched {
 		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched; it has %d", what,
-			in.pool.held, in.pool.idle, in.snaps.ring.held(), in.latched.held, forLatched)
+			in.pool.held, in.pool.idle, in.snaps.ring.held(), in.pool.latched, forLatched)
 	}
 	if in.pool.waiting != 0 || in.pool.shared != 0 {
 		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.waiting, in.pool.shared)
 	}
-	if in.budget >= 0 && in.pool.held > in.budget {
-		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.held, in.budget)
+	if in.pool.limit >= 0 && in.pool.held > in.pool.limit {
+		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.held, in.pool.limit)
 	}
 }
 
@@ -452,13 +452,13 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	held := &heldChunk{ringChunk: ringChunk{SealedChunk: &bagfmt.SealedChunk{UncompressedBytes: 6000}}}
 	all := []pinned{{last, &latched{frame: frame(3, 0, 8)}}, {lost, &latched{chunk: held}}, {first, &latched{frame: frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
-	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk, _ []chunkUsage) error {
+	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}
 		return nil
 	})
-	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.held != 0 || p.latched.held != 0 {
+	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.held != 0 || p.pool.latched != 0 {
 		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.pool.held)
 	}
 }

@@ -26,7 +26,7 @@ func accountOf(l *link) topicAccount {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
 	t := l.connection.topic
-	return topicAccount{t.messages, t.passed, t.repeated, t.dropped, t.waiting}
+	return topicAccount{t.messages, t.passed, t.repeated, t.dropped, t.account.waiting}
 }
 
 // lost returns how many messages of the topic of a link were dropped, for whatever cause.
@@ -49,7 +49,7 @@ func bytesLeft(p *intake) int64 {
 func bytesInUse(p *intake) (all, forLatched int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.pool.held - p.pool.idle, p.latched.held
+	return p.pool.held - p.pool.idle, p.pool.latched
 }
 
 // heapBesideBuffer returns what is on the heap, but for what the buffer counts.
@@ -77,11 +77,11 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *intake {
 	in := &intake{
-		log: zap.NewNop(), encoder: &encoder{}, buffer: buffer{log: zap.NewNop(), chunkBytes: chunkBytes, budget: budget},
+		log: zap.NewNop(), encoder: &encoder{}, buffer: buffer{log: zap.NewNop()},
 		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
 	}
-	in.pool.budget, in.pool.reclaimElsewhere = budget, in.reclaimForIntake
 	in.room.L = &in.mu
+	in.pool = pool{budget: budget, limit: budget, chunkBytes: chunkBytes, freed: in.room.Broadcast}
 	return in
 }
 
