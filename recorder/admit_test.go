@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
@@ -57,7 +58,7 @@ func (d *slowDisk) turn(n int64) {
 	d.credit += n
 	d.waiting = false
 	p.room.Broadcast()
-	for !d.waiting && p.pool.waiting > 0 {
+	for !d.waiting && p.pool.Waiting > 0 {
 		p.room.Wait()
 	}
 }
@@ -83,7 +84,7 @@ type source struct {
 // send publishes one message as the link of a socket does.
 func (s *source) send(n uint32) {
 	if s.buf == nil {
-		s.buf = frame(0, 0, s.bytes)
+		s.buf = testlink.Frame(0, 0, s.bytes)
 		noise := rand.New(rand.NewPCG(1, 2))
 		for i := 12; i < len(s.buf); i++ {
 			s.buf[i] = byte(noise.Uint32())
@@ -262,14 +263,14 @@ func FuzzOverload(f *testing.F) {
 			script = script[2:]
 			switch op % 8 {
 			case 0, 1, 2:
-				links[l].Frames(frame(0, 0, 20*size), 1, time.Now())
+				links[l].Frames(testlink.Frame(0, 0, 20*size), 1, time.Now())
 				sent[l]++
 			case 3:
-				run := append(frame(0, 0, 10*size), frame(0, 0, 30*size)...)
+				run := append(testlink.Frame(0, 0, 10*size), testlink.Frame(0, 0, 30*size)...)
 				links[l].Frames(run, 2, time.Now())
 				sent[l] += 2
 			case 4, 5:
-				offer(links[l], frame(0, 0, 500*size))
+				offer(links[l], testlink.Frame(0, 0, 500*size))
 				sent[l]++
 			case 6:
 				cutOff(links[l], 600*size, &sent[l])
@@ -278,7 +279,7 @@ func FuzzOverload(f *testing.F) {
 				d.turn(int64(300 * size))
 			}
 			p.mu.Lock()
-			if over := p.pool.held - p.pool.budget; over > p.pool.weight(p.pool.grown) { // a chunk is counted as it grew when it is sealed
+			if over := p.pool.Held - p.pool.Budget; over > p.pool.Weight(p.pool.Grown) { // a chunk is counted as it grew when it is sealed
 				t.Fatalf("%d bytes more in use than given", over)
 			}
 			p.mu.Unlock()
@@ -293,12 +294,12 @@ func FuzzOverload(f *testing.F) {
 			for _, n := range topic.dropped {
 				got += n
 			}
-			if got != sent[i] || topic.account.waiting != 0 {
-				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.account.waiting)
+			if got != sent[i] || topic.account.Waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.account.Waiting)
 			}
 		}
-		left := p.pool.held - p.pool.idle - p.pool.latched
-		if p.pool.waiting != 0 || p.pool.waiters != 0 || left < 0 || p.open == nil && left != 0 {
+		left := p.pool.Held - p.pool.Idle - p.pool.Latched
+		if p.pool.Waiting != 0 || p.pool.Waiters != 0 || left < 0 || p.open == nil && left != 0 {
 			t.Errorf("at the end: %+v", p.pool)
 		}
 	})
@@ -351,13 +352,13 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	topic := l.connection.topic
 	for topic.dropped[dropBufferFull] == 0 {
-		offer(l, frame(0, 0, 200_000))
+		offer(l, testlink.Frame(0, 0, 200_000))
 	}
 	before := topic.dropped
 	p.mu.Lock()
 	p.atSizeLimit = true
 	p.mu.Unlock()
-	offer(l, frame(0, 0, 200_000))
+	offer(l, testlink.Frame(0, 0, 200_000))
 	if topic.dropped != before {
 		t.Errorf("dropped %v, before %v", topic.dropped, before)
 	}
@@ -374,7 +375,7 @@ func TestRingMakesRoom(t *testing.T) {
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	for range 20 {
-		offer(l, frame(0, 0, 4_500_000))
+		offer(l, testlink.Frame(0, 0, 4_500_000))
 		d.turn(math.MaxInt64 / 2)
 	}
 	if err := p.close(); err != nil {
@@ -392,21 +393,21 @@ func TestWholeBufferBesideLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
 	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
-	offer(maps, frame(0, 0, 1_500_000))
-	offer(l, frame(0, 0, 7_500_000))
-	waitFor(t, func() bool {
+	offer(maps, testlink.Frame(0, 0, 1_500_000))
+	offer(l, testlink.Frame(0, 0, 7_500_000))
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.openChunk()
 	})
-	offer(l, frame(0, 0, 8_300_000))
+	offer(l, testlink.Frame(0, 0, 8_300_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	if maps.connection.topic.messages != 1 || l.connection.topic.messages != 2 {
 		t.Errorf("%d and %d recorded", maps.connection.topic.messages, l.connection.topic.messages)
 	}
-	if p.pool.latched != 0 || p.pool.held != p.pool.idle {
-		t.Errorf("%d bytes for latched messages; %+v", p.pool.latched, p.pool)
+	if p.pool.Latched != 0 || p.pool.Held != p.pool.Idle {
+		t.Errorf("%d bytes for latched messages; %+v", p.pool.Latched, p.pool)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // buffer owns the memory of a recording and decides who gets some. Its size, the -b of the
@@ -12,8 +14,8 @@ type buffer struct {
 	log      *zap.Logger
 	overflow Overflow
 
-	pool    pool
-	open    *chunk // the shared chunk that is filled; nil until the next message
+	pool    memory.Memory
+	open    *memory.Chunk // the shared chunk that is filled; nil until the next message
 	latched latchedStore
 	snaps   *snapshots // nil for none
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -83,7 +84,7 @@ func (s *connections) sizeOf(h bagfmt.ConnectionHeader) int64 {
 // admits decides whether t may hold so many bytes more. As with messages, what a topic has
 // is compared with what is left: the topic with the most is refused first.
 func (s *connections) admits(t *topic, bytes int64) bool {
-	return s.held+bytes <= headerBytes && t.headers+bytes <= fairnessFactor*(headerBytes-s.held)
+	return s.held+bytes <= headerBytes && t.headers+bytes <= memory.FairnessFactor*(headerBytes-s.held)
 }
 
 // find returns the connection of t with this header, or nil.
@@ -190,7 +191,7 @@ func (in *intake) admitHeader(t *topic, c *connection, info tcpros.LinkInfo) err
 	if id := publisherID(info); t.publisher(id) == nil {
 		need += publisherSize(id)
 	}
-	if need == 0 || in.pool.budget < 0 || in.connections.admits(t, need) {
+	if need == 0 || in.pool.Budget < 0 || in.connections.admits(t, need) {
 		return nil
 	}
 	t.refuse(info.PublisherURI)
@@ -234,7 +235,7 @@ func (in *intake) releaseGone(now time.Time) {
 // unneeded reports whether no file that is not closed, no chunk and no latched message has
 // the connection. mu is held.
 func (in *intake) unneeded(c *connection) bool {
-	if in.holdsLatched(c) || c.topic.account.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.holdsLatched(c) || c.topic.account.Waiting > 0 || in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
 		return false
 	}
 	if in.snaps != nil {

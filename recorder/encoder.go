@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
@@ -73,7 +74,7 @@ func (l *compressionController) look(now time.Time) bool {
 // Without compression it does nothing.
 type encoder struct {
 	log   *zap.Logger
-	queue *queue.FIFO[*chunk] // nil without compression
+	queue *queue.FIFO[*memory.Chunk] // nil without compression
 	wg    sync.WaitGroup
 
 	mu         sync.Mutex
@@ -83,7 +84,7 @@ type encoder struct {
 func newEncoder(o *Options) *encoder {
 	e := &encoder{log: o.Log, controller: newCompressionController(o)}
 	if workers(o.Compression) > 0 {
-		e.queue = queue.New[*chunk]()
+		e.queue = queue.New[*memory.Chunk]()
 	}
 	return e
 }
@@ -107,23 +108,23 @@ func (e *encoder) close() {
 func (e *encoder) compresses() bool { return e.queue != nil }
 
 // put queues a chunk; await waits for it.
-func (e *encoder) put(c *chunk) {
+func (e *encoder) put(c *memory.Chunk) {
 	if e.queue == nil {
 		return
 	}
 	e.mu.Lock()
-	e.controller.queued += c.counted
+	e.controller.queued += c.Counted
 	e.mu.Unlock()
 	e.queue.Put(c)
 }
 
 // await waits until a chunk that was queued is sealed, or seals it. One that will be given
 // up is not sealed.
-func (e *encoder) await(c *chunk) {
+func (e *encoder) await(c *memory.Chunk) {
 	if e.queue != nil {
-		c.await()
+		c.Await()
 	} else {
-		c.seal(nil)
+		c.Seal(nil)
 	}
 }
 
@@ -139,15 +140,15 @@ func (e *encoder) compress(skip func() bool) {
 		if !skip() {
 			z.seal(c, compression)
 		}
-		c.done()
+		c.Done()
 	}
 }
 
 // nextCompression says how to compress c, which has just left the queue.
-func (e *encoder) nextCompression(c *chunk) bagfmt.Compression {
+func (e *encoder) nextCompression(c *memory.Chunk) bagfmt.Compression {
 	e.mu.Lock()
 	l := &e.controller
-	l.queued -= c.counted
+	l.queued -= c.Counted
 	before := l.at
 	stepped := l.look(time.Now())
 	next, down := l.compression(), l.at > before
@@ -180,18 +181,18 @@ func (e *encoder) stored() map[bagfmt.Compression]uint64 {
 type compressors map[bagfmt.Compression]*bagfmt.Compressor
 
 // seal makes the record of a chunk.
-func (z compressors) seal(c *chunk, compression bagfmt.Compression) {
+func (z compressors) seal(c *memory.Chunk, compression bagfmt.Compression) {
 	if compression == bagfmt.CompressionNone {
-		c.seal(nil)
+		c.Seal(nil)
 		return
 	}
 	if z[compression] == nil {
 		made, err := bagfmt.NewCompressor(compression)
 		if err != nil {
-			c.err = err
+			c.Err = err
 			return
 		}
 		z[compression] = made
 	}
-	c.seal(z[compression])
+	c.Seal(z[compression])
 }

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func TestLadder(t *testing.T) {
@@ -75,12 +76,12 @@ func TestAdaptive(t *testing.T) {
 	core, logs := observer.New(zap.WarnLevel)
 	p := testPipeline(t, Options{Log: zap.New(core), Compression: bagfmt.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, messages)
+	testlink.PublishPlain(l, messages)
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.Target())
-	checkCount(t, "in the file", byFile, 1, messages)
+	_, byFile := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "in the file", byFile, 1, messages)
 	stored := p.sink.encoder.controller.stored
 	if len(stored) < 2 {
 		t.Errorf("chunks: %v", stored)
@@ -88,7 +89,7 @@ func TestAdaptive(t *testing.T) {
 	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
 		t.Errorf("not told that compression does not keep up: %v", logs.All())
 	}
-	if p.sink.encoder.controller.queued != 0 || p.pool.waiting != 0 || p.pool.held != p.pool.idle {
-		t.Errorf("at the end %d bytes are queued, %d wait, %d of %d are idle", p.sink.encoder.controller.queued, p.pool.waiting, p.pool.idle, p.pool.held)
+	if p.sink.encoder.controller.queued != 0 || p.pool.Waiting != 0 || p.pool.Held != p.pool.Idle {
+		t.Errorf("at the end %d bytes are queued, %d wait, %d of %d are idle", p.sink.encoder.controller.queued, p.pool.Waiting, p.pool.Idle, p.pool.Held)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -86,8 +87,8 @@ func newIntake(o *Options, encoder *encoder) *intake {
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool = pool{budget: o.MemoryBytes(), limit: o.MemoryBytes(), chunkBytes: o.ChunkBytes, twice: encoder.compresses(), blocks: o.Overflow == OverflowBlock, freed: in.room.Broadcast}
-	in.pool.reserve = in.reserveOf()
+	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
+	in.pool.Reserve = in.reserveOf()
 	return in
 }
 
@@ -136,7 +137,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		case in.state != StateRecording: // since it waits for room
 			c.countUnrecorded(count)
 			return
-		case !in.pool.admits(&c.topic.account, in.pool.weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
+		case !in.pool.Admits(&c.topic.account, in.pool.Weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
 			c.topic.drop(dropBufferFull, uint64(count))
 			return
 		case in.open == nil && !in.waitForChunk(c.topic):
@@ -147,11 +148,11 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 			return
 		}
 		n, size := in.fit(c.topic, run, count)
-		if in.open.builder.Messages() == 0 {
+		if in.open.Builder.Messages() == 0 {
 			in.openedAt = received
 		}
-		in.open.builder.AppendRun(c.conn, stamp, run[:size], n)
-		in.open.add(&c.topic.account, in.pool.weight(size+n*recordOverhead))
+		in.open.Builder.AppendRun(c.conn, stamp, run[:size], n)
+		in.open.Add(&c.topic.account, in.pool.Weight(size+n*recordOverhead))
 		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
@@ -159,7 +160,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
-		if in.open.builder.Len() > in.sealAt {
+		if in.open.Builder.Len() > in.sealAt {
 			in.sealOpen()
 			in.checkSize(received)
 		}
@@ -181,7 +182,7 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 	if t.limit > 0 {
 		count = min(count, int(t.limit-t.messages))
 	}
-	free := in.sealAt - in.open.builder.Len()
+	free := in.sealAt - in.open.Builder.Len()
 	if t.limit == 0 && len(run)+count*recordOverhead <= free {
 		return count, len(run)
 	}
@@ -196,9 +197,9 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 
 // sealOpen hands the open chunk on. mu is held.
 func (in *intake) sealOpen() {
-	if in.open != nil && in.open.builder.Messages() > 0 {
-		in.pool.settle(in.open)
-		in.open.firstAt, in.open.lastAt = in.openedAt, in.latest
+	if in.open != nil && in.open.Builder.Messages() > 0 {
+		in.pool.Settle(in.open)
+		in.open.FirstAt, in.open.LastAt = in.openedAt, in.latest
 		in.submit(in.open)
 		in.open = nil
 	}
@@ -206,19 +207,19 @@ func (in *intake) sealOpen() {
 
 // submit gives a chunk to the encoder and the sink. mu is held, so that the
 // order of the queue is the order of the file.
-func (in *intake) submit(c *chunk) {
-	in.pool.count(c)
-	in.pool.charge(c)
-	c.part, c.cost = in.rotation.Part(), rotation.ChunkCost(&c.builder)
-	in.rotation.Queue(c.cost)
+func (in *intake) submit(c *memory.Chunk) {
+	in.pool.Count(c)
+	in.pool.Charge(c)
+	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
+	in.rotation.Queue(c.Cost)
 	in.encoder.put(c)
 	in.sealed.Put(queued{chunk: c})
 }
 
 // release takes a chunk back after it was written or given up.
-func (in *intake) release(c *chunk) {
+func (in *intake) release(c *memory.Chunk) {
 	in.mu.Lock()
-	in.pool.put(c)
+	in.pool.Put(c)
 	in.mu.Unlock()
 }
 
@@ -232,7 +233,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	var lost []drop
 	var news []publisherNews
-	in.pool.expireTurns(now)
+	in.pool.ExpireTurns(now)
 	held := in.blockageNews(now)
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
@@ -254,7 +255,7 @@ func (in *intake) tick(now time.Time) {
 func (in *intake) unblockLinks() {
 	in.mu.Lock()
 	in.sealOpen()
-	in.pool.setBudget(-1)
+	in.pool.SetBudget(-1)
 	in.mu.Unlock()
 }
 

@@ -4,25 +4,26 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // awaitChunk waits until a large message may be received and returns its chunk, nil if
 // it is not wanted any more. mu is held.
-func (in *intake) awaitChunk(f *largeFrame, size, first int) *chunk {
+func (in *intake) awaitChunk(f *largeFrame, size, first int) *memory.Chunk {
 	in.sealOpen() // so that its memory comes back
 	defer in.endWait(f)
 	if in.startWait(f); !in.awaitLease(f) {
 		return nil
 	}
 	c := f.link.connection
-	if free := in.pool.getReusable(c.proven, size); free != nil {
+	if free := in.pool.GetReusable(c.proven, size); free != nil {
 		return free
 	}
-	if !in.awaitMemory(f, in.pool.weight(first)) {
-		in.pool.endTurn(&f.turn)
+	if !in.awaitMemory(f, in.pool.Weight(first)) {
+		in.pool.EndTurn(&f.turn)
 		return nil
 	}
-	return in.pool.get(first, first)
+	return in.pool.Get(first, first)
 }
 
 // awaitGrowth waits until a message that is received may take more bytes, and reports
@@ -30,7 +31,7 @@ func (in *intake) awaitChunk(f *largeFrame, size, first int) *chunk {
 func (in *intake) awaitGrowth(f *largeFrame, more int64) bool {
 	defer in.endWait(f)
 	in.startWait(f)
-	if !f.turn.granted {
+	if !f.turn.Granted {
 		in.room.Broadcast() // it may be the last that all others wait for
 		if !in.awaitLease(f) {
 			return false
@@ -42,25 +43,25 @@ func (in *intake) awaitGrowth(f *largeFrame, more int64) bool {
 // startWait notes that f may have to wait. mu is held.
 func (m *buffer) startWait(f *largeFrame) {
 	c := f.link.connection
-	f.turn.waiting, f.turn.proven, f.blockage = true, c.proven, blockage{topic: c.topic}
+	f.turn.Waiting, f.turn.Proven, f.blockage = true, c.proven, blockage{topic: c.topic}
 }
 
 // endWait ends that. mu is held.
 func (m *buffer) endWait(f *largeFrame) {
-	f.turn.waiting = false
+	f.turn.Waiting = false
 	m.endBlockage(&f.blockage)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if
 // it is not wanted any more, or if it is to be given up. mu is held.
 func (in *intake) awaitLease(f *largeFrame) bool {
-	in.pool.enqueueTurn(&f.turn)
-	defer in.pool.dequeueTurn(&f.turn)
+	in.pool.EnqueueTurn(&f.turn)
+	defer in.pool.DequeueTurn(&f.turn)
 	for in.accepts(f.blockage.topic) {
-		if in.pool.grantTurn(&f.turn, time.Now()) {
+		if in.pool.GrantTurn(&f.turn, time.Now()) {
 			return true
 		}
-		if in.pool.stuckTurn(&f.turn) {
+		if in.pool.StuckTurn(&f.turn) {
 			return false
 		}
 		in.wait(&f.blockage)
@@ -73,20 +74,20 @@ func (in *intake) awaitLease(f *largeFrame) bool {
 // than their minimum meanwhile, or none if the message needs that, too. mu is held.
 func (in *intake) awaitMemory(f *largeFrame, more int64) bool {
 	for {
-		free := in.pool.besideShared(&f.turn, more)
-		if in.pool.makeRoom(free, forLarge) {
+		free := in.pool.BesideShared(&f.turn, more)
+		if in.pool.MakeRoom(free, memory.ForLarge) {
 			return true
 		}
 		if !in.accepts(f.blockage.topic) {
 			return false
 		}
 		in.sealOpen() // it would hold on to its memory until it is old
-		if f.turn.shared == 0 && in.dropEmptyChunk() || in.forgetLatchedFor(free) {
+		if f.turn.Shared == 0 && in.dropEmptyChunk() || in.forgetLatchedFor(free) {
 			continue
 		}
-		in.pool.setShort(&f.turn, true)
+		in.pool.SetShort(&f.turn, true)
 		in.wait(&f.blockage)
-		in.pool.setShort(&f.turn, false)
+		in.pool.SetShort(&f.turn, false)
 	}
 }
 
@@ -94,15 +95,15 @@ func (in *intake) awaitMemory(f *largeFrame, more int64) bool {
 // beside them that does not come back by itself, could not have more bytes otherwise. It
 // reports whether there were any. mu is held.
 func (in *intake) forgetLatchedFor(more int64) bool {
-	if !in.pool.neverFits(more) {
+	if !in.pool.NeverFits(more) {
 		return false
 	}
-	before := in.pool.latched
+	before := in.pool.Latched
 	for _, c := range in.connections.all {
 		in.forgetLatched(c)
 		in.forgetStart(c)
 	}
-	if in.pool.latched == before {
+	if in.pool.Latched == before {
 		return false
 	}
 	in.warnLatched("latched messages are not repeated in the next file: a large message needs their memory")
@@ -112,10 +113,10 @@ func (in *intake) forgetLatchedFor(more int64) bool {
 // dropEmptyChunk gives the memory of the open chunk back if there is a connection record
 // in it at most, and reports whether there was one. mu is held.
 func (in *intake) dropEmptyChunk() bool {
-	if in.open == nil || in.open.builder.Messages() > 0 {
+	if in.open == nil || in.open.Builder.Messages() > 0 {
 		return false
 	}
-	in.pool.put(in.open)
+	in.pool.Put(in.open)
 	in.open, in.records = nil, new(bagfmt.ConnRecords) // which is written anew
 	return true
 }

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // latched is the latest message of a latching publisher, to be repeated at the
@@ -45,7 +46,7 @@ func lastFrame(run []byte) []byte {
 
 // latchedWeight is what a latched message counts: for itself and for its copy on
 // the way to the file.
-func (m *buffer) latchedWeight(n int) int64 { return 2 * m.pool.weight(n) }
+func (m *buffer) latchedWeight(n int) int64 { return 2 * m.pool.Weight(n) }
 
 // rememberLatched keeps a copy of the latest message of c. mu is held.
 func (m *buffer) rememberLatched(c *connection, frame []byte) {
@@ -65,8 +66,8 @@ func (m *buffer) rememberLatched(c *connection, frame []byte) {
 // Beyond half of what shared chunks leave of the budget, or when it is used up, c is not
 // repeated until a later message of it finds room. mu is held.
 func (m *buffer) reserve(n int64, c *connection) bool {
-	if (m.pool.latchedFits(n) || m.yieldStart(n)) && m.pool.makeRoom(n, forMessages) {
-		m.pool.useLatched(n)
+	if (m.pool.LatchedFits(n) || m.yieldStart(n)) && m.pool.MakeRoom(n, memory.ForMessages) {
+		m.pool.UseLatched(n)
 		return true
 	}
 	m.warnLatched("no memory to repeat a latched message in the next file: -b is too small", zap.String("topic", c.topic.name))
@@ -96,7 +97,7 @@ func (m *buffer) forgetLatched(c *connection) {
 }
 
 func (m *buffer) releaseLatched(l *latched) {
-	m.pool.unuseLatched(l.counted)
+	m.pool.UnuseLatched(l.counted)
 	if l.chunk != nil {
 		m.releaseHeld(l.chunk)
 	}

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func latchingConnection(p *intake, publisher string) *connection {
-	c := &connection{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(linkInfo("/map", publisher).Header)}, topic: &topic{name: "/map"}, latching: true}
+	c := &connection{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, topic: &topic{name: "/map"}, latching: true}
 	if len(p.connections.all) > 0 {
 		c.topic = p.connections.all[0].topic
 	}
@@ -38,11 +39,11 @@ func TestMemoryForLatchedMessages(t *testing.T) {
 		}
 	}
 	full := bareIntake(10_000, 100)
-	full.pool.held = 10_000 - 199
+	full.pool.Held = 10_000 - 199
 	c := latchingConnection(full, "/a")
 	full.rememberLatched(c, make([]byte, 100))
-	if c.last != nil || full.pool.held != 10_000-199 {
-		t.Errorf("remembered in a full buffer; %d held", full.pool.held)
+	if c.last != nil || full.pool.Held != 10_000-199 {
+		t.Errorf("remembered in a full buffer; %d held", full.pool.Held)
 	}
 	endless := bareIntake(-1, 100)
 	c = latchingConnection(endless, "/a")
@@ -60,17 +61,17 @@ func TestLatestLatchedMessage(t *testing.T) {
 	c := latchingConnection(p, "/a")
 	p.rememberLatched(c, []byte("first one"))
 	p.rememberLatched(c, []byte("second"))
-	if string(c.last.frame) != "second" || p.pool.latched != 18 {
-		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.pool.latched)
+	if string(c.last.frame) != "second" || p.pool.Latched != 18 {
+		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.pool.Latched)
 	}
 	one, two := p.pinLatched(nil), p.pinLatched(nil)
 	p.rememberLatched(c, []byte("third"))
-	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.pool.latched != 18+10 {
-		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.pool.latched)
+	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.pool.Latched != 18+10 {
+		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.pool.Latched)
 	}
 	p.unpin(one)
-	if p.pool.latched != 28 {
-		t.Errorf("%d bytes while a writer still reads, want 28", p.pool.latched)
+	if p.pool.Latched != 28 {
+		t.Errorf("%d bytes while a writer still reads, want 28", p.pool.Latched)
 	}
 	p.unpin(two)
 	if all, latched := bytesInUse(p); latched != 10 || all != 10 {
@@ -133,7 +134,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 		p := bareIntake(-1, chunkBytes)
 		s := &sink{in: p, compression: bagfmt.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
-			p.rememberLatched(latchingConnection(p, publisher), frame(uint32(i), 0, 8))
+			p.rememberLatched(latchingConnection(p, publisher), testlink.Frame(uint32(i), 0, 8))
 		}
 		at := bagfmt.TimeOf(time.Now())
 		var got []bagfmt.ConnID
@@ -161,7 +162,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 // TestLastFrame: of a run of messages the latest is repeated.
 func TestLastFrame(t *testing.T) {
 	t.Parallel()
-	a, b := frame(1, 1, 8), frame(1, 2, 30)
+	a, b := testlink.Frame(1, 1, 8), testlink.Frame(1, 2, 30)
 	for _, run := range [][]byte{b, append(bytes.Clone(a), b...), append(append(bytes.Clone(b), a...), b...)} {
 		if got := lastFrame(run); !bytes.Equal(got, b) {
 			t.Errorf("of %d bytes the last message is %v", len(run), got)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -33,6 +34,9 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 // largeOverhead is room for the records around a large frame in its chunk: its
 // connection, its own header, the chunk's header and index.
 const largeOverhead = 16 << 10
+
+// trusted is how much of a publisher's claim is counted before it arrives.
+const trusted = 1 << 20
 
 // recordShare is the least ratio of a message to its connection record at which the
 // record goes along with each one.
@@ -75,8 +79,8 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	f := &l.frame
 	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
 	size := frameBytes + largeOverhead + c.bytes
-	f.turn.need = in.pool.weight(size)
-	if in.pool.limit >= 0 && f.turn.need > in.pool.limit {
+	f.turn.Need = in.pool.Weight(size)
+	if in.pool.Limit >= 0 && f.turn.Need > in.pool.Limit {
 		if idle {
 			in.countUnwanted(c)
 		} else {
@@ -87,14 +91,14 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	first := min(size, trusted+c.bytes)
 	switch {
 	case f.blocks:
-		f.turn.chunk = in.awaitChunk(f, size, first)
-	case in.pool.admits(&c.topic.account, f.turn.need, false):
-		if f.turn.chunk = in.pool.getReusable(c.proven, size); f.turn.chunk == nil {
-			f.turn.chunk = in.pool.get(first, first)
+		f.turn.Chunk = in.awaitChunk(f, size, first)
+	case in.pool.Admits(&c.topic.account, f.turn.Need, false):
+		if f.turn.Chunk = in.pool.GetReusable(c.proven, size); f.turn.Chunk == nil {
+			f.turn.Chunk = in.pool.Get(first, first)
 		}
 	}
 	switch {
-	case f.turn.chunk != nil:
+	case f.turn.Chunk != nil:
 		f.begin()
 		return f
 	case f.blocks || idle:
@@ -115,9 +119,9 @@ func (f *largeFrame) begin() {
 	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
-	f.turn.chunk.builder.Reset(records)
-	f.turn.chunk.builder.BeginMessage(c.conn, f.size)
-	in.pool.count(f.turn.chunk)
+	f.turn.Chunk.Builder.Reset(records)
+	f.turn.Chunk.Builder.BeginMessage(c.conn, f.size)
+	in.pool.Count(f.turn.Chunk)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -146,23 +150,23 @@ func (l *link) Lost(messages int) {
 type largeFrame struct {
 	link     *link
 	size     int
-	relies   bool     // on the record of its connection in the file that was filled when it began
-	blocks   bool     // its link while there is no room, rather than being dropped
-	turn     turn     // its chunk, and its lease if it blocks
-	blockage blockage // while it waits
+	relies   bool        // on the record of its connection in the file that was filled when it began
+	blocks   bool        // its link while there is no room, rather than being dropped
+	turn     memory.Turn // its chunk, and its lease if it blocks
+	blockage blockage    // while it waits
 }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
 // the message is given up.
 func (f *largeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.turn.arrived.Store(int64(f.turn.chunk.builder.Len()))
-		n = min(n, leasePiece)
+		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
+		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.pool.weight(f.turn.chunk.builder.NextCap()); next > f.turn.chunk.counted && !f.grow(next) {
+	if next := f.link.in.pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
 		return nil
 	}
-	return f.turn.chunk.builder.Room(n)
+	return f.turn.Chunk.Builder.Room(n)
 }
 
 // grow makes the message count so many bytes, or gives it up.
@@ -170,10 +174,10 @@ func (f *largeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.turn.chunk.counted)
-	in.pool.grow(f.turn.chunk, count)
+	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.turn.Chunk.Counted)
+	in.pool.Grow(f.turn.Chunk, count)
 	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
-		grown = in.pool.makeRoom(0, forMessages) && in.pool.fitsBeside(count, 0)
+		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
@@ -190,8 +194,8 @@ func (f *largeFrame) grow(count int64) bool {
 // giveUp takes the message out of its chunk and gives that back. intake.mu is held.
 func (f *largeFrame) giveUp() {
 	in := f.link.in
-	f.turn.chunk.builder.AbortMessage()
-	in.pool.put(f.detachChunk())
+	f.turn.Chunk.Builder.AbortMessage()
+	in.pool.Put(f.detachChunk())
 }
 
 // Commit implements tcpros.LargeFrame.
@@ -201,7 +205,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
 	c.topic.last, c.latest, c.proven = received, received, true
-	f.turn.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
+	f.turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.forgetLatched(c)
@@ -211,8 +215,8 @@ func (f *largeFrame) Commit(received time.Time) {
 	if !stored && in.accepts(c.topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
-		stored = in.open.builder.Messages() > 0
+		in.open.Builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		stored = in.open.Builder.Messages() > 0
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
@@ -230,36 +234,36 @@ func (f *largeFrame) latest() *latched {
 	if !reserved {
 		return nil
 	}
-	return &latched{frame: append([]byte(nil), f.turn.chunk.builder.Frame()...), counted: weight}
+	return &latched{frame: append([]byte(nil), f.turn.Chunk.Builder.Frame()...), counted: weight}
 }
 
 // detachChunk gives the chunk away. intake.mu is held.
-func (f *largeFrame) detachChunk() *chunk {
-	c := f.turn.chunk
-	f.turn.chunk = nil // the link must not keep a buffer that is let go
+func (f *largeFrame) detachChunk() *memory.Chunk {
+	c := f.turn.Chunk
+	f.turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.in.pool.endTurn(&f.turn)
+		f.link.in.pool.EndTurn(&f.turn)
 	}
 	return c
 }
 
 // commit hands on a chunk with one large message. stored says that the record of its
 // connection is in it or in an earlier one of the file. mu is held.
-func (in *intake) commit(chunk *chunk, c *connection, payload int, received time.Time, stored bool) {
+func (in *intake) commit(chunk *memory.Chunk, c *connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.topic) {
 		in.countUnwanted(c)
-		in.pool.put(chunk)
+		in.pool.Put(chunk)
 		return
 	}
-	if in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
 		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
 		c.stored = in.rotation.Part() + 1
 	}
 	in.latest = later(in.latest, received)
-	chunk.firstAt, chunk.lastAt = received, received
-	chunk.addAlone(&c.topic.account, in.pool.weight(chunk.builder.Cap()))
+	chunk.FirstAt, chunk.LastAt = received, received
+	chunk.AddAlone(&c.topic.account, in.pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
 	in.account(c.topic, 1, uint64(payload))
 	in.checkSize(received)

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -173,9 +174,9 @@ func (o Options) MemoryBytes() int64 {
 	if chunk == 0 {
 		chunk = bagfmt.DefaultChunkBytes
 	}
-	least := leastChunks * chunk
+	least := memory.LeastChunks * chunk
 	if n := int64(workers(o.Compression)); n > 0 {
-		least = 2 * max(leastChunks, 2+n) * chunk // each chunk and what it is compressed into
+		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
 }

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // ringChunk is a sealed chunk that waits in memory for a snapshot.
 type ringChunk struct {
 	*bagfmt.SealedChunk
-	chunk   *chunk    // that the record is part of; nil when it is in memory of its own
-	memory  []byte    // of its own
-	weight  int64     // bytes that the pool counts for it
-	firstAt time.Time // when its first message came
-	lastAt  time.Time // and its last
+	chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
+	memory  []byte        // of its own
+	weight  int64         // bytes that the pool counts for it
+	firstAt time.Time     // when its first message came
+	lastAt  time.Time     // and its last
 
 	latched []pinned   // the last message of each latching connection, until it has left the ring
 	copied  int64      // bytes that the pool counts for copies of them
@@ -81,7 +82,7 @@ func (r *ring) memoryFor(n int) []byte {
 // toRingChunk takes over a sealed chunk that the recording is done with. A record that does
 // not fill its buffer well, because it is packed or was sealed young, gets memory of
 // its own, so that the ring reaches far back.
-func (in *intake) toRingChunk(c *chunk) ringChunk {
+func (in *intake) toRingChunk(c *memory.Chunk) ringChunk {
 	all := in.latchedIn(c)
 	rc := in.takeOver(c)
 	rc.note(all)
@@ -89,27 +90,27 @@ func (in *intake) toRingChunk(c *chunk) ringChunk {
 }
 
 // takeOver is toRingChunk without the latched messages.
-func (in *intake) takeOver(c *chunk) ringChunk {
-	rc := ringChunk{SealedChunk: c.sealed, chunk: c, firstAt: c.firstAt, lastAt: c.lastAt}
-	n := len(c.sealed.Record)
+func (in *intake) takeOver(c *memory.Chunk) ringChunk {
+	rc := ringChunk{SealedChunk: c.Sealed, chunk: c, firstAt: c.FirstAt, lastAt: c.LastAt}
+	n := len(c.Sealed.Record)
 	in.mu.Lock()
-	rc.weight = c.counted
-	if 4*int64(n) >= 3*c.counted {
+	rc.weight = c.Counted
+	if 4*int64(n) >= 3*c.Counted {
 		in.mu.Unlock()
 		return rc
 	}
 	rc.memory = in.snaps.ring.memoryFor(n) // counted already
 	if rc.memory == nil {
 		// The chunks of a requested snapshot must not displace each other: this chunk comes back in a moment.
-		if (in.snaps.pending == 0 || n > 2*in.pool.chunkBytes) && !in.pool.makeRoom(int64(n), forAny) {
+		if (in.snaps.pending == 0 || n > 2*in.pool.ChunkBytes) && !in.pool.MakeRoom(int64(n), memory.ForAny) {
 			in.mu.Unlock()
 			return rc // all memory waits for the disk
 		}
 		rc.memory = make([]byte, 0, n)
-		in.pool.use(int64(n))
+		in.pool.Use(int64(n))
 	}
 	in.mu.Unlock()
-	own := *c.sealed // which goes back with its chunk
+	own := *c.Sealed // which goes back with its chunk
 	rc.memory = append(rc.memory, own.Record...)
 	own.Record, own.Counts, own.PayloadBytes = rc.memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
 	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
@@ -127,12 +128,12 @@ func (m *buffer) recycle(c ringChunk) {
 // free is recycle for a chunk that no latched message refers to. mu is held.
 func (m *buffer) free(c ringChunk) {
 	if c.chunk != nil {
-		m.pool.put(c.chunk)
+		m.pool.Put(c.chunk)
 		return
 	}
 	r := &m.snaps.ring
-	if len(r.spare) == maxSpare || !m.pool.fits(0) {
-		m.pool.unuse(c.weight)
+	if len(r.spare) == maxSpare || !m.pool.Fits(0) {
+		m.pool.Unuse(c.weight)
 		return
 	}
 	r.spare = append(r.spare, c.memory)
@@ -142,15 +143,15 @@ func (m *buffer) free(c ringChunk) {
 func (in *intake) addToRing(c ringChunk) {
 	in.mu.Lock()
 	in.keepInRing(c)
-	in.pool.signal() // what was queued is room now
+	in.pool.Signal() // what was queued is room now
 	in.mu.Unlock()
 }
 
 // freshChunk returns a buffer for n bytes, or nil.
-func (in *intake) freshChunk(n int) *chunk {
+func (in *intake) freshChunk(n int) *memory.Chunk {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.pool.get(n, n)
+	return in.pool.Get(n, n)
 }
 
 // giveBack takes the memory of a chunk back.
@@ -161,9 +162,9 @@ func (in *intake) giveBack(c ringChunk) {
 }
 
 // count brings the account of a chunk up to date that has grown.
-func (in *intake) count(c *chunk) {
+func (in *intake) count(c *memory.Chunk) {
 	in.mu.Lock()
-	in.pool.count(c)
+	in.pool.Count(c)
 	in.mu.Unlock()
 }
 
@@ -172,7 +173,7 @@ func (m *buffer) keepInRing(c ringChunk) {
 	r := &m.snaps.ring
 	r.push(c)
 	if c.chunk != nil {
-		m.pool.retire(c.chunk)
+		m.pool.Retire(c.chunk)
 	}
 	m.expire(c.lastAt)
 	for r.bytes > r.most {
@@ -201,7 +202,7 @@ func (m *buffer) reclaimRing() bool {
 	switch {
 	case len(r.spare) > 0:
 		last := len(r.spare) - 1
-		m.pool.unuse(int64(cap(r.spare[last])))
+		m.pool.Unuse(int64(cap(r.spare[last])))
 		r.spare[last] = nil
 		r.spare = r.spare[:last]
 	case len(r.chunks) > 0:
@@ -217,36 +218,36 @@ func (m *buffer) reclaimRing() bool {
 type ringReserve struct{ *buffer }
 
 // reserveOf returns what the pool may reclaim; nil for nothing.
-func (m *buffer) reserveOf() reserve {
+func (m *buffer) reserveOf() memory.Reserve {
 	if m.snaps == nil {
 		return nil
 	}
 	return ringReserve{m}
 }
 
-func (r ringReserve) held() int64 { return r.snaps.ring.held() }
+func (r ringReserve) Held() int64 { return r.snaps.ring.held() }
 
-// reclaimable implements reserve.
-func (r ringReserve) reclaimable() int64 {
+// Reclaimable implements reserve.
+func (r ringReserve) Reclaimable() int64 {
 	if r.snaps.pending > 0 && r.snaps.only() {
 		return 0
 	}
-	return r.held()
+	return r.Held()
 }
 
-// reclaim implements reserve. With OverflowBlock new messages get memory of the ring only while
+// Reclaim implements reserve. With OverflowBlock new messages get memory of the ring only while
 // what they fill is within their own quarter: what waits for the compressors is as good as in the
 // ring. The chunks of a snapshot that was just requested are not given up for what comes after it,
 // unless there is a recording beside it, nor for a large message: that memory comes back when the
 // snapshot is written.
-func (r ringReserve) reclaim(why purpose, filled int64) bool {
+func (r ringReserve) Reclaim(why memory.Purpose, filled int64) bool {
 	s := r.snaps
 	switch {
-	case why == forLarge && s.pending > 0:
+	case why == memory.ForLarge && s.pending > 0:
 		return false
-	case why == forMessages && r.pool.blocks && filled > r.pool.budget-s.ring.most:
+	case why == memory.ForMessages && r.pool.Blocks && filled > r.pool.Budget-s.ring.most:
 		return false
-	case why == forMessages && s.pending > 0 && (r.pool.blocks || s.only()):
+	case why == memory.ForMessages && s.pending > 0 && (r.pool.Blocks || s.only()):
 		return false
 	}
 	return r.reclaimRing()

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // ringStart is what is latched where the ring begins: of each latching connection the last
@@ -56,19 +57,19 @@ func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*
 
 // latchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
-func (in *intake) latchedIn(c *chunk) []pinned {
-	latching := in.latchingOf(c.sealed)
+func (in *intake) latchedIn(c *memory.Chunk) []pinned {
+	latching := in.latchingOf(c.Sealed)
 	if latching == nil {
 		return nil
 	}
 	var all []pinned
 	var counted int64
-	for conn, frame := range c.builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
+	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &latched{frame: frame, counted: latchedOverhead + in.latchedWeight(len(frame))}
 		all = append(all, pinned{latching[conn.ID], l})
 		counted += l.counted
 	}
-	copied := counted <= int64(len(c.sealed.Record)) && in.claimForRing(counted)
+	copied := counted <= int64(len(c.Sealed.Record)) && in.claimForRing(counted)
 	for _, l := range all {
 		if copied {
 			l.frame = bytes.Clone(l.frame)
@@ -84,10 +85,10 @@ func (in *intake) latchedIn(c *chunk) []pinned {
 func (in *intake) claimForRing(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.pool.fits(n) && (in.snaps.pending > 0 || !in.pool.makeRoom(n, forAny)) {
+	if !in.pool.Fits(n) && (in.snaps.pending > 0 || !in.pool.MakeRoom(n, memory.ForAny)) {
 		return false
 	}
-	in.pool.use(n)
+	in.pool.Use(n)
 	return true
 }
 
@@ -117,12 +118,12 @@ func (m *buffer) pass(c *ringChunk) {
 	start := &m.snaps.ring.start
 	for _, l := range slices.Backward(c.latched) {
 		m.forgetStart(l.connection)
-		m.pool.toLatched(l.counted) // its chunk, if it refers to one, has its turn in keepHeld
+		m.pool.ToLatched(l.counted) // its chunk, if it refers to one, has its turn in keepHeld
 		if l.released {
 			m.releaseLatched(l.latched)
 			continue
 		}
-		if l.counted > 0 && !m.pool.latchedFits(0) {
+		if l.counted > 0 && !m.pool.LatchedFits(0) {
 			m.releaseLatched(l.latched)
 			m.warnNoStart(l.connection)
 			continue
@@ -199,7 +200,7 @@ func (m *buffer) yieldStart(n int64) bool {
 			n -= l.chunk.counted
 		}
 	}
-	if !m.pool.latchedFits(n) {
+	if !m.pool.LatchedFits(n) {
 		return false
 	}
 	for c := range start {
@@ -213,7 +214,7 @@ func (m *buffer) yieldStart(n int64) bool {
 // that refer to it. It reports whether there are any. mu is held.
 func (m *buffer) keepHeld(c *heldChunk) bool {
 	c.holders--
-	if c.holders > 0 && !m.pool.latchedFits(c.weight) {
+	if c.holders > 0 && !m.pool.LatchedFits(c.weight) {
 		c.holders++
 		for conn, l := range m.snaps.ring.start.of {
 			if l.chunk == c {
@@ -227,9 +228,9 @@ func (m *buffer) keepHeld(c *heldChunk) bool {
 		return false
 	}
 	c.counted = c.weight
-	m.pool.toLatched(c.counted)
+	m.pool.ToLatched(c.counted)
 	if c.chunk != nil {
-		m.pool.retire(c.chunk)
+		m.pool.Retire(c.chunk)
 	}
 	return true
 }
@@ -237,7 +238,7 @@ func (m *buffer) keepHeld(c *heldChunk) bool {
 // releaseHeld lets go of a chunk for one latched message. mu is held.
 func (m *buffer) releaseHeld(c *heldChunk) {
 	if c.holders--; c.holders == 0 {
-		m.pool.toLatched(-c.counted)
+		m.pool.ToLatched(-c.counted)
 		m.free(c.ringChunk)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
@@ -16,7 +18,7 @@ func latchedChunk(p *intake, c *connection, n int64) ringChunk {
 	if n >= 0 {
 		l.frame, l.counted = make([]byte, n), n
 	}
-	p.pool.held += 100 + l.counted
+	p.pool.Held += 100 + l.counted
 	rc.note([]pinned{{c, l}})
 	return rc
 }
@@ -40,29 +42,29 @@ func TestLatchedBeforeTheRingIsBounded(t *testing.T) {
 	} {
 		p := ringOf(0, time.Now())
 		c := latchingConnection(p, "/a")
-		p.pool.latched, p.pool.held = tc.others, tc.others
+		p.pool.Latched, p.pool.Held = tc.others, tc.others
 		p.keepInRing(latchedChunk(p, c, tc.bytes))
 		ring, left := 100+max(tc.bytes, 0), max(tc.bytes, 0)
 		if tc.bytes < 0 {
 			left = 100
 		}
-		if p.snaps.ring.bytes != ring || p.pool.latched != tc.others {
-			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.pool.latched)
+		if p.snaps.ring.bytes != ring || p.pool.Latched != tc.others {
+			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.pool.Latched)
 		}
-		p.pool.budget = 10_000
+		p.pool.SetBudget(10_000)
 		p.dropOldest()
 		if !tc.want {
 			left = 0
 		}
-		if p.holdsLatched(c) != tc.want || p.pool.latched != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.held != tc.others+left+p.snaps.ring.held() {
-			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.pool.latched, p.pool.held)
+		if p.holdsLatched(c) != tc.want || p.pool.Latched != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.Held != tc.others+left+p.snaps.ring.held() {
+			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.pool.Latched, p.pool.Held)
 		}
 		if p.latched.warned == tc.want {
 			t.Errorf("%s: warned: %v", name, p.latched.warned)
 		}
 		p.forgetStart(c)
-		if p.pool.latched != tc.others || p.holdsLatched(c) {
-			t.Errorf("%s: forgotten, %d bytes latched", name, p.pool.latched)
+		if p.pool.Latched != tc.others || p.holdsLatched(c) {
+			t.Errorf("%s: forgotten, %d bytes latched", name, p.pool.Latched)
 		}
 	}
 }
@@ -78,8 +80,8 @@ func TestLatestLatchedComesFirst(t *testing.T) {
 		p.keepInRing(latchedChunk(p, b, -1))
 		p.dropOldest()
 		p.dropOldest()
-		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.pool.latched != 1100 {
-			t.Fatalf("%d bytes latched", p.pool.latched)
+		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.pool.Latched != 1100 {
+			t.Fatalf("%d bytes latched", p.pool.Latched)
 		}
 		p.rememberLatched(c, make([]byte, n))
 		if p.holdsLatched(c) != want || p.holdsLatched(a) == want || p.holdsLatched(b) == want {
@@ -96,32 +98,32 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
-		p.pool.held = 100
+		p.pool.Held = 100
 		rc.note([]pinned{{a, new(latched)}, {b, new(latched)}})
 		p.addToRing(rc)
 		sn := &snapshot{}
 		if written {
 			for _, c := range p.takeRing(sn) {
-				if p.pool.latched != 0 {
-					t.Errorf("%d bytes latched while the snapshot has the chunk", p.pool.latched)
+				if p.pool.Latched != 0 {
+					t.Errorf("%d bytes latched while the snapshot has the chunk", p.pool.Latched)
 				}
 				p.giveBack(c)
 			}
 		} else {
 			p.dropOldest()
 		}
-		if p.pool.latched != 100 {
-			t.Errorf("%d bytes latched, want 100", p.pool.latched)
+		if p.pool.Latched != 100 {
+			t.Errorf("%d bytes latched, want 100", p.pool.Latched)
 		}
 		p.forgetStart(a)
 		next := p.pinStart()
 		p.forgetStart(b)
-		if p.pool.latched != 100 || len(next) != 1 || next[0].connection != b {
-			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.pool.latched)
+		if p.pool.Latched != 100 || len(next) != 1 || next[0].connection != b {
+			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.pool.Latched)
 		}
 		p.unpin(next)
-		if p.pool.latched != 0 || p.pool.held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
-			t.Errorf("%d bytes latched, %d held", p.pool.latched, p.pool.held)
+		if p.pool.Latched != 0 || p.pool.Held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
+			t.Errorf("%d bytes latched, %d held", p.pool.Latched, p.pool.Held)
 		}
 	}
 }
@@ -135,11 +137,11 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
-		l, err := p.openLink(topic, latchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		l, err := p.openLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(frame(1, n, 100), 1, now)
+		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
 		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
 			t.Fatal(err)
@@ -147,7 +149,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.mu.Lock()
-	start, bytes := len(p.snaps.ring.start.of), p.pool.latched
+	start, bytes := len(p.snaps.ring.start.of), p.pool.Latched
 	p.mu.Unlock()
 	if _, n := heldByConnections(p); n > keptLatched+1 || start > keptLatched || bytes > 16<<10 {
 		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, keptLatched)
@@ -162,16 +164,16 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	const size = 2000
 	p := bareIntake(1<<20, 100)
 	p.snaps = new(snapshots)
-	p.pool.reserve = p.reserveOf()
+	p.pool.Reserve = p.reserveOf()
 	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	other.latching = false
-	message := frame(1, 1, size)
+	message := testlink.Frame(1, 1, size)
 	counted := int64(latchedOverhead + 2*len(message))
-	build := func(filler int) *chunk {
-		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, frame(1, 1, filler)})
+	build := func(filler int) *memory.Chunk {
+		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
 	}
 	const some = 100
-	beside := int64(len(build(some).sealed.Record)) - some
+	beside := int64(len(build(some).Sealed.Record)) - some
 	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
 		all := p.latchedIn(build(int(counted + more - beside)))
 		if len(all) != 1 || (all[0].frame != nil) != want || want && all[0].counted != counted {
@@ -196,7 +198,8 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 		"not in place of the snapshot":      {299, 1, false, 2},
 	} {
 		p := ringOf(2, time.Now())
-		p.pool.budget, p.snaps.pending = tc.budget, tc.pending
+		p.pool.SetBudget(tc.budget)
+		p.snaps.pending = tc.pending
 		if got := p.claimForRing(100); got != tc.want || len(p.snaps.ring.chunks) != tc.chunks {
 			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.snaps.ring.chunks), tc.want, tc.chunks)
 		}
@@ -216,11 +219,11 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 			large.counted = 10
 		}
 		rc.note([]pinned{{first, &latched{frame: make([]byte, 10), counted: 10}}, {second, large}})
-		p.pool.held += rc.weight + rc.copied
+		p.pool.Held += rc.weight + rc.copied
 		p.addToRing(rc)
 		p.dropOldest()
-		if !p.holdsLatched(first) || p.holdsLatched(second) || p.pool.latched != 10 {
-			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.pool.latched)
+		if !p.holdsLatched(first) || p.holdsLatched(second) || p.pool.Latched != 10 {
+			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.pool.Latched)
 		}
 	}
 }
@@ -232,14 +235,14 @@ func TestLatchedChunkOfASnapshot(t *testing.T) {
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
 	p.addToRing(latchedChunk(p, c, -1))
-	p.pool.latched = 9000 // more than there may be
+	p.pool.Latched = 9000 // more than there may be
 	chunks := p.takeRing(&snapshot{})
 	if !p.holdsLatched(c) {
 		t.Error("let go with the ring")
 	}
-	p.pool.latched = 0
+	p.pool.Latched = 0
 	p.giveBack(chunks[0])
-	if !p.holdsLatched(c) || p.pool.latched != 100 {
-		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.pool.latched)
+	if !p.holdsLatched(c) || p.pool.Latched != 100 {
+		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.pool.Latched)
 	}
 }

@@ -5,19 +5,20 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
 func ringOf(chunks int, start time.Time) *intake {
 	p := bareIntake(10_000, 100)
 	p.snaps = new(snapshots)
-	p.pool.reserve = p.reserveOf()
+	p.pool.Reserve = p.reserveOf()
 	p.snaps.Mode = SnapshotBeside
 	p.snaps.ring.most = 1 << 40
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
 		p.snaps.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
-		p.pool.held += 100
+		p.pool.Held += 100
 	}
 	return p
 }
@@ -84,25 +85,25 @@ func TestRingGivesMemory(t *testing.T) {
 	r := &p.snaps.ring
 	second := r.chunks[1].firstAt
 	r.spare = [][]byte{make([]byte, 0, 70)}
-	p.pool.held += 70
-	if r.held() != 370 || p.pool.reserve.reclaimable() != 370 {
-		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.pool.reserve.reclaimable())
+	p.pool.Held += 70
+	if r.held() != 370 || p.pool.Reserve.Reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.pool.Reserve.Reclaimable())
 	}
-	if !p.reclaimRing() || p.pool.held != 300 || len(r.spare) != 0 || r.short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.held, len(r.spare), r.short)
+	if !p.reclaimRing() || p.pool.Held != 300 || len(r.spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.Held, len(r.spare), r.short)
 	}
 	if r.spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
-	p.pool.budget = 250 // so that nothing is spare
+	p.pool.SetBudget(250) // so that nothing is spare
 	before := r.chunks
-	if !p.reclaimRing() || p.pool.held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
-		t.Errorf("without: %d held, too short: %v", p.pool.held, r.short)
+	if !p.reclaimRing() || p.pool.Held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
+		t.Errorf("without: %d held, too short: %v", p.pool.Held, r.short)
 	}
 	for p.reclaimRing() {
 	}
-	if p.pool.held-r.held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
-		t.Errorf("at the end %d held, %d chunks", p.pool.held, len(r.chunks))
+	if p.pool.Held-r.held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", p.pool.Held, len(r.chunks))
 	}
 }
 
@@ -115,14 +116,14 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	for range 6 {
 		p.dropOldest()
 	}
-	if len(r.spare) != 4 || p.pool.held != 400 {
-		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.held)
+	if len(r.spare) != 4 || p.pool.Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.Held)
 	}
 	full := ringOf(1, time.Now())
-	full.pool.held = full.pool.budget + 1
+	full.pool.Held = full.pool.Budget + 1
 	full.dropOldest()
-	if len(full.snaps.ring.spare) != 0 || full.pool.held != full.pool.budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.snaps.ring.spare), full.pool.held)
+	if len(full.snaps.ring.spare) != 0 || full.pool.Held != full.pool.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.snaps.ring.spare), full.pool.Held)
 	}
 	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
 		one := ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
@@ -158,10 +159,10 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 	} {
 		p := ringOf(3, time.Now())
 		p.snaps.ring.most = 7500
-		p.pool.held = 300 + s.filled + 40 + 60
-		p.pool.idle, p.pool.latched = 40, 60
+		p.pool.Held = 300 + s.filled + 40 + 60
+		p.pool.Idle, p.pool.Latched = 40, 60
 		if s.blocks {
-			p.pool.blocks = true
+			p.pool.Blocks = true
 		}
 		if s.only {
 			p.snaps.Mode = SnapshotOnly
@@ -169,11 +170,11 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		if s.asked {
 			p.snaps.pending = 1
 		}
-		if got := p.pool.reclaimFor(forMessages); got != s.want {
+		if got := p.pool.ReclaimFor(memory.ForMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
 		}
 	}
-	if bareIntake(100, 100).pool.reclaimFor(forMessages) {
+	if bareIntake(100, 100).pool.ReclaimFor(memory.ForMessages) {
 		t.Error("without snapshots there is a ring")
 	}
 }
@@ -222,15 +223,15 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 	} {
 		p := ringOf(0, time.Now())
 		p.snaps.pending = c.asked
-		p.pool.held = c.counted + c.others
-		of := &chunk{counted: c.counted, sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
+		p.pool.Held = c.counted + c.others
+		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
 		rc := p.toRingChunk(of)
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.held != want+c.others || copied && cap(rc.memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.held-c.others, rc.weight)
+		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.Held != want+c.others || copied && cap(rc.memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.Held-c.others, rc.weight)
 		}
 	}
 }
@@ -242,9 +243,9 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	p := ringOf(0, time.Now())
 	r := &p.snaps.ring
 	r.spare = [][]byte{make([]byte, 0, 120)}
-	p.pool.held = 1000 + 120
-	rc := p.toRingChunk(&chunk{counted: 1000, sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
-	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.held != 120 || len(r.spare) != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.held, len(r.spare))
+	p.pool.Held = 1000 + 120
+	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.Held != 120 || len(r.spare) != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.Held, len(r.spare))
 	}
 }

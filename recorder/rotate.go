@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
@@ -11,9 +12,9 @@ import (
 func (in *intake) sealLimit() int {
 	left := in.rotation.Left()
 	if in.encoder.compresses() {
-		left = max(left, int64(in.pool.chunkBytes)/8) // an estimate: not worth many small chunks
+		left = max(left, int64(in.pool.ChunkBytes)/8) // an estimate: not worth many small chunks
 	}
-	return int(max(min(int64(in.pool.chunkBytes), left), 0))
+	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
 }
 
 // checkSize ends the file that has its size. mu is held.
@@ -101,22 +102,22 @@ func (in *intake) rotate(now time.Time) *command {
 func (in *intake) freshRecords() {
 	in.records = new(bagfmt.ConnRecords)
 	if in.open != nil { // it is empty
-		in.open.builder.Reset(in.records)
+		in.open.Builder.Reset(in.records)
 		in.sealAt = in.sealLimit()
 	}
 }
 
 // written accounts for a chunk that takes so many bytes in the file of part.
-func (in *intake) written(c *chunk, bytes int64, part int) {
+func (in *intake) written(c *memory.Chunk, bytes int64, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for i, n := range c.sealed.Counts {
+	for i, n := range c.Sealed.Counts {
 		if of := in.connections.of(n.Conn); of != nil {
 			of.written = part + 1 // after a failover it is another file than the intake meant
-			of.topic.written.add(tally{uint64(n.Count), c.sealed.PayloadBytes[i]})
+			of.topic.written.add(tally{uint64(n.Count), c.Sealed.PayloadBytes[i]})
 		}
 	}
-	in.rotation.Written(c.part, c.cost, bytes, in.encoder.compresses())
+	in.rotation.Written(c.Part, c.Cost, bytes, in.encoder.compresses())
 }
 
 // failover makes all that comes from now on go into another file, which the sink has

@@ -62,7 +62,7 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 			b.AppendRun(l.conn, at, frame, 1)
 			s.in.unclaimLatched(claimed) // the builder has a copy
 		}
-		if b.Messages() == 0 || b.Len() <= s.in.pool.chunkBytes && i > 0 {
+		if b.Messages() == 0 || b.Len() <= s.in.pool.ChunkBytes && i > 0 {
 			continue
 		}
 		c, err := b.Seal(z, packed)

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
@@ -104,12 +105,12 @@ func (w *snapshotWriter) end(sn *snapshot) {
 
 // keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
-func (w *snapshotWriter) keep(c *chunk) {
-	if c.sealed == nil {
-		c.seal(nil) // a compressor has failed, or skipped it
+func (w *snapshotWriter) keep(c *memory.Chunk) {
+	if c.Sealed == nil {
+		c.Seal(nil) // a compressor has failed, or skipped it
 	}
 	switch {
-	case c.sealed == nil:
+	case c.Sealed == nil:
 		w.in.release(c)
 	case w.taking != nil:
 		rc := w.in.toRingChunk(c)
@@ -231,7 +232,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.pool.chunkBytes, leastLarge)) && old.messages() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.pool.ChunkBytes, leastLarge)) && old.messages() == 1 {
 		return old, true
 	}
 	sn.rooted = true
@@ -239,21 +240,21 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	if fresh == nil {
 		return old, true
 	}
-	fresh.builder.Reset(nil)
+	fresh.Builder.Reset(nil)
 	sn.addConns([]ringChunk{old}) // some may be new
 	for _, c := range sn.conns {
-		fresh.builder.AppendRun(c, bagfmt.Time{}, nil, 0)
+		fresh.Builder.AppendRun(c, bagfmt.Time{}, nil, 0)
 	}
-	err := w.divide(sn, &old, from, &fresh.builder)
+	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
-	case err == nil && fresh.builder.Messages() == 0:
+	case err == nil && fresh.Builder.Messages() == 0:
 		sn.rooted = false
 		w.in.release(fresh)
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	case err == nil:
-		fresh.seal(w.pack)
-		err = fresh.err
+		fresh.Seal(w.pack)
+		err = fresh.Err
 	}
 	if err != nil {
 		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
@@ -262,7 +263,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	}
 	w.in.giveBack(old)
 	w.in.count(fresh)
-	return ringChunk{SealedChunk: fresh.sealed, chunk: fresh}, true
+	return ringChunk{SealedChunk: fresh.Sealed, chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.

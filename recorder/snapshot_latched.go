@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // snapshotState is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
@@ -93,17 +94,17 @@ func (in *intake) addBefore(s *snapshotState, all []pinned) error {
 func (in *intake) claimLatched(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.pool.makeRoom(n, forMessages) {
+	if !in.pool.MakeRoom(n, memory.ForMessages) {
 		return false
 	}
-	in.pool.useLatched(n)
+	in.pool.UseLatched(n)
 	return true
 }
 
 // unclaimLatched gives them back.
 func (in *intake) unclaimLatched(n int64) {
 	in.mu.Lock()
-	in.pool.unuseLatched(n)
+	in.pool.UnuseLatched(n)
 	in.mu.Unlock()
 }
 
@@ -119,9 +120,9 @@ func (w *snapshotWriter) keepMissed(next *fileStart) {
 			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.topic.name))
 			continue
 		}
-		c.builder.Reset(nil)
-		c.builder.AppendRun(l.conn, next.stamp, l.frame, 1)
-		c.firstAt, c.lastAt = next.at, next.at
+		c.Builder.Reset(nil)
+		c.Builder.AppendRun(l.conn, next.stamp, l.frame, 1)
+		c.FirstAt, c.LastAt = next.at, next.at
 		w.in.count(c)
 		w.keep(c)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -70,10 +71,10 @@ func (t *topic) drop(cause dropCause, messages uint64) {
 }
 
 // lose counts the messages of a chunk that will not be written.
-func (in *intake) lose(c *chunk, cause dropCause) {
+func (in *intake) lose(c *memory.Chunk, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.eachCount(c.sealed, func(t *topic, n tally) {
+	in.eachCount(c.Sealed, func(t *topic, n tally) {
 		t.sub(n)
 		t.dropped[cause] += n.messages
 	})

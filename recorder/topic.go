@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // tally is a number of messages, and the bytes of their payload.
@@ -29,7 +30,7 @@ type topic struct {
 	passed   uint64 // while paused or stopped
 	written  tally  // of tally, what is in a file; counted by the writers
 	sampler
-	account         account // of the buffer
+	account         memory.Account // of the buffer
 	publishers      []*loss.Publisher
 	former          FormerPublishers
 	refused         map[string]struct{} // publishers, by URI; nil for none

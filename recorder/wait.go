@@ -4,7 +4,7 @@ package recorder
 func (in *intake) queueCrowded() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.pool.crowded()
+	return in.pool.Crowded()
 }
 
 // waitForChunk gets a buffer for the open chunk. false means that there is no room,
@@ -13,7 +13,7 @@ func (in *intake) waitForChunk(t *topic) bool {
 	var b *blockage
 	for in.open == nil && in.accepts(t) { // another link may open one while we wait
 		// What is left is for a large message that waits for memory, but for a minimum.
-		if !in.pool.largeFirst() && in.openChunk() {
+		if !in.pool.LargeFirst() && in.openChunk() {
 			break
 		}
 		if in.overflow == OverflowDrop {
@@ -31,11 +31,11 @@ func (in *intake) waitForChunk(t *topic) bool {
 // openChunk makes sure of an open chunk if there is room for one. mu is held.
 func (in *intake) openChunk() bool {
 	if in.open == nil {
-		c := in.pool.open()
+		c := in.pool.Open()
 		if c == nil {
 			return false
 		}
-		c.builder.Reset(in.records)
+		c.Builder.Reset(in.records)
 		in.open, in.sealAt = c, in.sealLimit()
 	}
 	return true
