@@ -85,7 +85,7 @@ func TestChunksAreCounted(t *testing.T) {
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
 	chunks := uint64(len(testlink.OpenBag(t, p.out.Target()).Chunks()))
-	if got := p.sink.encoder.stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+	if got := p.sink.encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -32,7 +33,7 @@ type intake struct {
 	sim      *simtime.Sim // nil for the wall clock
 	onChange func()       // the state is another one
 
-	encoder *encoder
+	encoder *encode.Encoder
 	sealed  *queue.FIFO[queued] // to the sink, in file order
 
 	mu sync.Mutex
@@ -61,7 +62,7 @@ type intake struct {
 	verifications chan struct{} // there are sequence gaps that were not verified
 }
 
-func newIntake(o *Options, encoder *encoder) *intake {
+func newIntake(o *Options, encoder *encode.Encoder) *intake {
 	in := &intake{
 		log:           o.Log,
 		buffer:        buffer{log: o.Log, overflow: o.Overflow},
@@ -87,7 +88,7 @@ func newIntake(o *Options, encoder *encoder) *intake {
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
+	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
 	in.pool.Reserve = in.reserveOf()
 	return in
 }
@@ -212,7 +213,7 @@ func (in *intake) submit(c *memory.Chunk) {
 	in.pool.Charge(c)
 	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
 	in.rotation.Queue(c.Cost)
-	in.encoder.put(c)
+	in.encoder.Put(c)
 	in.sealed.Put(queued{chunk: c})
 }
 
@@ -276,7 +277,7 @@ func (in *intake) close() {
 	in.enqueue(&command{kind: commandReport})
 	in.mu.Unlock()
 	in.room.Broadcast()
-	in.encoder.close()
+	in.encoder.Close()
 	in.sealed.Close()
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -179,6 +180,15 @@ func (o Options) MemoryBytes() int64 {
 		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
+}
+
+// encoder returns how chunks are compressed.
+func (o *Options) encoder() encode.Options {
+	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
+	if e.Room < 0 {
+		e.Room = DefaultBufferBytes
+	}
+	return e
 }
 
 // checkNames finds names that no master would take, and limits that mean nothing,

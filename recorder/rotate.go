@@ -11,7 +11,7 @@ import (
 // or less where the file has its size before. mu is held.
 func (in *intake) sealLimit() int {
 	left := in.rotation.Left()
-	if in.encoder.compresses() {
+	if in.encoder.Compresses() {
 		left = max(left, int64(in.pool.ChunkBytes)/8) // an estimate: not worth many small chunks
 	}
 	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
@@ -117,7 +117,7 @@ func (in *intake) written(c *memory.Chunk, bytes int64, part int) {
 			of.topic.written.add(tally{uint64(n.Count), c.Sealed.PayloadBytes[i]})
 		}
 	}
-	in.rotation.Written(c.Part, c.Cost, bytes, in.encoder.compresses())
+	in.rotation.Written(c.Part, c.Cost, bytes, in.encoder.Compresses())
 }
 
 // failover makes all that comes from now on go into another file, which the sink has

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -20,7 +21,7 @@ import (
 type sink struct {
 	log         *zap.Logger
 	in          *intake
-	encoder     *encoder
+	encoder     *encode.Encoder
 	compression bagfmt.Compression
 	report      Report
 	abortDrain  <-chan struct{} // closed: give up what is queued
@@ -54,7 +55,7 @@ type sink struct {
 	closer       sync.WaitGroup
 }
 
-func newSink(o *Options, in *intake, encoder *encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
+func newSink(o *Options, in *intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
 	s := &sink{
 		log:          o.Log,
 		in:           in,
@@ -97,7 +98,7 @@ func (s *sink) start() {
 // them. The intake is closed before.
 func (s *sink) close() error {
 	s.writer.Wait()
-	s.encoder.wg.Wait()
+	s.encoder.Wait()
 	s.snapshots.close()
 	close(s.syncRequests)
 	s.syncer.Wait()
@@ -122,7 +123,7 @@ func (s *sink) write() {
 			continue
 		}
 		c := next.chunk
-		s.encoder.await(c)
+		s.encoder.Await(c)
 		if !s.in.snaps.only() {
 			s.store(c)
 		}
@@ -191,7 +192,7 @@ func (s *sink) written(c *memory.Chunk) {
 		s.newest = c.Sealed.End
 	}
 	s.out.hold(c.Sealed)
-	s.encoder.count(c.Sealed.Compression)
+	s.encoder.Written(c.Sealed.Compression)
 	s.in.written(c, bytes, s.out.part)
 }
 

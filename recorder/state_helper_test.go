@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
@@ -80,7 +81,7 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *intake {
 	in := &intake{
-		log: zap.NewNop(), encoder: &encoder{}, buffer: buffer{log: zap.NewNop()},
+		log: zap.NewNop(), encoder: encode.New(encode.Options{}), buffer: buffer{log: zap.NewNop()},
 		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu

@@ -293,7 +293,7 @@ func (s *Summary) Losses() string {
 func (r *session) summary(d time.Duration) Summary {
 	s := Summary{Duration: d, Triggers: r.triggers()}
 	if r.Adaptive {
-		s.Chunks = r.pipe.sink.encoder.stored()
+		s.Chunks = r.pipe.sink.encoder.Stored()
 	}
 	r.pipe.finished.summarize(&s)
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {

@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"player/internal/pacing":      {},
 	"player/internal/transport":   {"bagfmt"},
 	"recorder/internal/bagfile":   {"bagfmt", "internal/loglimit", "internal/naming"},
+	"recorder/internal/encode":    {"bagfmt", "recorder/internal/memory", "recorder/internal/queue"},
 	"recorder/internal/graph":     {"recorder/internal/loss", "tcpros"},
 	"recorder/internal/testgraph": {"internal/xmlrpc"},
 	"recorder/internal/simtime":   {"tcpros"},
