@@ -63,8 +63,8 @@ func (d *slowDisk) turn(n int64) {
 	}
 }
 
-// source is one publisher of a load.
-type source struct {
+// flow is one publisher of a flow.
+type flow struct {
 	topic string
 	bytes int     // of each message
 	rate  float64 // bytes for each byte that the disk takes
@@ -82,7 +82,7 @@ type source struct {
 }
 
 // send publishes one message as the link of a socket does.
-func (s *source) send(n uint32) {
+func (s *flow) send(n uint32) {
 	if s.buf == nil {
 		s.buf = testlink.Frame(0, 0, s.bytes)
 		noise := rand.New(rand.NewPCG(1, 2))
@@ -119,60 +119,60 @@ func offer(l *link, f []byte) {
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	const mb, turns, perTurn = 1 << 20, 1500, 64 << 10
-	imu := source{topic: "/imu", bytes: 300, rate: 0.01}
+	imu := flow{topic: "/imu", bytes: 300, rate: 0.01}
 	for _, c := range []struct {
 		name        string
 		buffer      int64
 		compression bagfmt.Compression
-		load        []source
+		flow        []flow
 	}{
-		{"camera and IMU", 16 * mb, "", []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
-		{"camera of small messages", 16 * mb, "", []source{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
-		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
-		{"smallest buffer", 1, "", []source{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
-		{"a slower camera", 24 * mb, "", []source{
+		{"camera and IMU", 16 * mb, "", []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"camera of small messages", 16 * mb, "", []flow{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
+		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"smallest buffer", 1, "", []flow{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
+		{"a slower camera", 24 * mb, "", []flow{
 			{topic: "/a", bytes: 140_000, rate: 2, loses: true, shares: 0.4},
 			{topic: "/b", bytes: 140_000, rate: 6, loses: true, shares: 0.4},
 			{topic: "/slow", bytes: 140_000, rate: 0.2, shares: 0.2},
 			imu,
 		}},
-		{"small beside large messages", 16 * mb, "", []source{
+		{"small beside large messages", 16 * mb, "", []flow{
 			{topic: "/a", bytes: mb, rate: 4, loses: true, shares: 0.5},
 			{topic: "/b", bytes: 20_000, rate: 4, loses: true, shares: 0.5},
 			imu,
 		}},
-		{"equals", 8 * mb, "", []source{
+		{"equals", 8 * mb, "", []flow{
 			{topic: "/a", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/b", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/c", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/d", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 		}},
-		{"a topic turns heavy", 16 * mb, "", []source{
+		{"a topic turns heavy", 16 * mb, "", []flow{
 			{topic: "/a", bytes: mb, rate: 5, loses: true},
 			{topic: "/b", bytes: mb, rate: 5, from: turns / 2, loses: true},
 			imu,
 		}},
-		{"one large map", 64 * mb, "", []source{
+		{"one large map", 64 * mb, "", []flow{
 			{topic: "/camera", bytes: mb, rate: 5, loses: true},
 			{topic: "/map", bytes: 8 * mb, rate: 1, from: turns / 2, most: 1},
 			imu,
 		}},
-		{"nearly the whole buffer", 4 * mb, "", []source{{topic: "/map", bytes: 3_900_000, rate: 0.5}}},
+		{"nearly the whole buffer", 4 * mb, "", []flow{{topic: "/map", bytes: 3_900_000, rate: 0.5}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newSlowDisk(t, Options{BufferBytes: c.buffer, Compression: c.compression, Sync: SyncNone})
 			p := d.pipe
-			for i := range c.load {
-				c.load[i].link = open(t, p, c.load[i].topic, "/p")
+			for i := range c.flow {
+				c.flow[i].link = open(t, p, c.flow[i].topic, "/p")
 			}
 			for turn := range turns {
 				if turn == turns/2 {
-					for i := range c.load {
-						c.load[i].half = c.load[i].link.connection.topic.bytes
+					for i := range c.flow {
+						c.flow[i].half = c.flow[i].link.connection.topic.bytes
 					}
 				}
-				play(c.load, turn, perTurn)
+				play(c.flow, turn, perTurn)
 				if turn%200 == 0 {
 					p.tick(time.Now().Add(time.Minute)) // the open chunk is old
 				}
@@ -182,25 +182,25 @@ func TestOverload(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range c.load {
+			for _, s := range c.flow {
 				checkLoss(t, &s, turns/2*perTurn)
 			}
 		})
 	}
 }
 
-// play sends what is due in one turn, a message of each source after the other; who is
+// play sends what is due in one turn, a message of each flow after the other; who is
 // first changes.
-func play(load []source, turn, perTurn int) {
-	for i := range load {
-		if s := &load[i]; turn >= s.from {
+func play(flow []flow, turn, perTurn int) {
+	for i := range flow {
+		if s := &flow[i]; turn >= s.from {
 			s.due += s.rate * float64(perTurn) / float64(s.bytes)
 		}
 	}
 	for more := true; more; {
 		more = false
-		for i := range load {
-			s := &load[(i+turn)%len(load)]
+		for i := range flow {
+			s := &flow[(i+turn)%len(flow)]
 			if s.due < 1 || s.most > 0 && s.sent == s.most {
 				continue
 			}
@@ -212,9 +212,9 @@ func play(load []source, turn, perTurn int) {
 	}
 }
 
-// checkLoss compares the account of a topic with what its source sent. In the second half
+// checkLoss compares the account of a topic with what its flow sent. In the second half
 // of the test the disk wrote written bytes.
-func checkLoss(t *testing.T, s *source, written float64) {
+func checkLoss(t *testing.T, s *flow, written float64) {
 	t.Helper()
 	topic := s.link.connection.topic
 	lost := topic.dropped[dropBufferFull]

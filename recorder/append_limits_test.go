@@ -112,16 +112,17 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 // without a recording it is not known what was to be written.
 func TestAbandonedMessages(t *testing.T) {
 	t.Parallel()
-	for name, snaps := range map[string]*snapshots{"a recording": nil, "a ring": {Snapshot: Snapshot{Mode: SnapshotOnly}}} {
+	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
 		in := bareIntake(-1, 100)
-		in.snaps = snaps
-		in.pool.Reserve = in.reserveOf()
+		if only {
+			addRing(in, ringOptions{only: true})
+		}
 		of := &topic{tally: tally{10, 1000}}
 		of.written = tally{7, 700}
 		of.dropped[dropDisk] = 1
 		in.topics = []*topic{of}
 		recorded, lost := tally{7, 700}, uint64(1+3)
-		if snaps != nil {
+		if only {
 			recorded, lost = tally{10, 1000}, 1
 		}
 		if in.abandon(); !in.ended || of.tally != recorded || of.dropped[dropDisk] != lost {

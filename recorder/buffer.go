@@ -16,8 +16,8 @@ type buffer struct {
 
 	pool    memory.Memory
 	open    *memory.Chunk // the shared chunk that is filled; nil until the next message
-	latched latchedStore
-	snaps   *snapshots // nil for none
+	latched latchStore
+	ring    *ring // nil without snapshots
 
 	room    sync.Cond   // OverflowBlock: memory came back, or the waiting is over
 	blocked []*blockage // links that wait for room

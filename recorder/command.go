@@ -26,7 +26,7 @@ const (
 type command struct {
 	kind     commandKind
 	start    *fileStart
-	snapshot *snapshot
+	snapshot *taking
 	since    time.Time
 
 	done   chan struct{} // closed when it is done; then the following are final

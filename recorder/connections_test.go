@@ -174,7 +174,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		ring.mu.Lock()
 		defer ring.mu.Unlock()
-		return len(ring.snaps.ring.chunks) == 1
+		return len(ring.ring.chunks) == 1
 	})
 	if n := sweep(ring); n != 1 {
 		t.Error("the ring has a message without its connection")

@@ -81,15 +81,14 @@ func newIntake(o *Options, encoder *encode.Encoder) *intake {
 		verifications: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
-	in.latched.off = o.NoRepeatLatched
-	if o.Snapshot.Mode != SnapshotOff {
-		in.snaps = &snapshots{Snapshot: o.Snapshot, ring: ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll}}
-	}
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
 	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
-	in.pool.Reserve = in.reserveOf()
+	in.latched = latchStore{mem: &in.pool, off: o.NoRepeatLatched}
+	if o.Snapshot.Mode != SnapshotOff {
+		in.ring = newRing(o.Snapshot.ring(), &in.pool, &in.latched)
+	}
 	return in
 }
 
@@ -106,7 +105,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	if in.state != StateRecording {
 		c.countUnrecorded(count)
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run))
+			in.latched.rememberLatched(&c.source, lastFrame(run))
 		}
 		return
 	}
@@ -157,7 +156,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run[:size]))
+			in.latched.rememberLatched(&c.source, lastFrame(run[:size]))
 		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
@@ -244,6 +243,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	in.mu.Unlock()
 	in.warnShort(now)
+	in.warnShortage()
 	in.logPublishers(news)
 	in.logBlockages(held)
 	for _, d := range lost {
@@ -277,6 +277,7 @@ func (in *intake) close() {
 	in.enqueue(&command{kind: commandReport})
 	in.mu.Unlock()
 	in.room.Broadcast()
+	in.warnShortage()
 	in.encoder.Close()
 	in.sealed.Close()
 }
@@ -286,7 +287,7 @@ func (in *intake) abandon() {
 	in.mu.Lock()
 	in.ended = true
 	for _, t := range in.topics {
-		if !in.snaps.only() { // otherwise it is not known what was to be written
+		if !in.ring.isOnly() { // otherwise it is not known what was to be written
 			t.dropped[dropDisk] += t.messages - t.written.messages
 			t.tally = t.written
 		}

@@ -98,16 +98,7 @@ func (in *intake) forgetLatchedFor(more int64) bool {
 	if !in.pool.NeverFits(more) {
 		return false
 	}
-	before := in.pool.Latched
-	for _, c := range in.connections.all {
-		in.forgetLatched(c)
-		in.forgetStart(c)
-	}
-	if in.pool.Latched == before {
-		return false
-	}
-	in.warnLatched("latched messages are not repeated in the next file: a large message needs their memory")
-	return true
+	return in.latched.forgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
 }
 
 // dropEmptyChunk gives the memory of the open chunk back if there is a connection record

@@ -217,7 +217,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		full := func() int64 {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.snaps.ring.bytes
+			return p.ring.bytes
 		}
 		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
 		before := full()
@@ -230,7 +230,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		chunks := func() int { // the writer may still add some
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.snaps.ring.chunks)
+			return len(p.ring.chunks)
 		}
 		held := chunks()
 		release := holdWriter(p)

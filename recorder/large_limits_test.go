@@ -28,10 +28,10 @@ func TestRoomBesideLargeMessages(t *testing.T) {
 	}
 	for bytes, want := range map[int]bool{1900: true, 1901: false} {
 		c := latchingConnection(in, "/a")
-		if in.rememberLatched(c, make([]byte, bytes)); (c.last != nil) != want {
+		if in.latched.rememberLatched(&c.source, make([]byte, bytes)); (c.last != nil) != want {
 			t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
 		}
-		in.forgetLatched(c)
+		in.latched.forgetLatched(&c.source)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestLatchedMessagesGoForLargeOnes(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
 	c := latchingConnection(in, "/a")
-	in.rememberLatched(c, make([]byte, 500)) // 1000 with its copy
+	in.latched.rememberLatched(&c.source, make([]byte, 500)) // 1000 with its copy
 	grantTo(t, in, holding(in, 9000, 8000))
 	if in.forgetLatchedFor(1000) || c.last == nil {
 		t.Error("forgotten, though there is room")

@@ -70,7 +70,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		return nil
 	}
 	if c.latching {
-		in.forgetLatched(c) // it will not be the latest any more
+		in.latched.forgetLatched(&c.source) // it will not be the latest any more
 	}
 	if in.ended || in.atSizeLimit || c.topic.atLimit() || idle && !c.latching {
 		in.countUnwanted(c)
@@ -208,7 +208,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	f.turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
-		in.forgetLatched(c)
+		in.latched.forgetLatched(&c.source)
 		c.last = latest
 	}
 	stored := !f.relies || c.stored == in.rotation.Part()+1
@@ -228,8 +228,8 @@ func (f *largeFrame) latest() *latched {
 		return nil
 	}
 	in.mu.Lock()
-	weight := in.latchedWeight(f.size)
-	reserved := in.reserve(weight, c)
+	weight := in.latched.latchedWeight(f.size)
+	reserved := in.latched.reserve(weight, &c.source)
 	in.mu.Unlock()
 	if !reserved {
 		return nil

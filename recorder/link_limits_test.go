@@ -13,7 +13,7 @@ import (
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *intake, recordBytes int) *link {
-	return &link{in: in, connection: &connection{conn: testlink.Connection(), topic: new(topic), bytes: recordBytes}}
+	return &link{in: in, connection: &connection{source: source{conn: testlink.Connection(), bytes: recordBytes}, topic: new(topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is

@@ -11,13 +11,10 @@ import (
 // ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
 func ringOf(chunks int, start time.Time) *intake {
 	p := bareIntake(10_000, 100)
-	p.snaps = new(snapshots)
-	p.pool.Reserve = p.reserveOf()
-	p.snaps.Mode = SnapshotBeside
-	p.snaps.ring.most = 1 << 40
+	addRing(p, ringOptions{most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.snaps.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
+		p.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
 		p.pool.Held += 100
 	}
 	return p
@@ -40,9 +37,9 @@ func TestRingKeepsTheWindow(t *testing.T) {
 		"no window":            {0, start.Add(time.Hour), 5},
 	} {
 		p := ringOf(5, start)
-		r := &p.snaps.ring
+		r := p.ring
 		r.window = c.window
-		p.expire(c.now)
+		p.ring.expire(c.now)
 		if len(r.chunks) != c.left || r.bytes != int64(100*c.left) || r.short {
 			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.chunks), r.bytes, c.left, r.short)
 		}
@@ -62,10 +59,10 @@ func TestRingKeepsItsSize(t *testing.T) {
 	start := time.Now()
 	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
 		p := ringOf(5, start)
-		r := &p.snaps.ring
+		r := p.ring
 		r.most = most
 		at := start.Add(5 * time.Second)
-		p.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
+		p.ring.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
 		if len(r.chunks) != want || r.short != (want < 6) {
 			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
 		}
@@ -78,18 +75,15 @@ func TestRingKeepsItsSize(t *testing.T) {
 // TestRingGivesMemory: first what is spare, then the oldest chunks, until there is none.
 func TestRingGivesMemory(t *testing.T) {
 	t.Parallel()
-	if bareIntake(10_000, 100).reclaimRing() {
-		t.Error("without snapshots memory was given up")
-	}
 	p := ringOf(3, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	second := r.chunks[1].firstAt
 	r.spare = [][]byte{make([]byte, 0, 70)}
 	p.pool.Held += 70
-	if r.held() != 370 || p.pool.Reserve.Reclaimable() != 370 {
-		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.pool.Reserve.Reclaimable())
+	if r.Held() != 370 || p.pool.Reserve.Reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), p.pool.Reserve.Reclaimable())
 	}
-	if !p.reclaimRing() || p.pool.Held != 300 || len(r.spare) != 0 || r.short {
+	if !p.ring.reclaimRing() || p.pool.Held != 300 || len(r.spare) != 0 || r.short {
 		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.Held, len(r.spare), r.short)
 	}
 	if r.spare[:1][0] != nil {
@@ -97,12 +91,12 @@ func TestRingGivesMemory(t *testing.T) {
 	}
 	p.pool.SetBudget(250) // so that nothing is spare
 	before := r.chunks
-	if !p.reclaimRing() || p.pool.Held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
+	if !p.ring.reclaimRing() || p.pool.Held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
 		t.Errorf("without: %d held, too short: %v", p.pool.Held, r.short)
 	}
-	for p.reclaimRing() {
+	for p.ring.reclaimRing() {
 	}
-	if p.pool.Held-r.held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+	if p.pool.Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
 		t.Errorf("at the end %d held, %d chunks", p.pool.Held, len(r.chunks))
 	}
 }
@@ -112,18 +106,18 @@ func TestRingGivesMemory(t *testing.T) {
 func TestSpareMemoryOfTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringOf(6, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	for range 6 {
-		p.dropOldest()
+		p.ring.dropOldest()
 	}
 	if len(r.spare) != 4 || p.pool.Held != 400 {
 		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.Held)
 	}
 	full := ringOf(1, time.Now())
 	full.pool.Held = full.pool.Budget + 1
-	full.dropOldest()
-	if len(full.snaps.ring.spare) != 0 || full.pool.Held != full.pool.Budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.snaps.ring.spare), full.pool.Held)
+	full.ring.dropOldest()
+	if len(full.ring.spare) != 0 || full.pool.Held != full.pool.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.ring.spare), full.pool.Held)
 	}
 	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
 		one := ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
@@ -158,17 +152,17 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		"however much is filled, when lossy": {filled: 9000, want: true},
 	} {
 		p := ringOf(3, time.Now())
-		p.snaps.ring.most = 7500
+		p.ring.most = 7500
 		p.pool.Held = 300 + s.filled + 40 + 60
 		p.pool.Idle, p.pool.Latched = 40, 60
 		if s.blocks {
 			p.pool.Blocks = true
 		}
 		if s.only {
-			p.snaps.Mode = SnapshotOnly
+			p.ring.only = true
 		}
 		if s.asked {
-			p.snaps.pending = 1
+			p.ring.pending = 1
 		}
 		if got := p.pool.ReclaimFor(memory.ForMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
@@ -184,7 +178,7 @@ func TestRingIsTakenWhole(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	p := ringOf(3, start)
-	r := &p.snaps.ring
+	r := p.ring
 	all := r.takeAll()
 	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
 		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
@@ -222,7 +216,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		"asked for, longer":          {201, 1000, 8000, 1, true},
 	} {
 		p := ringOf(0, time.Now())
-		p.snaps.pending = c.asked
+		p.ring.pending = c.asked
 		p.pool.Held = c.counted + c.others
 		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
 		rc := p.toRingChunk(of)
@@ -241,7 +235,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	r.spare = [][]byte{make([]byte, 0, 120)}
 	p.pool.Held = 1000 + 120
 	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})

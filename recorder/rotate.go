@@ -51,7 +51,7 @@ func (in *intake) rotateIfDue(now time.Time) {
 	if in.rotation.Due(in.sim.Steady(now)) {
 		in.nextFile(now)
 	}
-	if in.snaps.due(now) {
+	if in.ring.due(now) {
 		in.endSnapshot()
 	}
 }
@@ -75,7 +75,7 @@ func later(a, b time.Time) time.Time {
 
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
-func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileStart {
+func (in *intake) fileStart(now time.Time, want func(*source) bool) *fileStart {
 	o := &fileStart{at: now, stamp: bagfmt.TimeOf(in.sim.At(now)), part: in.rotation.Part(), latched: in.pinLatched(want)}
 	for _, l := range o.latched {
 		if l.missed {

@@ -124,7 +124,7 @@ func (s *sink) write() {
 		}
 		c := next.chunk
 		s.encoder.Await(c)
-		if !s.in.snaps.only() {
+		if !s.in.ring.isOnly() {
 			s.store(c)
 		}
 		if s.snapshots == nil {

@@ -15,7 +15,7 @@ import (
 func (s *sink) repeat(next *fileStart) {
 	defer s.in.unpin(next.latched)
 	s.snapshots.keepMissed(next)
-	if s.err != nil || s.in.snaps.only() {
+	if s.err != nil || s.in.ring.isOnly() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -57,7 +57,7 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 	for i, l := range slices.Backward(all) { // oldest connection first
 		frame, claimed, err := s.in.frameOf(l)
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.topic.name, l.conn.Header.CallerID(), err))
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.conn.Topic, l.conn.Header.CallerID(), err))
 		} else {
 			b.AppendRun(l.conn, at, frame, 1)
 			s.in.unclaimLatched(claimed) // the builder has a copy
@@ -78,4 +78,24 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 		b.Reset(nil)
 	}
 	return missing
+}
+
+// keepMissed is keep for latched messages that came while nothing was recorded: they count from
+// then on as if they had come now.
+func (w *snapshotWriter) keepMissed(next *fileStart) {
+	if w == nil {
+		return
+	}
+	for _, l := range next.missed {
+		c := w.in.freshChunk(len(l.frame) + l.bytes + recordOverhead)
+		if c == nil {
+			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.conn.Topic))
+			continue
+		}
+		c.Builder.Reset(nil)
+		c.Builder.AppendRun(l.conn, next.stamp, l.frame, 1)
+		c.FirstAt, c.LastAt = next.at, next.at
+		w.in.count(c)
+		w.keep(c)
+	}
 }

@@ -31,7 +31,7 @@ type snapshotWriter struct {
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
 	pack    *bagfmt.Compressor // owned by run; nil if there is none
-	taking  *snapshot          // what sealed chunks go into; owned by the sink's goroutine
+	current *snapshot          // that sealed chunks go into; owned by the sink's goroutine
 	queue   *queue.FIFO[snapshotWork]
 	writer  sync.WaitGroup
 
@@ -45,6 +45,16 @@ type snapshotWriter struct {
 	next     *snapshotRequest // that waits for its turn; nil for none
 	triggers uint64           // until now
 	failed   int              // snapshots that could not begin
+}
+
+// snapshot is one that is written. The goroutine that writes it owns all fields but out, taking.at
+// and taking.last.
+type snapshot struct {
+	taking
+	out               *bagFile
+	rooted            bool // the records of taking.conns have been written
+	messages, missing uint64
+	err               error
 }
 
 // snapshotWork is what is to be done to the file of a snapshot: to begin it with the ring,
@@ -92,15 +102,15 @@ func (w *snapshotWriter) close() {
 
 // begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
 // calls it.
-func (w *snapshotWriter) begin(sn *snapshot) {
-	w.taking = sn
-	w.queue.Put(snapshotWork{snapshot: sn, ring: w.in.takeRing(sn), begin: true})
+func (w *snapshotWriter) begin(of *taking) {
+	w.current = of.job.(*snapshot)
+	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.takeRing(of), begin: true})
 }
 
 // end ends that.
-func (w *snapshotWriter) end(sn *snapshot) {
-	w.taking = nil
-	w.queue.Put(snapshotWork{snapshot: sn, end: true})
+func (w *snapshotWriter) end(of *taking) {
+	w.current = nil
+	w.queue.Put(snapshotWork{snapshot: of.job.(*snapshot), end: true})
 }
 
 // keep takes a chunk that the recording is done with, for the snapshot that is being taken
@@ -112,10 +122,10 @@ func (w *snapshotWriter) keep(c *memory.Chunk) {
 	switch {
 	case c.Sealed == nil:
 		w.in.release(c)
-	case w.taking != nil:
+	case w.current != nil:
 		rc := w.in.toRingChunk(c)
 		w.in.goBy(&rc)
-		w.queue.Put(snapshotWork{snapshot: w.taking, chunk: rc})
+		w.queue.Put(snapshotWork{snapshot: w.current, chunk: rc})
 	default:
 		w.in.addToRing(w.in.toRingChunk(c))
 	}
@@ -319,7 +329,7 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 	}
 	var before []pinned
 	var passed passage
-	last := map[*connection]int{} // its place in before
+	last := map[*source]int{} // its place in before
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
@@ -328,10 +338,10 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}
-			if i, ok := last[l.connection]; ok {
+			if i, ok := last[l.source]; ok {
 				before[i].latched = nil // there is a later one
 			}
-			last[l.connection] = len(before)
+			last[l.source] = len(before)
 			before = append(before, l)
 		}
 	}

@@ -81,7 +81,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
 		old := p.toRingChunk(sealed)
-		sn := &snapshot{from: start.Add(time.Duration(tc.from) * time.Second)}
+		sn := &snapshot{taking: taking{from: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).root(sn, old)
 		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.state.before) != tc.latched {
 			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.state.before), tc.wanted, tc.rooted, tc.latched)
@@ -112,7 +112,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
-			sn := &snapshot{from: start.Add(from)}
+			sn := &snapshot{taking: taking{from: start.Add(from)}}
 			got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
@@ -146,7 +146,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
-		sn := &snapshot{from: start.Add(from)}
+		sn := &snapshot{taking: taking{from: start.Add(from)}}
 		got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
 		if wanted != (want > 0) || wanted && got.messages() != want || len(sn.state.before) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.state.before), want)
@@ -165,7 +165,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.toRingChunk(sealed)
 	p.pool.SetBudget(1)
-	sn := &snapshot{from: start.Add(time.Hour)}
+	sn := &snapshot{taking: taking{from: start.Add(time.Hour)}}
 	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.messages() != 2 {
 		t.Errorf("wanted %v, %d messages", wanted, got.messages())
 	}
@@ -176,7 +176,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(1, time.Now())
 	p.pool.SetBudget(1)
-	p.snaps.pending, p.snaps.Mode = 1, SnapshotOnly // the ring is needed
+	p.ring.pending, p.ring.only = 1, true // the ring is needed
 	if err := p.addBefore(new(snapshotState), nil); err != nil {
 		t.Error(err)
 	}
@@ -187,15 +187,14 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(0, 100)
-	p.snaps = &snapshots{ring: ring{most: 1 << 20}}
-	p.pool.Reserve = p.reserveOf()
+	addRing(p, ringOptions{most: 1 << 20})
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	large.bytes = 200
 	message := testlink.Frame(1, 1, 1000)
 	p.pool.SetBudget(int64(len(message) + large.bytes + recordOverhead - 1))
-	next := &fileStart{at: time.Now(), missed: []pinned{{large, &latched{frame: message}}, {small, &latched{frame: testlink.Frame(1, 2, 10)}}}}
+	next := &fileStart{at: time.Now(), missed: []pinned{{&large.source, &latched{frame: message}}, {&small.source, &latched{frame: testlink.Frame(1, 2, 10)}}}}
 	snapshotsOf(p).keepMissed(next)
-	chunks := p.snaps.ring.chunks
+	chunks := p.ring.chunks
 	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
@@ -233,8 +232,8 @@ func TestSnapshotTells(t *testing.T) {
 			p.tick(at(60))
 			<-sn.out.finished
 			closePipeline(t, p)
-			if p.snaps.pending != 0 {
-				t.Errorf("%d snapshots wait for the ring", p.snaps.pending)
+			if p.ring.pending != 0 {
+				t.Errorf("%d snapshots wait for the ring", p.ring.pending)
 			}
 			begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
 			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
@@ -302,7 +301,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
-	sn := &snapshot{from: start.Add(300 * time.Millisecond)}
+	sn := &snapshot{taking: taking{from: start.Add(300 * time.Millisecond)}}
 	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.messages() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.messages())
 	}

@@ -131,7 +131,9 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		sn = p.snaps.current
+		if p.ring.current != nil {
+			sn = p.ring.current.job.(*snapshot)
+		}
 		return sn != nil
 	})
 	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())

@@ -127,10 +127,10 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.snaps.ring.chunks) == chunks
+		return len(p.ring.chunks) == chunks
 	})
 	p.mu.Lock()
-	for _, c := range p.snaps.ring.chunks {
+	for _, c := range p.ring.chunks {
 		memory = append(memory, weak.Make(&c.memory[0]))
 	}
 	p.mu.Unlock()

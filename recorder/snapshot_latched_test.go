@@ -215,9 +215,9 @@ func (w *latchedWorld) checkAccount(what string) {
 			forLatched += c.last.counted
 		}
 	}
-	for c, l := range in.snaps.ring.start.of {
-		if l.connection != c || l.pins != 0 || l.gone {
-			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.topic.name)
+	for c, l := range in.latched.start.of {
+		if l.source != c || l.pins != 0 || l.gone {
+			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.conn.Topic)
 		}
 		if forLatched += l.counted; l.chunk != nil {
 			chunks[l.chunk] = true
@@ -229,9 +229,9 @@ func (w *latchedWorld) checkAccount(what string) {
 			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
 		}
 	}
-	if in.pool.Latched != forLatched || in.pool.Held != in.pool.Idle+in.snaps.ring.held()+forLatched {
+	if in.pool.Latched != forLatched || in.pool.Held != in.pool.Idle+in.ring.Held()+forLatched {
 		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched; it has %d", what,
-			in.pool.Held, in.pool.Idle, in.snaps.ring.held(), in.pool.Latched, forLatched)
+			in.pool.Held, in.pool.Idle, in.ring.Held(), in.pool.Latched, forLatched)
 	}
 	if in.pool.Waiting != 0 || in.pool.Shared != 0 {
 		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.Waiting, in.pool.Shared)
@@ -450,8 +450,8 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	s := &sink{in: p, compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &heldChunk{ringChunk: ringChunk{SealedChunk: &bagfmt.SealedChunk{UncompressedBytes: 6000}}}
-	all := []pinned{{last, &latched{frame: testlink.Frame(3, 0, 8)}}, {lost, &latched{chunk: held}}, {first, &latched{frame: testlink.Frame(1, 0, 8)}}}
+	held := &heldChunk{sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	all := []pinned{{&last.source, &latched{frame: testlink.Frame(3, 0, 8)}}, {&lost.source, &latched{chunk: held}}, {&first.source, &latched{frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
 	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {

@@ -85,6 +85,7 @@ func bareIntake(budget int64, chunkBytes int) *intake {
 		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
+	in.latched.mem = &in.pool
 	in.pool = memory.New(memory.Options{Limit: budget, ChunkBytes: chunkBytes, Freed: in.room.Broadcast})
 	return in
 }
@@ -133,6 +134,9 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 	p.Count(c)
 	return c
 }
+
+// addRing makes an intake keep chunks for snapshots.
+func addRing(in *intake, o ringOptions) { in.ring = newRing(o, &in.pool, &in.latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {

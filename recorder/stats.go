@@ -106,7 +106,7 @@ func (in *intake) countDeleted(content map[string]tally) {
 		if t == nil {
 			continue
 		}
-		if !in.snaps.only() {
+		if !in.ring.isOnly() {
 			t.sub(n)
 		}
 		t.written.sub(n)
