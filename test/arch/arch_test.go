@@ -111,6 +111,9 @@ var allowed = map[string][]string{
 	"recorder/internal/rotation":     {"bagfmt"},
 	"recorder/internal/simtime":      {"tcpros"},
 	"recorder/internal/testgraph":    {"internal/xmlrpc"},
+	"recorder/internal/encode":       {"bagfmt", "recorder/internal/memory", "recorder/internal/queue"},
+	"recorder/internal/memory":       {"bagfmt"},
+	"recorder/internal/testlink":     {"bagfmt", "tcpros"},
 }
 
 type pkg struct {

@@ -1,7 +1,8 @@
-package recorder
+// Package encode compresses chunks on all cores, and compresses them less while that does not keep
+// up. The intake queues chunks, the sink awaits them in the order of the file.
+package encode
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
@@ -34,14 +36,20 @@ type compressionController struct {
 	stored map[bagfmt.Compression]uint64 // chunks that were written
 }
 
+// Options says how chunks are compressed.
+type Options struct {
+	Log         *zap.Logger
+	Compression bagfmt.Compression
+	Adaptive    bool  // compress less, from bz2 to lz4 to none, while compression cannot keep up
+	Room        int64 // bytes of the whole buffer
+	Workers     int   // goroutines; zero: chunks are sealed by whoever awaits them
+}
+
 func newCompressionController(o *Options) compressionController {
 	l := compressionController{
 		steps:  []bagfmt.Compression{o.Compression},
-		room:   o.MemoryBytes(),
+		room:   o.Room,
 		stored: map[bagfmt.Compression]uint64{},
-	}
-	if l.room < 0 {
-		l.room = DefaultBufferBytes
 	}
 	if all := []bagfmt.Compression{bagfmt.CompressionBZ2, bagfmt.CompressionLZ4, bagfmt.CompressionNone}; o.Adaptive {
 		l.steps = all[slices.Index(all, o.Compression):]
@@ -70,66 +78,71 @@ func (l *compressionController) look(now time.Time) bool {
 	return true
 }
 
-// encoder compresses chunks on all cores, and compresses less where that does not keep up.
+// Encoder compresses chunks on all cores, and compresses less where that does not keep up.
 // Without compression it does nothing.
-type encoder struct {
-	log   *zap.Logger
-	queue *queue.FIFO[*chunk] // nil without compression
-	wg    sync.WaitGroup
+type Encoder struct {
+	log     *zap.Logger
+	workers int
+	queue   *queue.FIFO[*memory.Chunk] // nil without compression
+	wg      sync.WaitGroup
 
 	mu         sync.Mutex
 	controller compressionController
 }
 
-func newEncoder(o *Options) *encoder {
-	e := &encoder{log: o.Log, controller: newCompressionController(o)}
-	if workers(o.Compression) > 0 {
-		e.queue = queue.New[*chunk]()
+// New returns an encoder that does not compress yet.
+func New(o Options) *Encoder {
+	e := &Encoder{log: o.Log, workers: o.Workers, controller: newCompressionController(&o)}
+	if o.Workers > 0 {
+		e.queue = queue.New[*memory.Chunk]()
 	}
 	return e
 }
 
-// start begins to compress. skip reports whether chunks will be given up anyway.
-func (e *encoder) start(workers int, skip func() bool) {
-	for range workers {
+// Start begins to compress. skip reports whether chunks will be given up anyway.
+func (e *Encoder) Start(skip func() bool) {
+	for range e.workers {
 		// owner: wait; ends when the queue is closed and empty.
 		e.wg.Go(func() { e.compress(skip) })
 	}
 }
 
-// close ends the queue.
-func (e *encoder) close() {
+// Wait waits for the compressors, after close.
+func (e *Encoder) Wait() { e.wg.Wait() }
+
+// Close ends the queue.
+func (e *Encoder) Close() {
 	if e.queue != nil {
 		e.queue.Close()
 	}
 }
 
-// compresses reports whether a chunk is compressed before it is written.
-func (e *encoder) compresses() bool { return e.queue != nil }
+// Compresses reports whether a chunk is compressed before it is written.
+func (e *Encoder) Compresses() bool { return e.queue != nil }
 
-// put queues a chunk; await waits for it.
-func (e *encoder) put(c *chunk) {
+// Put queues a chunk, for which await waits.
+func (e *Encoder) Put(c *memory.Chunk) {
 	if e.queue == nil {
 		return
 	}
 	e.mu.Lock()
-	e.controller.queued += c.counted
+	e.controller.queued += c.Counted
 	e.mu.Unlock()
 	e.queue.Put(c)
 }
 
-// await waits until a chunk that was queued is sealed, or seals it. One that will be given
+// Await waits until a chunk that was queued is sealed, or seals it. One that will be given
 // up is not sealed.
-func (e *encoder) await(c *chunk) {
+func (e *Encoder) Await(c *memory.Chunk) {
 	if e.queue != nil {
-		<-c.ready
+		c.Await()
 	} else {
-		c.seal(nil)
+		c.Seal(nil)
 	}
 }
 
 // compress is one compression goroutine.
-func (e *encoder) compress(skip func() bool) {
+func (e *Encoder) compress(skip func() bool) {
 	z := compressors{}
 	for {
 		c, ok := e.queue.Take()
@@ -140,15 +153,15 @@ func (e *encoder) compress(skip func() bool) {
 		if !skip() {
 			z.seal(c, compression)
 		}
-		c.ready <- struct{}{}
+		c.Done()
 	}
 }
 
 // nextCompression says how to compress c, which has just left the queue.
-func (e *encoder) nextCompression(c *chunk) bagfmt.Compression {
+func (e *Encoder) nextCompression(c *memory.Chunk) bagfmt.Compression {
 	e.mu.Lock()
 	l := &e.controller
-	l.queued -= c.counted
+	l.queued -= c.Counted
 	before := l.at
 	stepped := l.look(time.Now())
 	next, down := l.compression(), l.at > before
@@ -163,15 +176,15 @@ func (e *encoder) nextCompression(c *chunk) bagfmt.Compression {
 	return next
 }
 
-// count notes that a chunk was written.
-func (e *encoder) count(c bagfmt.Compression) {
+// Written notes that a chunk was written.
+func (e *Encoder) Written(c bagfmt.Compression) {
 	e.mu.Lock()
 	e.controller.stored[c]++
 	e.mu.Unlock()
 }
 
-// stored returns how many chunks were written with each compression.
-func (e *encoder) stored() map[bagfmt.Compression]uint64 {
+// Stored returns how many chunks were written with each compression.
+func (e *Encoder) Stored() map[bagfmt.Compression]uint64 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return maps.Clone(e.controller.stored)
@@ -181,32 +194,18 @@ func (e *encoder) stored() map[bagfmt.Compression]uint64 {
 type compressors map[bagfmt.Compression]*bagfmt.Compressor
 
 // seal makes the record of a chunk.
-func (z compressors) seal(c *chunk, compression bagfmt.Compression) {
+func (z compressors) seal(c *memory.Chunk, compression bagfmt.Compression) {
 	if compression == bagfmt.CompressionNone {
-		c.seal(nil)
+		c.Seal(nil)
 		return
 	}
 	if z[compression] == nil {
 		made, err := bagfmt.NewCompressor(compression)
 		if err != nil {
-			c.err = err
+			c.Err = err
 			return
 		}
 		z[compression] = made
 	}
-	c.seal(z[compression])
-}
-
-// seal makes the record of a chunk. A codec that panics costs this chunk, which is
-// counted, not the recording.
-func (c *chunk) seal(z *bagfmt.Compressor) {
-	defer func() {
-		if r := recover(); r != nil {
-			c.err = fmt.Errorf("compressor: %v", r)
-		}
-	}()
-	c.sealed, c.err = c.builder.Seal(z, c.out[:0])
-	if z != nil && c.err == nil {
-		c.out = c.sealed.Record
-	}
+	c.Seal(z[compression])
 }

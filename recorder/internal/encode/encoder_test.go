@@ -1,13 +1,13 @@
-package recorder
+package encode
 
 import (
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 func TestLadder(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLadder(t *testing.T) {
 			{1, 0, lz4},
 		}},
 	} {
-		c.o.ChunkBytes, c.o.BufferBytes = 1, 1600
+		c.o.Room = 1600
 		l := newCompressionController(&c.o)
 		now := time.Now()
 		for i, look := range c.looks {
@@ -67,28 +67,28 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestAdaptive: what bz2 cannot take is compressed less, nothing is lost, memory stays
-// within the budget, and the account says what was done.
-func TestAdaptive(t *testing.T) {
+// TestQueuedBytes: what is queued counts until a compressor has it.
+func TestQueuedBytes(t *testing.T) {
 	t.Parallel()
-	const messages = 1000
-	core, logs := observer.New(zap.WarnLevel)
-	p := testPipeline(t, Options{Log: zap.New(core), Compression: bagfmt.CompressionBZ2, Adaptive: true, ChunkBytes: 50_000, BufferBytes: 1, Overflow: OverflowBlock}, nil)
-	l := open(t, p, "/t", "/p")
-	publishPlain(l, messages)
-	if err := p.close(); err != nil {
-		t.Fatal(err)
+	e := New(Options{Log: zap.NewNop(), Compression: bagfmt.CompressionLZ4, Room: 1 << 20, Workers: 2})
+	pool := memory.New(memory.Options{Limit: -1})
+	var all []*memory.Chunk
+	for range 5 {
+		c := pool.Get(1000, 1000)
+		c.Builder.Reset(nil)
+		e.Put(c)
+		all = append(all, c)
 	}
-	_, byFile := numbers(t, p.out.Target())
-	checkCount(t, "in the file", byFile, 1, messages)
-	stored := p.sink.encoder.controller.stored
-	if len(stored) < 2 {
-		t.Errorf("chunks: %v", stored)
+	if got := e.controller.queued; got != 5000 {
+		t.Errorf("%d bytes are queued, want 5000", got)
 	}
-	if logs.FilterMessage("compression does not keep up: less of it for the next chunks").Len() == 0 {
-		t.Errorf("not told that compression does not keep up: %v", logs.All())
+	e.Start(func() bool { return true })
+	for _, c := range all {
+		e.Await(c)
 	}
-	if p.sink.encoder.controller.queued != 0 || p.pool.waiting != 0 || p.pool.held != p.pool.idle {
-		t.Errorf("at the end %d bytes are queued, %d wait, %d of %d are idle", p.sink.encoder.controller.queued, p.pool.waiting, p.pool.idle, p.pool.held)
+	e.Close()
+	e.Wait()
+	if got := e.controller.queued; got != 0 {
+		t.Errorf("at the end %d bytes are queued", got)
 	}
 }
