@@ -164,7 +164,7 @@ func TestMCAPForms(t *testing.T) {
 
 // readOpen reads what q selects.
 func readOpen(r *bagfmt.Reader, q bagfmt.Query) (list []msg, errs []error) {
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -223,7 +223,7 @@ func (x *mcapScan) startChunk(n, start int64) (more bool, err error) {
 		err = c.place.CheckSize(x.bag.Options.MaxChunkBytes)
 	}
 	c.open = err == nil
-	c.info = table.Chunk{Pos: start, Bytes: end - start}
+	c.info = table.Chunk{Span: rosbag.Span{Pos: start}, Bytes: end - start}
 	return true, x.skip(end-x.s.Off, start, mcap.OpChunk, err)
 }
 
