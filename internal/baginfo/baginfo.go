@@ -21,7 +21,7 @@ import (
 // Info is the summary of one bag.
 type Info struct {
 	Path        string
-	Version     string
+	Version     string // of a bag; "mcap" of an MCAP file
 	Indexed     bool // the bag has a valid index
 	Elapsed     bool // times count from the start of the recording
 	Detailed    bool // Connections and Topics have details
@@ -32,6 +32,7 @@ type Info struct {
 	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *bagfmt.Encryption // nil: it is not encrypted
+	MCAP        *bagfmt.MCAPInfo   // nil: it is a bag
 	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
@@ -97,13 +98,13 @@ func (o *Options) damaged(err error) error {
 func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	i := &Info{
 		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Info().Repeated,
+		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Info().Repeated, MCAP: r.MCAP(),
 	}
 	var sample []int
 	if i.hasChunks() {
 		chunks := r.Chunks()
 		i.Chunks = len(chunks)
-		if i.Indexed && i.Chunks > 0 {
+		if i.Indexed && i.Chunks > 0 && i.MCAP == nil {
 			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
 		}
 		sample = o.sampled(r)
@@ -148,7 +149,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 
 // hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
 // are ranges of the file.
-func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
+func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 	sums := make(map[bagfmt.Compression]*CompressionSum)
