@@ -201,12 +201,35 @@ func (j *job) rewrite(p plan) error {
 			j.say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
+	j.sayDropped(p.inputs)
 	j.sayPlain(p.inputs)
 	if types := typesWithoutDefinition(p.inputs); p.mcap && len(types) > 0 {
 		j.say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
 	j.say("%s: %s%s%s", explain.Name(out), counted(sum.Messages), repeated(sum), leftOut(sum))
 	return j.done()
+}
+
+// sayDropped names what MCAP files have beside messages and an output does not get.
+func (j *job) sayDropped(inputs []*bagopen.Recording) {
+	for _, in := range inputs {
+		if in.Bag == nil || in.Bag.MCAP() == nil {
+			continue
+		}
+		m := in.Bag.MCAP()
+		for _, list := range []struct {
+			what  string
+			extra []bagfmt.MCAPExtra
+		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
+			for n, x := range list.extra {
+				if n == maxTold {
+					j.say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))
+					break
+				}
+				j.say("%s: %s %q (%d bytes) is left out", explain.Name(in.Name), list.what, x.Name, x.Bytes)
+			}
+		}
+	}
 }
 
 // emptyMD5 is the md5sum of types without fields: their definition is empty.
