@@ -70,7 +70,6 @@ type audit struct {
 	*auditFlags
 	*job
 	place *bagopen.Place
-	bar   *tally
 
 	mu      sync.Mutex
 	journal *os.File
@@ -88,14 +87,13 @@ func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
 		return j.failed(f.Place, err)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	a := &audit{auditFlags: f, job: j, place: p, bar: newTally(j.stderr, f.Quiet), known: map[string]verdict{}}
-	a.bar.bytes = true
-	defer a.bar.hide()
+	a := &audit{auditFlags: f, job: j, place: p, known: map[string]verdict{}}
+	defer a.bar.clear()
 	if err := a.openJournal(); err != nil {
 		return fmt.Errorf("the journal: %w; name another file with --journal", err)
 	}
 	err = a.verify(ctx)
-	a.bar.hide()
+	a.bar.clear()
 	err = errors.Join(err, a.journal.Close())
 	if err != nil {
 		if a.read+a.skipped > 0 {
@@ -142,7 +140,7 @@ func (a *audit) verify(ctx context.Context) error {
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				done += int64(n)
-				a.bar.set("Verifying", done, total)
+				a.bar.set(work{"Verifying", total, true}, done)
 			})
 			if err != nil || v.gone {
 				return err

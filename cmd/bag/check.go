@@ -55,15 +55,15 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // only read from
-	title := "Checking " + store.Redact(path)
-	j.meter.begin(title, 2*size) // by its records, and by its index
-	defer j.meter.clear()
+	defer file.Close()                                                 //nolint:errcheck // only read from
+	checking := work{"Checking " + store.Redact(path), 2 * size, true} // by its records, and by its index
+	j.bar.begin(checking)
+	defer j.bar.clear()
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
+	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, work: checking}, cancel}, size,
 		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
-	j.meter.clear()
+	j.bar.clear()
 	switch {
 	case parent.Err() != nil:
 		return parent.Err()

@@ -77,9 +77,9 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 	}
 	o.Workers = workers()
 	o.Damaged = d.damage
-	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size+bags[1].Size)
+	d.bar.begin(work{"Comparing " + filepath.Base(store.Redact(f.B)), bags[0].Size + bags[1].Size, true})
 	report, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
-	d.meter.clear()
+	d.bar.clear()
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,9 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 	countsBags := len(paths) > 1 && (title != "" || inFlight > 1)
 	begin := func() *result {
 		r := &result{done: make(chan struct{})}
-		r.job = &job{output: j.to(&r.stdout, j.stderr), jobFlags: j.jobFlags, meter: j.meter}
+		r.job = &job{output: j.to(&r.stdout, j.stderr), jobFlags: j.jobFlags, bar: j.bar}
 		if countsBags {
-			r.job.output, r.job.meter = j.to(&r.stdout, &r.stderr), &meter{}
+			r.job.output, r.job.bar = j.to(&r.stdout, &r.stderr), &bar{} // the bar of j counts bags
 		}
 		return r
 	}
@@ -66,13 +66,18 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 	if title == "" {
 		title = "Reading bags"
 	}
-	bar := newTally(j.stderr, j.Quiet || !countsBags)
+	defer j.bar.clear()
 	n := 0
 	for r := range queue {
-		bar.set(title, int64(n), int64(len(paths)))
+		if countsBags {
+			j.bar.set(work{title: title, total: int64(len(paths))}, int64(n))
+		}
 		<-r.done
-		r.job.meter.clear()
-		bar.hide()
+		if countsBags {
+			j.bar.hide()
+		} else {
+			j.bar.clear()
+		}
 		if r.err != nil {
 			failed = r.job.failed(paths[n], r.err)
 		}

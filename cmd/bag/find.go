@@ -123,21 +123,17 @@ func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *bagopen.Place
 	if err != nil {
 		return nil, nil, err
 	}
-	bar := newTally(j.stderr, j.Quiet)
 	c, err := catalog.Load(j.ctx, p.Bucket, catalog.Options{
 		All:  all,
 		Scan: !store.Remote(arg),
 		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
 			return bagopen.OpenFile(ctx, p.Path(bag))
 		},
-		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), int64(n), 0) },
-		Read:   func(n, of int) { bar.set("Reading bags", int64(n), int64(of)) },
-		Problem: func(name string, err error) {
-			bar.hide()
-			j.lost(p.Path(name), err)
-		},
+		Listed:  func(n int) { j.bar.set(work{title: "Listing " + store.Redact(arg)}, int64(n)) },
+		Read:    func(n, of int) { j.bar.set(work{title: "Reading bags", total: int64(of)}, int64(n)) },
+		Problem: func(name string, err error) { j.lost(p.Path(name), err) },
 	})
-	bar.hide()
+	j.bar.clear()
 	if err == nil && len(c.Bags)+c.Failed == 0 {
 		err = errors.New("no bags there")
 	}

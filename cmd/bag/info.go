@@ -82,7 +82,7 @@ func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err erro
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
-	j.meter.begin("Reading "+filepath.Base(shown), b.Size)
+	j.bar.begin(work{"Reading " + filepath.Base(shown), b.Size, true})
 	sample := 0
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks

@@ -33,7 +33,7 @@ type job struct {
 	output
 	jobFlags
 	ctx   context.Context //nolint:containedctx // a job is one call of Run, whose ctx this is
-	meter *meter
+	bar   *bar
 	lossy bool
 	told  map[string]int // damage by path
 }
@@ -43,13 +43,13 @@ const maxTold = 20
 
 // newJob starts a job.
 func newJob(ctx context.Context, out output, f jobFlags) *job {
-	return &job{output: out, jobFlags: f, ctx: ctx, meter: newMeter(out.stderr, f.Quiet)}
+	return &job{output: out, jobFlags: f, ctx: ctx, bar: newBar(out.stderr, f.Quiet)}
 }
 
 // say writes a line about what was done to standard error, unless --quiet is given.
 func (j *job) say(format string, args ...any) {
 	if !j.Quiet {
-		j.meter.clear()
+		j.bar.clear()
 		_, _ = fmt.Fprintln(j.stderr, escape.Line(fmt.Sprintf(format, args...))) // there is nowhere else to report errors
 	}
 }
@@ -61,7 +61,7 @@ func (j *job) lost(path string, err error) {
 		j.told = make(map[string]int)
 	}
 	if j.told[path]++; j.told[path] <= maxTold {
-		j.meter.hide()
+		j.bar.hide()
 		j.complain("%s: %v", explain.Name(path), explain.Error(err))
 	}
 }
@@ -69,7 +69,7 @@ func (j *job) lost(path string, err error) {
 // failed reports that a file could not be processed, and returns errReported. It reports neither
 // interrupts nor closed pipes.
 func (j *job) failed(path string, err error) error {
-	j.meter.clear()
+	j.bar.clear()
 	if errors.Is(err, context.Canceled) || errors.Is(err, errReported) || errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -79,7 +79,7 @@ func (j *job) failed(path string, err error) error {
 
 // done ends the progress bar and returns errLossy if something was lost.
 func (j *job) done() error {
-	j.meter.clear()
+	j.bar.clear()
 	for _, path := range slices.Sorted(maps.Keys(j.told)) {
 		if more := j.told[path] - maxTold; more > 0 {
 			j.complain("%s: damaged in %s; gobag check lists them", explain.Name(path), plural.Of(more, "more place"))
@@ -94,16 +94,16 @@ func (j *job) done() error {
 // open opens a bag and reports damage that is found on the way. Reading it updates the progress
 // bar and ends with the job's context.
 func (j *job) open(path string) (*bagopen.Recording, error) {
-	j.meter.clear()
+	j.bar.clear()
 	o := j.openOptions()
 	o.Through = func(f bagopen.File, size int64) io.ReaderAt {
-		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
+		return &meteredFile{j: j, f: f, work: work{"Reading " + filepath.Base(store.Redact(path)), size, true}}
 	}
 	b, err := bagopen.Open(j.ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	j.meter.clear() // of a scan
+	j.bar.clear() // of a scan
 	for _, damage := range b.Bag.Damage() {
 		if errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
 			continue
@@ -122,10 +122,9 @@ func (j *job) openOptions() bagopen.Options {
 
 // meteredFile reads a file for a job.
 type meteredFile struct {
-	j     *job
-	f     io.ReaderAt
-	title string
-	size  int64
+	j    *job
+	f    io.ReaderAt
+	work work // if none is running
 }
 
 // ReadAt implements io.ReaderAt.
@@ -134,7 +133,7 @@ func (m *meteredFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := m.f.ReadAt(p, off)
-	m.j.meter.add(int64(n), m.title, m.size)
+	m.j.bar.add(int64(n), m.work)
 	return n, err
 }
 

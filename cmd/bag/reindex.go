@@ -103,11 +103,11 @@ func (j *job) recover(in *os.File, size int64, p *newfile.Placement) (recovery.R
 	if err != nil {
 		return recovery.Report{}, explain.Error(err)
 	}
-	title, done := "Reindexing "+p.Path(), int64(0)
-	j.meter.begin(title, size)
-	defer j.meter.clear()
+	reindexing, done := work{"Reindexing " + p.Path(), size, true}, int64(0)
+	j.bar.begin(reindexing)
+	defer j.bar.clear()
 	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
-		j.meter.add(at-done, title, size)
+		j.bar.add(at-done, reindexing)
 		done = at
 		return j.ctx.Err()
 	}})

@@ -130,9 +130,9 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*bagopen.Recordin
 	}
 	o.Workers = workers()
 	o.Damaged = j.damaged
-	j.meter.begin(title, total)
+	j.bar.begin(work{title, total, true})
 	sum, err := rebag.Copy(list, o, sink)
-	j.meter.clear()
+	j.bar.clear()
 	if j.ctx.Err() != nil {
 		err = j.ctx.Err()
 	}

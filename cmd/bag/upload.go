@@ -54,13 +54,11 @@ func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	bar := newTally(j.stderr, f.Quiet)
-	bar.bytes = true
 	o := program.LogOptions{Log: config.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: isTerminal(j.stderr)}
 	if out.errs.JSON {
 		o.Format = "json"
 	}
-	log := program.NewLog(&besideBar{bar: bar, w: j.stderr}, o)
+	log := program.NewLog(&besideBar{bar: j.bar, w: j.stderr}, o)
 	queue, err := upload.New(upload.Options{
 		Bucket: bucket, Dir: f.Dir, Log: log, Delete: f.Delete,
 		Metadata: catalog.Metadata, Object: to.Object, Uploaded: catalog.NewWriter(bucket, log).Add,
@@ -80,7 +78,7 @@ func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
 		}
 		return nil
 	}
-	return f.wait(ctx, queue, bar)
+	return f.wait(ctx, queue, j.bar)
 }
 
 // enqueue adds bags that wait for no upload, with --all, and returns how many there are.
@@ -110,7 +108,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 const progressInterval = 200 * time.Millisecond
 
 // wait waits until all is uploaded, ctx is done or the store refuses to take anything.
-func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tally) error {
+func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bar) error {
 	queue.Finish()
 	total := queue.Stats().WaitingBytes
 	running, cancel := context.WithCancel(ctx)
@@ -129,13 +127,13 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 			ended = true
 		case <-ticker.C:
 			s := queue.Stats()
-			bar.set("Uploading", s.Sent, total)
+			bar.set(work{"Uploading", total, true}, s.Sent)
 			if s.Store.State == upload.Failing {
 				cancel()
 			}
 		}
 	}
-	bar.hide()
+	bar.clear()
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
@@ -154,7 +152,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 
 // besideBar hides the bar while a line is written.
 type besideBar struct {
-	bar *tally
+	bar *bar
 	mu  sync.Mutex
 	w   io.Writer
 }
