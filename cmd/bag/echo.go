@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -55,17 +56,17 @@ others were shown.`
 }
 
 // Run prints the messages of bags.
-func (f *echoFlags) Run(ctx context.Context, out output) error {
+func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	e := &echo{
-		flags: f, job: newJob(ctx, out, jobFlags{Quiet: true}), w: bufio.NewWriterSize(out.stdout, 64<<10),
-		escape: f.CSV && isTerminal(out.stdout),
+		flags: f, Job: bagjob.New(ctx, out, bagjob.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10),
+		escape: f.CSV && bagjob.IsTerminal(out.Stdout),
 	}
 	bags, err := e.sort(f.Args)
 	if err != nil {
 		return err
 	}
 	if f.Expr != "" {
-		if e.match, err = newExpressionFilter(e.job, "", f.Expr); err != nil {
+		if e.match, err = newExpressionFilter(e.Job, "", f.Expr); err != nil {
 			return err
 		}
 	}
@@ -80,8 +81,8 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
 			break // nobody reads on, or the user has seen enough
 		}
-		_ = e.w.Flush()             // what is there comes before the complaint about it
-		_ = e.job.failed(path, err) // e.failed makes the exit code
+		_ = e.w.Flush()         // what is there comes before the complaint about it
+		_ = e.Failed(path, err) // e.failed makes the exit code
 		e.failed = true
 	}
 	return e.end()
@@ -90,7 +91,7 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 // echo is one run of the command.
 type echo struct {
 	flags *echoFlags
-	*job
+	*bagjob.Job
 	w      *bufio.Writer
 	escape bool // print no control characters: CSV has strings as they are
 	topics []*echoTopic
@@ -122,7 +123,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 			bags = append(bags, arg)
 		}
 	}
-	if bags, err = bagopen.Names(e.ctx, bags); err != nil {
+	if bags, err = bagopen.Names(e.Ctx, bags); err != nil {
 		return nil, err
 	}
 	if len(bags) == 0 {
@@ -181,12 +182,12 @@ func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if e.ctx.Err() == nil && !e.limitReached() && e.last != nil {
+	if e.Ctx.Err() == nil && !e.limitReached() && e.last != nil {
 		slices.Sort(e.recorded)
 		recorded := slices.Compact(e.recorded)
 		for _, t := range e.topics {
 			if why := t.problem(recorded); why != "" {
-				e.complain("%s", why)
+				e.Complain("%s", why)
 				e.failed = true
 			}
 		}
@@ -197,28 +198,28 @@ func (e *echo) end() error {
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)
 		}
-		if err != nil && !errors.Is(err, errReported) {
-			e.complain("%v", err)
+		if err != nil && !errors.Is(err, bagjob.ErrReported) {
+			e.Complain("%v", err)
 		}
 		e.failed = e.failed || err != nil
 	}
-	if err := e.done(); !e.failed {
+	if err := e.Done(); !e.failed {
 		return err
 	}
-	return errReported
+	return bagjob.ErrReported
 }
 
 // reportUnshown tells about messages that cannot be shown.
 func (e *echo) reportUnshown(err error) {
-	e.lossy = true
+	e.SetLossy()
 	_ = e.w.Flush() // an error stays in the Writer
-	e.complain("%s: %v", explain.Name(e.path), err)
+	e.Complain("%s: %v", explain.Name(e.path), err)
 }
 
 // bag prints the messages of one bag.
 func (e *echo) bag(path string) (err error) {
 	_ = e.w.Flush() // before what opening complains about; an error stays in the Writer
-	src, err := e.openSource(path)
+	src, err := e.OpenInput(path)
 	if err != nil {
 		return err
 	}
@@ -233,12 +234,12 @@ func (e *echo) bag(path string) (err error) {
 	}
 	e.last = src
 	for m, err := range src.Messages(q) {
-		if e.ctx.Err() != nil {
-			return e.ctx.Err()
+		if e.Ctx.Err() != nil {
+			return e.Ctx.Err()
 		}
 		if err != nil {
 			_ = e.w.Flush()
-			if err := e.damaged(e.path, err); err != nil {
+			if err := e.Damaged(e.path, err); err != nil {
 				return err
 			}
 			continue
@@ -259,7 +260,7 @@ func (e *echo) bag(path string) (err error) {
 
 // query returns what is wanted of a bag.
 func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
-	q := bagfmt.Query{Workers: workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
+	q := bagfmt.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
 	var err error
 	q.Start, q.End, err = times(&e.flags.Window, src.Bag)
 	return q, err
@@ -411,7 +412,7 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
 		_ = e.w.Flush() // an error stays in the Writer
-		e.complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
+		e.Complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
 			explain.Name(e.path), explain.Name(c.Topic), explain.Name(c.Header.Type()), typ.MD5Sum(), explain.Name(want))
 	}
 	path, err := typ.Path(s.field)

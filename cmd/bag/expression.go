@@ -9,8 +9,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // pythonTimes replaces the times of stock's expressions, which are Python.
@@ -78,7 +80,7 @@ func oneLine(err error) error {
 // out: an expression about one topic may be invalid for another. It reports the first such
 // message of each connection.
 type expressionFilter struct {
-	j         *job
+	j         *bagjob.Job
 	input     string
 	program   *bagexpr.Program
 	told      map[*bagfmt.Connection]bool
@@ -86,7 +88,7 @@ type expressionFilter struct {
 	undecided uint64
 }
 
-func newExpressionFilter(j *job, input, text string) (*expressionFilter, error) {
+func newExpressionFilter(j *bagjob.Job, input, text string) (*expressionFilter, error) {
 	p, err := compileExpression(text)
 	if err != nil {
 		return nil, err
@@ -104,7 +106,7 @@ func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, 
 	f.undecided++
 	if !f.told[c] {
 		f.told[c] = true
-		f.j.lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), oneLine(err)))
+		f.j.Lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), oneLine(err)))
 	}
 	return false, nil
 }
@@ -113,7 +115,7 @@ func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, 
 var errUndecided = errors.New("the expression cannot be evaluated for any message")
 
 // finish reports the number of messages for which the evaluation failed. If it failed for all, it
-// returns an error. It returns errReported if no message had a field of the expression, which is misspelt then, unless
+// returns an error. It returns bagjob.ErrReported if no message had a field of the expression, which is misspelt then, unless
 // it has a ?. before it.
 func (f *expressionFilter) finish() error {
 	switch {
@@ -121,19 +123,19 @@ func (f *expressionFilter) finish() error {
 	case !f.decided:
 		return errUndecided
 	default:
-		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", explain.Name(f.input), counted(f.undecided))
+		f.j.Complain("%s: %s left out because the expression cannot be evaluated for them", explain.Name(f.input), plural.Of(f.undecided, "message"))
 	}
 	var err error
 	for _, lack := range f.program.Missing() {
-		f.j.complain("expression: %s", lack)
+		f.j.Complain("expression: %s", lack)
 		if !lack.Optional {
-			err = errReported
+			err = bagjob.ErrReported
 		}
 	}
 	return err
 }
 
-// checkTopics reports the topics of the expression that are not recorded. It returns errReported if
+// checkTopics reports the topics of the expression that are not recorded. It returns bagjob.ErrReported if
 // one of them is misspelt: a recorded topic that the expression does not name is similar.
 func (f *expressionFilter) checkTopics(recorded []string) error {
 	named := f.program.Topics()
@@ -144,9 +146,9 @@ func (f *expressionFilter) checkTopics(recorded []string) error {
 		}
 		near := slices.DeleteFunc(nearest.Topics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
 		if len(near) > 0 {
-			err = errReported
+			err = bagjob.ErrReported
 		}
-		f.j.complain("expression: %s", noTopic(topic, near))
+		f.j.Complain("expression: %s", noTopic(topic, near))
 	}
 	return err
 }

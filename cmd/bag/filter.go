@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 )
@@ -44,8 +45,8 @@ so is a topic that is not recorded and similar to one that is.`
 }
 
 // Run filters one bag.
-func (f *filterFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
+func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
 	if err := checkNotEnd(f.Regex, f.In); err != nil {
 		return err
 	}
@@ -53,16 +54,16 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
 	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
-		return j.failed(f.Out, err)
+		return j.Failed(f.Out, err)
 	}
-	in, err := j.openSources([]string{f.In})
+	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
+	defer in.Close()
 	reader := in[0].Bag // nil for a pipe
 	for _, text := range f.globLike() {
-		j.complain("%s", text)
+		j.Complain("%s", text)
 	}
 	o, err := f.options(reader)
 	if err != nil {
@@ -71,11 +72,12 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	o.Latched = !f.NoLatched
 	if reader != nil {
 		for _, asked := range f.unmatched(reader) {
-			j.complain("%s: nothing there matches %s", explain.Name(f.In), asked)
+			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
-	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}
-	p.finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
+	mcap := wantsMCAP("", f.Out)
+	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap), Options: o}
+	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
 		e, err := newExpressionFilter(j, in[0].Name, text)
 		if err != nil {
@@ -86,8 +88,8 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 				return err
 			}
 		}
-		p.options.Match = e.keep
-		p.finish = func(selected uint64) error {
+		p.Options.Match = e.keep
+		p.Finish = func(selected uint64) error {
 			err := e.finish()
 			if err == nil && reader == nil {
 				err = e.checkTopics(in[0].Topics())
@@ -98,5 +100,5 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 			return err
 		}
 	}
-	return j.rewrite(p)
+	return j.Rewrite(p)
 }

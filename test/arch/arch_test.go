@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"internal/escape":           {},
 	"internal/explain":          {"bagfmt", "internal/store"},
 	"internal/newfile":          {"internal/explain"},
+	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosmsg"},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},

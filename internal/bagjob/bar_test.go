@@ -1,4 +1,4 @@
-package main
+package bagjob
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestBar(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var drawn strings.Builder
-		b := &bar{w: &drawn}
+		b := &Bar{w: &drawn}
 		shows := func(name string, want ...string) {
 			t.Helper()
 			got := drawn.String()
@@ -26,40 +26,40 @@ func TestBar(t *testing.T) {
 				}
 			}
 		}
-		reading := work{"Reading a.bag", 200, true}
-		b.add(50, reading)
+		reading := Bytes("Reading a.bag", 200)
+		b.Add(50, reading)
 		shows("just begun")
 		time.Sleep(barDelay)
-		b.add(50, work{"Other", 7, true})
+		b.Add(50, Bytes("Other", 7))
 		shows("half", "Reading a.bag", " 50%")
-		b.add(50, reading)
+		b.Add(50, reading)
 		shows("drawn just now")
 		time.Sleep(barInterval)
-		b.add(500, reading)
+		b.Add(500, reading)
 		shows("read twice", " 99%")
-		b.clear()
+		b.Clear()
 		drawn.Reset()
-		b.set(work{title: "Reading bags", total: 4}, 1)
+		b.Set(Work{Title: "Reading bags", Total: 4}, 1)
 		shows("other work")
 		time.Sleep(barDelay)
-		b.set(work{title: "Reading bags", total: 4}, 3)
+		b.Set(Work{Title: "Reading bags", Total: 4}, 3)
 		shows("bags", "Reading bags", " 75%", "3/4")
-		b.hide()
+		b.Hide()
 		time.Sleep(barInterval)
-		b.set(work{title: "Listing"}, 3)
+		b.Set(Work{Title: "Listing"}, 3)
 		drawn.Reset()
 		time.Sleep(barDelay)
-		b.set(work{title: "Listing"}, 9)
+		b.Set(Work{Title: "Listing"}, 9)
 		shows("unknown total", "Listing (9)")
-		begun := work{"Verifying", 1 << 30, true}
-		b.begin(begun)
+		begun := Bytes("Verifying", 1<<30)
+		b.Begin(begun)
 		time.Sleep(barDelay)
 		drawn.Reset()
-		b.set(begun, 1<<29)
+		b.Set(begun, 1<<29)
 		shows("bytes", "Verifying", " 50%", "/1.1 GB")
 	})
-	quiet := newBar(&strings.Builder{}, false)
-	quiet.set(work{title: "x", total: 1}, 1)
+	quiet := NewBar(&strings.Builder{}, false)
+	quiet.Set(Work{Title: "x", Total: 1}, 1)
 	if quiet.w != nil {
 		t.Error("draws on what is no terminal")
 	}

@@ -1,4 +1,4 @@
-package main
+package bagjob
 
 import (
 	"io"
@@ -16,43 +16,46 @@ const (
 	barInterval = 100 * time.Millisecond // between two updates
 )
 
-// work is what a bar shows the progress of.
-type work struct {
-	title string
-	total int64 // 0 if it is not known
-	bytes bool  // total is in bytes; otherwise in bags
+// Work is what a bar shows the progress of.
+type Work struct {
+	Title string
+	Total int64 // 0 if it is not known
+	Bytes bool  // Total is in bytes; otherwise in bags
 }
 
-// bar draws a progress bar: percent, what is done, bytes per second and the time that is left.
+// Bytes is work of total bytes, 0 if that is not known.
+func Bytes(title string, total int64) Work { return Work{Title: title, Total: total, Bytes: true} }
+
+// Bar draws a progress bar: percent, what is done, bytes per second and the time that is left.
 // It draws on terminals only. Several goroutines may move it.
-type bar struct {
+type Bar struct {
 	mu    sync.Mutex
 	w     io.Writer // nil: draw nothing
 	bar   *progressbar.ProgressBar
-	work  work
+	work  Work
 	done  int64     // bytes or bags of work
 	begun time.Time // zero if no work is running
 	drawn time.Time
 }
 
-// newBar draws on w if that is a terminal and quiet is not set.
-func newBar(w io.Writer, quiet bool) *bar {
-	if quiet || !isTerminal(w) {
-		return &bar{}
+// NewBar draws on w if that is a terminal and quiet is not set.
+func NewBar(w io.Writer, quiet bool) *Bar {
+	if quiet || !IsTerminal(w) {
+		return &Bar{}
 	}
-	return &bar{w: w}
+	return &Bar{w: w}
 }
 
-// begin starts a piece of work. Until clear or another begin ends the work, the work that is given
-// to add is ignored.
-func (b *bar) begin(work work) {
+// Begin starts a piece of work. Until Clear or another Begin ends the work, the work that is given
+// to Add is ignored.
+func (b *Bar) Begin(work Work) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.start(work)
 }
 
-// add counts what was done. If no work is running, it starts one.
-func (b *bar) add(n int64, work work) {
+// Add counts what was done. If no work is running, it starts one.
+func (b *Bar) Add(n int64, work Work) {
 	if b.w == nil {
 		return
 	}
@@ -65,8 +68,8 @@ func (b *bar) add(n int64, work work) {
 	b.draw()
 }
 
-// set tells how much of a piece of work is done. It starts the work, unless the same is running.
-func (b *bar) set(work work, done int64) {
+// Set tells how much of a piece of work is done. It starts the work, unless the same is running.
+func (b *Bar) Set(work Work, done int64) {
 	if b.w == nil {
 		return
 	}
@@ -79,62 +82,62 @@ func (b *bar) set(work work, done int64) {
 	b.draw()
 }
 
-func (b *bar) start(work work) {
+func (b *Bar) start(work Work) {
 	b.erase()
 	b.bar, b.work, b.done, b.begun = nil, work, 0, time.Now()
 }
 
 // draw draws the bar if it is time to. As a file may be read more than once, done may exceed the total.
-func (b *bar) draw() {
+func (b *Bar) draw() {
 	now := time.Now()
 	if now.Sub(b.begun) < barDelay || now.Sub(b.drawn) < barInterval {
 		return
 	}
 	b.drawn = now
 	if b.bar == nil {
-		title := shortenTitle(b.work.title)
-		most := b.work.total
+		title := shortenTitle(b.work.Title)
+		most := b.work.Total
 		if most <= 0 {
 			most = -1 // draws a spinner
 		}
 		b.bar = progressbar.NewOptions64(most,
 			progressbar.OptionSetWriter(b.w),
 			progressbar.OptionSetDescription(title),
-			progressbar.OptionShowBytes(b.work.bytes),
+			progressbar.OptionShowBytes(b.work.Bytes),
 			progressbar.OptionShowTotalBytes(most > 0),
 			progressbar.OptionSetPredictTime(most > 0),
 			progressbar.OptionSetWidth(20),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionUseANSICodes(true),
-			progressbar.OptionSetSpinnerChangeInterval(0), // otherwise a goroutine draws the spinner, also after hide
+			progressbar.OptionSetSpinnerChangeInterval(0), // otherwise a goroutine draws the spinner, also after Hide
 		)
-		if !b.work.bytes || utf8.RuneCountInString(title) <= titleRunes-countRunes {
+		if !b.work.Bytes || utf8.RuneCountInString(title) <= titleRunes-countRunes {
 			progressbar.OptionShowCount()(b.bar)
 		}
 	}
 	done := b.done
-	if most := b.work.total; most > 0 {
+	if most := b.work.Total; most > 0 {
 		done = min(done, most-1) // the last step would end the bar
 	}
 	_ = b.bar.Set64(done) // errors of drawing are ignored
 }
 
-// clear ends the work and removes its bar.
-func (b *bar) clear() {
+// Clear ends the work and removes its bar.
+func (b *Bar) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.erase()
 	b.bar, b.begun = nil, time.Time{}
 }
 
-// hide removes the bar until it is drawn again, so that a line can be written.
-func (b *bar) hide() {
+// Hide removes the bar until it is drawn again, so that a line can be written.
+func (b *Bar) Hide() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.erase()
 }
 
-func (b *bar) erase() {
+func (b *Bar) erase() {
 	if b.bar != nil {
 		_ = b.bar.Clear() // as above
 	}
