@@ -32,6 +32,8 @@ import (
 )
 
 type auditFlags struct {
+	readOnly
+
 	Rate    config.Size `placeholder:"SIZE" help:"Read at most this many bytes a second, such as 20M (default: as fast as it goes)."`
 	Journal string      `placeholder:"FILE" help:"File that notes what is verified (default: one for each place, in the directory for caches)."`
 	JSON    bool        `name:"json" help:"One line of JSON for each defect."`

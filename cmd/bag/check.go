@@ -17,6 +17,8 @@ import (
 )
 
 type checkFlags struct {
+	readOnly
+
 	Deep  bool     `help:"Decode every message by its definition."`
 	JSON  bool     `name:"json" help:"One line of JSON for each bag."`
 	Quiet bool     `short:"q" help:"Show no progress bar, no warnings and no line for sound bags."`

@@ -20,6 +20,8 @@ import (
 )
 
 type diffFlags struct {
+	readOnly
+
 	Topic     []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next."`
 	Exclude   []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
 	By        string   `enum:"order,header" default:"order" help:"Pair the messages of a publisher by their order, or by the stamps of their headers."`

@@ -23,6 +23,8 @@ import (
 )
 
 type echoFlags struct {
+	readOnly
+
 	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
 	Regex     bool     `short:"e" help:"Topics are regular expressions for the whole name; no field can follow."`

@@ -19,6 +19,8 @@ import (
 )
 
 type findFlags struct {
+	readOnly
+
 	JSON   bool     `name:"json" help:"One line of JSON for each bag: its summary."`
 	Quiet  bool     `short:"q" help:"Show no progress bar, and do not tell what was found besides."`
 	Expr   string   `arg:"" name:"expr" help:"What the bags have to be like."`

@@ -17,6 +17,8 @@ import (
 const sampledChunks = 7
 
 type infoFlags struct {
+	readOnly
+
 	YAML    bool     `short:"y" name:"yaml" xor:"form" help:"Print YAML."`
 	Key     string   `short:"k" placeholder:"KEY" help:"With --yaml, only what is under this key: duration, topics, topics[0].type."`
 	JSON    bool     `name:"json" xor:"form" help:"One line of JSON for each bag; includes frequencies."`

@@ -233,3 +233,21 @@ func TestInfo(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOnly: the commands that only read end although a read hangs, and no other does.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&flags{}, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range parser.Model.Children {
+		if isReadOnly(c) {
+			got = append(got, c.Name)
+		}
+	}
+	if want := []string{"info", "echo", "check", "diff", "find", "audit"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
