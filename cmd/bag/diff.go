@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -112,7 +113,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		if text == "" {
 			return nil, nil //nolint:nilnil // no limit
 		}
-		d, err := duration(text)
+		d, err := bagquery.Duration(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
@@ -135,10 +136,10 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		return o, err
 	}
 	var topic, exclude *regexp.Regexp
-	if topic, err = anyOf(f.Topic, false); err != nil {
+	if topic, err = bagquery.AnyOf(f.Topic, false); err != nil {
 		return o, err
 	}
-	if exclude, err = anyOf(f.Exclude, false); err != nil {
+	if exclude, err = bagquery.AnyOf(f.Exclude, false); err != nil {
 		return o, err
 	}
 	if topic != nil || exclude != nil {
@@ -153,7 +154,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 // same as nothing.
 func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 	for _, p := range f.Topic {
-		re, err := anyOf([]string{p}, false)
+		re, err := bagquery.AnyOf([]string{p}, false)
 		if err != nil {
 			return err
 		}

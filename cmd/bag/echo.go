@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -68,7 +69,7 @@ func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 		return err
 	}
 	if f.Expr != "" {
-		if e.match, err = newExpressionFilter(e.Job, "", f.Expr); err != nil {
+		if e.match, err = bagquery.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
 			return err
 		}
 	}
@@ -97,7 +98,7 @@ type echo struct {
 	w      *bufio.Writer
 	escape bool // print no control characters: CSV has strings as they are
 	topics []*echoTopic
-	match  *expressionFilter
+	match  *bagquery.Expression
 
 	recorded []string // topics of the bags, to suggest one
 
@@ -195,7 +196,8 @@ func (e *echo) end() error {
 		}
 		var err error
 		if e.match != nil {
-			err = errors.Join(e.match.checkTopics(recorded), e.match.finish())
+			found, undecided := e.match.Finish(e.path)
+			err = errors.Join(tell(e.Job, e.match.CheckTopics(recorded)), undecided, tell(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)
@@ -227,9 +229,6 @@ func (e *echo) bag(path string) (err error) {
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
-	if e.match != nil {
-		e.match.input = src.Name
-	}
 	q, err := e.query(src)
 	if err != nil {
 		return err
@@ -264,7 +263,7 @@ func (e *echo) bag(path string) (err error) {
 func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
 	q := bagfmt.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
 	var err error
-	q.Start, q.End, err = times(&e.flags.Window, src.Bag)
+	q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Bag)
 	return q, err
 }
 
@@ -291,7 +290,7 @@ func (e *echo) wanted(c *bagfmt.Connection) []*show {
 // message prints one message.
 func (e *echo) message(m *bagfmt.Message) error {
 	if e.match != nil {
-		keep, err := e.match.keep(m.Conn, m)
+		keep, err := e.match.Keep(m.Conn, m)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 )
@@ -62,7 +63,8 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	defer in.Close()
 	reader := in[0].Bag // nil for a pipe
-	for _, text := range f.globLike() {
+	selection := bagquery.Selection(f.selectFlags)
+	for _, text := range selection.GlobLike() {
 		j.Complain("%s", text)
 	}
 	o, err := f.options(reader)
@@ -71,7 +73,7 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	}
 	o.Latched = !f.NoLatched
 	if reader != nil {
-		for _, asked := range f.unmatched(reader) {
+		for _, asked := range selection.Unmatched(reader) {
 			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
@@ -79,20 +81,23 @@ func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
 	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap), Options: o}
 	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
-		e, err := newExpressionFilter(j, in[0].Name, text)
+		x, err := bagquery.NewExpression(text, func(err error) { j.Lost(in[0].Name, err) })
 		if err != nil {
 			return err
 		}
 		if reader != nil {
-			if err := e.checkTopics(in[0].Topics()); err != nil {
+			if err := tell(j, x.CheckTopics(in[0].Topics())); err != nil {
 				return err
 			}
 		}
-		p.Options.Match = e.keep
+		p.Options.Match = x.Keep
 		p.Finish = func(selected uint64) error {
-			err := e.finish()
+			found, err := x.Finish(in[0].Name)
+			if err == nil {
+				err = tell(j, found)
+			}
 			if err == nil && reader == nil {
-				err = e.checkTopics(in[0].Topics())
+				err = tell(j, x.CheckTopics(in[0].Topics()))
 			}
 			if err == nil {
 				err = f.refuse(selected, in[0])

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -60,7 +61,7 @@ func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
 		_, err = program.Matches(&bagexpr.Bag{}) // dates that are none
 	}
 	if err != nil {
-		return oneLine(err)
+		return bagquery.OneLine(err)
 	}
 	w := bufio.NewWriter(out.Stdout)
 	bags, found, read := 0, 0, 0
@@ -80,7 +81,7 @@ func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
 			}
 			switch ok, err := s.Matches(program); {
 			case err != nil:
-				return errors.Join(w.Flush(), oneLine(err))
+				return errors.Join(w.Flush(), bagquery.OneLine(err))
 			case ok:
 				found++
 				s.Bag = p.Path(s.Bag)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -56,7 +57,7 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 		}
 	}
 	if f.Duration != "" {
-		if c.Duration, err = duration(f.Duration); err != nil || c.Duration < time.Millisecond {
+		if c.Duration, err = bagquery.Duration(f.Duration); err != nil || c.Duration < time.Millisecond {
 			return c, fmt.Errorf("--duration %s: write for example 90s, 5m or 1h", f.Duration)
 		}
 	}

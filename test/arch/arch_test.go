@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 	"internal/explain":          {"bagfmt", "internal/store"},
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosmsg"},
+	"internal/bagquery":         {"bagfmt", "config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch"},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
