@@ -42,7 +42,7 @@ func (c *chunksByTime) countBefore(t bagfmt.Time) int {
 // lastBefore returns the time of the latest message before t.
 func (c *chunksByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
-		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable) // play reports what is wrong with it
+		entries, _ := c.bag.reader.Index(c.chunks[n], c.bag.playable) // play reports what is wrong with it
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
 		if last >= 0 && (!ok || best.Before(entries[last].Time)) {
 			best, ok = entries[last].Time, true
@@ -54,7 +54,7 @@ func (c *chunksByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 // count returns how many messages have the time t.
 func (c *chunksByTime) count(t bagfmt.Time) (count int) {
 	for n := c.countBefore(t.Add(1)) - 1; n >= 0 && !c.maxEnd[n].Before(t); n-- {
-		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable)
+		entries, _ := c.bag.reader.Index(c.chunks[n], c.bag.playable)
 		for _, e := range entries {
 			if e.Time == t {
 				count++

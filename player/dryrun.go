@@ -148,7 +148,7 @@ func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
 				}
 				continue
 			}
-			entries, _ := b.reader.ChunkIndex(i, b.playable)
+			entries, _ := b.reader.Index(i, b.playable)
 			for _, e := range entries {
 				if !p.inWindow(e.Time) {
 					continue

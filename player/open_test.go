@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // setIndexPos changes the index position in the header of a bag.
@@ -84,7 +85,7 @@ func TestPlayOldVersions(t *testing.T) {
 				return // nothing to play, as of any empty bag
 			}
 			var want []string
-			for m, err := range b.reader.All(bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(b.reader, bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // timeline merges the selected messages of all bags by time. Messages with the
@@ -24,7 +25,7 @@ type timeline struct {
 type lane struct {
 	index  int
 	bag    *bagPlan
-	cursor *bagfmt.Cursor
+	cursor rosbag.Cursor
 	time   bagfmt.Time // of msg; a lower bound before the cursor is opened
 	msg    *bagfmt.Message
 }
@@ -65,7 +66,9 @@ func (t *timeline) begin() {
 	for _, l := range t.heap {
 		if l.time == t.start {
 			t.open(l)
-			l.cursor.Begin()
+			if c, ok := l.cursor.(rosbag.Starter); ok {
+				c.Begin()
+			}
 		}
 	}
 }

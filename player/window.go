@@ -71,7 +71,7 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 // probe adds those wanted connections to present that have messages in the part
 // of chunk i that lies in the window. It reports false if the index cannot be read.
 func (p *plan) probe(r *bagfmt.Reader, i int, wanted, present map[*bagfmt.Connection]bool) bool {
-	entries, err := r.ChunkIndex(i, func(c *bagfmt.Connection) bool { return wanted[c] })
+	entries, err := r.Index(i, func(c *bagfmt.Connection) bool { return wanted[c] })
 	if err != nil {
 		return false
 	}
@@ -108,7 +108,7 @@ func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 			if !p.end.IsZero() && (p.end.Before(chunk.Start) || !best.Before(p.end)) || !b.plays(chunk) {
 				continue
 			}
-			entries, _ := b.reader.ChunkIndex(i, b.playable)
+			entries, _ := b.reader.Index(i, b.playable)
 			for _, e := range entries {
 				if p.inWindow(e.Time) && best.Before(e.Time) {
 					best = e.Time

@@ -8,12 +8,15 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
-	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: newPendingReads(zap.NewNop()), pubs: map[string]*Publication{}}
-	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: anyType, MD5Sum: AnyMD5}}
+	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), pubs: map[string]*Publication{}}
+	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: names.AnyType, MD5Sum: wire.AnyMD5}}
 	n.pubs[p.topic] = p
 	return n, p
 }
@@ -30,11 +33,11 @@ func TestAcceptedWhileDraining(t *testing.T) {
 		defer wg.Wait()
 		defer there.Close()
 		wg.Go(func() {
-			(&tcprosServer{node: n}).handle(here, n.pending.accept(here))
+			(&tcprosServer{node: n}).handle(here, n.pending.Accept(here))
 			_ = here.Close()
 		})
-		if _, err := there.Write(AppendHeader(nil, Header{
-			{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: AnyMD5}, {Key: "topic", Value: "/t"},
+		if _, err := there.Write(wire.AppendHeader(nil, wire.Header{
+			{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: wire.AnyMD5}, {Key: "topic", Value: "/t"},
 		})); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +48,7 @@ func TestAcceptedWhileDraining(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		if h, err := ReadHeader(there); err != nil || h.get("topic") != "/t" {
+		if h, err := wire.ReadHeader(there); err != nil || h.Value("topic") != "/t" {
 			t.Fatalf("reply %v, %v", h, err)
 		}
 		got := make([]byte, len(want))

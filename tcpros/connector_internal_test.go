@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
 // peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
@@ -41,7 +43,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		err := dead(hostport)
 		g.mu.Unlock()
 		if errors.Is(err, errSilentPeer) {
-			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			ctx, cancel := context.WithTimeout(ctx, endpoint.DialTimeout)
 			defer cancel()
 			<-ctx.Done()
 			err = &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
@@ -424,7 +426,7 @@ func TestNotConnected(t *testing.T) {
 	if notConnected(nil) || notConnected(&CallError{Err: context.DeadlineExceeded}) || notConnected(refused.Err) {
 		t.Error("takes an error for that of a node that accepts no connection")
 	}
-	if !notConnected(refused) || !notConnected(&CallError{Err: &ResolveError{Host: "a"}}) {
+	if !notConnected(refused) || !notConnected(&CallError{Err: &endpoint.ResolveError{Host: "a"}}) {
 		t.Error("takes a node whose host is not known for one that answers")
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // A subscriber has the timeout for each part that it takes, from the check that saw it take
@@ -66,19 +69,19 @@ func TestHello(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
 			n, _ := pipeNode()
-			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: AnyMD5, Type: anyType, TCPNoDelay: noDelay}}
-			heard := make(chan Header, 1)
+			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: wire.AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay}}
+			heard := make(chan wire.Header, 1)
 			go func() {
-				h, _ := ReadHeader(there)
+				h, _ := wire.ReadHeader(there)
 				heard <- h
 				_ = there.Close()
 			}()
 			_, err := (&inLink{sub: s}).handshake(here)
-			if !errors.Is(err, ErrHeader) || !errors.Is(err, io.EOF) {
+			if !errors.Is(err, wire.ErrHeader) || !errors.Is(err, io.EOF) {
 				t.Errorf("a publisher that closes the link: %v", err)
 			}
 			want := map[bool]string{false: "0", true: "1"}[noDelay]
-			if h := <-heard; fmt.Sprint(h) != fmt.Sprint(Header{
+			if h := <-heard; fmt.Sprint(h) != fmt.Sprint(wire.Header{
 				{Key: "callerid", Value: "/n"},
 				{Key: "md5sum", Value: "*"},
 				{Key: "tcp_nodelay", Value: want},

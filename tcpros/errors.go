@@ -3,30 +3,33 @@ package tcpros
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Sentinels. Callers compare with errors.Is.
 var (
 	// ErrName matches every *NameError.
-	ErrName = errors.New("invalid name")
+	ErrName = names.ErrName
 	// ErrClosed says that the node, subscription or publication is closed.
 	ErrClosed = errors.New("closed")
 	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("topic already in use by this node")
+
 	// ErrHeader matches every *HeaderError.
-	ErrHeader = errors.New("invalid connection header")
+	ErrHeader = wire.ErrHeader
 	// ErrPeer matches every *PeerError.
-	ErrPeer = errors.New("refused by the peer")
+	ErrPeer = wire.ErrPeer
 	// ErrTooLarge matches every *TooLargeError.
-	ErrTooLarge = errors.New("message too large")
+	ErrTooLarge = wire.ErrTooLarge
 	// ErrStalled says that a message stopped in the middle for too long.
-	ErrStalled = errors.New("message stalled")
+	ErrStalled = wire.ErrStalled
 	// ErrUnresolved matches every *ResolveError.
-	ErrUnresolved = errors.New("host name not resolved")
+	ErrUnresolved = endpoint.ErrUnresolved
 	// ErrStatus matches every *StatusError.
 	ErrStatus = errors.New("call refused")
 	// ErrService matches every *ServiceError.
@@ -34,18 +37,6 @@ var (
 	// ErrNotDrained matches every *DrainError.
 	ErrNotDrained = errors.New("not every subscriber took all messages")
 )
-
-// NameError says why a graph resource name is refused.
-type NameError struct {
-	Name   string
-	Reason string
-}
-
-// Error implements error.
-func (e *NameError) Error() string { return fmt.Sprintf("name %q: %s", e.Name, e.Reason) }
-
-// Is reports whether target is ErrName.
-func (e *NameError) Is(target error) bool { return target == ErrName }
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
 // knows one subscription and one publication for each topic of a node.
@@ -61,68 +52,6 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// HeaderError says what is wrong with a connection header.
-type HeaderError struct {
-	Reason string
-	Err    error // cause, or nil
-}
-
-// Error implements error.
-func (e *HeaderError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("connection header: %s: %v", e.Reason, e.Err)
-	}
-	return "connection header: " + e.Reason
-}
-
-// Is reports whether target is ErrHeader.
-func (e *HeaderError) Is(target error) bool { return target == ErrHeader }
-
-// Unwrap returns the cause.
-func (e *HeaderError) Unwrap() error { return e.Err }
-
-// PeerError holds the error field of a peer's connection header.
-type PeerError struct{ Text string }
-
-// Error implements error. The peer's text is quoted: it may hold anything.
-func (e *PeerError) Error() string { return fmt.Sprintf("peer says %q", e.Text) }
-
-// Is reports whether target is ErrPeer.
-func (e *PeerError) Is(target error) bool { return target == ErrPeer }
-
-// TooLargeError says that a peer announced a message above the limit.
-type TooLargeError struct {
-	Bytes, Limit int64
-}
-
-// Error implements error.
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("message of %d bytes, limit %d", e.Bytes, e.Limit)
-}
-
-// Is reports whether target is ErrTooLarge.
-func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
-
-// ResolveError says that a host name that a peer advertises has no address here.
-type ResolveError struct {
-	Host string
-	Err  error
-}
-
-// Error implements error.
-func (e *ResolveError) Error() string {
-	if dns := (*net.DNSError)(nil); errors.As(e.Err, &dns) {
-		return xmlrpc.Reason(dns)
-	}
-	return fmt.Sprintf("host %q has no address here: %v", e.Host, e.Err)
-}
-
-// Is reports whether target is ErrUnresolved.
-func (e *ResolveError) Is(target error) bool { return target == ErrUnresolved }
-
-// Unwrap returns the resolver's error.
-func (e *ResolveError) Unwrap() error { return e.Err }
 
 // StatusError is a reply of the master or of a node whose code is not 1.
 type StatusError struct {
@@ -163,7 +92,7 @@ type ServiceError struct {
 
 // Error implements error. The service's text is quoted: it may hold anything.
 func (e *ServiceError) Error() string {
-	return fmt.Sprintf("service %s says %q", e.Service, clip(e.Text))
+	return fmt.Sprintf("service %s says %q", e.Service, names.Clip(e.Text))
 }
 
 // Is reports whether target is ErrService.

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // check notices a master that was restarted. While the connections to it last it is the same
@@ -82,7 +83,7 @@ func (r *registrar) initMaster(ctx context.Context) error {
 	r.setKeepAlive(!ok || on != false)
 	for _, p := range r.params {
 		err := r.master.SetParam(ctx, r.ns+"/"+p.Name, p.Value)
-		unsendable := errors.Is(err, xmlrpc.ErrEncode) || errors.Is(err, ErrName)
+		unsendable := errors.Is(err, xmlrpc.ErrEncode) || errors.Is(err, names.ErrName)
 		switch {
 		case err == nil:
 		case !unsendable && unreachable(ctx, err):

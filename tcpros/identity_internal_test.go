@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
 var calledMethod = regexp.MustCompile(`<methodName>(\w+)</methodName>`)
@@ -66,7 +67,7 @@ const testURI = "http://127.0.0.1:1/"
 func TestChecksAreCheap(t *testing.T) {
 	t.Parallel()
 	m := newCountingMaster(t)
-	client := newMaster(m.URL, m.Listener.Addr().String(), "/n", &dialer{lookup: systemLookup, timeout: time.Minute}, newHangWatch(zap.NewNop(), time.Minute))
+	client := newMaster(m.URL, m.Listener.Addr().String(), "/n", endpoint.NewDialer(nil, time.Minute), newHangWatch(zap.NewNop(), time.Minute))
 	defer client.close()
 	r := newTestRegistrar()
 	r.master, r.uri, r.setKeepAlive = client, testURI, func(bool) {}

@@ -5,12 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -23,15 +20,17 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 const (
 	callTimeout  = 5 * time.Second
 	maxHostBytes = 255 // of a host name, as DNS has it
 
-	longestText  = 8 * maxNameBytes // of names and URIs in lists; escapes make four bytes and more of one
-	longestParam = 12 << 20         // of a text among the parameters
-	sameListMost = 8 << 20          // of a list of topics that is compared with the next one
+	longestText  = 8 * names.MaxBytes // of names and URIs in lists; escapes make four bytes and more of one
+	longestParam = 12 << 20           // of a text among the parameters
+	sameListMost = 8 << 20            // of a list of topics that is compared with the next one
 )
 
 // Bounds on replies. The node calls every node that registers with the master, many at the
@@ -50,7 +49,7 @@ type Master struct {
 	uri      string
 	hostport string
 	callerID string
-	dialer   *dialer
+	dialer   *endpoint.Dialer
 	http     http.RoundTripper
 	hangs    *hangWatch
 	contact  contactCounts
@@ -71,7 +70,7 @@ type contact struct{ dials, answers uint64 }
 
 func (c *contactCounts) read() contact { return contact{c.dials.Load(), c.answers.Load()} }
 
-func newMaster(uri, hostport, callerID string, d *dialer, hangs *hangWatch) *Master {
+func newMaster(uri, hostport, callerID string, d *endpoint.Dialer, hangs *hangWatch) *Master {
 	m := &Master{uri: uri, hostport: hostport, callerID: callerID, dialer: d, hangs: hangs, unread: new(unreadReplies)}
 	m.http = &http.Transport{
 		// No Proxy: the graph is local, and a proxy would see every parameter.
@@ -99,7 +98,7 @@ func (m *Master) URI() string { return m.uri }
 
 // LookupNode returns the slave URI of a node. The name must be resolved.
 func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err error) {
-	if err := CheckName(name); err != nil {
+	if err := names.CheckName(name); err != nil {
 		return "", err // goroslib does not escape what it sends
 	}
 	err = m.call(ctx, m.hostport, masterReply, "lookupNode", func(hc *http.Client) (err error) {
@@ -112,7 +111,7 @@ func (m *Master) LookupNode(ctx context.Context, name string) (uri string, err e
 // LookupService returns the rosrpc URI of a service. The name must be resolved. An
 // error that matches ErrStatus says that there is no such service.
 func (m *Master) LookupService(ctx context.Context, name string) (uri string, err error) {
-	if err := CheckName(name); err != nil {
+	if err := names.CheckName(name); err != nil {
 		return "", err
 	}
 	err = m.call(ctx, m.hostport, masterReply, "lookupService", func(hc *http.Client) (err error) {
@@ -135,7 +134,7 @@ func (m *Master) Param(ctx context.Context, key string) (value any, ok bool, err
 
 // SetParam sets a parameter.
 func (m *Master) SetParam(ctx context.Context, key string, value any) error {
-	if err := CheckName(key); err != nil {
+	if err := names.CheckName(key); err != nil {
 		return err
 	}
 	set := func(hc *http.Client) error {
@@ -242,7 +241,7 @@ func (m *Master) probe(ctx context.Context, hostport string) error {
 // that cannot be told: only a refusal comes from the node's machine. Others may reach a node whose
 // host name is not known here.
 func (m *Master) Accepts(ctx context.Context, uri string) (accepts, known bool) {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err == nil {
 		err = m.probe(ctx, hostport)
 	}
@@ -288,7 +287,7 @@ func (m *Master) raw(ctx context.Context, uri string, l xmlrpc.Limits, method st
 
 // exchange is raw, with a reply that may have a list to be compared with.
 func (m *Master) exchange(ctx context.Context, uri string, l xmlrpc.Limits, got *reply, method string, args ...any) (any, error) {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		return nil, &CallError{Method: method, Host: uri, Err: err}
 	}
@@ -320,27 +319,6 @@ func (m *Master) answered(ctx context.Context, hostport string, l xmlrpc.Limits,
 		return &CallError{method, hostport, unwrapURLError(err), got.answered}
 	}
 	return nil
-}
-
-// reply is what the transport of one call has to say besides the reply itself.
-type reply struct {
-	answered bool // a valid reply came
-	skipped  int  // texts in it that were too long
-	keep     bool // set before: the value is wanted here, and need not be passed on
-	value    any
-	topic    string // set before: what the reply is about
-
-	body []byte  // set before: memory for the body
-	last *uint64 // set before: checksum of an earlier body, to be replaced by that of this one
-	same bool    // both are equal: there is no value
-}
-
-// unwrapURLError removes the wrapping of net/http, which repeats method and URL.
-func unwrapURLError(err error) error {
-	if u := (*url.Error)(nil); errors.As(err, &u) {
-		return u.Err
-	}
-	return err
 }
 
 // roundTrip adapts a function to http.RoundTripper.
@@ -393,57 +371,4 @@ func (m *Master) client(ctx context.Context, l xmlrpc.Limits, got *reply) *http.
 			return resp, nil
 		}),
 	}
-}
-
-// hasSkipped reports whether a text was left out of a value.
-func hasSkipped(v any) bool {
-	list, _ := v.([]any)
-	_, skipped := v.(xmlrpc.Skipped)
-	return skipped || slices.ContainsFunc(list, hasSkipped)
-}
-
-// bodySeed is that of checksums of bodies: nobody can make two that have the same.
-var bodySeed = maphash.MakeSeed()
-
-// parse returns the reply, [1, text, value], or the error that it holds.
-func (r *reply) parse(l xmlrpc.Limits) ([]any, error) {
-	if r.last == nil {
-		return checkReply(r.body, l)
-	}
-	sum := maphash.Bytes(bodySeed, r.body)
-	if sum == *r.last {
-		r.same = true
-		return []any{1, "", 0}, nil
-	}
-	*r.last = 0
-	v, err := checkReply(r.body, l)
-	if err == nil {
-		*r.last = sum
-	}
-	return v, err
-}
-
-// checkReply returns the reply, [1, text, value], or the error that it holds.
-func checkReply(body []byte, l xmlrpc.Limits) ([]any, error) {
-	v, err := xmlrpc.ParseResponse(body, l)
-	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {
-		return nil, &StatusError{f.Code, f.Text}
-	}
-	if err != nil {
-		return nil, err
-	}
-	reply, ok := v.([]any)
-	if !ok || len(reply) != 3 {
-		return nil, fmt.Errorf("answered %T instead of [code, text, value]", v)
-	}
-	code, ok := reply[0].(int)
-	if !ok {
-		return nil, fmt.Errorf("answered a status of %T", reply[0])
-	}
-	text, _ := reply[1].(string)
-	if code != 1 {
-		return nil, &StatusError{code, text}
-	}
-	reply[1] = text // of any other type it would not be passed on
-	return reply, nil
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
 // A reply may be as large as the call needs: nodes answer less than the master.
@@ -70,7 +71,7 @@ func TestReplyLimits(t *testing.T) {
 				}))
 				defer srv.Close()
 				host := strings.TrimPrefix(srv.URL, "http://")
-				m := newMaster(srv.URL, host, "/n", &dialer{}, newHangWatch(zap.NewNop(), time.Hour))
+				m := newMaster(srv.URL, host, "/n", endpoint.NewDialer(nil, 0), newHangWatch(zap.NewNop(), time.Hour))
 				defer m.close()
 				if err := tt.call(m, host); errors.Is(err, xmlrpc.ErrLimit) != tt.refused {
 					t.Errorf("got %.200v", err)
@@ -87,9 +88,9 @@ func TestAccepts(t *testing.T) {
 	defer open.Close()
 	shut := httptest.NewServer(http.NotFoundHandler())
 	shut.Close()
-	m := newMaster("", "", "/n", &dialer{timeout: time.Minute, lookup: func(_ context.Context, host string) ([]netip.Addr, error) {
+	m := newMaster("", "", "/n", endpoint.NewDialer(func(_ context.Context, host string) ([]netip.Addr, error) {
 		return nil, &net.DNSError{Name: host, IsNotFound: true}
-	}}, nil)
+	}, time.Minute), nil)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for name, tt := range map[string]struct {

@@ -19,6 +19,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // NodeOptions say who the node is and where its master is.
@@ -45,9 +48,6 @@ type NodeOptions struct {
 	timing *timing // set by tests only; nil means defaultTiming
 }
 
-// LookupHostFunc finds the addresses of a host name.
-type LookupHostFunc func(ctx context.Context, host string) ([]netip.Addr, error)
-
 // Node is one ROS node.
 type Node struct {
 	name       string
@@ -56,12 +56,12 @@ type Node struct {
 	port       int    // of the TCPROS server
 	bind       string // address to listen on; empty means all
 	timing     timing
-	pending    *pendingReads
+	pending    *wire.Pending
 	connector  *connector
-	names      *names
+	names      *names.Resolver
 	log        *zap.Logger
 	master     *Master
-	dialer     *dialer
+	dialer     *endpoint.Dialer
 	unread     unreadReplies
 	reg        *registrar
 	api        *xmlrpc.Server
@@ -102,12 +102,9 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.timing != nil {
 		n.timing = *o.timing
 	}
-	n.dialer = &dialer{lookup: o.LookupHost, timeout: n.timing.resolve}
-	if n.dialer.lookup == nil {
-		n.dialer.lookup = systemLookup
-	}
-	n.pending = newPendingReads(n.log)
-	uri, hostport, err := masterURI(o, getenv)
+	n.dialer = endpoint.NewDialer(o.LookupHost, n.timing.resolve)
+	n.pending = wire.NewPending(n.log)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -115,28 +112,28 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Anonymous {
 		anonymous = strconv.FormatInt(time.Now().UnixNano(), 10)
 	}
-	if n.names, err = newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
+	if n.names, err = names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args); err != nil {
 		return nil, err
 	}
-	n.name = n.names.node
+	n.name = n.names.Node
 	n.keepAlive.Store(true)
 	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
 	n.master.unread = &n.unread
 	n.connector = newConnector(n.timing, n.master.probe)
-	at := newLocator(n.dialer, getenv).find(ctx, o, hostport)
-	if err := checkHost(at.host); err != nil {
+	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
+	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
-	n.host, n.bind = at.host, at.bind
-	if at.unresolved {
+	n.host, n.bind = at.Host, at.Bind
+	if at.Unresolved {
 		n.log.Warn("the name that this node advertises cannot be resolved here, and perhaps not by others, who then cannot reach it: "+
-			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.host))
+			"correct ROS_HOSTNAME, or set ROS_IP to an address", zap.String("advertised", at.Host))
 	}
-	if at.foreign {
+	if at.Foreign {
 		n.log.Warn("the address that this node advertises is none of this machine, so others reach it only if something forwards their connections: "+
-			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.host))
+			"correct ROS_IP or ROS_HOSTNAME", zap.String("advertised", at.Host))
 	}
-	n.log.Debug("listening", zap.String("bind", at.bind), zap.String("advertised", at.host), zap.String("why", at.reason))
+	n.log.Debug("listening", zap.String("bind", at.Bind), zap.String("advertised", at.Host), zap.String("why", at.Reason))
 	if err := n.serve(ctx, at, o.Args); err != nil {
 		return nil, err
 	}
@@ -144,8 +141,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 }
 
 // serve opens both ports and starts the node's goroutines.
-func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
-	bind := at.bind
+func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) error {
+	bind := at.Bind
 	var lc net.ListenConfig
 	network := "tcp4" // as roscpp: an IPv6 wildcard would advertise nothing more
 	if ip, err := netip.ParseAddr(bind); err == nil && ip.Is6() {
@@ -164,8 +161,8 @@ func (n *Node) serve(ctx context.Context, at endpoint, a Args) error {
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = &registrar{
-		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.loopbackDefault,
-		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.sourceAddr(ctx, n.master.hostport) },
+		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
+		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.hostport) },
 		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
 		entries:    map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
 	}
@@ -219,7 +216,7 @@ func (n *Node) URI() string { return n.uri }
 func (n *Node) MasterURI() string { return n.master.uri }
 
 // Resolve resolves name to a full name and applies remappings.
-func (n *Node) Resolve(name string) (string, error) { return n.names.resolve(name) }
+func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
 
 // Master returns a client of the node's master.
 func (n *Node) Master() *Master { return n.master }

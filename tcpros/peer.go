@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 )
 
 // peer is a node with links to it, by the address of its slave API.
@@ -49,5 +51,5 @@ func (c *connector) unpark(p *peer) {
 func notConnected(err error) bool {
 	call, op := (*CallError)(nil), (*net.OpError)(nil)
 	return errors.As(err, &call) && !call.answered &&
-		(errors.Is(err, ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
+		(errors.Is(err, endpoint.ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const maxSubscribers = 1024 // of one topic; a link each
@@ -38,23 +41,7 @@ func (o AdvertiseOptions) check() error {
 	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
 		return fmt.Errorf("advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
-	return checkType(o.Type)
-}
-
-// checkType refuses invalid type names. They are sent to the master through an encoder that
-// does not escape, and may come from a hostile bag.
-func checkType(typ string) error {
-	if typ == anyType {
-		return nil
-	}
-	ok := len(typ) <= maxNameBytes && strings.Count(typ, "/") <= 1
-	for _, c := range typ {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_/-.", c))
-	}
-	if !ok {
-		return &NameError{fmt.Sprintf("%.80s", typ), "not a message type"}
-	}
-	return nil
+	return names.CheckType(o.Type)
 }
 
 // Publication is one advertised topic with its subscribers.
@@ -198,7 +185,7 @@ func (p *Publication) allLinks() []*outLink {
 // header returns the reply to an accepted subscriber. A wildcard is replaced by the value that
 // the subscriber requested, which rospy and roscpp expect in the reply. Bags of early
 // recorders, which stored their own wildcards, have such topics.
-func (p *Publication) header(asked Header) Header {
+func (p *Publication) header(asked wire.Header) wire.Header {
 	latching := "0"
 	p.mu.Lock()
 	if p.opts.Latching || len(p.sources) > 0 {
@@ -206,13 +193,13 @@ func (p *Publication) header(asked Header) Header {
 	}
 	p.mu.Unlock()
 	md5, typ := p.opts.MD5Sum, p.opts.Type
-	if md5 == AnyMD5 {
-		md5 = asked.get("md5sum")
+	if md5 == wire.AnyMD5 {
+		md5 = asked.Value("md5sum")
 	}
-	if t := asked.get("type"); typ == anyType && t != "" {
+	if t := asked.Value("type"); typ == names.AnyType && t != "" {
 		typ = t
 	}
-	return Header{
+	return wire.Header{
 		{Key: "callerid", Value: p.node.name},
 		{Key: "latching", Value: latching},
 		{Key: "md5sum", Value: md5},
@@ -232,16 +219,16 @@ func (p *Publication) atSubscriberLimit(callerID string) bool {
 
 // refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
 // the md5sum is compared, as in roscpp: types may have been renamed.
-func (p *Publication) refuse(h Header) string {
-	if p.atSubscriberLimit(h.get("callerid")) {
+func (p *Publication) refuse(h wire.Header) string {
+	if p.atSubscriberLimit(h.Value("callerid")) {
 		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
 	}
-	md5 := h.get("md5sum")
-	if md5 == AnyMD5 || p.opts.MD5Sum == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
+	md5 := h.Value("md5sum")
+	if md5 == wire.AnyMD5 || p.opts.MD5Sum == wire.AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
 		return ""
 	}
 	return fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
-		h.get("callerid"), p.topic, h.get("type"), md5, p.opts.Type, p.opts.MD5Sum)
+		h.Value("callerid"), p.topic, h.Value("type"), md5, p.opts.Type, p.opts.MD5Sum)
 }
 
 // add adds a link. It will send the latched frames, in the order in which they were published,

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -64,7 +66,7 @@ func newOutLink(conn net.Conn, callerID string, id, limit int, r *room) *outLink
 		limit = 0
 	}
 	return &outLink{
-		callerID: callerID, conn: conn, id: id, name: linkName(conn), limit: limit, room: r,
+		callerID: callerID, conn: conn, id: id, name: wire.LinkName(conn), limit: limit, room: r,
 		done: make(chan struct{}), wake: make(chan struct{}, 1),
 		quick: newQuickWriter(conn),
 	}

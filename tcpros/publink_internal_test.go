@@ -4,6 +4,8 @@ import (
 	"net"
 	"strconv"
 	"testing"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // A frame is dropped when a subscriber that is there does not get it. One that has
@@ -35,9 +37,9 @@ func TestLeavingIsNoDrop(t *testing.T) {
 // Made-up names fill a topic up to its limit only; who is there may come again.
 func TestCrowdedTopic(t *testing.T) {
 	t.Parallel()
-	p := &Publication{topic: "/t", opts: AdvertiseOptions{MD5Sum: AnyMD5}}
+	p := &Publication{topic: "/t", opts: AdvertiseOptions{MD5Sum: wire.AnyMD5}}
 	asks := func(name string) bool {
-		return p.refuse(Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: AnyMD5}}) == ""
+		return p.refuse(wire.Header{{Key: "callerid", Value: name}, {Key: "md5sum", Value: wire.AnyMD5}}) == ""
 	}
 	for i := range maxSubscribers {
 		name := "/s" + strconv.Itoa(i)

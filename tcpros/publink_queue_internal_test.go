@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // writes is a connection that notes what each write holds. The write with the number fail
@@ -252,7 +254,7 @@ func TestLinkWritesInOrder(t *testing.T) {
 		if r.full.Load() != 1 || l.n != 6 {
 			t.Errorf("%d full, %d queued", r.full.Load(), l.n)
 		}
-		if err := here.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		if err := here.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 			t.Fatal(err)
 		}
 		served := make(chan error, 1)
@@ -268,7 +270,7 @@ func TestLinkWritesInOrder(t *testing.T) {
 		if r.full.Load() != 0 || freed != 1 || !l.idle {
 			t.Errorf("%d full, freed %d times, idle %v", r.full.Load(), freed, l.idle)
 		}
-		time.Sleep(2 * handshakeTimeout) // a deadline for the reply only
+		time.Sleep(2 * wire.HandshakeTimeout) // a deadline for the reply only
 		l.push([]byte("last"), false)
 		l.end()
 		if _, err := io.ReadFull(there, got[:4]); err != nil || string(got[:4]) != "last" {
@@ -376,13 +378,13 @@ func TestReplyHasADeadline(t *testing.T) {
 		l.reply = []byte("reply")
 		l.push([]byte("frame"), false)
 		start := time.Now()
-		if err := here.SetDeadline(start.Add(handshakeTimeout)); err != nil {
+		if err := here.SetDeadline(start.Add(wire.HandshakeTimeout)); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.serve(); err == nil || !l.closed || l.flushed {
 			t.Errorf("%v, closed %v, flushed %v", err, l.closed, l.flushed)
 		}
-		if took := time.Since(start); took != handshakeTimeout {
+		if took := time.Since(start); took != wire.HandshakeTimeout {
 			t.Errorf("took %v", took)
 		}
 		if s := l.snapshot(); s.Frames != 0 || s.Dropped != 0 {

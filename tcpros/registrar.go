@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Limits of the registrar. Its intervals are in timing.
@@ -105,7 +106,7 @@ type registrar struct {
 	master          *Master
 	uri             string                           // our slave API
 	rosrpc          string                           // URI of our services
-	params          []Param                          // private parameters to set at each new master
+	params          []names.Param                    // private parameters to set at each new master
 	ns              string                           // namespace of params: the node's name
 	loopbackDefault bool                             // our URI is on loopback by default: to be logged once
 	sourceAddr      func(context.Context) netip.Addr // our source address toward the master; zero if unknown

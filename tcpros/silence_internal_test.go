@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Whoever owes an answer for long, and is asked again in vain, is gone. Who has nothing to
@@ -99,10 +102,10 @@ func TestUnanswered(t *testing.T) {
 		"given up":        {dial(syscall.ETIMEDOUT), true},
 		"refused":         {dial(syscall.ECONNREFUSED), false},
 		"reset":           {dial(syscall.ECONNRESET), false},
-		"no name server":  {&ResolveError{"h", &net.DNSError{IsTimeout: true}}, true},
-		"confused":        {&ResolveError{"h", &net.DNSError{IsTemporary: true}}, true},
-		"no such name":    {&ResolveError{"h", &net.DNSError{IsNotFound: true}}, false},
-		"refused in text": {&PeerError{"no"}, false},
+		"no name server":  {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsTimeout: true}}, true},
+		"confused":        {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsTemporary: true}}, true},
+		"no such name":    {&endpoint.ResolveError{Host: "h", Err: &net.DNSError{IsNotFound: true}}, false},
+		"refused in text": {&wire.PeerError{Text: "no"}, false},
 		"not taken":       {errors.Join(errOpen), false},
 	} {
 		if got := noAnswer(tt.err); got != tt.want {

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // slaveMethods are the calls of the slave API that tools and peers use. Each gets the
@@ -88,7 +89,7 @@ func (n *Node) requestTopic(_ string, args []any) any {
 
 func (n *Node) shutdown(peer string, args []any) any {
 	reason, _ := arg[string](args, 0)
-	reason = clip(reason)
+	reason = names.Clip(reason)
 	if n.onShutdown == nil {
 		n.log.Warn("shutdown request refused", zap.String("peer", peer), zap.String("reason", reason))
 		return refused(-1, "this node does not let others shut it down", 0)

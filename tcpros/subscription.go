@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -33,19 +37,19 @@ type SubscribeOptions struct {
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 	if o.Type == "" {
-		o.Type = anyType
+		o.Type = names.AnyType
 	}
 	if o.MD5Sum == "" {
-		o.MD5Sum = AnyMD5
+		o.MD5Sum = wire.AnyMD5
 	}
 	if o.MaxMessageBytes == 0 {
-		o.MaxMessageBytes = defaultMaxMessage
+		o.MaxMessageBytes = wire.DefaultMaxMessage
 	}
-	if err := checkType(o.Type); err != nil {
+	if err := names.CheckType(o.Type); err != nil {
 		return o, err
 	}
-	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > hardMaxMessage {
-		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, hardMaxMessage)
+	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > wire.HardMaxMessage {
+		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, wire.HardMaxMessage)
 	}
 	if o.Open == nil {
 		panic("tcpros: SubscribeOptions without Open")
@@ -55,11 +59,11 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 
 // LinkInfo describes a link when it opens.
 type LinkInfo struct {
-	Topic        string // resolved
-	PublisherURI string // the publisher's slave API
-	Peer         string // host:port of the publisher; over UDPROS as the publisher reports it
-	Header       Header // the publisher's reply, every field, in wire order
-	Transport    string // TCPROS or UDPROS
+	Topic        string      // resolved
+	PublisherURI string      // the publisher's slave API
+	Peer         string      // host:port of the publisher; over UDPROS as the publisher reports it
+	Header       wire.Header // the publisher's reply, every field, in wire order
+	Transport    string      // TCPROS or UDPROS
 }
 
 // LinkSink receives the messages of one link. Only the link's goroutine calls it.
@@ -168,7 +172,7 @@ func (s *Subscription) removeLink(l *inLink) {
 
 // newLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // topicList is the last list of topics of the master. A large graph is listed each second, and is
@@ -78,7 +79,7 @@ func topicRows(v any) ([]TopicInfo, error) {
 		case skippedArg(row, 0):
 			continue
 		case skippedArg(row, 1):
-			typ, ok2 = anyType, true
+			typ, ok2 = names.AnyType, true
 		}
 		out = append(out, TopicInfo{name, typ})
 		ok = ok && ok1 && ok2

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -42,7 +43,7 @@ type LostSink interface {
 type udpSource struct {
 	hostport string
 	connID   uint32
-	header   Header
+	header   wire.Header
 }
 
 // listenUDP opens a port for one publisher. The kernel chooses it, so that an attacker has to
@@ -118,10 +119,10 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 	}
 	list, err := fields.Parse(block)
 	if err != nil {
-		return nil, &HeaderError{Reason: "invalid fields", Err: err}
+		return nil, &wire.HeaderError{Reason: "invalid fields", Err: err}
 	}
-	h := Header(list)
-	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.checkPublisher()
+	h := wire.Header(list)
+	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.CheckPublisher()
 }
 
 // udpReader receives from one publisher.
@@ -158,7 +159,7 @@ func (r *udpReader) run() error {
 		frame, lost := r.frames.add(buf[:n])
 		r.report(lost)
 		if lost > 0 && r.frames.large > 0 {
-			r.onTooLarge(&TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
+			r.onTooLarge(&wire.TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
 			r.frames.large = 0
 		}
 		if frame != nil {
@@ -222,7 +223,7 @@ func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, 
 		if err != nil {
 			return nil, err
 		}
-		addrs, err := n.dialer.resolve(ctx, host)
+		addrs, err := n.dialer.Resolve(ctx, host)
 		if err != nil && first == nil {
 			first = err
 		}

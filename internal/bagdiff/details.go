@@ -140,8 +140,10 @@ func (c *comparison) repeats(s Side, d chosen) bool {
 	if at.time.IsZero() {
 		return false
 	}
-	before, err := c.bags[s].LastBefore(at.conn.ID, at.time.Add(-1))
-	return err == nil && before != nil && bytes.Equal(this, before.Data())
+	for _, before := range c.bags[s].Latest(at.time.Add(-1), func(conn *bagfmt.Connection) bool { return conn == at.conn }) {
+		return before.Err == nil && bytes.Equal(this, before.Message.Data())
+	}
+	return false
 }
 
 // decoder is the type of a connection's messages, or why there is none.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // maxPending bounds how many messages are remembered, of which each takes about 100 bytes
@@ -23,7 +24,7 @@ type pass struct {
 
 // half is the side of a pass that reads one bag.
 type half struct {
-	cursor *bagfmt.Cursor
+	cursor rosbag.Cursor
 	conns  map[*bagfmt.Connection]*connState
 	next   *bagfmt.Message // nil if it is to be read
 	state  *connState      // of its connection

@@ -97,7 +97,7 @@ func (o *Options) damaged(err error) error {
 func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	i := &Info{
 		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Repeated(),
+		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Info().Repeated,
 	}
 	var sample []int
 	if i.hasChunks() {
@@ -246,7 +246,7 @@ func readIndexes(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) 
 		if ahead := i + indexesAhead; ahead < len(r.Chunks()) {
 			r.PrefetchIndex(ahead)
 		}
-		entries, err := r.ChunkIndex(i, nil)
+		entries, err := r.Index(i, nil)
 		if err != nil {
 			if err := o.damaged(err); err != nil {
 				return err

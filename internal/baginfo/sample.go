@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
@@ -65,7 +66,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 		if !o.Frequencies && !o.Details {
 			continue
 		}
-		entries, err := r.ChunkIndex(n, nil)
+		entries, err := r.Index(n, nil)
 		if err != nil {
 			if err := o.damaged(err); err != nil {
 				return err
@@ -96,7 +97,7 @@ func (e *estimate) scale(sums map[bagfmt.Compression]*CompressionSum, factor flo
 }
 
 // addPeriods adds the periods within one chunk, whose entries are in the order of time.
-func (e *estimate) addPeriods(entries []bagfmt.IndexEntry) {
+func (e *estimate) addPeriods(entries []rosbag.Entry) {
 	last := make(map[string]bagfmt.Time)
 	for _, x := range entries {
 		topic := x.Conn.Topic
@@ -109,8 +110,8 @@ func (e *estimate) addPeriods(entries []bagfmt.IndexEntry) {
 
 // addSizes adds the sizes of the messages of one chunk, which are the distances between their
 // records. Before the first message of a connection there may be its connection record.
-func (e *estimate) addSizes(entries []bagfmt.IndexEntry, end uint64) {
-	slices.SortFunc(entries, func(a, b bagfmt.IndexEntry) int { return cmp.Compare(a.Offset, b.Offset) })
+func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
+	slices.SortFunc(entries, func(a, b rosbag.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
 	seen := make(map[*bagfmt.Connection]bool)
 	for n, x := range entries {
 		seen[x.Conn] = true

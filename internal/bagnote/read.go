@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Mark is a line of text about a moment in a bag.
@@ -173,7 +174,7 @@ func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error)
 	if t.messages == 0 {
 		return nil
 	}
-	for m, err := range t.r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
+	for m, err := range rosbag.Messages(t.r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
 		if err == nil {
 			if !take(m) {
 				return nil
@@ -187,14 +188,8 @@ func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error)
 
 // latest calls take with the last message of each connection, by time.
 func (t *texts) latest(take func(*bagfmt.Message), damaged func(error) error) error {
-	var ids []bagfmt.ConnID
-	for _, c := range t.r.Connections() {
-		if t.conns[c] {
-			ids = append(ids, c.ID)
-		}
-	}
 	var all []*bagfmt.Message
-	for _, last := range t.r.LastOfEach(ids, t.r.End()) {
+	for _, last := range t.r.Latest(t.r.End(), func(c *bagfmt.Connection) bool { return t.conns[c] }) {
 		if last.Err != nil {
 			if err := damaged(last.Err); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options say how a recording is opened. With the zero value encrypted bags are refused.
@@ -76,7 +77,7 @@ func (r *Recording) Close() error { return r.file.Close() }
 // the order of the file. Each fault comes once, as an error beside a nil message.
 func (r *Recording) Messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
 	if r.Bag != nil {
-		return r.Bag.All(q)
+		return rosbag.Messages(r.Bag, q)
 	}
 	return func(yield func(*bagfmt.Message, error) bool) {
 		for {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // merge hands out the messages of all inputs, the earliest first, of equal times
@@ -54,8 +55,8 @@ func newMerge(inputs []Input, o *Options) *merge {
 }
 
 // walk reads from c, a Cursor of r. It does nothing before its first call.
-func walk(r *bagfmt.Reader, c *bagfmt.Cursor) func() (*bagfmt.Message, bool, error) {
-	find := sync.OnceValue(r.Repeats)
+func walk(r *bagfmt.Reader, c rosbag.Cursor) func() (*bagfmt.Message, bool, error) {
+	find := sync.OnceValue(func() *rosbag.Repeats { return rosbag.FindRepeats(r) })
 	return func() (*bagfmt.Message, bool, error) {
 		repeats := find()
 		m, err := c.Next()
@@ -67,7 +68,7 @@ func walk(r *bagfmt.Reader, c *bagfmt.Cursor) func() (*bagfmt.Message, bool, err
 func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, bool, error) {
 	o := m.o
 	kept := make(map[*bagfmt.Connection]bool)
-	repeats := s.Repeats()
+	repeats := rosbag.NewRepeats(s.Repeated())
 	return func() (*bagfmt.Message, bool, error) {
 		for {
 			next, err := s.Next()

@@ -74,7 +74,7 @@ func newSentLatched(inputs []Input) *sentLatched {
 // repeated returns what a bag says about its repeated messages.
 func (in *Input) repeated() bagfmt.Repeated {
 	if in.Reader != nil {
-		return in.Reader.Repeated()
+		return in.Reader.Info().Repeated
 	}
 	return in.Scanner.Repeated()
 }

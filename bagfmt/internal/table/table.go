@@ -65,9 +65,7 @@ func (o Options) WithDefaults() (Options, error) {
 // chunk. Bags of older versions, and the end of a recording that was killed, have
 // messages without chunks: there it is a range of the file of about 1 MiB.
 type Chunk struct {
-	Pos        int64       // of its record, or its first one, in the file
-	Start, End rosbag.Time // of its earliest and latest message
-	Counts     []rosbag.ConnCount
+	rosbag.Span // its Pos is that of its record, or of its first one
 
 	Kind  Kind
 	Bytes int64 // of a segment that is not a chunk record: its length

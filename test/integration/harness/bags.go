@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // StringMessage is a std_msgs/String in a bag that a test creates.
@@ -128,7 +129,7 @@ func Read(t *testing.T, path string) map[string]*Topic {
 		}
 		topic.Headers = append(topic.Headers, c.Header)
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -205,7 +206,7 @@ func AddMessages(topics map[string][]string, path string) error {
 	if err != nil {
 		return err
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			return err
 		}
