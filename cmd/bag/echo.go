@@ -19,6 +19,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -100,6 +101,7 @@ type echo struct {
 	topics []*echoTopic
 	match  *bagquery.Expression
 
+	types    msgtypes.Cache
 	recorded []string // topics of the bags, to suggest one
 
 	path     string
@@ -406,9 +408,9 @@ type show struct {
 // prepare finds out how messages are decoded, and tells once what is in the way.
 func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	s.ready = true
-	typ, err := messageType(c)
+	typ, err := e.types.Of(c)
 	if err != nil {
-		e.reportUnshown(fmt.Errorf("%s: %w", explain.Name(c.Topic), err))
+		e.reportUnshown(fmt.Errorf("%s: %w; its messages cannot be shown", explain.Name(c.Topic), err))
 		return
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
@@ -425,17 +427,4 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	if s.topic != nil {
 		s.topic.shown = true
 	}
-}
-
-// messageType makes the type of a connection's messages.
-func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
-	name, md5sum, definition := c.Header.Type(), c.Header.MD5Sum(), c.Header.MessageDefinition()
-	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", explain.Name(name), explain.Name(md5sum))
-	}
-	t, err := rosmsg.Parse(name, definition)
-	if err != nil {
-		return nil, fmt.Errorf("%w; its messages cannot be shown", err)
-	}
-	return t, nil
 }
