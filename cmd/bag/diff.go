@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/bagquery"
@@ -82,18 +83,18 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
 	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
-	report, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
+	found, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
 	d.Bar.Clear()
 	if err != nil {
 		return err
 	}
-	report.A.Path, report.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
-	report.B.Path, report.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
-	if err := f.print(out, report); err != nil {
+	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
+	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	if err := f.print(out, found); err != nil {
 		return err
 	}
 	_ = d.Done() // damage that hides no message makes no difference
-	if !report.Same || !report.Complete {
+	if !found.Same || !found.Complete {
 		return bagjob.ErrLossy
 	}
 	return nil
@@ -203,7 +204,7 @@ func (d *diff) note(s bagdiff.Side, err error) {
 	}
 }
 
-func (f *diffFlags) print(out bagjob.Output, r *bagdiff.Report) error {
+func (f *diffFlags) print(out bagjob.Output, r *report.Report) error {
 	if !f.JSON {
 		return r.WriteText(out.Stdout)
 	}

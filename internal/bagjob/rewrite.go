@@ -22,7 +22,11 @@ func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
-		list = append(list, rebag.Input{Name: s.Name, Reader: s.Bag, Scanner: s.Pipe})
+		in := rebag.Input{Name: s.Name, Scanner: s.Pipe}
+		if s.Bag != nil {
+			in.Source = s.Bag
+		}
+		list = append(list, in)
 		total += s.Size
 	}
 	o.Workers = Workers()

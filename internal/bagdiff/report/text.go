@@ -1,4 +1,4 @@
-package bagdiff
+package report
 
 import (
 	"fmt"
@@ -8,7 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
+
+var sides = [2]string{"A", "B"}
 
 // WriteText writes the report for people: what has come out, the topics that differ, the
 // first differences, times.
@@ -16,7 +19,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.verdict() + "\n")
 	for s, bag := range []Bag{r.A, r.B} {
-		fmt.Fprintf(&b, "%s: %s, %s on %s\n", Side(s), escape.Text(bag.Path), counted(bag.Messages, "message"), counted(uint64(bag.Topics), "topic"))
+		fmt.Fprintf(&b, "%s: %s, %s on %s\n", sides[s], escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
 	}
 	r.writeTopics(&b)
 	r.writeDifferences(&b)
@@ -36,68 +39,53 @@ func (r *Report) verdict() string {
 		if !r.Complete {
 			text += ", as far as the bags can be read"
 		}
-		return fmt.Sprintf("%s: %s on %s", text, counted(r.Compared, "message"), counted(uint64(len(r.Topics)), "topic"))
+		return fmt.Sprintf("%s: %s on %s", text, plural.Of(r.Compared, "message"), plural.Of(len(r.Topics), "topic"))
 	}
-	var topics, topicsA, topicsB, headers, changed, moved, onlyA, onlyB, times uint64
+	var topics, headers, times uint64
+	var sum Topic
+	only := make(map[string]uint64)
 	for _, t := range r.Topics {
 		if !t.Differs {
 			continue
 		}
-		switch topics++; t.OnlyIn {
-		case "A":
-			topicsA++
-		case "B":
-			topicsB++
-		}
+		topics++
+		only[t.OnlyIn]++
 		if len(t.Headers) > 0 {
 			headers++
 		}
-		if t.MaxTime > 0 && t.OtherTimes == 0 {
+		if t.spaced() {
 			times++
 		}
-		changed, moved, onlyA, onlyB = changed+t.Changed, moved+t.Moved, onlyA+t.OnlyA, onlyB+t.OnlyB
-		times += t.OtherTimes
+		sum.Changed, sum.OnlyA, sum.OnlyB, sum.Moved = sum.Changed+t.Changed, sum.OnlyA+t.OnlyA, sum.OnlyB+t.OnlyB, sum.Moved+t.Moved
+		sum.OtherTimes += t.OtherTimes
 	}
-	parts := list{}
-	parts.add(topicsA, "topic", " only in A")
-	parts.add(topicsB, "topic", " only in B")
-	parts.add(headers, "topic", " with other connection headers")
-	parts.add(changed, "message", " changed")
-	parts.add(onlyA, "message", " only in A")
-	parts.add(onlyB, "message", " only in B")
-	parts.add(moved, "message", " in another place")
-	if r.hasSpacing() {
-		parts.add(times, "topic", " with times too far off")
-	} else {
-		parts.add(times, "message", " with another time")
-	}
-	return fmt.Sprintf("Different in %d of %s: %s", topics, counted(uint64(len(r.Topics)), "topic"), strings.Join(parts, ", "))
+	var l list
+	l.add(only["A"], "topic", " only in A")
+	l.add(only["B"], "topic", " only in B")
+	l.add(headers, "topic", " with other connection headers")
+	l.addMessages(sum)
+	l.add(sum.OtherTimes, "message", " with another time")
+	l.add(times, "topic", " with times too far off")
+	return fmt.Sprintf("Different in %d of %s: %s", topics, plural.Of(len(r.Topics), "topic"), strings.Join(l, ", "))
 }
 
-// hasSpacing reports whether times count by their spacing, so that no single messages are counted.
-func (r *Report) hasSpacing() bool {
-	for _, t := range r.Topics {
-		if t.MaxTime > 0 && t.OtherTimes == 0 {
-			return true
-		}
-	}
-	return false
-}
+// spaced reports whether times are different by their spacing, so that no single messages are counted.
+func (t Topic) spaced() bool { return t.MaxTime > 0 && t.OtherTimes == 0 }
 
 // list is what is different, in words.
 type list []string
 
 func (l *list) add(n uint64, of, what string) {
 	if n > 0 {
-		*l = append(*l, counted(n, of)+what)
+		*l = append(*l, plural.Of(n, of)+what)
 	}
 }
 
-func counted(n uint64, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
+func (l *list) addMessages(t Topic) {
+	l.add(t.Changed, "message", " changed")
+	l.add(t.OnlyA, "message", " only in A")
+	l.add(t.OnlyB, "message", " only in B")
+	l.add(t.Moved, "message", " in another place")
 }
 
 // writeTopics writes a table of the topics that differ.
@@ -107,24 +95,20 @@ func (r *Report) writeTopics(b *strings.Builder) {
 		if !t.Differs {
 			continue
 		}
-		first := true
-		row := func(text string) {
-			name, a, bb := "", "", ""
-			if first {
-				name, a, bb = escape.Text(t.Name), fmt.Sprint(t.MessagesA), fmt.Sprint(t.MessagesB)
-				first = false
-			}
-			rows = append(rows, []string{name, a, bb, text})
-		}
+		var texts []string
 		if t.OnlyIn != "" {
-			row("topic only in " + t.OnlyIn)
-			continue
+			texts = append(texts, "topic only in "+t.OnlyIn)
 		}
 		for _, h := range t.Headers {
-			row(h.text())
+			texts = append(texts, h.text())
 		}
 		if text := t.text(); text != "" {
-			row(text)
+			texts = append(texts, text)
+		}
+		cells := []string{escape.Text(t.Name), fmt.Sprint(t.MessagesA), fmt.Sprint(t.MessagesB)}
+		for _, text := range texts {
+			rows = append(rows, append(cells, text))
+			cells = make([]string, 3)
 		}
 	}
 	if len(rows) == 1 {
@@ -161,20 +145,17 @@ func shown(s string) string {
 	if s == "" {
 		return `""`
 	}
-	return escape.Text(shortened(s))
+	return escape.Text(Shortened(s))
 }
 
 func (t Topic) text() string {
-	parts := list{}
-	parts.add(t.Changed, "message", " changed")
-	parts.add(t.OnlyA, "message", " only in A")
-	parts.add(t.OnlyB, "message", " only in B")
-	parts.add(t.Moved, "message", " in another place")
-	parts.add(t.OtherTimes, "message", fmt.Sprintf(" with another time, up to %s off", rounded(t.MaxTime)))
-	if t.OtherTimes == 0 && t.MaxTime > 0 {
-		parts = append(parts, fmt.Sprintf("times up to %s off", rounded(t.MaxTime)))
+	var l list
+	l.addMessages(t)
+	l.add(t.OtherTimes, "message", fmt.Sprintf(" with another time, up to %s off", rounded(t.MaxTime)))
+	if t.spaced() {
+		l = append(l, fmt.Sprintf("times up to %s off", rounded(t.MaxTime)))
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(l, ", ")
 }
 
 // writeDifferences writes the messages that are shown.
@@ -199,14 +180,14 @@ func (r *Report) writeDifferences(b *strings.Builder) {
 			b.WriteString("\n")
 		}
 		if d.More > 0 {
-			fmt.Fprintf(b, "    %s more\n", counted(uint64(d.More), "field"))
+			fmt.Fprintf(b, "    %s more\n", plural.Of(d.More, "field"))
 		}
 	}
 	if r.More > 0 {
 		if len(r.Differences) == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(b, "%s not shown\n", counted(r.More, "difference"))
+		fmt.Fprintf(b, "%s not shown\n", plural.Of(r.More, "difference"))
 	}
 }
 
@@ -253,7 +234,7 @@ func (r *Report) writeNotes(b *strings.Builder) {
 	}
 	for s, bag := range []Bag{r.A, r.B} {
 		if len(bag.Damage) > 0 {
-			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", Side(s))
+			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", sides[s])
 		}
 	}
 }
@@ -301,4 +282,19 @@ func rounded(s Seconds) string {
 		return fmt.Sprintf("%dd%s", days, (d % (24 * time.Hour)).Round(time.Second))
 	}
 	return d.Round(time.Second).String()
+}
+
+// MaxText is how much of a string is shown.
+const MaxText = 60
+
+// Shortened cuts a string to MaxText bytes.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	n := MaxText
+	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
 }

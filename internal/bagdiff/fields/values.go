@@ -1,4 +1,4 @@
-package bagdiff
+package fields
 
 import (
 	"fmt"
@@ -6,11 +6,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 // compareValues says how a field differs.
-func compareValues(d rosmsg.Difference) Change {
+func compareValues(d rosmsg.Difference) report.Change {
 	a, b := d.A, d.B
 	sameKind := a.Kind() == b.Kind()
 	switch {
@@ -18,9 +19,9 @@ func compareValues(d rosmsg.Difference) Change {
 		return compareBytes(d.Path, a.Bytes(), b.Bytes())
 	case sameKind && a.Kind() == rosmsg.String:
 		x, y := compareTexts(a.Text(), b.Text())
-		return Change{Path: d.Path, A: x, B: y}
+		return report.Change{Path: d.Path, A: x, B: y}
 	}
-	c := Change{Path: d.Path, A: valueText(a), B: valueText(b)}
+	c := report.Change{Path: d.Path, A: valueText(a), B: valueText(b)}
 	switch {
 	case !sameKind && a.Kind() != 0 && b.Kind() != 0:
 		c.A, c.B = c.A+" ("+a.Type()+")", c.B+" ("+b.Type()+")"
@@ -44,7 +45,7 @@ func valueText(v rosmsg.Value) string {
 	case rosmsg.Float64:
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	case rosmsg.String:
-		return strconv.Quote(shortened(v.Text()))
+		return strconv.Quote(report.Shortened(v.Text()))
 	case rosmsg.Time:
 		t := v.Time()
 		if t.Nsecs >= 1e9 { // as it is: what it is compared with may be the same time
@@ -63,7 +64,7 @@ func valueText(v rosmsg.Value) string {
 }
 
 // compareBytes says where bytes differ.
-func compareBytes(path string, a, b []byte) Change {
+func compareBytes(path string, a, b []byte) report.Change {
 	n := min(len(a), len(b))
 	first, differ := n, 0
 	for i := range n {
@@ -87,11 +88,8 @@ func compareBytes(path string, a, b []byte) Change {
 	if path == "" {
 		place = fmt.Sprintf("byte %d", first)
 	}
-	return Change{Path: place, A: at(a), B: at(b), Note: size}
+	return report.Change{Path: place, A: at(a), B: at(b), Note: size}
 }
-
-// maxText is how much of a string is shown.
-const maxText = 60
 
 // compareTexts quotes two strings, from shortly before where they differ.
 func compareTexts(a, b string) (x, y string) {
@@ -101,23 +99,11 @@ func compareTexts(a, b string) (x, y string) {
 	}
 	const before = 20
 	cut := max(0, n-before)
-	if cut > 0 && max(len(a), len(b)) > maxText {
+	if cut > 0 && max(len(a), len(b)) > report.MaxText {
 		for cut < n && !utf8.RuneStart(a[cut]) {
 			cut++
 		}
-		return "..." + strconv.Quote(shortened(a[cut:])), "..." + strconv.Quote(shortened(b[cut:]))
+		return "..." + strconv.Quote(report.Shortened(a[cut:])), "..." + strconv.Quote(report.Shortened(b[cut:]))
 	}
-	return strconv.Quote(shortened(a)), strconv.Quote(shortened(b))
-}
-
-// shortened cuts a long string.
-func shortened(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	n := maxText
-	for n > maxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "..."
+	return strconv.Quote(report.Shortened(a)), strconv.Quote(report.Shortened(b))
 }

@@ -1,13 +1,13 @@
-package bagdiff
+// Package report holds what a comparison of two bags has found, and writes that for people and
+// as JSON. It is pure. The caller is bagdiff; gobag diff prints what it returns.
+package report
 
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Report says how two bags differ.
@@ -53,6 +53,17 @@ type Topic struct {
 	Notes      []string `json:"notes,omitempty"` // how it was compared, if not publisher by publisher and in order
 }
 
+// Header is a difference between connection headers.
+type Header struct {
+	Publisher string `json:"publisher,omitempty"` // if publishers are told apart
+	// OnlyIn is A or B if one bag has a connection more: with that value of the field in place of
+	// another one that both have.
+	OnlyIn string `json:"only_in,omitempty"`
+	Field  string `json:"field"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+}
+
 // Times says how far the times of the messages that are paired differ.
 type Times struct {
 	Count     bool    `json:"count"`     // they make bags different
@@ -86,13 +97,13 @@ type Place struct {
 }
 
 // Stamp is a time that is decimal seconds in JSON.
-type Stamp bagfmt.Time
+type Stamp rosbag.Time
 
 // MarshalJSON implements json.Marshaler.
 func (s Stamp) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
 // String returns decimal seconds. Add carries a second and more of nanoseconds.
-func (s Stamp) String() string { return bagfmt.Time(s).Add(0).String() }
+func (s Stamp) String() string { return rosbag.Time(s).Add(0).String() }
 
 // Kind is a kind of difference between messages.
 type Kind string
@@ -105,8 +116,6 @@ const (
 	KindOnlyB   Kind = "only in B"
 	KindTime    Kind = "time"
 )
-
-func onlyIn(s Side) Kind { return [2]Kind{KindOnlyA, KindOnlyB}[s] }
 
 // Difference is one of a message.
 type Difference struct {
@@ -128,125 +137,4 @@ type Change struct {
 	A    string `json:"a"`
 	B    string `json:"b"`
 	Note string `json:"note,omitempty"`
-}
-
-// report puts together what the streams have found.
-func (c *comparison) report(all []*stream) (*Report, error) {
-	r := &Report{Same: true, Complete: c.complete, Topics: []Topic{}, Differences: []Difference{}}
-	for s, b := range []*Bag{&r.A, &r.B} {
-		b.Version = c.bags[s].Version()
-		for _, t := range c.topics {
-			if len(t.conns[s]) > 0 {
-				b.Topics++
-				b.Messages += t.messages[s]
-			}
-		}
-	}
-	r.Times = c.measure(all)
-	for _, t := range c.topics {
-		sum := c.summarize(t, &r.Times)
-		r.Same = r.Same && !sum.Differs
-		r.Compared += sum.Equal + sum.Changed
-		r.Topics = append(r.Topics, sum)
-	}
-	return r, c.detail(r, all)
-}
-
-// measure says how the times differ, and whether that counts.
-func (c *comparison) measure(all []*stream) Times {
-	var spreads []*spread
-	var t Times
-	var count uint64
-	for _, st := range all {
-		x := &st.tally.times
-		spreads = append(spreads, x)
-		count += x.count
-		t.Identical += x.identical
-		t.Sampled = t.Sampled || x.random != nil
-	}
-	list := weigh(spreads)
-	shift := percentiles(list, 0.5)[0]
-	for i := range list {
-		list[i].by = (list[i].by - shift).Abs()
-	}
-	p := percentiles(list, 0.5, 0.99)
-	t.Shift, t.P50, t.P99 = Seconds(shift), Seconds(p[0]), Seconds(p[1])
-	for _, st := range all {
-		if off, at := st.tally.times.furthest(shift); Seconds(off) > t.Max {
-			t.Max, t.Furthest = Seconds(off), &Place{st.topic.name, st.publisher, at.number + 1, Stamp(at.time)}
-		}
-	}
-	t.Count = c.o.Times != nil || c.o.Spacing != nil || 2*t.Identical > count
-	return t
-}
-
-// summarize says what has come out for a topic.
-func (c *comparison) summarize(t *topic, times *Times) Topic {
-	sum := Topic{Name: t.name, MessagesA: t.messages[A], MessagesB: t.messages[B]}
-	for s := range t.conns {
-		if len(t.conns[s]) == 0 {
-			sum.OnlyIn, sum.Differs = Side(s).other().String(), true
-			return sum
-		}
-	}
-	sum.Headers = t.compareHeaders()
-	if t.joined {
-		sum.Notes = append(sum.Notes, fmt.Sprintf("compared as one stream, because its publishers are %s in A and %s in B", t.callers(A), t.callers(B)))
-	}
-	for _, st := range t.streams {
-		x := st.tally
-		sum.Equal += x.equal
-		sum.Changed += x.changed
-		sum.Moved += x.moved
-		sum.OnlyA += x.unpaired[A]
-		sum.OnlyB += x.unpaired[B]
-		of := ""
-		if st.publisher != "" {
-			of = " of " + st.publisher
-		}
-		if c.o.ByHeader && !st.byHeader {
-			sum.Notes = append(sum.Notes, "messages"+of+" begin with no header: paired in their order")
-		}
-		if st.align.gaveUp {
-			sum.Notes = append(sum.Notes, fmt.Sprintf("messages%s from %d on are paired by their number: no %d of them agree in reach", of, st.align.gaveUpAt+1, anchorRun))
-		}
-		off, counts := c.timeOff(st, times)
-		if counts {
-			sum.MaxTime = max(sum.MaxTime, Seconds(off))
-			if c.o.Spacing == nil {
-				sum.OtherTimes += x.over
-			}
-		}
-	}
-	sum.Differs = len(sum.Headers) > 0 || sum.Changed+sum.Moved+sum.OnlyA+sum.OnlyB > 0 || sum.MaxTime > 0
-	return sum
-}
-
-// timeOff says how far the times of a stream are off, and whether that is a difference.
-func (c *comparison) timeOff(st *stream, times *Times) (off time.Duration, counts bool) {
-	if c.o.Spacing != nil {
-		off, _ = st.tally.times.furthest(time.Duration(times.Shift))
-		return off, off > *c.o.Spacing
-	}
-	off, _ = st.tally.times.furthest(0)
-	return off, times.Count && st.tally.over > 0
-}
-
-// callers names the publishers of a topic.
-func (t *topic) callers(s Side) string {
-	var all []string
-	for _, conn := range t.conns[s] {
-		name := conn.Header.CallerID()
-		if name == "" {
-			name = "(unknown)"
-		}
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	const most = 5
-	if more := len(all) - most; more > 0 {
-		all = append(all[:most], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(all, ", ")
 }

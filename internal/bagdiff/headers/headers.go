@@ -1,4 +1,6 @@
-package bagdiff
+// Package headers compares the connection headers of a topic in two bags. It is pure; the
+// caller is bagdiff.
+package headers
 
 import (
 	"cmp"
@@ -7,19 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// Header is a difference between connection headers.
-type Header struct {
-	Publisher string `json:"publisher,omitempty"` // if publishers are told apart
-	// OnlyIn is A or B if one bag has a connection more: with that value of the field in place of
-	// another one that both have.
-	OnlyIn string `json:"only_in,omitempty"`
-	Field  string `json:"field"`
-	A      string `json:"a"`
-	B      string `json:"b"`
-}
 
 // The fields of which a bag may leave out what they say.
 const (
@@ -34,7 +26,7 @@ const (
 // header is the connection header without the callerid. What a bag may leave out is there.
 type header map[string]string
 
-func headerOf(c *bagfmt.Connection) header {
+func headerOf(c *rosbag.Connection) header {
 	h := header{fieldTopic: c.Topic, fieldType: "", fieldMD5Sum: "", fieldLatching: "0", fieldDefinition: ""}
 	for _, f := range slices.Backward(c.Header) { // the first one counts
 		h[f.Key] = f.Value
@@ -43,15 +35,15 @@ func headerOf(c *bagfmt.Connection) header {
 	return h
 }
 
-// compareHeaders compares the headers of the connections of a topic: each one of a bag must be
-// in the other one, of the same publisher if they are told apart.
-func (t *topic) compareHeaders() []Header {
-	var all []Header
-	byName := func(s Side) map[string][]header {
+// Compare compares the headers of the connections that each bag has of a topic: each one of a
+// bag must be in the other one, of the same publisher if they are told apart.
+func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
+	var all []report.Header
+	byName := func(conns []*rosbag.Connection) map[string][]header {
 		m := make(map[string][]header)
-		for _, conn := range t.conns[s] {
+		for _, conn := range conns {
 			name, h := "", headerOf(conn)
-			if t.matched {
+			if publishers {
 				name = conn.Header.CallerID()
 			}
 			if !slices.ContainsFunc(m[name], func(x header) bool { return maps.Equal(x, h) }) {
@@ -60,7 +52,7 @@ func (t *topic) compareHeaders() []Header {
 		}
 		return m
 	}
-	a, b := byName(A), byName(B)
+	a, b := byName(connsA), byName(connsB)
 	names := slices.Sorted(maps.Keys(a))
 	for name := range b {
 		if _, ok := a[name]; !ok {
@@ -96,18 +88,18 @@ func without(list, others []header) []header {
 
 // pairHeaders says in what the headers differ that one bag has alone. Those that differ least
 // from each other are compared, the others with the nearest of all of the other bag.
-func pairHeaders(publisher string, restA, restB, allA, allB []header) []Header {
-	var list []Header
+func pairHeaders(publisher string, restA, restB, allA, allB []header) []report.Header {
+	var list []report.Header
 	for len(restA) > 0 && len(restB) > 0 {
 		i, j := 0, nearest(restA[0], restB)
 		list = append(list, changes(publisher, "", restA[i], restB[j])...)
 		restA, restB = slices.Delete(restA, i, i+1), slices.Delete(restB, j, j+1)
 	}
 	for _, h := range restA {
-		list = append(list, changes(publisher, A.String(), h, allB[nearest(h, allB)])...)
+		list = append(list, changes(publisher, "A", h, allB[nearest(h, allB)])...)
 	}
 	for _, h := range restB {
-		list = append(list, changes(publisher, B.String(), allA[nearest(h, allA)], h)...)
+		list = append(list, changes(publisher, "B", allA[nearest(h, allA)], h)...)
 	}
 	return list
 }
@@ -124,7 +116,7 @@ func nearest(h header, from []header) int {
 }
 
 // changes lists the fields that differ, what matters most first.
-func changes(publisher, only string, a, b header) []Header {
+func changes(publisher, only string, a, b header) []report.Header {
 	keys := slices.Sorted(maps.Keys(a))
 	for k := range b {
 		if _, ok := a[k]; !ok {
@@ -132,14 +124,14 @@ func changes(publisher, only string, a, b header) []Header {
 		}
 	}
 	slices.SortFunc(keys, func(x, y string) int { return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y)) })
-	var list []Header
+	var list []report.Header
 	for _, k := range keys {
 		x, inA := a[k]
 		y, inB := b[k]
 		if x == y && inA == inB {
 			continue
 		}
-		h := Header{Publisher: publisher, OnlyIn: only, Field: k, A: orAbsent(x, inA), B: orAbsent(y, inB)}
+		h := report.Header{Publisher: publisher, OnlyIn: only, Field: k, A: orAbsent(x, inA), B: orAbsent(y, inB)}
 		if k == fieldDefinition {
 			h.Field, h.A, h.B = definitionChange(x, y)
 		}
