@@ -49,7 +49,7 @@ test-full: ## the long tests: each fault, each comparison with stock. What is th
 # would see its own code only, for four minutes. Without the tests that do for long what others
 # do too, or on one goroutine only: damage a bag at place after place, fill large ones; and without
 # those that measure memory that a sync.Pool gives back, of which the detector throws some away.
-NOT_RACED := TestAmendCut TestBeyond4GiB TestBombs TestEncryptedCut TestLimitsFit TestManyChunksAndConnections \
+NOT_RACED := TestAppendCut TestBeyond4GiB TestBombs TestEncryptedCut TestLimitsFit TestManyChunksAndConnections \
   TestRealWithoutIndex TestRecoverFlips TestRecoverTornCompressed TestHostile TestScanBitFlips TestScanPassesOver \
   TestScanTruncatedEverywhere TestDamagedAnywhere TestDiffOldVersions TestEchoOldBags TestRemoteCost TestUsage \
   TestDiffRoundTrips TestPacksCanBeRead TestLatchedRandom TestProbesUnderLoad TestFinishedBagsTakeNoHeap TestOverload \
