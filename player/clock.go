@@ -7,7 +7,7 @@ import (
 	"github.com/aler9/goroslib/pkg/msgproc"
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -95,7 +95,7 @@ const (
 )
 
 // frame is the rosgraph_msgs/Clock message of t as a TCPROS frame.
-func (f *clockFrames) frame(t bagfmt.Time) []byte {
+func (f *clockFrames) frame(t rosbag.Time) []byte {
 	if len(f.block) == 0 {
 		f.block = make([]byte, clockBlockBytes)
 	}

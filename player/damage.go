@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -18,7 +17,7 @@ import (
 type DamageError struct {
 	Bag      string
 	Messages uint64 // upper bound of the messages lost with it; 0 if unknown
-	Err      error  // with the offset, see bagfmt.CorruptError and bagfmt.LimitError
+	Err      error  // with the offset, see rosbag.CorruptError and rosbag.LimitError
 }
 
 // Error implements error.
@@ -29,7 +28,7 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // lossless reports whether all messages were played in spite of the damage.
 func (e *DamageError) lossless() bool {
-	var corrupt *bagfmt.CorruptError
+	var corrupt *rosbag.CorruptError
 	return errors.As(e.Err, &corrupt) && corrupt.Recovered
 }
 
@@ -80,7 +79,7 @@ const unknownNumber = "an unknown number"
 // addOpenDamage adds the damage that was found while opening the bag.
 func (p *plan) addOpenDamage(b *bagPlan) {
 	for _, err := range b.source.Info().Damage {
-		if errors.Is(err, bagfmt.ErrUnindexed) {
+		if errors.Is(err, rosbag.ErrUnindexed) {
 			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
 			continue
 		}
@@ -112,8 +111,8 @@ func (b *bagPlan) damage(err error) *DamageError {
 // offsetOf returns the file offset of an error of bagfmt.
 func offsetOf(err error) (offset int64, ok bool) {
 	var (
-		corrupt *bagfmt.CorruptError
-		limit   *bagfmt.LimitError
+		corrupt *rosbag.CorruptError
+		limit   *rosbag.LimitError
 		read    *rosbag.ReadError
 	)
 	switch {
@@ -157,7 +156,7 @@ func (r *reader) report(e *DamageError) {
 		r.plan.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
 		return
 	}
-	if errors.Is(e, bagfmt.ErrLimit) {
+	if errors.Is(e, rosbag.ErrLimit) {
 		r.plan.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
 		return
 	}

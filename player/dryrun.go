@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Preview is what Run would do.
 type Preview struct {
-	Start, End bagfmt.Time // of the first and the last message
+	Start, End rosbag.Time // of the first and the last message
 	Topics     []PreviewTopic
 	Unplayable []Unplayable
 	Damage     []*DamageError // found so far; play may find more
@@ -100,7 +100,7 @@ func preview(ctx context.Context, o *Options, g graph) (Preview, error) {
 
 // windowCounts counts the messages in the window.
 type windowCounts struct {
-	first   bagfmt.Time
+	first   rosbag.Time
 	byTopic map[*topic]*topicCount
 }
 
@@ -132,7 +132,7 @@ func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
 	c := windowCounts{byTopic: map[*topic]*topicCount{}}
 	begun := false
 	for _, b := range p.bags {
-		perConn := map[*bagfmt.Connection]uint64{}
+		perConn := map[*rosbag.Connection]uint64{}
 		for i := range b.source.NumSpans() {
 			span := b.source.Span(i)
 			if ctx.Err() != nil {

@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -49,13 +49,13 @@ var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constan
 }
 
 // stampAt reads the stamp at an offset of a payload.
-func stampAt(payload []byte, offset int) bagfmt.Time {
+func stampAt(payload []byte, offset int) rosbag.Time {
 	b := payload[offset : offset+8]
-	return bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
+	return rosbag.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
 }
 
 // setStamp writes the stamp at an offset of a payload.
-func setStamp(payload []byte, offset int, t bagfmt.Time) {
+func setStamp(payload []byte, offset int, t rosbag.Time) {
 	b := payload[offset : offset+8]
 	binary.LittleEndian.PutUint32(b, t.Sec)
 	binary.LittleEndian.PutUint32(b[4:], t.Nsec)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -15,14 +14,14 @@ import (
 type latchedMessage struct {
 	route    *route
 	frame    []byte
-	recorded bagfmt.Time
+	recorded rosbag.Time
 }
 
 // latchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
-	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
+func (b *bagPlan) latchedBefore(t rosbag.Time, wanted func(*rosbag.Connection) bool, damaged func(*DamageError)) iter.Seq2[*rosbag.Connection, *rosbag.Message] {
+	return func(yield func(*rosbag.Connection, *rosbag.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
@@ -41,7 +40,7 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 // original publisher, as in split bags, the latest message counts.
 type latchedState struct {
 	messages []latchedMessage
-	times    []bagfmt.Time // of messages
+	times    []rosbag.Time // of messages
 	at       map[publisherKey]int
 }
 
@@ -51,7 +50,7 @@ type publisherKey struct {
 	source sourceKey
 }
 
-func (s *latchedState) add(r *route, m *bagfmt.Message) {
+func (s *latchedState) add(r *route, m *rosbag.Message) {
 	if r.reason != "" {
 		r.skipped.Add(1)
 		return
@@ -91,7 +90,7 @@ func (s *latchedState) sorted() []latchedMessage {
 
 // latchedAt returns the state that is valid just before the first message with a stamp. If
 // the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
+func (r *reader) latchedAt(o *readRequest, stamp rosbag.Time) (s latchedState) {
 	for _, b := range r.plan.bags {
 		for c, m := range b.latchedBefore(stamp, b.playable, r.report) {
 			if o.isSuperseded() {

@@ -13,9 +13,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -32,9 +32,9 @@ type plan struct {
 	topics    []*topic // in the order of their first connection
 	byName    map[string]*topic
 	byHeader  byHeader
-	start     bagfmt.Time
-	end       bagfmt.Time // inclusive; zero means to the end of the bags
-	last      bagfmt.Time // stamp of the last message to be played; zero if unknown
+	start     rosbag.Time
+	end       rosbag.Time // inclusive; zero means to the end of the bags
+	last      rosbag.Time // stamp of the last message to be played; zero if unknown
 
 	workers int  // decompression workers of each timeline, for each bag
 	pauses  bool // there is a topic to pause for
@@ -45,7 +45,7 @@ type plan struct {
 // bagPlan is the part of the plan for one bag.
 type bagPlan struct {
 	*Bag
-	routes map[*bagfmt.Connection]*route // of the selected connections
+	routes map[*rosbag.Connection]*route // of the selected connections
 }
 
 // topic is a topic as published.
@@ -88,7 +88,7 @@ type source struct {
 // route maps one connection of a bag to a topic.
 type route struct {
 	bag    *bagPlan
-	conn   *bagfmt.Connection
+	conn   *rosbag.Connection
 	name   string // of the topic, as published
 	topic  *topic // nil if reason is set
 	source *source
@@ -116,7 +116,7 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		p.byHeader.reach = cmp.Or(o.HeaderReach, defaultReach)
 	}
 	for _, bag := range o.Bags {
-		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
+		b := &bagPlan{Bag: bag, routes: map[*rosbag.Connection]*route{}}
 		p.bags = append(p.bags, b)
 		p.addOpenDamage(b)
 	}
@@ -165,20 +165,20 @@ func (p *plan) recorded() []string {
 // With late, which means that the window begins after the start of the bags, it adds the
 // latched messages before the window to state.
 func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *latchedState) (found bool, err error) {
-	chosen := map[*bagfmt.Connection]bool{}
+	chosen := map[*rosbag.Connection]bool{}
 	for _, c := range b.source.Connections() {
 		chosen[c] = p.selection.selects(c)
 	}
 	present := p.connectionsInWindow(ctx, b.source)
-	before := map[*bagfmt.Connection]*bagfmt.Message{}
+	before := map[*rosbag.Connection]*rosbag.Message{}
 	if late {
-		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
+		wanted := func(c *rosbag.Connection) bool { return chosen[c] }
 		damaged := func(e *DamageError) { p.damage = append(p.damage, e) }
 		for c, m := range b.latchedBefore(p.start, wanted, damaged) {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
 			}
-			before[c] = &bagfmt.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
+			before[c] = &rosbag.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
 		}
 	}
 	for _, c := range b.source.Connections() {
@@ -198,7 +198,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 }
 
 // route returns the route of a connection, with its topic or the reason why it has none.
-func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (string, error)) *route {
+func (p *plan) route(b *bagPlan, c *rosbag.Connection, resolve func(string) (string, error)) *route {
 	unresolved := p.selection.name(c)
 	r := &route{bag: b, conn: c, name: unresolved}
 	name, err := resolve(r.name)

@@ -15,8 +15,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -260,7 +260,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error)
 		if o.Immediate {
 			publish = clock.Publish // as many as messages
 		}
-		r.control.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
+		r.control.output.clock = func(t rosbag.Time) { publish(frames.frame(t)) }
 		r.control.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reader reads ahead of play into a queue, so that a chunk is decompressed on another
@@ -16,7 +16,7 @@ type reader struct {
 	plan     *plan
 	queue    *queue
 	requests chan readRequest // holds the latest request
-	zero     bagfmt.Time      // first selected message
+	zero     rosbag.Time      // first selected message
 
 	zeroKnown bool // zero is set
 
@@ -181,7 +181,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *bagfmt.Message) {
+	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *rosbag.Message) {
 		if p.arrival != nil {
 			p.latched.add(route, m)
 		}

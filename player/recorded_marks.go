@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -29,4 +28,4 @@ func readMarks(ctx context.Context, s rosbag.Source) ([]bagnote.Mark, error) {
 
 // PositionOf returns the position of a recorded time, which may be outside of what is played.
 // It is known as soon as BagTime is.
-func (s *Status) PositionOf(t bagfmt.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }
+func (s *Status) PositionOf(t rosbag.Time) time.Duration { return s.Position + t.Sub(s.BagTime) }

@@ -3,7 +3,7 @@ package recorder
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -31,7 +31,7 @@ func createBag(s *bagfile.Series, now time.Time) (*bagFile, error) {
 }
 
 // hold counts messages that were written to the file.
-func (b *bagFile) hold(c *bagfmt.SealedChunk) {
+func (b *bagFile) hold(c *chunk.Sealed) {
 	for i, n := range c.Counts {
 		sum := b.content[n.Conn.Topic]
 		sum.add(tally{uint64(n.Count), c.PayloadBytes[i]})

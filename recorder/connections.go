@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -33,7 +33,7 @@ const (
 // guarded by intake.mu.
 type connections struct {
 	all         []*connection // by id
-	next        bagfmt.ConnID // ids are not used again: a snapshot may outlive a connection
+	next        rosbag.ConnID // ids are not used again: a snapshot may outlive a connection
 	held        int64         // bytes
 	definitions map[string]*definition
 }
@@ -61,7 +61,7 @@ type definition struct {
 const definitionKey = "message_definition"
 
 // sizeOf returns what the header of a new connection will take.
-func (s *connections) sizeOf(h bagfmt.ConnectionHeader) int64 {
+func (s *connections) sizeOf(h rosbag.Header) int64 {
 	size, defined := int64(connectionOverhead), false
 	for _, f := range h {
 		size += int64(fieldOverhead + len(f.Key))
@@ -81,7 +81,7 @@ func (s *connections) admits(t *topic, bytes int64) bool {
 }
 
 // find returns the connection of t with this header, or nil.
-func (t *topic) find(h bagfmt.ConnectionHeader) *connection {
+func (t *topic) find(h rosbag.Header) *connection {
 	i := slices.IndexFunc(t.conns, func(c *connection) bool { return slices.Equal(c.conn.Header, h) })
 	if i < 0 {
 		return nil
@@ -90,9 +90,9 @@ func (t *topic) find(h bagfmt.ConnectionHeader) *connection {
 }
 
 // add makes a connection of t. It keeps no memory of h.
-func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
+func (s *connections) add(t *topic, h rosbag.Header) *connection {
 	c := &connection{topic: t, size: connectionOverhead}
-	own := make(bagfmt.ConnectionHeader, len(h))
+	own := make(rosbag.Header, len(h))
 	for i, f := range h {
 		own[i].Key = strings.Clone(f.Key)
 		c.bytes += 5 + len(f.Key) + len(f.Value)
@@ -105,7 +105,7 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 		own[i].Value = strings.Clone(f.Value)
 		c.size += int64(len(f.Value))
 	}
-	c.conn = &bagfmt.Connection{ID: s.next, Topic: t.name, Header: own}
+	c.conn = &rosbag.Connection{ID: s.next, Topic: t.name, Header: own}
 	s.next++
 	s.charge(t, c.size)
 	s.all = append(s.all, c)
@@ -114,8 +114,8 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 }
 
 // of returns the account of a connection, nil if it was released.
-func (s *connections) of(conn *bagfmt.Connection) *connection {
-	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id bagfmt.ConnID) int { return cmp.Compare(c.conn.ID, id) })
+func (s *connections) of(conn *rosbag.Connection) *connection {
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id rosbag.ConnID) int { return cmp.Compare(c.conn.ID, id) })
 	if !ok {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (e *headersFullError) Error() string {
 func (in *intake) admitHeader(t *topic, c *connection, info tcpros.LinkInfo) error {
 	need := int64(0)
 	if c == nil {
-		need = in.connections.sizeOf(bagfmt.ConnectionHeader(info.Header))
+		need = in.connections.sizeOf(rosbag.Header(info.Header))
 	}
 	if id := publisherID(info); t.publisher(id) == nil {
 		need += publisherSize(id)

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -299,13 +299,13 @@ func TestConnectionAccount(t *testing.T) {
 	var s connections
 	topic := &topic{name: "/t"}
 	for i, definition := range []string{"a", "a", strings.Repeat("b", 1000), "", "a"} {
-		h := bagfmt.ConnectionHeader(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
+		h := rosbag.Header(withDefinition("/t", fmt.Sprint("/p", i), definition).Header)
 		before, said := s.held, s.sizeOf(h)
 		c := s.add(topic, h)
 		if got := s.held - before; got != said || topic.headers != s.held {
 			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.headers, s.held)
 		}
-		if c.conn.ID != bagfmt.ConnID(i) || topic.find(h) != c {
+		if c.conn.ID != rosbag.ConnID(i) || topic.find(h) != c {
 			t.Errorf("header %d is connection %d, or not found", i, c.conn.ID)
 		}
 	}

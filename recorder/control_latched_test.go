@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -55,7 +55,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 func latching(t testing.TB, p *pipeline, topic, publisher string) *link {
 	t.Helper()
 	info := testlink.Info(topic, publisher)
-	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
+	i := slices.IndexFunc(info.Header, func(f rosbag.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
 	l, err := p.openLink(p.addTopic(topic), info)
 	if err != nil {

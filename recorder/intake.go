@@ -8,12 +8,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recordOverhead is what a message record adds to its frame: the length of its
@@ -38,10 +39,10 @@ type intake struct {
 
 	mu sync.Mutex
 	buffer
-	openedAt    time.Time           // when open got its first message
-	sealAt      int                 // seal open when it is longer than this
-	latest      time.Time           // when the latest message came
-	records     *bagfmt.ConnRecords // of the file that the intake fills
+	openedAt    time.Time      // when open got its first message
+	sealAt      int            // seal open when it is longer than this
+	latest      time.Time      // when the latest message came
+	records     *chunk.Records // of the file that the intake fills
 	rotation    rotation.Rotation
 	topics      []*topic
 	ownTopics   []*topic // those of topics on which the recorder itself publishes: a few
@@ -73,7 +74,7 @@ func newIntake(o *Options, encoder *encode.Encoder) *intake {
 		onChange:      o.Control.notify,
 		encoder:       encoder,
 		sealed:        queue.New[queued](),
-		records:       new(bagfmt.ConnRecords),
+		records:       new(chunk.Records),
 		rotation:      rotation.New(rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped}, o.sim.Steady(time.Now()), o.sim.GoneBack()),
 		state:         o.Begin,
 		limited:       make(chan struct{}, 1),
@@ -98,7 +99,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
 	step := in.sim.Step()
-	stamp := bagfmt.TimeOf(in.sim.At(received)).Add(-step * time.Duration(count-1))
+	stamp := rosbag.TimeOf(in.sim.At(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.topic.last, c.latest = received, received
@@ -126,7 +127,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 }
 
 // add is append for frames that are wanted. mu is held.
-func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, received time.Time) {
+func (in *intake) add(c *connection, run []byte, count int, stamp rosbag.Time, received time.Time) {
 	for count > 0 {
 		switch {
 		case c.topic.atLimit() || in.atSizeLimit:

@@ -6,8 +6,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sources returns the connections as far as latched messages go, by id. mu is held.
@@ -51,7 +52,7 @@ func (in *intake) warnShortage() {
 }
 
 // repeatedInFile accounts for latched messages that were written to the file of part.
-func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, part int) {
+func (in *intake) repeatedInFile(c *chunk.Sealed, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.countRepeated(c)
@@ -59,25 +60,25 @@ func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, part int) {
 }
 
 // repeatedInSnapshot accounts for latched messages that were written to a snapshot.
-func (in *intake) repeatedInSnapshot(c *bagfmt.SealedChunk) {
+func (in *intake) repeatedInSnapshot(c *chunk.Sealed) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.countRepeated(c)
 }
 
 // countRepeated counts latched messages that were repeated. mu is held.
-func (in *intake) countRepeated(c *bagfmt.SealedChunk) {
+func (in *intake) countRepeated(c *chunk.Sealed) {
 	in.eachCount(c, func(t *topic, n tally) { t.repeated += n.messages })
 }
 
 // latchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*source) {
+func (in *intake) latchingOf(chunk *chunk.Sealed) (all map[rosbag.ConnID]*source) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, n := range chunk.Counts {
 		if c := in.connections.of(n.Conn); c != nil && c.latching {
 			if all == nil {
-				all = map[bagfmt.ConnID]*source{}
+				all = map[rosbag.ConnID]*source{}
 			}
 			all[n.Conn.ID] = &c.source
 		}
@@ -94,7 +95,7 @@ func (in *intake) latchedIn(c *memory.Chunk) []pinned {
 	}
 	var all []pinned
 	var counted int64
-	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
+	for conn, frame := range c.Builder.LastFrames(func(conn *rosbag.Connection) bool { return latching[conn.ID] != nil }) {
 		l := &latched{frame: frame, counted: latchedOverhead + in.latched.latchedWeight(len(frame))}
 		all = append(all, pinned{latching[conn.ID], l})
 		counted += l.counted

@@ -21,7 +21,7 @@ func (in *intake) toRingChunk(c *memory.Chunk) ringChunk {
 
 // takeOver is toRingChunk without the latched messages.
 func (in *intake) takeOver(c *memory.Chunk) ringChunk {
-	rc := ringChunk{SealedChunk: c.Sealed, chunk: c, firstAt: c.FirstAt, lastAt: c.LastAt}
+	rc := ringChunk{Sealed: c.Sealed, chunk: c, firstAt: c.FirstAt, lastAt: c.LastAt}
 	n := len(c.Sealed.Record)
 	in.mu.Lock()
 	rc.weight = c.Counted
@@ -43,7 +43,7 @@ func (in *intake) takeOver(c *memory.Chunk) ringChunk {
 	own := *c.Sealed // which goes back with its chunk
 	rc.memory = append(rc.memory, own.Record...)
 	own.Record, own.Counts, own.PayloadBytes = rc.memory, slices.Clone(own.Counts), slices.Clone(own.PayloadBytes)
-	rc.SealedChunk, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
+	rc.Sealed, rc.weight, rc.chunk = &own, int64(cap(rc.memory)), nil
 	in.release(c)
 	return rc
 }

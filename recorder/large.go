@@ -3,7 +3,7 @@ package recorder
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -108,6 +108,6 @@ func (in *intake) dropEmptyChunk() bool {
 		return false
 	}
 	in.pool.Put(in.open)
-	in.open, in.records = nil, new(bagfmt.ConnRecords) // which is written anew
+	in.open, in.records = nil, new(chunk.Records) // which is written anew
 	return true
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // source is a connection as far as latched messages go: one header of one publisher on one topic.
 type source struct {
-	conn      *bagfmt.Connection
+	conn      *rosbag.Connection
 	bytes     int       // of the record of the connection, about
 	latest    time.Time // when its last message came
 	latching  bool      // its latest message begins each file

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -32,7 +32,7 @@ const latchedOverhead = 256
 
 // heldChunk is a chunk of which latched messages may be needed after its time in the ring.
 type heldChunk struct {
-	sealed  *bagfmt.SealedChunk
+	sealed  *chunk.Sealed
 	chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
 	weight  int64         // bytes that the memory counts for the chunk
 	free    func()        // takes the memory back

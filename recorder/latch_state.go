@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // snapshotState is what is latched where a snapshot begins. Whoever writes the snapshot owns it.
@@ -35,7 +35,7 @@ func latchedAtTrigger(sources []*source) snapshotState {
 
 // latest returns the latest message of each latching publisher from before begin, the newest
 // connection first. seen has the connections with messages in the snapshot.
-func (s *snapshotState) latest(begin time.Time, seen map[bagfmt.ConnID]bool) []pinned {
+func (s *snapshotState) latest(begin time.Time, seen map[rosbag.ConnID]bool) []pinned {
 	newest := map[publisher]pinned{}
 	offer := func(l pinned) { newest[l.publisher()] = l }
 	recorded := slices.Concat(s.atStart, s.before)

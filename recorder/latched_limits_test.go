@@ -5,12 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func latchingConnection(p *intake, publisher string) *connection {
-	c := &connection{source: source{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, latching: true}, topic: &topic{name: "/map"}}
+	c := &connection{source: source{conn: &rosbag.Connection{ID: rosbag.ConnID(len(p.connections.all)), Topic: "/map", Header: rosbag.Header(testlink.Info("/map", publisher).Header)}, latching: true}, topic: &topic{name: "/map"}}
 	if len(p.connections.all) > 0 {
 		c.topic = p.connections.all[0].topic
 	}
@@ -132,14 +133,14 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink{in: p, compression: bagfmt.CompressionNone}
+		s := &sink{in: p, compression: rosbag.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.latched.rememberLatched(&latchingConnection(p, publisher).source, testlink.Frame(uint32(i), 0, 8))
 		}
-		at := bagfmt.TimeOf(time.Now())
-		var got []bagfmt.ConnID
+		at := rosbag.TimeOf(time.Now())
+		var got []rosbag.ConnID
 		written := 0
-		err := s.packLatched(p.pinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
+		err := s.packLatched(p.pinLatched(nil), at, func(c *chunk.Sealed) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)

@@ -3,7 +3,7 @@ package recorder
 import (
 	"testing"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 )
 
@@ -36,7 +36,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 	} {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.repeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
+		in.repeatedInFile(&chunk.Sealed{Record: make([]byte, c.bytes)}, c.part)
 		if got := in.rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}

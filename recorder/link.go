@@ -7,9 +7,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -115,7 +116,7 @@ func (f *largeFrame) begin() {
 	// nil makes the chunk hold the record: it may be given up, so each one does until
 	// the record is safely in another. Where that costs less than a percent each one
 	// does anyway, and belongs to whatever file is written when it is complete.
-	var records *bagfmt.ConnRecords
+	var records *chunk.Records
 	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
@@ -205,7 +206,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
 	c.topic.last, c.latest, c.proven = received, received, true
-	f.turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
+	f.turn.Chunk.Builder.FinishMessage(rosbag.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.latched.forgetLatched(&c.source)
@@ -215,7 +216,7 @@ func (f *largeFrame) Commit(received time.Time) {
 	if !stored && in.accepts(c.topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.open.Builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		in.open.Builder.AppendRun(c.conn, rosbag.Time{}, nil, 0)
 		stored = in.open.Builder.Messages() > 0
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)

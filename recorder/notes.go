@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Errors of Control.Mark.
@@ -128,7 +128,7 @@ func (in *intake) appendOwn(c *connection, frame []byte, at time.Time) (time.Tim
 	in.latest = later(in.latest, now)
 	c.topic.last, c.latest = now, now
 	before := c.topic.messages
-	in.add(c, frame, 1, bagfmt.TimeOf(stamp), now)
+	in.add(c, frame, 1, rosbag.TimeOf(stamp), now)
 	if c.topic.messages == before {
 		return time.Time{}, ErrNoRoom
 	}

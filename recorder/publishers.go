@@ -7,14 +7,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // publisherID is the name of a publisher, or its address if it says none.
 func publisherID(info tcpros.LinkInfo) string {
-	if id := bagfmt.ConnectionHeader(info.Header).CallerID(); id != "" {
+	if id := rosbag.Header(info.Header).CallerID(); id != "" {
 		return clip(id)
 	}
 	return clip(info.PublisherURI)
@@ -49,7 +49,7 @@ func (in *intake) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 	if in.ended {
 		return nil, errEnded
 	}
-	c := t.find(bagfmt.ConnectionHeader(info.Header))
+	c := t.find(rosbag.Header(info.Header))
 	if err := in.admitHeader(t, c, info); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (in *intake) openLink(t *topic, info tcpros.LinkInfo) (*link, error) {
 // connect is openLink without the check of memory. c has the header of the link; nil if it is a new
 // one. mu is held.
 func (in *intake) connect(t *topic, c *connection, info tcpros.LinkInfo) *link {
-	header := bagfmt.ConnectionHeader(info.Header)
+	header := rosbag.Header(info.Header)
 	t.linked++
 	if !t.met {
 		t.met, t.typ = true, strings.Clone(header.Type())

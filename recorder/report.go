@@ -9,8 +9,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -102,7 +103,7 @@ func (s *sink) writeReport() error {
 	}
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.sim.At(time.Now()))
+		at = rosbag.TimeOf(s.in.sim.At(time.Now()))
 	}
 	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
 	if err := s.writeOwn(conn, at, frame); err != nil {
@@ -112,8 +113,8 @@ func (s *sink) writeReport() error {
 }
 
 // writeOwn writes one message as a chunk.
-func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
-	z, err := bagfmt.NewCompressor(s.compression)
+func (s *sink) writeOwn(c *connection, at rosbag.Time, frame []byte) error {
+	z, err := chunk.NewCompressor(s.compression)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (in *intake) openOwn(h tcpros.Header) *link {
 	if !slices.Contains(in.ownTopics, t) {
 		in.ownTopics = append(in.ownTopics, t)
 	}
-	return in.connect(t, t.find(bagfmt.ConnectionHeader(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
+	return in.connect(t, t.find(rosbag.Header(h)), tcpros.LinkInfo{Topic: name, PublisherURI: in.node, Header: h})
 }
 
 // ownHeader is the connection header of what the recorder, a node of that name, publishes.

@@ -4,13 +4,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ringChunk is a sealed chunk that waits in memory for a snapshot.
 type ringChunk struct {
-	*bagfmt.SealedChunk
+	*chunk.Sealed
 	chunk   *memory.Chunk // that the record is part of; nil when it is in memory of its own
 	memory  []byte        // of its own
 	weight  int64         // bytes that the memory counts for it
@@ -74,7 +75,7 @@ type taking struct {
 	last   time.Time            // of the last trigger that came before it began
 	from   time.Time            // what came before is not wanted; zero means all is
 	state  snapshotState        // what is latched where it begins
-	conns  []*bagfmt.Connection // whose records may be needed at the beginning
+	conns  []*rosbag.Connection // whose records may be needed at the beginning
 	target func() string        // returns the final name of its bag
 	job    any                  // what the writer knows of it
 }
@@ -135,7 +136,7 @@ func (r *ring) note(c *ringChunk, all []pinned) {
 		return
 	}
 	kept := ringChunk{chunk: c.chunk, memory: c.memory, weight: c.weight}
-	c.held = &heldChunk{sealed: c.SealedChunk, chunk: c.chunk, weight: c.weight, holders: holders, free: func() { r.free(kept) }}
+	c.held = &heldChunk{sealed: c.Sealed, chunk: c.chunk, weight: c.weight, holders: holders, free: func() { r.free(kept) }}
 	for _, l := range all {
 		if l.frame == nil {
 			l.chunk = c.held

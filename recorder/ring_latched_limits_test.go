@@ -5,15 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
 // for a negative number, none.
 func latchedChunk(p *intake, c *connection, n int64) ringChunk {
-	rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+	rc := ringChunk{Sealed: new(chunk.Sealed), memory: make([]byte, 0, 100), weight: 100}
 	l := &latched{}
 	if n >= 0 {
 		l.frame, l.counted = make([]byte, n), n
@@ -97,7 +98,7 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+		rc := ringChunk{Sealed: new(chunk.Sealed), memory: make([]byte, 0, 100), weight: 100}
 		p.pool.Held = 100
 		p.ring.note(&rc, []pinned{{&a.source, new(latched)}, {&b.source, new(latched)}})
 		p.addToRing(rc)
@@ -169,7 +170,7 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	message := testlink.Frame(1, 1, size)
 	counted := int64(latchedOverhead + 2*len(message))
 	build := func(filler int) *memory.Chunk {
-		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
+		return sealedChunk(t, p, recorded{c, rosbag.Time{}, message}, recorded{other, rosbag.Time{}, testlink.Frame(1, 1, filler)})
 	}
 	const some = 100
 	beside := int64(len(build(some).Sealed.Record)) - some
@@ -212,7 +213,7 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 	for name, released := range map[string]bool{"released": true, "too large": false} {
 		p := ringOf(0, time.Now())
 		first, second := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+		rc := ringChunk{Sealed: new(chunk.Sealed), memory: make([]byte, 0, 100), weight: 100}
 		large := &latched{frame: make([]byte, 9000), counted: 9000}
 		if second.released = released; released {
 			large.counted = 10

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -14,7 +14,7 @@ func ringOf(chunks int, start time.Time) *intake {
 	addRing(p, ringOptions{most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
+		p.ring.push(ringChunk{Sealed: new(chunk.Sealed), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
 		p.pool.Held += 100
 	}
 	return p
@@ -62,7 +62,7 @@ func TestRingKeepsItsSize(t *testing.T) {
 		r := p.ring
 		r.most = most
 		at := start.Add(5 * time.Second)
-		p.ring.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
+		p.ring.keepInRing(ringChunk{Sealed: new(chunk.Sealed), weight: 100, firstAt: at, lastAt: at})
 		if len(r.chunks) != want || r.short != (want < 6) {
 			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
 		}
@@ -218,7 +218,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		p := ringOf(0, time.Now())
 		p.ring.pending = c.asked
 		p.pool.Held = c.counted + c.others
-		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
+		of := &memory.Chunk{Counted: c.counted, Sealed: &chunk.Sealed{Record: make([]byte, c.record)}}
 		rc := p.toRingChunk(of)
 		want := c.counted
 		if c.copied {
@@ -238,7 +238,7 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	r := p.ring
 	r.spare = [][]byte{make([]byte, 0, 120)}
 	p.pool.Held = 1000 + 120
-	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &chunk.Sealed{Record: make([]byte, 100)}})
 	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.Held != 120 || len(r.spare) != 0 {
 		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.Held, len(r.spare))
 	}

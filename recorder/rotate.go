@@ -3,8 +3,9 @@ package recorder
 import (
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
@@ -33,7 +34,7 @@ func (in *intake) checkSize(now time.Time) {
 // fileStart is where in the queue a file begins, and with what.
 type fileStart struct {
 	at      time.Time
-	stamp   bagfmt.Time // of the latched messages
+	stamp   rosbag.Time // of the latched messages
 	part    int
 	latched []pinned
 	missed  []pinned // of these, what came while nothing was recorded
@@ -76,7 +77,7 @@ func later(a, b time.Time) time.Time {
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
 func (in *intake) fileStart(now time.Time, want func(*source) bool) *fileStart {
-	o := &fileStart{at: now, stamp: bagfmt.TimeOf(in.sim.At(now)), part: in.rotation.Part(), latched: in.pinLatched(want)}
+	o := &fileStart{at: now, stamp: rosbag.TimeOf(in.sim.At(now)), part: in.rotation.Part(), latched: in.pinLatched(want)}
 	for _, l := range o.latched {
 		if l.missed {
 			o.missed = append(o.missed, l)
@@ -100,7 +101,7 @@ func (in *intake) rotate(now time.Time) *command {
 
 // freshRecords makes the intake write connection records anew. mu is held.
 func (in *intake) freshRecords() {
-	in.records = new(bagfmt.ConnRecords)
+	in.records = new(chunk.Records)
 	if in.open != nil { // it is empty
 		in.open.Builder.Reset(in.records)
 		in.sealAt = in.sealLimit()

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunksBeforeTheEndOfAFile: a chunk is as long as it is asked for, or as there is room
@@ -31,7 +31,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
 		if c.compressed {
-			p.encoder = encode.New(encode.Options{Compression: bagfmt.CompressionLZ4, Workers: 1})
+			p.encoder = encode.New(encode.Options{Compression: rosbag.CompressionLZ4, Workers: 1})
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)

@@ -10,10 +10,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // sink writes what the intake queues to the files, in the order of the queue. Its one
@@ -22,7 +22,7 @@ type sink struct {
 	log         *zap.Logger
 	in          *intake
 	encoder     *encode.Encoder
-	compression bagfmt.Compression
+	compression rosbag.Compression
 	report      Report
 	abortDrain  <-chan struct{} // closed: give up what is queued
 	writer      sync.WaitGroup
@@ -37,7 +37,7 @@ type sink struct {
 	finished     finishedBags
 	stored       atomic.Int64 // bytes of chunks written, in all files
 	snapped      atomic.Int64 // of them, in snapshots
-	newest       bagfmt.Time  // of what is written
+	newest       rosbag.Time  // of what is written
 	failoverUsed bool         // the single permitted failover has been used
 	followed     time.Time    // when the directory was last looked for
 	err          error        // why writing ended early

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
@@ -105,7 +105,7 @@ func (s *sink) opened(b *bagFile) {
 
 // writeChunk writes a chunk. After a fault that is not a full disk, of this write or of a
 // sync before it, the recording goes on in a new file, once.
-func (s *sink) writeChunk(c *bagfmt.SealedChunk) error {
+func (s *sink) writeChunk(c *chunk.Sealed) error {
 	if s.out.SyncFailed() {
 		return s.failover(c, errSyncFailed)
 	}
@@ -144,7 +144,7 @@ func (s *sink) followDirectory() {
 
 // failover goes on in a new file with c, after a fault of the disk only once. It returns
 // fault if that is not possible.
-func (s *sink) failover(c *bagfmt.SealedChunk, fault error) error {
+func (s *sink) failover(c *chunk.Sealed, fault error) error {
 	old, gone := s.out, errors.Is(fault, bagfile.ErrMoved) || errors.Is(fault, bagfile.ErrDeleted)
 	if s.failoverUsed && !gone {
 		return fault

@@ -7,7 +7,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
@@ -31,7 +32,7 @@ func (s *sink) repeatLatched(next *fileStart) error {
 	if next.resumed {
 		write = s.out.WriteChunk
 	}
-	return s.packLatched(next.latched, next.stamp, func(c *bagfmt.SealedChunk) error {
+	return s.packLatched(next.latched, next.stamp, func(c *chunk.Sealed) error {
 		if err := write(c); err != nil {
 			return err
 		}
@@ -42,15 +43,15 @@ func (s *sink) repeatLatched(next *fileStart) error {
 
 // packLatched makes chunks of latched messages, with the time at, and hands them to
 // write, valid during the call only. It goes on behind a message that cannot be had.
-func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+func (s *sink) packLatched(all []pinned, at rosbag.Time, write func(*chunk.Sealed) error) error {
 	if len(all) == 0 {
 		return nil
 	}
-	z, err := bagfmt.NewCompressor(s.compression)
+	z, err := chunk.NewCompressor(s.compression)
 	if err != nil {
 		return err
 	}
-	var b bagfmt.ChunkBuilder
+	var b chunk.Builder
 	b.Reset(nil)
 	var packed []byte
 	var missing error
@@ -69,7 +70,7 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 		if err != nil {
 			return err
 		}
-		if c.Compression != bagfmt.CompressionNone {
+		if c.Compression != rosbag.CompressionNone {
 			packed = c.Record[:0]
 		}
 		if err := write(c); err != nil {

@@ -10,12 +10,13 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // snapshotWriter is the part of the sink that writes snapshots, beside the recording:
@@ -30,8 +31,8 @@ type snapshotWriter struct {
 	log     *zap.Logger
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
-	pack    *bagfmt.Compressor // owned by run; nil if there is none
-	current *snapshot          // that sealed chunks go into; owned by the sink's goroutine
+	pack    *chunk.Compressor // owned by run; nil if there is none
+	current *snapshot         // that sealed chunks go into; owned by the sink's goroutine
 	queue   *queue.FIFO[snapshotWork]
 	writer  sync.WaitGroup
 
@@ -133,7 +134,7 @@ func (w *snapshotWriter) keep(c *memory.Chunk) {
 
 // run is the one goroutine that writes snapshots.
 func (w *snapshotWriter) run() {
-	z, err := bagfmt.NewCompressor(w.sink.compression)
+	z, err := chunk.NewCompressor(w.sink.compression)
 	if err == nil {
 		w.pack = z // else the first chunk of a snapshot is not packed
 	}
@@ -185,7 +186,7 @@ func (sn *snapshot) beginning(chunks []ringChunk) time.Time {
 
 // addConns adds the connections of chunks to those whose records are needed.
 func (sn *snapshot) addConns(chunks []ringChunk) {
-	known := map[*bagfmt.Connection]bool{}
+	known := map[*rosbag.Connection]bool{}
 	for _, c := range sn.conns {
 		known[c] = true
 	}
@@ -202,8 +203,8 @@ func (sn *snapshot) addConns(chunks []ringChunk) {
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
 func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ringChunk) {
 	defer w.in.unpinState(&sn.state)
-	at := bagfmt.TimeOf(w.in.sim.At(sn.at))
-	seen := map[bagfmt.ConnID]bool{}
+	at := rosbag.TimeOf(w.in.sim.At(sn.at))
+	seen := map[rosbag.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
 			at = c.Start
@@ -212,7 +213,7 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
+	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *chunk.Sealed) error {
 		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
@@ -253,7 +254,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	fresh.Builder.Reset(nil)
 	sn.addConns([]ringChunk{old}) // some may be new
 	for _, c := range sn.conns {
-		fresh.Builder.AppendRun(c, bagfmt.Time{}, nil, 0)
+		fresh.Builder.AppendRun(c, rosbag.Time{}, nil, 0)
 	}
 	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
@@ -273,7 +274,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	}
 	w.in.giveBack(old)
 	w.in.count(fresh)
-	return ringChunk{SealedChunk: fresh.Sealed, chunk: fresh}, true
+	return ringChunk{Sealed: fresh.Sealed, chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -281,7 +282,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 // no time passes.
 type passage struct {
 	begun  bool
-	first  bagfmt.Time
+	first  rosbag.Time
 	passed time.Duration // until the latest stamp
 	back   time.Duration // by which the clock has gone back, all steps together
 }
@@ -291,7 +292,7 @@ const clockStep = time.Second
 
 // of returns the time from the first message to m. A mark may be about a moment before that of the
 // message before it: it comes with that one.
-func (p *passage) of(m *bagfmt.Message) time.Duration {
+func (p *passage) of(m *rosbag.Message) time.Duration {
 	if m.Conn.Topic == bagnote.MarksTopic {
 		return p.passed
 	}
@@ -322,8 +323,8 @@ func passageOf(c *ringChunk) (p passage) {
 // in their order: all of them if from is zero, also those with stamps before that of the first one,
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
-func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := w.in.latchingOf(c.SealedChunk)
+func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *chunk.Builder) error {
+	latching := w.in.latchingOf(c.Sealed)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
@@ -374,7 +375,7 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 		w.countMissing(sn, &c, dropDisk)
 		return
 	}
-	if sn.err = sn.out.WriteChunk(c.SealedChunk); sn.err != nil {
+	if sn.err = sn.out.WriteChunk(c.Sealed); sn.err != nil {
 		w.log.Error("the snapshot ends here", zap.Error(sn.err))
 		w.countMissing(sn, &c, dropDisk)
 		return
@@ -383,8 +384,8 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 	w.sink.stored.Add(int64(len(c.Record)))
 	sn.messages += c.messages()
 	if w.only {
-		sn.out.hold(c.SealedChunk)
-		w.in.snapshotWritten(c.SealedChunk)
+		sn.out.hold(c.Sealed)
+		w.in.snapshotWritten(c.Sealed)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)
@@ -399,7 +400,7 @@ func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCaus
 	if !w.only {
 		return
 	}
-	w.in.loseFromSnapshot(c.SealedChunk, cause)
+	w.in.loseFromSnapshot(c.Sealed, cause)
 }
 
 // closeSnapshot leaves the file to the closer.

@@ -12,17 +12,17 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recorded is a message in a chunk.
 type recorded struct {
 	c     *connection
-	at    bagfmt.Time
+	at    rosbag.Time
 	frame []byte
 }
 
@@ -53,7 +53,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 	t.Parallel()
 	const large = leastLarge + 1000
 	start := time.Unix(1000, 0)
-	at := func(s int) bagfmt.Time { return bagfmt.TimeOf(start.Add(time.Duration(s) * time.Second)) }
+	at := func(s int) rosbag.Time { return rosbag.TimeOf(start.Add(time.Duration(s) * time.Second)) }
 	for name, tc := range map[string]struct {
 		chunkBytes     int
 		sizes          []int
@@ -108,7 +108,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
-				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+				messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
@@ -142,7 +142,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
-			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
+			messages = append(messages, recorded{c, rosbag.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
@@ -161,7 +161,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
-	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
+	sealed := sealedChunk(t, p, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, rosbag.TimeOf(start), testlink.Frame(1, 2, 10)})
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.toRingChunk(sealed)
 	p.pool.SetBudget(1)
@@ -209,7 +209,7 @@ func TestSnapshotTells(t *testing.T) {
 			t.Parallel()
 			core, logs := observer.New(zapcore.InfoLevel)
 			p := ringPipeline(t, Options{
-				Log: zap.New(core), Compression: bagfmt.CompressionLZ4, Sync: SyncChunk,
+				Log: zap.New(core), Compression: rosbag.CompressionLZ4, Sync: SyncChunk,
 				Snapshot: Snapshot{Mode: SnapshotBeside, PreRoll: 10 * time.Second, PostRoll: 5 * time.Second},
 			})
 			start := time.Now()
@@ -258,7 +258,7 @@ func TestSnapshotTells(t *testing.T) {
 				t.Errorf("the bag of a snapshot beside a recording is named %s", name)
 			}
 			for h, err := range testlink.OpenBag(t, path).ChunkHeaders() {
-				if err != nil || h.Compression != bagfmt.CompressionLZ4 {
+				if err != nil || h.Compression != rosbag.CompressionLZ4 {
 					t.Errorf("a chunk is stored with %q, %v", h.Compression, err)
 				}
 			}
@@ -275,8 +275,8 @@ func TestFirstChunkBackdated(t *testing.T) {
 	p.pool.ChunkBytes = 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
+		recorded{c, rosbag.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
 	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
 	if !wanted || got.messages() != 2 {
 		t.Errorf("%d messages of 2", got.messages())
@@ -294,9 +294,9 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	mark.conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
-		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
+		messages = append(messages, recorded{c, rosbag.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
 		if i == 5 {
-			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
+			messages = append(messages, recorded{mark, rosbag.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
 		}
 	}
 	sealed := sealedChunk(t, p, messages...)

@@ -7,12 +7,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -82,7 +83,7 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 func bareIntake(budget int64, chunkBytes int) *intake {
 	in := &intake{
 		log: zap.NewNop(), encoder: encode.New(encode.Options{}), buffer: buffer{log: zap.NewNop()},
-		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
+		sealed: queue.New[queued](), records: new(chunk.Records), filled: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
 	in.latched.mem = &in.pool
@@ -130,7 +131,7 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 		t.Fatalf("no buffer of %d bytes", n)
 	}
 	c.Builder.Reset(nil)
-	c.Builder.AppendRun(testlink.Connection(), bagfmt.Time{}, testlink.Frame(0, 0, n), 1)
+	c.Builder.AppendRun(testlink.Connection(), rosbag.Time{}, testlink.Frame(0, 0, n), 1)
 	p.Count(c)
 	return c
 }

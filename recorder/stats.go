@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -82,7 +83,7 @@ func (in *intake) lose(c *memory.Chunk, cause dropCause) {
 
 // loseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (in *intake) loseFromSnapshot(c *bagfmt.SealedChunk, cause dropCause) {
+func (in *intake) loseFromSnapshot(c *chunk.Sealed, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.eachCount(c, func(t *topic, n tally) { t.dropped[cause] += n.messages })
@@ -90,7 +91,7 @@ func (in *intake) loseFromSnapshot(c *bagfmt.SealedChunk, cause dropCause) {
 
 // snapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
 // written.
-func (in *intake) snapshotWritten(c *bagfmt.SealedChunk) {
+func (in *intake) snapshotWritten(c *chunk.Sealed) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.eachCount(c, func(t *topic, n tally) { t.written.add(n) })
@@ -116,7 +117,7 @@ func (in *intake) countDeleted(content map[string]tally) {
 
 // eachCount calls do with the topic and the messages of each connection that has some in a
 // chunk. mu is held.
-func (in *intake) eachCount(c *bagfmt.SealedChunk, do func(*topic, tally)) {
+func (in *intake) eachCount(c *chunk.Sealed, do func(*topic, tally)) {
 	for i, n := range c.Counts {
 		if of := in.connections.of(n.Conn); of != nil {
 			do(of.topic, tally{uint64(n.Count), c.PayloadBytes[i]})
@@ -161,7 +162,7 @@ type Summary struct {
 	Triggers []TriggerStats                // nil without Options.Watch
 	Missing  []string                      // names, expressions, globs and types asked for that never appeared
 	Unread   string                        // what could not be read of the master's replies, so that topics may be missing; empty if nothing
-	Chunks   map[bagfmt.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
+	Chunks   map[rosbag.Compression]uint64 // written in all files, by how they are compressed; nil without Options.Adaptive
 }
 
 // FileSummary is one file of a recording.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -17,7 +17,7 @@ type Watcher interface {
 	// matches ErrNotSelected for one that the selection leaves out for certain.
 	Topics() []string
 	// Open is called when a publisher of such a topic is linked. header must not be changed.
-	Open(topic string, header bagfmt.ConnectionHeader) LinkWatcher
+	Open(topic string, header rosbag.Header) LinkWatcher
 	// Triggers returns an account of what the messages have triggered.
 	Triggers() []TriggerStats
 }

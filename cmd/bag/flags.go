@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // jobFlags are the options of every command that writes files.
@@ -35,7 +36,7 @@ type packFlags struct {
 
 // writerOptions returns the options of a bag made from inputs.
 func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, error) {
-	o := bagfmt.WriterOptions{Compression: bagfmt.Compression(f.Compression), Workers: bagjob.Workers()}
+	o := bagfmt.WriterOptions{Compression: rosbag.Compression(f.Compression), Workers: bagjob.Workers()}
 	switch f.Compression {
 	case "zstd":
 		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
@@ -135,8 +136,8 @@ func (f emptyFlags) refuse(selected uint64, in *bagopen.Recording) error {
 		return nil
 	}
 	what := explain.Name(in.Name)
-	if in.Bag != nil && in.Bag.End() != (bagfmt.Time{}) {
-		what += fmt.Sprintf(", which lasts %.1f s from @%s on", in.Bag.End().Sub(in.Bag.Start()).Seconds(), in.Bag.Start())
+	if in.Bag != nil && in.Bag.Info().End != (rosbag.Time{}) {
+		what += fmt.Sprintf(", which lasts %.1f s from @%s on", in.Bag.Info().End.Sub(in.Bag.Info().Start).Seconds(), in.Bag.Info().Start)
 	}
 	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", what)
 }

@@ -36,7 +36,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 	if r == nil {
 		return v
 	}
-	v.found = make([]bagfmt.VerifiedChunk, len(r.Chunks()))
+	v.found = make([]bagfmt.VerifiedChunk, r.NumSpans())
 	work := v.work
 	for range workers {
 		// owner: Check; ends when stop closes work.
@@ -53,7 +53,7 @@ func newVerification(r *bagfmt.Reader, workers int) *verification {
 
 // cost returns the share of chunk i in maxBehind.
 func (v *verification) cost(i int) int64 {
-	return min(v.reader.ExtentEnd(i)-v.reader.Chunks()[i].Pos, maxBehind)
+	return min(v.reader.ExtentEnd(i)-v.reader.Span(i).Pos, maxBehind)
 }
 
 // reached starts to verify the chunks before an offset. It ends early with ctx.
@@ -70,7 +70,7 @@ func (v *verification) reached(ctx context.Context, offset int64) {
 // finish verifies the remaining chunks and waits for the goroutines.
 func (v *verification) finish(ctx context.Context) {
 	if v.reader != nil {
-		v.reached(ctx, v.reader.Size())
+		v.reached(ctx, v.reader.Info().Size)
 	}
 	v.stop()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -163,17 +164,17 @@ func (all Inputs) typesWithoutDefinition() []string {
 }
 
 // Compression returns the most frequent compression of the chunks of the inputs.
-func (all Inputs) Compression() bagfmt.Compression {
-	count := make(map[bagfmt.Compression]int)
-	best := bagfmt.CompressionNone
+func (all Inputs) Compression() rosbag.Compression {
+	count := make(map[rosbag.Compression]int)
+	best := rosbag.CompressionNone
 	for _, in := range all {
-		if in.Bag == nil || in.Bag.Version() != "2.0" {
+		if in.Bag == nil || in.Bag.Info().Version != "2.0" {
 			continue
 		}
-		chunks := len(in.Bag.Chunks())
+		chunks := in.Bag.NumSpans()
 		for n := range min(chunks, 100) { // a sample is enough
 			h, err := in.Bag.ChunkHeader(n)
-			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}
 			count[h.Compression]++

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +89,7 @@ func TestRecordings(t *testing.T) {
 	}
 	for name, r := range map[string]*bagopen.Recording{"file": file, "pipe": pipe} {
 		n := 0
-		for m, err := range r.Messages(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == "/count" }}) {
+		for m, err := range r.Messages(rosbag.Query{Keep: func(c *rosbag.Connection) bool { return c.Topic == "/count" }}) {
 			if err != nil || m.Conn.Topic != "/count" {
 				t.Errorf("%s: %v, %v", name, m, err)
 			}

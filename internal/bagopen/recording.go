@@ -15,7 +15,7 @@ import (
 // Options say how a recording is opened. With the zero value encrypted bags are refused.
 type Options struct {
 	MaxChunkBytes int64                                           // as in bagfmt.ReaderOptions
-	UnwrapKey     func(bagfmt.Encryption) (key []byte, err error) // as in bagfmt.ReaderOptions
+	UnwrapKey     func(rosbag.Encryption) (key []byte, err error) // as in bagfmt.ReaderOptions
 
 	// Through returns what a file of size bytes is read through, to count what is read or to
 	// interrupt reading; nil reads the file itself.
@@ -66,8 +66,8 @@ func OpenPipe(ctx context.Context, stream io.Reader, o Options) (*Recording, err
 }
 
 // UnwrapKey asks gpg for the keys of encrypted bags. Asking ends with ctx.
-func UnwrapKey(ctx context.Context) func(bagfmt.Encryption) ([]byte, error) {
-	return func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
+func UnwrapKey(ctx context.Context) func(rosbag.Encryption) ([]byte, error) {
+	return func(e rosbag.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
 }
 
 // Close closes the file, or ends the pipe.
@@ -75,17 +75,17 @@ func (r *Recording) Close() error { return r.file.Close() }
 
 // Messages returns what is wanted of the recording: of a file in time order, of a pipe in
 // the order of the file. Each fault comes once, as an error beside a nil message.
-func (r *Recording) Messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
+func (r *Recording) Messages(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
 	if r.Bag != nil {
 		return rosbag.Messages(r.Bag, q)
 	}
-	return func(yield func(*bagfmt.Message, error) bool) {
+	return func(yield func(*rosbag.Message, error) bool) {
 		for {
 			m, err := r.Pipe.Next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
-			if err == nil && (m.Time.Before(q.Start) || q.End != bagfmt.Time{} && q.End.Before(m.Time) || !q.Keep(m.Conn)) {
+			if err == nil && (m.Time.Before(q.Start) || q.End != rosbag.Time{} && q.End.Before(m.Time) || !q.Keep(m.Conn)) {
 				continue
 			}
 			if !yield(m, err) {
@@ -96,7 +96,7 @@ func (r *Recording) Messages(q bagfmt.Query) iter.Seq2[*bagfmt.Message, error] {
 }
 
 // Connections returns the connections of the recording, of a pipe those that it has come to.
-func (r *Recording) Connections() []*bagfmt.Connection {
+func (r *Recording) Connections() []*rosbag.Connection {
 	if r.Bag != nil {
 		return r.Bag.Connections()
 	}
@@ -115,7 +115,7 @@ func (r *Recording) Topics() []string {
 // Elapsed reports whether times count from the start of the recording.
 func (r *Recording) Elapsed() bool {
 	if r.Bag != nil {
-		return r.Bag.Elapsed()
+		return r.Bag.Info().Elapsed
 	}
 	return r.Pipe.Elapsed()
 }

@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -219,7 +219,7 @@ func (p *playing) seek(payload []byte) (string, error) {
 
 // seekTo seeks to a time in the bags.
 func (p *playing) seekTo(payload []byte) (string, error) {
-	t := bagfmt.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
+	t := rosbag.Time{Sec: binary.LittleEndian.Uint32(payload), Nsec: binary.LittleEndian.Uint32(payload[4:])}
 	s := p.control.Status()
 	return p.goTo(s.Position + t.Sub(s.BagTime))
 }
