@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,7 +23,7 @@ const goodBag = "../../bagfmt/testdata/cpp_lz4.bag"
 // gobag runs the program.
 func gobag(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, newOutput(strings.NewReader(""), &o, &e))
+	code = run(context.Background(), args, bagjob.NewOutput(strings.NewReader(""), &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -229,5 +231,23 @@ func TestInfo(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &v); err != nil || v.Path != goodBag || v.Version != "2.0" {
 			t.Errorf("%+v, %v", v, err)
 		}
+	}
+}
+
+// TestReadOnly: the commands that only read end although a read hangs, and no other does.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&flags{}, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range parser.Model.Children {
+		if isReadOnly(c) {
+			got = append(got, c.Name)
+		}
+	}
+	if want := []string{"info", "echo", "check", "diff", "find", "audit"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
