@@ -14,8 +14,13 @@ import (
 
 // Options say how a recording is opened. With the zero value encrypted bags are refused.
 type Options struct {
-	MaxChunkBytes int64                                           // as in bagfmt.ReaderOptions
-	UnwrapKey     func(rosbag.Encryption) (key []byte, err error) // as in bagfmt.ReaderOptions
+	MaxChunkBytes int64 // as in bagfmt.ReaderOptions, as the next two
+	UnwrapKey     func(rosbag.Encryption) (key []byte, err error)
+	Cache         *bagfmt.Cache
+
+	// Interrupted is asked while the recording is opened and read; an error that it returns ends that.
+	// Nil asks the context of Open.
+	Interrupted func() error
 
 	// Through returns what a file of size bytes is read through, to count what is read or to
 	// interrupt reading; nil reads the file itself.
@@ -53,8 +58,12 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 // source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
 // never by the end of its name. bagfmt reads bags, and says what else it finds.
 func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
+	interrupted := o.Interrupted
+	if interrupted == nil {
+		interrupted = ctx.Err
+	}
 	r, err := bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: ctx.Err, UnwrapKey: o.UnwrapKey,
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache,
 	})
 	if err != nil {
 		return nil, err // and no Reader that is nil
