@@ -53,6 +53,7 @@ var allowed = map[string][]string{
 	"internal/explain":          {"bagfmt", "internal/store", "rosbag"},
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagaudit":         {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
+	"internal/bagecho":          {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
