@@ -57,10 +57,10 @@ var allowed = map[string][]string{
 	"internal/catalog":          {"bagfmt", "internal/bagexpr", "internal/bagnote", "internal/naming", "internal/store"},
 	"internal/escape":           {},
 	"internal/db3":              {"internal/rosbag2"},
-	"internal/explain":          {"bagfmt", "internal/store"},
+	"internal/explain":          {"bagfmt", "internal/store", "rosbag"},
 	"internal/newfile":          {"internal/explain"},
-	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosmsg"},
-	"internal/bagquery":         {"bagfmt", "config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch"},
+	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
+	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
@@ -96,7 +96,7 @@ var allowed = map[string][]string{
 	"internal/sdnotify":         {},
 	"internal/screen":           {"internal/bagnote", "internal/keys", "internal/lastminute", "recorder", "player", "internal/plural"},
 	"packaging/":                {},
-	"cmd/":                      {"config", "recorder", "player", "bagfmt", "bagfmt/recovery", "rosmsg", "tcpros", "tcpros/master", "internal/"},
+	"cmd/":                      {"config", "recorder", "player", "bagfmt", "bagfmt/recovery", "rosbag", "rosmsg", "tcpros", "tcpros/master", "internal/"},
 	"test/":                     {"config", "recorder", "player", "bagfmt", "rosmsg", "tcpros", "tcpros/master", "internal/", "test/"},
 	"internal/testbag":          {"bagfmt"},
 	"internal/faultnet":         {},
@@ -119,6 +119,8 @@ var allowed = map[string][]string{
 	"recorder/internal/encode":       {"bagfmt", "recorder/internal/memory", "recorder/internal/queue"},
 	"recorder/internal/memory":       {"bagfmt"},
 	"recorder/internal/testlink":     {"bagfmt", "tcpros"},
+	"internal/bagaudit":              {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
+	"internal/bagecho":               {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
 }
 
 type pkg struct {
