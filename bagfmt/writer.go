@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"math"
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
@@ -58,16 +56,13 @@ type Writer struct {
 	w      io.Writer
 	o      WriterOptions
 	size   int64 // end of the last whole chunk
-	conns  map[rosbag.ConnID]*rosbag.Connection
-	nextID rosbag.ConnID
+	conns  connSet
 	stored map[rosbag.ConnID]struct{} // connections with messages in written chunks
 	infos  []byte                     // encoded chunk info records
 	chunks int
-	known  int64 // bytes of the records of all conns
 
 	repeated rosbag.Repeated
-	old      *indexFields                              // of the bag that Append continues, nil for a new one
-	added    map[*rosbag.Connection]*rosbag.Connection // by the ones of other recordings that Write was given
+	old      *indexFields // of the bag that Append continues, nil for a new one
 
 	open       *chunk.Builder // of Write
 	records    chunk.Records
@@ -113,13 +108,13 @@ func newWriter(w io.Writer, size int64, o WriterOptions) (*Writer, error) {
 	}
 	bw := &Writer{
 		w: w, o: o, size: size, open: new(chunk.Builder),
-		conns:  make(map[rosbag.ConnID]*rosbag.Connection),
+		conns:  newConnSet(),
 		stored: make(map[rosbag.ConnID]struct{}),
 	}
 	if o.Workers == 0 || o.Compression == rosbag.CompressionNone { // without packing, another core costs more than it gives
 		bw.compressor, err = codec.NewCompressor(o.Compression)
 	} else if bw.ahead, err = newSealAhead(o.Compression, o.Workers); err == nil {
-		bw.job = bw.ahead.job()
+		bw.job = bw.ahead.Job()
 		bw.open = &bw.job.builder
 	}
 	if err != nil {
@@ -151,12 +146,12 @@ func (w *Writer) Size() int64 { return w.size }
 // written before. With nil it is about the chunks that are written. It is for those who
 // keep room for the index on a disk that fills.
 func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
-	n := w.known + int64(len(w.infos))
+	n := w.conns.bytes + int64(len(w.infos))
 	if c == nil {
 		return n
 	}
 	for _, count := range c.Counts {
-		if _, ok := w.conns[count.Conn.ID]; !ok {
+		if w.conns.byID[count.Conn.ID] == nil {
 			n += int64(wire.ConnectionBytes(count.Conn))
 		}
 	}
@@ -166,52 +161,6 @@ func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 // SetRepeated says what Close writes into the bag header about messages that repeat latched
 // ones. A bag that was never closed does not tell.
 func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
-
-// AddConnection makes a connection for Write. The messages are stored under
-// topic; h is kept as it is. The connection is written with its first message. A
-// header that no Reader would accept is refused.
-func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
-	if w.closed {
-		return nil, rosbag.ErrClosed
-	}
-	if w.conns[w.nextID] != nil { // the last one
-		return nil, errNoID
-	}
-	c := &rosbag.Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
-	if err := w.Adopt(c); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// Connection returns the connection of the bag with an id, nil if there is none.
-func (w *Writer) Connection(id rosbag.ConnID) *rosbag.Connection { return w.conns[id] }
-
-// Connections returns the connections of the bag so far, by ascending id: those of AddConnection, of
-// Write, of chunks, and of the bag that Append continues.
-func (w *Writer) Connections() []*rosbag.Connection {
-	return slices.SortedFunc(maps.Values(w.conns), func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-// Adopt makes c, which may come from another bag, a connection of this one under the id that it
-// has. It is an error if that is taken by a different one.
-func (w *Writer) Adopt(c *rosbag.Connection) error {
-	if old, ok := w.conns[c.ID]; ok {
-		if old == c || old.Topic == c.Topic && slices.Equal(old.Header, c.Header) {
-			return nil
-		}
-		return fmt.Errorf("connection id %d is used for %s and for %s", c.ID, old.Topic, c.Topic)
-	}
-	if err := wire.CheckConnection(c); err != nil {
-		return err
-	}
-	w.conns[c.ID] = c
-	w.known += int64(wire.ConnectionBytes(c))
-	if c.ID >= w.nextID && c.ID < math.MaxUint32 {
-		w.nextID = c.ID + 1
-	}
-	return nil
-}
 
 // Write adds a message of c, received at t. c comes from AddConnection or Connections; one of another
 // recording becomes a connection of the bag with its first message, under another id. Write keeps no
@@ -225,9 +174,9 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
 	}
-	if w.conns[c.ID] != c {
+	if w.conns.byID[c.ID] != c {
 		var err error
-		if c, err = w.own(c); err != nil {
+		if c, err = w.conns.own(c); err != nil {
 			return err
 		}
 	}
@@ -236,22 +185,6 @@ func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 		return w.flush()
 	}
 	return nil
-}
-
-// own returns the connection of the bag that stands for c.
-func (w *Writer) own(c *rosbag.Connection) (*rosbag.Connection, error) {
-	if own := w.added[c]; own != nil {
-		return own, nil
-	}
-	own, err := w.AddConnection(c.Topic, c.Header)
-	if err != nil {
-		return nil, err
-	}
-	if w.added == nil {
-		w.added = make(map[*rosbag.Connection]*rosbag.Connection)
-	}
-	w.added[c] = own
-	return own, nil
 }
 
 // failed returns the error after which the bag takes no more chunks.
@@ -399,8 +332,6 @@ func (w *Writer) Abort() {
 	}
 }
 
-var errNoID = errors.New("the bag has no connection id left")
-
 func (w *Writer) sync() error {
 	s, ok := w.w.(syncer)
 	if !ok {
@@ -444,7 +375,7 @@ func (w *Writer) writeIndexSection() error {
 	defer func() { w.size = pos }()
 	var piece []byte
 	for _, id := range ids {
-		if piece = wire.AppendConnection(piece, w.conns[id]); len(piece) < indexPiece {
+		if piece = wire.AppendConnection(piece, w.conns.byID[id]); len(piece) < indexPiece {
 			continue
 		}
 		if err := write(piece); err != nil {

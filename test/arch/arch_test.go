@@ -27,8 +27,9 @@ var allowed = map[string][]string{
 	"rosbag":                    {"internal/fields"},
 	"bagfmt":                    {"bagfmt/chunk", "bagfmt/internal/", "internal/bzip2", "internal/fields", "rosbag"},
 	"bagfmt/chunk":              {"bagfmt/internal/codec", "bagfmt/internal/wire", "rosbag"},
+	"bagfmt/internal/ahead":     {},
 	"bagfmt/internal/codec":     {"bagfmt/internal/wire", "internal/bzip2", "rosbag"},
-	"bagfmt/internal/cursor":    {"bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
+	"bagfmt/internal/cursor":    {"bagfmt/internal/ahead", "bagfmt/internal/load", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/load":      {"bagfmt/internal/codec", "bagfmt/internal/mcap", "bagfmt/internal/old", "bagfmt/internal/table", "bagfmt/internal/wire", "rosbag"},
 	"bagfmt/internal/mcap":      {"bagfmt/internal/wire", "rosbag", "rosmsg"}, // rosmsg: the md5sum of a definition
 	"bagfmt/internal/old":       {"bagfmt/internal/wire", "internal/fields", "rosbag"},
@@ -182,9 +183,8 @@ func TestQuietPackages(t *testing.T) {
 
 // parallelFiles are the files of bagfmt that start goroutines, or need what goroutines need.
 var parallelFiles = []string{
-	"internal/cursor/ahead.go", "internal/cursor/latest_ahead.go",
+	"internal/ahead/queue.go", "internal/cursor/latest_ahead.go",
 	"internal/load/index_loader.go", "internal/table/cache.go",
-	"parallel_writer.go", "recovery/ahead.go",
 }
 
 // TestParallelFiles checks that bagfmt starts goroutines, and needs what goroutines
