@@ -73,6 +73,7 @@ func (d *deriver1) text(t *ros2msg.Type) (string, error) {
 func (d *deriver1) value(f ros2msg.Field) (string, error) {
 	v := f.Value
 	typ := v.Kind.String()
+	//exhaustive:ignore
 	switch v.Kind {
 	case ros2msg.WString:
 		return "", fmt.Errorf("field %s: wstring has no layout that all of ROS 2 agrees on: %w", f.Name, ErrType)
