@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // additions are messages on the topic and with the header of an old connection, before and behind
@@ -91,7 +92,7 @@ func TestAmend(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []msg
-			for m, err := range r.All(bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -128,7 +129,7 @@ func disordered(t *testing.T, b []byte, first int) *bagfmt.Connection {
 	}
 	last := map[*bagfmt.Connection]bagfmt.Time{}
 	for i := range r.Chunks() {
-		entries, err := r.ChunkIndex(i, nil)
+		entries, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Record to memory and read it again. A bytes.Buffer cannot go back to complete
@@ -57,7 +58,7 @@ func Example() {
 
 // Read the messages of one topic in a range of time. A damaged part of the bag is
 // an error of one step; the loop goes on behind it.
-func ExampleReader_All() {
+func ExampleReader() {
 	bag := exampleBag()
 	r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{})
 	if err != nil {
@@ -68,7 +69,7 @@ func ExampleReader_All() {
 		Keep:  func(c *bagfmt.Connection) bool { return c.Topic == "/odd" },
 		Start: bagfmt.Time{Sec: 3},
 	}
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			fmt.Println(err)
 			continue

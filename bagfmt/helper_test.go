@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // exhaustive makes the tests of damage visit every byte of every bag, and those that
@@ -200,7 +201,7 @@ func readAll(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error)
 	if err != nil {
 		return nil, []error{err}
 	}
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -307,4 +308,12 @@ func u32s(v ...uint32) string {
 		b = binary.LittleEndian.AppendUint32(b, x)
 	}
 	return string(b)
+}
+
+// lastOf returns the latest message of a connection with a time of at most t.
+func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, error) {
+	for _, found := range r.Latest(t, func(c *bagfmt.Connection) bool { return c.ID == id }) {
+		return found.Message, found.Err
+	}
+	return nil, nil
 }

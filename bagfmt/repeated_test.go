@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // cutAt is the time of the cut of repeatedBag.
@@ -68,8 +69,8 @@ func found(tb testing.TB, b []byte, topic string) (list []string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	is := r.Repeats()
-	for m, err := range r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return topic == "" || c.Topic == topic }}) {
+	is := rosbag.FindRepeats(r)
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return topic == "" || c.Topic == topic }}) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -87,7 +88,7 @@ func scanned(tb testing.TB, b []byte) (list []string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	is := s.Repeats()
+	is := rosbag.NewRepeats(s.Repeated())
 	for {
 		m, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -137,8 +138,8 @@ func TestRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, err := bagfmt.ReadBagHeader(bytes.NewReader(b), int64(len(b)))
-		if r.Repeated() != said || h.Repeated != said || err != nil {
-			t.Errorf("%s: %+v, %+v, %v", name, r.Repeated(), h, err)
+		if r.Info().Repeated != said || h.Repeated != said || err != nil {
+			t.Errorf("%s: %+v, %+v, %v", name, r.Info().Repeated, h, err)
 		}
 		for topic, want := range map[string][]string{"": {"repeated map", "repeated tf"}, "/tf_static": {"repeated tf"}, "/odom": nil} {
 			if d := cmp.Diff(want, found(t, b, topic)); d != "" {
@@ -173,8 +174,8 @@ func TestRepeatedHostile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Repeated() != test.said {
-			t.Errorf("%s: %+v, want %+v", name, r.Repeated(), test.said)
+		if r.Info().Repeated != test.said {
+			t.Errorf("%s: %+v, want %+v", name, r.Info().Repeated, test.said)
 		}
 		if d := cmp.Diff(test.want, found(t, test.b, "")); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

@@ -437,3 +437,6 @@ var errScannerClosed = errors.New("scanner closed")
 
 // Close makes Next return an error. It does not close the reader.
 func (s *Scanner) Close() { s.closed = true }
+
+// Repeated returns what the bag says about its repeated messages.
+func (s *Scanner) Repeated() rosbag.Repeated { return s.repeated }

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -53,7 +52,7 @@ type member struct {
 	name    string
 	file    *lazyFile
 	reader  *Reader
-	cursor  *cursor.Cursor
+	cursor  rosbag.Cursor
 	time    rosbag.Time // of msg; before the cursor is made a lower bound
 	msg     *rosbag.Message
 	started bool // Next has returned a message of it since the start, or Seek
@@ -62,8 +61,7 @@ type member struct {
 // place is where a message is in a Sequence, for messages of the same time.
 type place struct {
 	time  rosbag.Time
-	chunk int
-	frame uint32
+	order uint64 // rosbag.Message.Order
 }
 
 // resume is the last message returned before the heap was made.
@@ -217,7 +215,7 @@ func (s *Sequence) deliver(m *member) *rosbag.Message {
 	out := m.msg
 	m.msg = nil
 	s.last, s.delivered = m, true
-	s.at = m.place(out)
+	s.at = place{time: out.Time, order: out.Order}
 	return out
 }
 
@@ -231,13 +229,6 @@ func (s *Sequence) notifyFile(m *member) {
 		s.o.FileChanged(closed, m.name)
 	}
 	m.started, s.ended = true, false
-}
-
-// place says where the message that the cursor of m gave out last is.
-func (m *member) place(msg *rosbag.Message) place {
-	p := place{time: msg.Time}
-	p.chunk, p.frame = m.cursor.Place()
-	return p
 }
 
 // begin makes the heap for the present filter and place.
@@ -315,8 +306,7 @@ func (s *Sequence) passed(m *member, msg *rosbag.Message) bool {
 	if !r.delivered || msg.Time != r.at.time || m.number > r.number {
 		return false
 	}
-	p := m.place(msg)
-	return m.number < r.number || p.chunk < r.at.chunk || p.chunk == r.at.chunk && p.frame <= r.at.frame
+	return m.number < r.number || msg.Order <= r.at.order
 }
 
 // stop ends the cursor of m, which may still be asked again.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -59,10 +58,6 @@ type (
 	Cache = table.Cache
 	// Prefetcher is table.Prefetcher.
 	Prefetcher = table.Prefetcher
-	// Cursor is cursor.Cursor.
-	Cursor = cursor.Cursor
-	// Last is cursor.Last.
-	Last = cursor.Last
 	// Repeated is rosbag.Repeated.
 	Repeated = rosbag.Repeated
 )

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // ReadAt and Truncate make a memFile one that can be appended to.
@@ -102,7 +103,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for _, err := range r.All(bagfmt.Query{}) {
+		for _, err := range rosbag.Messages(r, bagfmt.Query{}) {
 			if err != nil {
 				t.Errorf("%s: %v", when, err)
 			}

@@ -26,7 +26,7 @@ func TestWhatARunTakes(t *testing.T) {
 			in := bareIntake(budget, chunkBytes)
 			l := bareLink(in, record)
 			if inFile {
-				l.connection.stored = in.rotation.number + 1
+				l.connection.stored = in.rotation.Part() + 1
 			}
 			in.pool.waiting, in.pool.waiters = 1, 1 // of another topic, so that this one is not light
 			in.pool.held = budget - keptChunks*chunkBytes - need + short

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunkSealedInTurns: a buffer whose chunk was not compressed is compressed the next time,
@@ -61,7 +63,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := uint32(0)
-	for m, err := range openBag(t, out.Target()).All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(openBag(t, out.Target()), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,10 +118,11 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 	t.Parallel()
 	for part, want := range map[int][2]int64{3: {100 + 70, 500 - 200}, 2: {100, 500}} {
 		in := bareIntake(-1, 100)
-		in.rotation.number, in.rotation.stored, in.rotation.flying = 3, 100, 500
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
+		in.rotation.Queue(500)
 		c := &chunk{part: part, cost: 200}
 		in.written(c, 70, part)
-		if got := [2]int64{in.rotation.stored, in.rotation.flying}; got != want {
+		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}
 	}

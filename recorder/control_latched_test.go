@@ -100,7 +100,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
-	p.rotation.next = time.Now().Add(-time.Hour) // it was stopped for long
+	p.rotation.Restart(time.Now().Add(-2 * time.Hour)) // it was stopped for long
 	p.mu.Unlock()
 	before := time.Now()
 	if _, err := c.Start(t.Context()); err != nil {
@@ -114,8 +114,8 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, byFile := numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
-	if s, err := c.Stats(); err != nil || s.Part != 1 || p.rotation.next.Before(before.Add(time.Hour)) {
-		t.Errorf("part %d, split in %v, %v", s.Part, p.rotation.next.Sub(before), err)
+	if s, err := c.Stats(); err != nil || s.Part != 2 || p.rotation.Next().Before(before.Add(time.Hour)) {
+		t.Errorf("part %d, split in %v, %v", s.Part, p.rotation.Next().Sub(before), err)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

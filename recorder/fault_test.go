@@ -20,6 +20,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -270,10 +271,10 @@ func TestClockJump(t *testing.T) {
 func TestClockJumpsAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	core, logs := observer.New(zap.WarnLevel)
-	var c wallClock
+	var c simtime.Wall
 	now := time.Now()
 	for i := range 600 { // two and a half minutes
-		c.look(setClock(t, now.Add(time.Duration(i)*250*time.Millisecond), time.Duration(i%2)*time.Second), zap.New(core))
+		c.Look(setClock(t, now.Add(time.Duration(i)*250*time.Millisecond), time.Duration(i%2)*time.Second), zap.New(core))
 	}
 	if n := logs.Len(); n != 3 {
 		t.Errorf("said %d times", n)
@@ -287,7 +288,7 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 	p.disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
 	publishPlain(l, 3)
-	l.Frames(frame(1, 3, 100), 1, p.rotation.next)
+	l.Frames(frame(1, 3, 100), 1, p.rotation.Next())
 	<-p.disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestReserveOnARealFile: room is taken beyond the end and given back at the end.
@@ -182,7 +183,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 // payloadBytes sums up the messages of a topic in a bag.
 func payloadBytes(t *testing.T, path, topic string) (n uint64) {
 	t.Helper()
-	for m, err := range openBag(t, path).All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(openBag(t, path), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -117,7 +118,7 @@ func numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 	t.Helper()
 	r := openBag(t, path)
 	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
 // recordOverhead is what a message record adds to its frame: the length of its
@@ -25,9 +27,9 @@ type intake struct {
 	log      *zap.Logger
 	flush    time.Duration
 	limits   []Limit
-	node     string    // our name
-	sim      *simClock // nil for the wall clock
-	onChange func()    // the state is another one
+	node     string       // our name
+	sim      *simtime.Sim // nil for the wall clock
+	onChange func()       // the state is another one
 
 	encoder *encoder
 	sealed  *queue.FIFO[queued] // to the sink, in file order
@@ -38,7 +40,7 @@ type intake struct {
 	sealAt      int                 // seal open when it is longer than this
 	latest      time.Time           // when the latest message came
 	records     *bagfmt.ConnRecords // of the file that the intake fills
-	rotation    rotation
+	rotation    rotation.Rotation
 	topics      []*topic
 	ownTopics   []*topic // those of topics on which the recorder itself publishes: a few
 	connections connections
@@ -70,7 +72,7 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		encoder:       encoder,
 		sealed:        queue.New[queued](),
 		records:       new(bagfmt.ConnRecords),
-		rotation:      newRotation(*o, o.sim.steady(time.Now()), o.sim.goneBack()),
+		rotation:      rotation.New(rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped}, o.sim.Steady(time.Now()), o.sim.GoneBack()),
 		state:         o.Begin,
 		limited:       make(chan struct{}, 1),
 		filled:        make(chan struct{}, 1),
@@ -82,7 +84,7 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		in.snaps = &snapshots{Snapshot: o.Snapshot, ring: ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll}}
 	}
 	if in.state != StateStopped {
-		in.begun = in.sim.steady(time.Now())
+		in.begun = in.sim.Steady(time.Now())
 	}
 	in.pool.budget, in.pool.twice, in.pool.reclaimElsewhere = in.budget, encoder.compresses(), in.reclaimForIntake
 	return in
@@ -93,8 +95,8 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	// The last frame was complete at received; one nanosecond between the frames
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
-	step := in.sim.step()
-	stamp := bagfmt.TimeOf(in.sim.at(received)).Add(-step * time.Duration(count-1))
+	step := in.sim.Step()
+	stamp := bagfmt.TimeOf(in.sim.At(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.topic.last, c.latest = received, received
@@ -113,7 +115,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	}
 	for count > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if !c.topic.thin || c.topic.keep(in.sim.steady(received)) {
+		if !c.topic.thin || c.topic.keep(in.sim.Steady(received)) {
 			in.add(c, run[:size], 1, stamp, received)
 		}
 		stamp = stamp.Add(step)
@@ -149,7 +151,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		}
 		in.open.builder.AppendRun(c.conn, stamp, run[:size], n)
 		in.open.add(c, in.pool.weight(size+n*recordOverhead))
-		c.stored = in.rotation.number + 1
+		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
 			in.rememberLatched(c, lastFrame(run[:size]))
@@ -166,7 +168,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 // newRecordBytes returns what the connection record of c takes, if its file does not have
 // that yet. mu is held.
 func (in *intake) newRecordBytes(c *connection) int {
-	if c.stored == in.rotation.number+1 {
+	if c.stored == in.rotation.Part()+1 {
 		return 0
 	}
 	return c.bytes
@@ -206,8 +208,8 @@ func (in *intake) sealOpen() {
 func (in *intake) submit(c *chunk) {
 	in.pool.count(c)
 	in.pool.charge(c)
-	c.part, c.cost = in.rotation.number, chunkCost(&c.builder)
-	in.rotation.flying += c.cost
+	c.part, c.cost = in.rotation.Part(), rotation.ChunkCost(&c.builder)
+	in.rotation.Queue(c.cost)
 	in.encoder.put(c)
 	in.sealed.Put(queued{chunk: c})
 }
@@ -223,7 +225,7 @@ func (in *intake) release(c *chunk) {
 // tick seals an old chunk, begins a new file when it is time and reports new drops.
 func (in *intake) tick(now time.Time) {
 	in.mu.Lock()
-	in.rotation.schedule(in.passed(now))
+	in.rotation.Schedule(in.passed(now))
 	in.rotateIfDue(now)
 	if in.open != nil && now.Sub(in.openedAt) >= in.flush {
 		in.sealOpen()

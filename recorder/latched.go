@@ -139,7 +139,7 @@ func (in *intake) pinLatched(want func(*connection) bool) []pinned {
 		if newest[c.publisher()] != c || want != nil && !want(c) {
 			continue
 		}
-		c.written = in.rotation.number + 1
+		c.written = in.rotation.Part() + 1
 		all = append(all, c.pinLast())
 	}
 	return all
@@ -167,9 +167,7 @@ func (in *intake) repeatedInFile(c *bagfmt.SealedChunk, usage []chunkUsage, part
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.countRepeated(c, usage)
-	if part == in.rotation.number { // but leave room for what is new
-		in.rotation.stored += min(int64(len(c.Record)), in.rotation.maxBytes/2)
-	}
+	in.rotation.Repeated(part, int64(len(c.Record)))
 }
 
 // repeatedInSnapshot accounts for latched messages that were written to a snapshot.

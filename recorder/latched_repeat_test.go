@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 )
 
 // TestOlderPublishersAreRepeated: a publisher that came back does not hide those that came
@@ -34,9 +35,9 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 		"of another file": {part: 2, bytes: 300, want: 100},
 	} {
 		in := bareIntake(-1, 100)
-		in.rotation.number, in.rotation.maxBytes, in.rotation.stored = 3, 1000, 100
+		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.repeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, nil, c.part)
-		if got := in.rotation.stored; got != c.want {
+		if got := in.rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}
 	}
@@ -47,7 +48,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 func TestRepeatedConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
-	in.rotation.number = 3
+	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
 	in.rememberLatched(c, []byte("x"))
 	pinned := in.pinLatched(nil)

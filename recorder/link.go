@@ -62,7 +62,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	// While nothing is recorded a latched message is received to be remembered, if that
 	// does not cost a wait.
 	idle := in.state != StateRecording
-	if !idle && c.topic.thin && !c.topic.keep(in.sim.steady(time.Now())) {
+	if !idle && c.topic.thin && !c.topic.keep(in.sim.Steady(time.Now())) {
 		return nil
 	}
 	if c.latching {
@@ -114,7 +114,7 @@ func (f *largeFrame) begin() {
 	// the record is safely in another. Where that costs less than a percent each one
 	// does anyway, and belongs to whatever file is written when it is complete.
 	var records *bagfmt.ConnRecords
-	if c.stored == in.rotation.number+1 && c.bytes*recordShare > f.size {
+	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
 	f.chunk.builder.Reset(records)
@@ -216,13 +216,13 @@ func (f *largeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
 	c.topic.last, c.latest, c.proven = received, received, true
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.at(received)))
+	f.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
 		in.forgetLatched(c)
 		c.last = latest
 	}
-	stored := !f.relies || c.stored == in.rotation.number+1
+	stored := !f.relies || c.stored == in.rotation.Part()+1
 	if !stored && in.accepts(c.topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
@@ -272,7 +272,7 @@ func (in *intake) commit(chunk *chunk, c *connection, payload int, received time
 		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
-		c.stored = in.rotation.number + 1
+		c.stored = in.rotation.Part() + 1
 	}
 	in.latest = later(in.latest, received)
 	chunk.firstAt, chunk.lastAt = received, received

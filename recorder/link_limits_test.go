@@ -68,7 +68,7 @@ func TestWhichLargeMessagesRelyOnARecord(t *testing.T) {
 			t.Errorf("a message of %d bytes relies on a record that no file has", size)
 		}
 		l.frame.Abort()
-		l.connection.stored = in.rotation.number + 1
+		l.connection.stored = in.rotation.Part() + 1
 		if l.Large(size); l.frame.relies != want {
 			t.Errorf("a message of %d bytes relies on the record: %v, want %v", size, !want, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 )
 
 // controlOf steers a pipeline without a session's loop.
@@ -90,7 +91,7 @@ func TestMarks(t *testing.T) {
 	began := time.Now()
 	p.mu.Lock()
 	p.begun = began.Add(-time.Hour)
-	p.rotation.begun = p.begun
+	p.rotation = rotation.New(rotation.Options{}, p.begun, 0)
 	p.mu.Unlock()
 	for i, text := range []string{" door opened ", "", "late"} {
 		at := time.Now()
@@ -174,7 +175,12 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		},
 		func() { // the next file is due when the mark comes
 			p.mu.Lock()
-			p.rotation.next = time.Now()
+			begun := p.rotation.Begun()
+			due := rotation.New(rotation.Options{Split: true, Every: time.Hour}, time.Now().Add(-2*time.Hour), 0)
+			for due.Part() < p.rotation.Part() {
+				due.NextPart(begun)
+			}
+			p.rotation = due
 			p.mu.Unlock()
 		},
 	} {
@@ -228,7 +234,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
-	begun := p.rotation.begun
+	begun := p.rotation.Begun()
 	p.pool.budget = budget
 	p.mu.Unlock()
 	p.room.Broadcast()

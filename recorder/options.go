@@ -13,6 +13,8 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -98,8 +100,8 @@ type Options struct {
 
 	onOpen  func(target string)               // told of each new file
 	resolve func(name string) (string, error) // resolves names; nil means that Node does
-	sim     *simClock                         // nil stands for the wall clock
-	survey  time.Duration                     // for trying all nodes; zero means surveyTimeout
+	sim     *simtime.Sim                      // nil stands for the wall clock
+	survey  time.Duration                     // for trying all nodes; zero means graph.SurveyTimeout
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -129,7 +131,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.PollInterval = DefaultPollInterval
 	}
 	if o.survey == 0 {
-		o.survey = surveyTimeout
+		o.survey = graph.SurveyTimeout
 	}
 	if o.ChunkBytes < 0 || o.PollInterval < 0 || o.Limit < 0 || o.Duration < 0 || o.MaxBytes < 0 || o.SplitAt < 0 {
 		return o, errors.New("a size, count or time is negative")

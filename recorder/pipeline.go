@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
 // pipeline brings runs of frames from the links to the files:
@@ -18,7 +19,7 @@ type pipeline struct {
 	*intake
 	*sink
 	marks marks
-	clock wallClock // owned by tick
+	wall  simtime.Wall // owned by tick
 }
 
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
@@ -33,7 +34,7 @@ func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, o
 // tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
 // and reports what changed.
 func (p *pipeline) tick(now time.Time) {
-	p.clock.look(now, p.sink.log)
+	p.wall.Look(now, p.sink.log)
 	p.intake.tick(now)
 	if out := p.current(); out != nil {
 		p.wakeSyncer(out, now)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // markedIn returns the numbers of the messages that a bag marks as repeated, and of the others, of
@@ -18,8 +19,8 @@ import (
 func markedIn(t *testing.T, path string) (marked, others []uint32) {
 	t.Helper()
 	r := openBag(t, path)
-	is := r.Repeats()
-	for m, err := range r.All(bagfmt.Query{}) {
+	is := rosbag.FindRepeats(r)
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -29,8 +30,8 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 			others = append(others, binary.LittleEndian.Uint32(m.Data()[4:]))
 		}
 	}
-	if int(r.Repeated().Count) != len(marked) {
-		t.Errorf("%s says %+v, and has %v", path, r.Repeated(), marked)
+	if int(r.Info().Repeated.Count) != len(marked) {
+		t.Errorf("%s says %+v, and has %v", path, r.Info().Repeated, marked)
 	}
 	slices.Sort(marked)
 	return marked, others

@@ -101,7 +101,7 @@ func (s *sink) writeReport() error {
 	}
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.sim.at(time.Now()))
+		at = bagfmt.TimeOf(s.in.sim.At(time.Now()))
 	}
 	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
 	if err := s.writeOwn(conn, at, frame); err != nil {
@@ -152,7 +152,7 @@ func (in *intake) countOwn(c *connection, bytes int) (part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.account(c.topic, 1, uint64(bytes))
-	return in.rotation.number
+	return in.rotation.Part()
 }
 
 // openLatched makes a link on which the recorder itself publishes, latched.

@@ -134,7 +134,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 func TestSplitOnAFixedGrid(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Second}, nil)
-	start := p.rotation.next.Add(-time.Second)
+	start := p.rotation.Next().Add(-time.Second)
 	l := open(t, p, "/t", "/p")
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	for n, ms := range []int{100, 999, 1000, 1700, 2001, 9100, 10_000} {
@@ -159,29 +159,6 @@ func TestSplitOnAFixedGrid(t *testing.T) {
 	}
 }
 
-// TestSplitAtWallClock: at multiples on the local clock, also after it was set; a
-// small step back over a boundary does not end a file twice.
-func TestSplitAtWallClock(t *testing.T) {
-	t.Parallel()
-	zone := time.FixedZone("", 35*60) // twice that is no multiple of 20 minutes
-	day := time.Date(2026, 11, 21, 12, 0, 0, 0, zone)
-	s := newRotation(Options{Split: true, SplitAt: 20 * time.Minute}, day.Add(7*time.Minute), 0)
-	var ends []string
-	at := func(wall time.Duration) {
-		now := day.Add(wall)
-		if s.schedule(now); s.due(now) {
-			s.advance(now)
-			ends = append(ends, now.Format("15:04:05"))
-		}
-	}
-	for _, minutes := range []float64{8, 19.9, 20, 20.1, 19.95, 20.2, 39, 41, 41, 200, 201, 100, 101, 119, 121} {
-		at(time.Duration(minutes * float64(time.Minute)))
-	}
-	if want := []string{"12:20:00", "12:41:00", "15:20:00", "14:01:00"}; !slices.Equal(ends, want) {
-		t.Errorf("files end at %v, want %v", ends, want)
-	}
-}
-
 // TestLatchedBeginEachFile: the latest message of each latching publisher, small or
 // large, under its own connection.
 func TestLatchedBeginEachFile(t *testing.T) {
@@ -197,7 +174,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 				run := append(frame(1, 2*n, 50), frame(1, 2*n+1, 80)...)
 				small.Frames(run, 2, time.Now())
 			}
-			next := p.rotation.next
+			next := p.rotation.Next()
 			plain.Frames(frame(3, 0, 10), 1, next)
 			plain.Frames(frame(3, 1, 10), 1, next.Add(time.Hour))
 			sendLarge(large, frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
@@ -272,7 +249,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 	l := openLatched(t, p, "/map", "/p1")
 	l.Frames(frame(1, 0, 100), 1, time.Now())
 	sendLarge(l, frame(1, 1, 1_200_000))
-	p.tick(p.rotation.next)
+	p.tick(p.rotation.Next())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +281,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	sendLarge(l, frame(1, 0, 300_000))
 	f := frame(1, 1, 300_000)
 	large := l.Large(len(f))
-	p.tick(p.rotation.next)
+	p.tick(p.rotation.Next())
 	plain.Frames(frame(2, 0, 10), 1, time.Now())
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(len(rest)), rest):]
@@ -329,7 +306,7 @@ func TestNextNameTaken(t *testing.T) {
 	}
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(3) {
-		l.Frames(frame(1, n, 10), 1, p.rotation.next)
+		l.Frames(frame(1, n, 10), 1, p.rotation.Next())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)

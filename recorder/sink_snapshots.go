@@ -191,7 +191,7 @@ func (sn *snapshot) addConns(chunks []ringChunk) {
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
 func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ringChunk) {
 	defer w.in.unpinState(&sn.state)
-	at := bagfmt.TimeOf(w.in.sim.at(sn.at))
+	at := bagfmt.TimeOf(w.in.sim.At(sn.at))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {

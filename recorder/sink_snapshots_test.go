@@ -14,6 +14,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
 // recorded is a message in a chunk.
@@ -94,8 +95,8 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 func TestFirstChunkAcrossAStepBack(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
-	clock := testClock()
-	for name, sim := range map[string]*simClock{"wall": nil, "sim": clock} {
+	simulated := simtime.New()
+	for name, sim := range map[string]*simtime.Sim{"wall": nil, "sim": simulated} {
 		for from, want := range map[time.Duration][]uint32{
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
@@ -276,7 +277,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	}
 }
 
-// TestFirstChunkWithAMark: a mark that took long to write is no step back of the clock.
+// TestFirstChunkWithAMark: a mark that took long to write is no step back of the simulated.
 func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)

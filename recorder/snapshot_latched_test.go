@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // heard is a message of a latching publisher.
@@ -43,7 +44,7 @@ func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
 func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
 	t.Helper()
 	r := openBag(t, path)
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

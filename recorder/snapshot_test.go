@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -111,13 +112,13 @@ func take2(t *testing.T, p *pipeline, now, end time.Time) string {
 // TestSnapshotWithSlowClock: the pre-roll is time that passed, whatever the stamps say.
 func TestSnapshotWithSlowClock(t *testing.T) {
 	t.Parallel()
-	sim := &simClock{begun: make(chan struct{})}
-	sim.set(int64(time.Hour))
+	sim := simtime.New()
+	sim.Set(int64(time.Hour))
 	p := ringPipeline(t, Options{sim: sim, FlushInterval: time.Hour, Snapshot: Snapshot{PreRoll: 10500 * time.Millisecond}})
 	l := open(t, p, "/t", "/p")
 	start := time.Now()
 	for n := range 21 {
-		sim.set(int64(time.Hour + time.Duration(n)*time.Second/10))
+		sim.Set(int64(time.Hour + time.Duration(n)*time.Second/10))
 		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	sn := take(t, p, start.Add(20*time.Second))

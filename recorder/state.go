@@ -144,7 +144,7 @@ func (in *intake) requestStart() (*command, error) {
 		return nil, nil
 	case in.snaps.only(): // there is no file to open
 		now := time.Now()
-		in.begun = in.sim.steady(now)
+		in.begun = in.sim.Steady(now)
 		in.enter(StateRecording)
 		in.repeatMissed(now)
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 )
 
 // The tests of promises reach what the intake knows through these functions only.
@@ -82,6 +83,16 @@ func bareIntake(budget int64, chunkBytes int) *intake {
 	in.pool.budget, in.pool.reclaimElsewhere = budget, in.reclaimForIntake
 	in.room.L = &in.mu
 	return in
+}
+
+// rotationAt is a rotation in the given part, of which so many bytes are stored.
+func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
+	r := rotation.New(o, time.Now(), 0)
+	for r.Part() < part {
+		r.NextPart(time.Now())
+	}
+	r.Written(part, 0, stored, false)
+	return r
 }
 
 // usedChunk takes a buffer from a pool and lets it grow to n bytes or some more.

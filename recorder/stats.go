@@ -309,7 +309,7 @@ func (r *session) summary(d time.Duration) Summary {
 func (in *intake) fileBytes() int64 {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.rotation.stored
+	return in.rotation.Stored()
 }
 
 // summarize returns the accounts of the topics, by name, and what noteUnread noted.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // asked is a connection that notes how much each read asks for, and gives what is prepared:
@@ -65,7 +67,7 @@ func TestReadsAskForWhatIsNeeded(t *testing.T) {
 	} {
 		c := &asked{data: tt.data, give: tt.give}
 		s := &strict{}
-		if err := newFrameReader(c, s, defaultMaxMessage, &linkCounters{}).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run(); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := c.asks[:min(len(c.asks), len(tt.want))]; fmt.Sprint(got) != fmt.Sprint(tt.want) {
@@ -92,7 +94,7 @@ func TestLimitOfCutFrames(t *testing.T) {
 				s := &strict{}
 				data := append(stream(limit+over), stream(0)...)
 				err := newFrameReader(&split{data, []int{first}}, s, int64(limit), &linkCounters{}).run()
-				if over == 0 && (!errors.Is(err, io.EOF) || s.frames+s.larges != 2) || over == 1 && (!errors.Is(err, ErrTooLarge) || s.frames+s.larges != 0) {
+				if over == 0 && (!errors.Is(err, io.EOF) || s.frames+s.larges != 2) || over == 1 && (!errors.Is(err, wire.ErrTooLarge) || s.frames+s.larges != 0) {
 					t.Errorf("limit %d and %d, cut at %d: %d frames, %v", limit, over, first, s.frames+s.larges, err)
 				}
 			}
@@ -122,7 +124,7 @@ func TestRoomIsChecked(t *testing.T) {
 					t.Errorf("%v: %s", s, text)
 				}
 			}()
-			_ = newFrameReader(&split{data: stream(200_000)}, s, defaultMaxMessage, &linkCounters{}).run()
+			_ = newFrameReader(&split{data: stream(200_000)}, s, wire.DefaultMaxMessage, &linkCounters{}).run()
 		}()
 	}
 }
@@ -165,45 +167,45 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 	}{
 		"behind much else": {func(c net.Conn) {
 			_, _ = c.Write(append(bytes.Repeat(stream(1000), 700), stream(100)[:50]...))
-			time.Sleep(stallAfter - time.Second)
+			time.Sleep(wire.StallAfter - time.Second)
 			_, _ = c.Write([]byte{1})
-		}, ErrStalled, stallAfter + stallGrace},
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
 		"enough in each period": {func(c net.Conn) {
-			for b := stream(4 * stallBytes)[:4*stallBytes]; len(b) > 0; b = b[stallBytes:] {
-				_, _ = c.Write(b[:stallBytes])
-				time.Sleep(stallAfter - time.Second)
+			for b := stream(4 * wire.StallBytes)[:4*wire.StallBytes]; len(b) > 0; b = b[wire.StallBytes:] {
+				_, _ = c.Write(b[:wire.StallBytes])
+				time.Sleep(wire.StallAfter - time.Second)
 			}
-		}, ErrStalled, 3*(stallAfter-time.Second) + stallAfter + stallGrace},
+		}, wire.ErrStalled, 3*(wire.StallAfter-time.Second) + wire.StallAfter + stallGrace},
 		"a byte too little": {func(c net.Conn) {
-			_, _ = c.Write(stream(4 * stallBytes)[:stallBytes-1])
-		}, ErrStalled, stallAfter + stallGrace},
+			_, _ = c.Write(stream(4 * wire.StallBytes)[:wire.StallBytes-1])
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
 		"in the time of grace": {func(c net.Conn) {
 			_, _ = c.Write(stream(100)[:50])
-			time.Sleep(stallAfter + stallGrace - time.Millisecond)
+			time.Sleep(wire.StallAfter + stallGrace - time.Millisecond)
 			_, _ = c.Write(append(stream(100)[50:], stream(10)[:5]...))
-		}, ErrStalled, stallAfter + stallGrace - time.Millisecond + stallAfter + stallGrace},
+		}, wire.ErrStalled, wire.StallAfter + stallGrace - time.Millisecond + wire.StallAfter + stallGrace},
 		"whole frames at last": {func(c net.Conn) {
 			_, _ = c.Write(stream(100)[:50])
 			time.Sleep(time.Second)
 			_, _ = c.Write(stream(100)[50:])
-			time.Sleep(2 * stallAfter)
+			time.Sleep(2 * wire.StallAfter)
 			_ = c.Close()
-		}, io.EOF, time.Second + 2*stallAfter},
+		}, io.EOF, time.Second + 2*wire.StallAfter},
 		"after a long pause": {func(c net.Conn) {
 			_, _ = c.Write(stream(100)[:50])
 			time.Sleep(time.Second)
 			_, _ = c.Write(stream(100)[50:])
-			time.Sleep(2 * stallAfter)
+			time.Sleep(2 * wire.StallAfter)
 			_, _ = c.Write(stream(100)[:50])
-		}, ErrStalled, time.Second + 2*stallAfter + stallAfter + stallGrace},
+		}, wire.ErrStalled, time.Second + 2*wire.StallAfter + wire.StallAfter + stallGrace},
 		"a refused one stalls": {func(c net.Conn) {
 			_, _ = c.Write(stream(200_000)[:100_000])
-		}, ErrStalled, stallAfter + stallGrace},
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
 		"and ends": {func(c net.Conn) {
 			_, _ = c.Write(stream(200_000))
-			time.Sleep(2 * stallAfter)
+			time.Sleep(2 * wire.StallAfter)
 			_ = c.Close()
-		}, io.EOF, 2 * stallAfter},
+		}, io.EOF, 2 * wire.StallAfter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -212,7 +214,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 				go tt.send(there)
 				start := time.Now()
 				var counters linkCounters
-				err := newFrameReader(here, &tape{refuse: true}, defaultMaxMessage, &counters).run()
+				err := newFrameReader(here, &tape{refuse: true}, wire.DefaultMaxMessage, &counters).run()
 				if !errors.Is(err, tt.want) {
 					t.Errorf("ended with %v, want %v", err, tt.want)
 				}
@@ -228,7 +230,7 @@ func TestStallIsJudgedByTheFrame(t *testing.T) {
 func TestReadCounters(t *testing.T) {
 	var c linkCounters
 	data := stream(10, 200_000, 300, 0)
-	_ = newFrameReader(&split{data: data, sizes: []int{7, 100}}, &tape{}, defaultMaxMessage, &c).run()
+	_ = newFrameReader(&split{data: data, sizes: []int{7, 100}}, &tape{}, wire.DefaultMaxMessage, &c).run()
 	if c.bytes.Load() != uint64(len(data)) || c.frames.Load() != 4 || c.reading.Load() {
 		t.Errorf("%d bytes, %d frames, reading %v", c.bytes.Load(), c.frames.Load(), c.reading.Load())
 	}

@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
-
-// AnyMD5 in a header matches every md5sum.
-const AnyMD5 = "*"
-
-const anyType = "*"
 
 // errOpen marks an error of SubscribeOptions.Open: the cause is local, not the publisher.
 var errOpen = errors.New("link not taken")
@@ -67,7 +66,7 @@ type inLink struct {
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
-	address  string // of the last answer to requestTopic
+	address  string // of the last answer to RequestTopic
 	failures int    // attempts in a row without a link
 }
 
@@ -127,7 +126,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 	defer conn.Close() //nolint:errcheck // nothing is written after the header
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	setKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
 	header, err := l.handshake(conn)
 	if err != nil {
 		return 0, err
@@ -139,11 +138,11 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 		return 0, err
 	}
 	r := newFrameReader(quickReads(conn), sink, int64(l.sub.opts.MaxMessageBytes), &l.stats)
-	return l.receive(ctx, linkTitle{"TCPROS", linkName(conn)}, peer, sink, r.run)
+	return l.receive(ctx, linkTitle{"TCPROS", wire.LinkName(conn)}, peer, sink, r.run)
 }
 
 // open asks the subscription's owner for a sink.
-func (l *inLink) open(peer, transport string, h Header) (LinkSink, error) {
+func (l *inLink) open(peer, transport string, h wire.Header) (LinkSink, error) {
 	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, peer, h, transport})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
@@ -152,9 +151,9 @@ func (l *inLink) open(peer, transport string, h Header) (LinkSink, error) {
 }
 
 // handshake exchanges headers and checks the publisher's.
-func (l *inLink) handshake(conn net.Conn) (Header, error) {
+func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 	// One absolute deadline: a peer that sends single bytes cannot extend it.
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return nil, err
 	}
 	o := l.sub.opts
@@ -164,7 +163,7 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 	}
 	// Always the requested type: roscpp replaces its wildcard by the type of the first
 	// publisher, and refuses a second type on the topic.
-	hello := AppendHeader(nil, Header{
+	hello := wire.AppendHeader(nil, wire.Header{
 		{Key: "callerid", Value: l.sub.node.name},
 		{Key: "md5sum", Value: o.MD5Sum},
 		{Key: "tcp_nodelay", Value: noDelay},
@@ -174,16 +173,16 @@ func (l *inLink) handshake(conn net.Conn) (Header, error) {
 	if _, err := conn.Write(hello); err != nil {
 		return nil, err
 	}
-	read := l.sub.node.pending.begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
-	defer read.end() // afterwards the sink accounts for the header
-	h, err := read.header()
+	read := l.sub.node.pending.Begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
+	defer read.End() // afterwards the sink accounts for the header
+	h, err := read.Header()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			err = &HeaderError{Reason: "the publisher closed the link instead", Err: err}
+			err = &wire.HeaderError{Reason: "the publisher closed the link instead", Err: err}
 		}
 		return nil, err
 	}
-	if err := h.checkPublisher(); err != nil {
+	if err := h.CheckPublisher(); err != nil {
 		return nil, err
 	}
 	return h, conn.SetDeadline(time.Time{})
@@ -231,7 +230,7 @@ func noAnswer(err error) bool {
 func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
 	host, all := zap.Skip(), zap.Skip()
-	resolve := (*ResolveError)(nil)
+	resolve := (*endpoint.ResolveError)(nil)
 	switch {
 	case errors.As(err, &resolve):
 		text = "cannot resolve the host of a publisher: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here"
@@ -239,13 +238,13 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 	case errors.Is(err, errTooMany):
 		l.sub.logger().Warn("too many publishers: not all are connected to", zap.Int("limit", maxPublishers))
 		return
-	case errors.Is(err, ErrPeer):
+	case errors.Is(err, wire.ErrPeer):
 		text = "publisher refuses the link"
-	case errors.Is(err, ErrHeader) && !errors.Is(err, io.EOF):
+	case errors.Is(err, wire.ErrHeader) && !errors.Is(err, io.EOF):
 		text = "publisher answers no proper connection header"
-	case errors.Is(err, ErrTooLarge):
+	case errors.Is(err, wire.ErrTooLarge):
 		text = "message too large: link closed"
-	case errors.Is(err, ErrStalled):
+	case errors.Is(err, wire.ErrStalled):
 		text = "publisher stopped in the middle of a message: link closed"
 	case wasUp && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)):
 		l.sub.logger().Debug("link ended", zap.String("publisher", l.uri), zap.Duration("retry", wait), zap.Error(err))
@@ -271,13 +270,13 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 // any. The most common reason is a loopback address: it leads to this machine, where another
 // node may answer. A node that is on loopback itself is on the only machine there is.
 func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
-	call := (*CallError)(nil)
+	call := (*rosapi.CallError)(nil)
 	switch {
 	case errors.Is(err, errOpen):
 		return "link to a publisher not taken by this node", zap.Skip()
-	case errors.Is(err, ErrStatus):
+	case errors.Is(err, rosapi.ErrStatus):
 		text = "publisher is listed but says that it does not offer the topic"
-	case errors.As(err, &call) && call.answered:
+	case errors.As(err, &call) && call.Answered:
 		text = "publisher answers no usable TCPROS address"
 	case l.orphan.Load():
 		text = "publisher of an earlier master is not reached: it may be gone, or must register again"
@@ -285,7 +284,7 @@ func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && isLoopback(host) && !isLoopback(l.sub.node.host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.node.host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

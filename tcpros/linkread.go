@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // The read buffer of a link and the limits of a message.
@@ -17,13 +19,6 @@ const (
 	largeFrameBytes = 128 << 10 // longer frames are read directly into the memory of the sink
 	readAfterLarge  = 4 << 10   // read at most this much after a large frame: the next one is likely large, too
 
-	defaultMaxMessage = 256 << 20
-	hardMaxMessage    = 1_000_000_000 // roscpp closes the link above it
-
-	// A message must end, or move 1 kB/s, within each stallAfter; between messages
-	// there is no limit: rare and latched topics are legal.
-	stallAfter = 60 * time.Second
-	stallBytes = 60_000
 	stallGrace = 2 * time.Second
 )
 
@@ -109,7 +104,7 @@ func (f *frameReader) splitFrames() error {
 	f.expectLarge = false
 	switch {
 	case need-4 > f.max:
-		return &TooLargeError{Bytes: need - 4, Limit: f.max}
+		return &wire.TooLargeError{Bytes: need - 4, Limit: f.max}
 	case need > largeFrameBytes:
 		f.markFrameBegun(count)
 		return f.large(int(need))
@@ -194,11 +189,11 @@ func (f *frameReader) discard(n int) error {
 
 // read reads once. A deadline is set only while a frame is incomplete and no deadline is set.
 // It is not moved for later frames but checked when it fires. So it costs at most two timer
-// changes in each stallAfter, and none while each read returns complete frames.
+// changes in each StallAfter, and none while each read returns complete frames.
 func (f *frameReader) read(p []byte) (int, error) {
 	for {
 		if f.inFrame && !f.deadlineSet {
-			if err := f.conn.SetReadDeadline(f.begun.Add(stallAfter)); err != nil {
+			if err := f.conn.SetReadDeadline(f.begun.Add(wire.StallAfter)); err != nil {
 				return 0, err
 			}
 			f.deadlineSet = true
@@ -230,20 +225,20 @@ func (f *frameReader) read(p []byte) (int, error) {
 // checkDeadline decides what to do when a deadline fires. A late frame first gets stallGrace:
 // the sink may have blocked while the rest of the frame waits in the socket.
 func (f *frameReader) checkDeadline(now time.Time) error {
-	switch due := f.begun.Add(stallAfter); {
+	switch due := f.begun.Add(wire.StallAfter); {
 	case !f.inFrame:
 		f.deadlineSet = false
 		return f.conn.SetReadDeadline(time.Time{})
 	case now.Before(due):
 		return f.conn.SetReadDeadline(due)
-	case f.progress >= stallBytes:
+	case f.progress >= wire.StallBytes:
 		f.begun, f.progress, f.graceUntil = f.received, 0, time.Time{}
-		return f.conn.SetReadDeadline(f.begun.Add(stallAfter))
+		return f.conn.SetReadDeadline(f.begun.Add(wire.StallAfter))
 	case f.graceUntil.IsZero():
 		f.graceUntil = now.Add(stallGrace)
 		return f.conn.SetReadDeadline(f.graceUntil)
 	case now.Before(f.graceUntil):
 		return f.conn.SetReadDeadline(f.graceUntil)
 	}
-	return ErrStalled
+	return wire.ErrStalled
 }

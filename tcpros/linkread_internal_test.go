@@ -15,6 +15,8 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // script is a connection whose reads are prepared.
@@ -119,14 +121,14 @@ func TestLimitOfWholeFrames(t *testing.T) {
 	s := &tape{}
 	c := &script{bytes.NewReader(stream(100, 100, 101, 5))}
 	err := newFrameReader(c, s, 100, &linkCounters{}).run()
-	if !errors.Is(err, ErrTooLarge) || s.frames != 2 {
+	if !errors.Is(err, wire.ErrTooLarge) || s.frames != 2 {
 		t.Errorf("%d frames, then %v", s.frames, err)
 	}
 }
 
 func readAll(t *testing.T, c frameConn, s LinkSink) error {
 	t.Helper()
-	err := newFrameReader(c, s, defaultMaxMessage, &linkCounters{}).run()
+	err := newFrameReader(c, s, wire.DefaultMaxMessage, &linkCounters{}).run()
 	if err == nil {
 		t.Fatal("run ended without an error")
 	}
@@ -225,13 +227,13 @@ func TestLinkEndsInsideLargeFrame(t *testing.T) {
 
 // A length costs nothing by itself: memory follows what was sent.
 func TestLengthBomb(t *testing.T) {
-	for _, claim := range []uint32{defaultMaxMessage + 1, 1 << 30, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32} {
+	for _, claim := range []uint32{wire.DefaultMaxMessage + 1, 1 << 30, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32} {
 		t.Run(fmt.Sprint(claim), func(t *testing.T) {
 			s := &tape{}
 			data := append(stream(5), binary.LittleEndian.AppendUint32(nil, claim)...)
 			err := readAll(t, &split{data: data}, s)
-			large := (*TooLargeError)(nil)
-			if !errors.As(err, &large) || large.Bytes != int64(claim) || !errors.Is(err, ErrTooLarge) {
+			large := (*wire.TooLargeError)(nil)
+			if !errors.As(err, &large) || large.Bytes != int64(claim) || !errors.Is(err, wire.ErrTooLarge) {
 				t.Errorf("got %v", err)
 			}
 			if s.frames != 1 || s.larges != 0 {
@@ -285,7 +287,7 @@ func TestReadAllocatesNothing(t *testing.T) {
 	for _, size := range []int{0, 20, 1000, 60_000, 120_000} {
 		src := &endless{frames: stream(size, size, size, size/2, size)}
 		sink := &counter{}
-		f := newFrameReader(src, sink, defaultMaxMessage, &linkCounters{})
+		f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{})
 		src.reads = 20 // until the buffer has its size
 		_ = f.run()
 		sink.frames = 0
@@ -319,15 +321,15 @@ func TestStall(t *testing.T) {
 		}, io.EOF, time.Hour},
 		"stops inside a length": {func(c net.Conn) {
 			_, _ = c.Write(stream(10)[:2])
-		}, ErrStalled, stallAfter + stallGrace},
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
 		"stops inside a message": {func(c net.Conn) {
 			_, _ = c.Write(stream(10))
 			time.Sleep(10 * time.Second)
 			_, _ = c.Write(stream(100)[:50])
-		}, ErrStalled, 10*time.Second + stallAfter + stallGrace},
+		}, wire.ErrStalled, 10*time.Second + wire.StallAfter + stallGrace},
 		"stops inside a large message": {func(c net.Conn) {
 			_, _ = c.Write(stream(1_000_000)[:200_000])
-		}, ErrStalled, stallAfter + stallGrace},
+		}, wire.ErrStalled, wire.StallAfter + stallGrace},
 		"a byte a second": {func(c net.Conn) {
 			for _, b := range stream(1000) {
 				time.Sleep(time.Second)
@@ -335,7 +337,7 @@ func TestStall(t *testing.T) {
 					return
 				}
 			}
-		}, ErrStalled, time.Second + stallAfter + stallGrace},
+		}, wire.ErrStalled, time.Second + wire.StallAfter + stallGrace},
 		"slow but moving": {func(c net.Conn) {
 			for b := stream(2_000_000); len(b) > 0; {
 				time.Sleep(time.Second)
@@ -434,7 +436,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(fmt.Sprintf("msg=%d", size), func(b *testing.B) {
 			src := &endless{frames: stream(size, size, size)}
 			sink := &counter{}
-			f := newFrameReader(src, sink, defaultMaxMessage, &linkCounters{})
+			f := newFrameReader(src, sink, wire.DefaultMaxMessage, &linkCounters{})
 			b.SetBytes(maxReadBuffer)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // peer is a node with links to it, by the address of its slave API.
@@ -47,7 +50,7 @@ func (c *connector) unpark(p *peer) {
 // notConnected reports whether err is that of a call for which there was no connection. Other
 // failures say nothing about other topics of the node.
 func notConnected(err error) bool {
-	call, op := (*CallError)(nil), (*net.OpError)(nil)
-	return errors.As(err, &call) && !call.answered &&
-		(errors.Is(err, ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
+	call, op := (*rosapi.CallError)(nil), (*net.OpError)(nil)
+	return errors.As(err, &call) && !call.Answered &&
+		(errors.Is(err, endpoint.ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
 }

@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -52,12 +56,12 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 	switch {
 	case o.Handle == nil:
 		panic("tcpros: ServiceOptions without Handle")
-	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > hardMaxMessage:
-		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, hardMaxMessage)
-	case o.Type.Type == "" || o.Type.Type == anyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == AnyMD5:
+	case o.MaxRequestBytes < 0 || o.MaxRequestBytes > wire.HardMaxMessage:
+		return o, fmt.Errorf("request limit of %d bytes: not in 1..%d", o.MaxRequestBytes, wire.HardMaxMessage)
+	case o.Type.Type == "" || o.Type.Type == names.AnyType || o.Type.MD5Sum == "" || o.Type.MD5Sum == wire.AnyMD5:
 		return o, fmt.Errorf("service %q of type %q, md5sum %q: a service needs definite ones", o.Name, o.Type.Type, o.Type.MD5Sum)
 	}
-	return o, checkType(o.Type.Type)
+	return o, names.CheckType(o.Type.Type)
 }
 
 // Service is one advertised service with its clients.
@@ -106,7 +110,7 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	s.handle = func(request []byte) ([]byte, error) { return o.Handle(ctx, request) }
 	s.cancelHandlers = cancel
 	n.services[name] = s
-	n.reg.add(regKey{regService, name}, "", 0, nil)
+	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil
 }
 
@@ -121,7 +125,7 @@ func (n *Node) dropService(s *Service) {
 	defer n.mu.Unlock()
 	if n.services[s.name] == s {
 		delete(n.services, s.name)
-		n.reg.remove(regKey{regService, s.name})
+		n.reg.Remove(rosapi.Key{Kind: rosapi.Service, Name: s.name})
 	}
 }
 
@@ -187,9 +191,9 @@ func (s *Service) waitNoLinks(ctx context.Context, most time.Duration) bool {
 }
 
 // header returns the reply to an accepted client.
-func (s *Service) header() Header {
+func (s *Service) header() wire.Header {
 	t := s.opts.Type
-	return Header{
+	return wire.Header{
 		{Key: "callerid", Value: s.node.name},
 		{Key: "md5sum", Value: t.MD5Sum},
 		{Key: "request_type", Value: t.RequestType},
@@ -200,18 +204,18 @@ func (s *Service) header() Header {
 
 // matchService returns the service that a client requests, or the reason to refuse it, in
 // stock's words.
-func (s *tcprosServer) matchService(conn net.Conn, h Header) (*Service, string) {
+func (s *tcprosServer) matchService(conn net.Conn, h wire.Header) (*Service, string) {
 	for _, key := range []string{"md5sum", "service", "callerid"} {
-		if h.get(key) == "" {
+		if h.Value(key) == "" {
 			return nil, "bogus tcpros header. did not have the required elements: md5sum, service, callerid"
 		}
 	}
-	name, md5 := cleanName(h.get("service")), h.get("md5sum")
+	name, md5 := names.Clean(h.Value("service")), h.Value("md5sum")
 	service := s.node.service(name)
 	if service == nil {
-		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, linkName(conn))
+		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, wire.LinkName(conn))
 	}
-	if want := service.opts.Type.MD5Sum; md5 != AnyMD5 && !strings.EqualFold(md5, want) {
+	if want := service.opts.Type.MD5Sum; md5 != wire.AnyMD5 && !strings.EqualFold(md5, want) {
 		return nil, fmt.Sprintf("client wants service %s to have md5sum %s, but it has %s. Dropping connection.", name, md5, want)
 	}
 	return service, ""
@@ -219,7 +223,7 @@ func (s *tcprosServer) matchService(conn net.Conn, h Header) (*Service, string) 
 
 // handleService serves one connection of a client after its header, whose memory is charged
 // to read.
-func (s *tcprosServer) handleService(conn net.Conn, h Header, read *pendingRead) {
+func (s *tcprosServer) handleService(conn net.Conn, h wire.Header, read *wire.PendingRead) {
 	service, text := s.matchService(conn, h)
 	if text != "" {
 		s.refuse(conn, "service call refused", h, text)
@@ -231,11 +235,11 @@ func (s *tcprosServer) handleService(conn net.Conn, h Header, read *pendingRead)
 		return
 	}
 	defer service.remove(l)
-	if _, err := conn.Write(AppendHeader(nil, service.header())); err != nil || h.get("probe") == "1" {
+	if _, err := conn.Write(wire.AppendHeader(nil, service.header())); err != nil || h.Value("probe") == "1" {
 		return
 	}
-	caller, persistent := clip(h.get("callerid")), h.get("persistent") == "1" || strings.EqualFold(h.get("persistent"), "true")
-	read.end() // h is no longer used, and the connection may last long
+	caller, persistent := names.Clip(h.Value("callerid")), h.Value("persistent") == "1" || strings.EqualFold(h.Value("persistent"), "true")
+	read.End() // h is no longer used, and the connection may last long
 	err := service.serve(l, persistent)
 	s.node.log.Debug("service client left", zap.String("service", service.name), zap.String("callerid", caller), zap.Error(err))
 }
@@ -295,7 +299,7 @@ func (s *Service) serve(l *serviceLink, persistent bool) error {
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
 				return err
 			}
-		} else if err := l.conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		} else if err := l.conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 			return err
 		}
 		request, err := s.request(l.conn)
@@ -309,7 +313,7 @@ func (s *Service) serve(l *serviceLink, persistent bool) error {
 		if !ok {
 			return ErrClosed
 		}
-		if err := l.conn.SetDeadline(time.Now().Add(stallAfter)); err != nil {
+		if err := l.conn.SetDeadline(time.Now().Add(wire.StallAfter)); err != nil {
 			return err
 		}
 		if _, err := l.conn.Write(answer); err != nil {
@@ -323,11 +327,11 @@ func (s *Service) serve(l *serviceLink, persistent bool) error {
 
 // request reads the next request.
 func (s *Service) request(conn net.Conn) ([]byte, error) {
-	read := s.node.pending.begin(conn, "caller of "+s.name)
-	defer read.end()
-	request, err := readCall(conn, int64(s.opts.MaxRequestBytes), read.reserve)
+	read := s.node.pending.Begin(conn, "caller of "+s.name)
+	defer read.End()
+	request, err := readCall(conn, int64(s.opts.MaxRequestBytes), read.Reserve)
 	if err != nil {
-		return nil, read.readError(err)
+		return nil, read.ReadError(err)
 	}
 	return request, nil
 }

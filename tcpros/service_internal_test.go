@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // A caller that is slow, or silent, gains a bounded time.
@@ -22,10 +24,10 @@ func TestServiceDeadlines(t *testing.T) {
 		want error
 		took time.Duration
 	}{
-		"silent":        {nil, os.ErrDeadlineExceeded, handshakeTimeout},
-		"slow length":   {[]byte{100, 0}, os.ErrDeadlineExceeded, handshakeTimeout},
-		"slow request":  {append([]byte{100, 0, 0, 0}, make([]byte, 100)...), ErrStalled, 3*time.Second + stallAfter},
-		"takes nothing": {[]byte{0, 0, 0, 0}, os.ErrDeadlineExceeded, 3*time.Second + stallAfter},
+		"silent":        {nil, os.ErrDeadlineExceeded, wire.HandshakeTimeout},
+		"slow length":   {[]byte{100, 0}, os.ErrDeadlineExceeded, wire.HandshakeTimeout},
+		"slow request":  {append([]byte{100, 0, 0, 0}, make([]byte, 100)...), wire.ErrStalled, 3*time.Second + wire.StallAfter},
+		"takes nothing": {[]byte{0, 0, 0, 0}, os.ErrDeadlineExceeded, 3*time.Second + wire.StallAfter},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -34,7 +36,7 @@ func TestServiceDeadlines(t *testing.T) {
 				defer wg.Wait()
 				defer there.Close()
 				s := &Service{
-					node: &Node{name: "/n", log: zap.NewNop(), pending: newPendingReads(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
+					node: &Node{name: "/n", log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
 					handle:    func([]byte) ([]byte, error) { return nil, nil },
 					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 				}
@@ -56,33 +58,6 @@ func TestServiceDeadlines(t *testing.T) {
 
 // free is the account of a read that nobody bounds.
 func free(int64) error { return nil }
-
-// A caller that moves keeps its connection however long the request takes.
-func TestPaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		here, there := net.Pipe()
-		var wg sync.WaitGroup
-		defer wg.Wait()
-		defer here.Close()
-		const n = 5 * stallBytes
-		wg.Go(func() {
-			for range n / 1500 {
-				if _, err := there.Write(make([]byte, 1500)); err != nil {
-					return
-				}
-				time.Sleep(time.Second)
-			}
-			_, _ = there.Write([]byte{1}) // too little from here on
-		})
-		start := time.Now()
-		if _, err := readBlock(&stallReader{conn: here}, n, free); err != nil {
-			t.Errorf("after %v: %v", time.Since(start), err)
-		}
-		if _, err := readBlock(&stallReader{conn: here}, 2, free); !errors.Is(err, ErrStalled) {
-			t.Errorf("got %v", err)
-		}
-	})
-}
 
 // A full service lets the oldest caller go that waits, and refuses only when all are
 // being answered.
@@ -149,7 +124,7 @@ func FuzzServiceCaller(f *testing.F) {
 	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
 		calls := 0
 		s := &Service{
-			node: &Node{log: zap.NewNop(), pending: newPendingReads(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
+			node: &Node{log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
 			handle: func(request []byte) ([]byte, error) {
 				if len(request) > 1<<10 {
 					t.Errorf("request of %d bytes", len(request))

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // CallService calls a service and returns its serialized response. An empty type or md5sum
@@ -19,8 +22,8 @@ import (
 //
 // Connecting has a timeout; the wait for the answer is bounded by ctx only.
 func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
-	if len(request) > hardMaxMessage {
-		return nil, &TooLargeError{Bytes: int64(len(request)), Limit: hardMaxMessage}
+	if len(request) > wire.HardMaxMessage {
+		return nil, &wire.TooLargeError{Bytes: int64(len(request)), Limit: wire.HardMaxMessage}
 	}
 	full, err := n.Resolve(name)
 	if err != nil {
@@ -46,7 +49,7 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	if err != nil {
 		return nil, err
 	}
-	hostport, err := splitServiceURI(uri)
+	hostport, err := endpoint.SplitServiceURI(uri)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +60,11 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	defer conn.Close() //nolint:errcheck // all has been read
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	setKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
 	if err := n.greetService(conn, name, t); err != nil {
 		return nil, err
 	}
-	if err := conn.SetDeadline(time.Now().Add(stallAfter)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wire.StallAfter)); err != nil {
 		return nil, err
 	}
 	if _, err := conn.Write(frameOf(request)); err != nil {
@@ -75,27 +78,27 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 
 // greetService exchanges headers.
 func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return err
 	}
-	hello := Header{{Key: "callerid", Value: n.name}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
+	hello := wire.Header{{Key: "callerid", Value: n.name}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
 	if t.Type != "" {
 		hello = append(hello, fields.Field{Key: "type", Value: t.Type})
 	}
-	if _, err := conn.Write(AppendHeader(nil, hello)); err != nil {
+	if _, err := conn.Write(wire.AppendHeader(nil, hello)); err != nil {
 		return err
 	}
-	read := n.pending.begin(conn, "service "+name)
-	defer read.end()
-	h, err := read.header()
+	read := n.pending.Begin(conn, "service "+name)
+	defer read.End()
+	h, err := read.Header()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
-			err = &HeaderError{Reason: "the service closed the connection instead", Err: err}
+			err = &wire.HeaderError{Reason: "the service closed the connection instead", Err: err}
 		}
 		return err
 	}
 	if text, ok := h.Get("error"); ok {
-		return &PeerError{clip(text)}
+		return &wire.PeerError{Text: names.Clip(text)}
 	}
 	return nil
 }
@@ -109,12 +112,12 @@ func awaitAnswer(conn net.Conn) ([]byte, error) {
 		}
 		return nil, err
 	}
-	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &stallReader{conn: conn}), defaultMaxMessage)
+	return readAnswer(io.MultiReader(strings.NewReader(string(first[:])), &wire.StallReader{Conn: conn}), wire.DefaultMaxMessage)
 }
 
 func orAny(md5 string) string {
 	if md5 == "" {
-		return AnyMD5
+		return wire.AnyMD5
 	}
 	return md5
 }

@@ -2,13 +2,12 @@ package tcpros
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strings"
-	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const maxErrorBytes = 64 << 10 // of the text with which a service refuses a call
@@ -20,7 +19,7 @@ func frameOf(payload []byte) []byte {
 }
 
 // readCall reads <u32 length><request>. The deadline of conn bounds the wait for the length.
-// reserve is that of readBlock.
+// reserve is that of ReadBlock.
 func readCall(conn net.Conn, limit int64, reserve func(bytes int64) error) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(conn, length[:]); err != nil {
@@ -28,16 +27,16 @@ func readCall(conn net.Conn, limit int64, reserve func(bytes int64) error) ([]by
 	}
 	n := int64(binary.LittleEndian.Uint32(length[:]))
 	if n > limit {
-		return nil, &TooLargeError{Bytes: n, Limit: limit}
+		return nil, &wire.TooLargeError{Bytes: n, Limit: limit}
 	}
-	return readBlock(&stallReader{conn: conn}, n, reserve)
+	return wire.ReadBlock(&wire.StallReader{Conn: conn}, n, reserve)
 }
 
 // appendAnswer serializes the result of a handler: <u8 ok><u32 length>, then the response or
 // the text of the error.
 func appendAnswer(body []byte, err error) []byte {
-	if len(body) > hardMaxMessage {
-		body, err = nil, &TooLargeError{Bytes: int64(len(body)), Limit: hardMaxMessage}
+	if len(body) > wire.HardMaxMessage {
+		body, err = nil, &wire.TooLargeError{Bytes: int64(len(body)), Limit: wire.HardMaxMessage}
 	}
 	ok := byte(1)
 	if err != nil {
@@ -64,9 +63,9 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 		limit = min(limit, maxErrorBytes)
 	}
 	if n > limit {
-		return nil, &TooLargeError{Bytes: n, Limit: limit}
+		return nil, &wire.TooLargeError{Bytes: n, Limit: limit}
 	}
-	body, err := readBlock(r, n, func(int64) error { return nil }) // not accounted: we chose the service
+	body, err := wire.ReadBlock(r, n, func(int64) error { return nil }) // not accounted: we chose the service
 	if err != nil {
 		return nil, err
 	}
@@ -75,28 +74,4 @@ func readAnswer(r io.Reader, limit int64) ([]byte, error) {
 		return nil, &ServiceError{Text: strings.TrimRight(string(body), "\x00")}
 	}
 	return body, nil
-}
-
-// stallReader reads a message that has begun to arrive. In each stallAfter, the message must
-// end or progress by 1 kB/s.
-type stallReader struct {
-	conn        net.Conn
-	deadlineSet bool
-	progress    int
-}
-
-// Read implements io.Reader.
-func (p *stallReader) Read(b []byte) (int, error) {
-	if !p.deadlineSet || p.progress >= stallBytes {
-		if err := p.conn.SetReadDeadline(time.Now().Add(stallAfter)); err != nil {
-			return 0, err
-		}
-		p.deadlineSet, p.progress = true, 0
-	}
-	n, err := p.conn.Read(b)
-	p.progress += n
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = ErrStalled
-	}
-	return n, err
 }

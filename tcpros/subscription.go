@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
@@ -33,19 +38,19 @@ type SubscribeOptions struct {
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 	if o.Type == "" {
-		o.Type = anyType
+		o.Type = names.AnyType
 	}
 	if o.MD5Sum == "" {
-		o.MD5Sum = AnyMD5
+		o.MD5Sum = wire.AnyMD5
 	}
 	if o.MaxMessageBytes == 0 {
-		o.MaxMessageBytes = defaultMaxMessage
+		o.MaxMessageBytes = wire.DefaultMaxMessage
 	}
-	if err := checkType(o.Type); err != nil {
+	if err := names.CheckType(o.Type); err != nil {
 		return o, err
 	}
-	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > hardMaxMessage {
-		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, hardMaxMessage)
+	if o.MaxMessageBytes < 0 || o.MaxMessageBytes > wire.HardMaxMessage {
+		return o, fmt.Errorf("message limit of %d bytes: not in 1..%d", o.MaxMessageBytes, wire.HardMaxMessage)
 	}
 	if o.Open == nil {
 		panic("tcpros: SubscribeOptions without Open")
@@ -55,11 +60,11 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 
 // LinkInfo describes a link when it opens.
 type LinkInfo struct {
-	Topic        string // resolved
-	PublisherURI string // the publisher's slave API
-	Peer         string // host:port of the publisher; over UDPROS as the publisher reports it
-	Header       Header // the publisher's reply, every field, in wire order
-	Transport    string // TCPROS or UDPROS
+	Topic        string      // resolved
+	PublisherURI string      // the publisher's slave API
+	Peer         string      // host:port of the publisher; over UDPROS as the publisher reports it
+	Header       wire.Header // the publisher's reply, every field, in wire order
+	Transport    string      // TCPROS or UDPROS
 }
 
 // LinkSink receives the messages of one link. Only the link's goroutine calls it.
@@ -128,7 +133,7 @@ func (s *Subscription) Publishers() int { return int(s.up.Load()) }
 // Registered reports whether the master has confirmed the subscription, and if so, how many
 // publishers it has listed last.
 func (s *Subscription) Registered() (publishers int, ok bool) {
-	return s.node.reg.registered(regKey{name: s.topic})
+	return s.node.reg.Registered(rosapi.Key{Name: s.topic})
 }
 
 // logger returns the node's log with the topic. It is made when it is needed: a node may have
@@ -143,7 +148,7 @@ func (s *Subscription) allLinks() []*inLink {
 
 // allUp reports whether every link is up, including links that the master no longer lists.
 // It ignores publishers that have no link because of an unusable URI.
-func (s *Subscription) allUp() bool {
+func (s *Subscription) AllUp() bool {
 	s.node.connector.mu.Lock()
 	defer s.node.connector.mu.Unlock()
 	for _, l := range s.links {
@@ -155,7 +160,7 @@ func (s *Subscription) allUp() bool {
 }
 
 // setPublishers updates the links from a list of the master.
-func (s *Subscription) setPublishers(p publishers) { s.node.connector.update(s, p) }
+func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.node.connector.update(s, p) }
 
 // removeLink removes a link. Called with connector.mu held.
 func (s *Subscription) removeLink(l *inLink) {
@@ -166,9 +171,9 @@ func (s *Subscription) removeLink(l *inLink) {
 	s.links = s.links[:last]
 }
 
-// newLink returns a link to a publisher, or nil if its URI is not usable.
+// NewLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {
-	hostport, err := splitURI(uri)
+	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {
 		s.logger().Warn("publisher advertises an unusable URI: set ROS_HOSTNAME or ROS_IP on its machine to a name or address that is known here", zap.String("uri", uri), zap.Error(err))
 		return nil

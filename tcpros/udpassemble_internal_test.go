@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 var udpSeed = flag.Uint64("udpseed", 0, "seed of TestUDPRandom; 0 takes the clock")
@@ -43,7 +45,7 @@ func udpFrame(n, payload int) []byte {
 // udpID is the message number that roscpp gives the nth message, from 0.
 func udpID(n int) uint8 { return uint8(n%udpIDs + 1) }
 
-func newAssembler() *udpAssembler { return &udpAssembler{max: defaultMaxMessage} }
+func newAssembler() *udpAssembler { return &udpAssembler{max: wire.DefaultMaxMessage} }
 
 // feed adds datagrams and collects what comes out.
 func feed(a *udpAssembler, ds ...[]byte) (frames []string, lost int) {
@@ -257,13 +259,13 @@ func TestUDPBombs(t *testing.T) {
 		"ping":               {[][]byte{append(head(2, 1, 0), 'x')}, 0},
 		"unknown op":         {[][]byte{append(head(255, 1, 0), 'x')}, 0},
 		"no length":          {[][]byte{append(head(udpData0, 1, 1), 0, 0, 0)}, 1},
-		"256 MiB":            {[][]byte{claim(defaultMaxMessage, 1492, blocksOf(defaultMaxMessage, 1492))}, 0},
-		"256 MiB + 1":        {[][]byte{claim(defaultMaxMessage+1, 1492, blocksOf(defaultMaxMessage+1, 1492))}, 1},
+		"256 MiB":            {[][]byte{claim(wire.DefaultMaxMessage, 1492, blocksOf(wire.DefaultMaxMessage, 1492))}, 0},
+		"256 MiB + 1":        {[][]byte{claim(wire.DefaultMaxMessage+1, 1492, blocksOf(wire.DefaultMaxMessage+1, 1492))}, 1},
 		"4 GiB":              {[][]byte{claim(1<<32-1, 1492, 1)}, 1},
 		"wrong count":        {[][]byte{claim(5000, 1492, 7)}, 1},
 		"no datagrams":       {[][]byte{claim(5000, 1492, 0)}, 1},
 		"longer than it is":  {[][]byte{claim(10, 1492, 1)}, 1},
-		"far block":          {[][]byte{claim(defaultMaxMessage, 1492, blocksOf(defaultMaxMessage, 1492)), append(head(udpDataN, 1, 65535), make([]byte, 1492)...), append(head(udpDataN, 1, 30000), make([]byte, 1492)...)}, 0},
+		"far block":          {[][]byte{claim(wire.DefaultMaxMessage, 1492, blocksOf(wire.DefaultMaxMessage, 1492)), append(head(udpDataN, 1, 65535), make([]byte, 1492)...), append(head(udpDataN, 1, 30000), make([]byte, 1492)...)}, 0},
 		"block of odd size":  {[][]byte{claim(5000, 1492, 4), append(head(udpDataN, 1, 1), 'x')}, 0},
 		"block behind end":   {[][]byte{claim(5000, 1492, 4), append(head(udpDataN, 1, 4), make([]byte, 1492)...)}, 0},
 		"rest without start": {[][]byte{append(head(udpDataN, 1, 1), 'x'), append(head(udpDataN, 1, 2), 'x')}, 1},

@@ -21,8 +21,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -66,7 +69,7 @@ type verdict struct {
 type audit struct {
 	*auditFlags
 	*job
-	place *place
+	place *bagopen.Place
 	bar   *tally
 
 	mu      sync.Mutex
@@ -79,7 +82,7 @@ type audit struct {
 
 // Run verifies the bags of a place.
 func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
-	p, err := openPlace(ctx, f.Place, int64(f.Rate))
+	p, err := bagopen.OpenPlace(ctx, f.Place, int64(f.Rate))
 	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
 	if err != nil {
 		return j.failed(f.Place, err)
@@ -98,7 +101,7 @@ func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
 		if a.read+a.skipped > 0 {
 			a.say("%s verified so far; the same command continues there", plural.Of(uint64(a.read+a.skipped), "bag"))
 		}
-		return a.failed(f.Place, explain(err))
+		return a.failed(f.Place, explain.Error(err))
 	}
 	if err := os.Remove(a.journal.Name()); err != nil {
 		return err
@@ -199,7 +202,7 @@ func (a *audit) one(ctx context.Context, e store.Entry, progress func(int)) (v v
 		}
 	}
 	if errors.Is(err, store.ErrUnreachable) {
-		return v, fmt.Errorf("%s: %w", printable(a.place.path(e.Name)), explain(err))
+		return v, fmt.Errorf("%s: %w", explain.Name(a.place.Path(e.Name)), explain.Error(err))
 	}
 	v.Defect, v.unread = "cannot be read: "+store.Message(err), true
 	return v, nil
@@ -268,7 +271,7 @@ func (a *audit) openJournal() error {
 	if err != nil {
 		return err
 	}
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		return errors.Join(errors.New(path+" is in use by another audit"), f.Close())
 	}
 	if err := a.readJournal(f); err != nil {
@@ -318,8 +321,8 @@ func (a *audit) note(v verdict) error {
 func (a *audit) report() error {
 	slices.SortFunc(a.defects, func(a, b verdict) int { return strings.Compare(a.Bag, b.Bag) })
 	for _, v := range a.defects {
-		v.Bag = a.place.path(v.Bag)
-		text := fmt.Sprintf("%s: %s", printable(v.Bag), escape.Text(v.Defect))
+		v.Bag = a.place.Path(v.Bag)
+		text := fmt.Sprintf("%s: %s", explain.Name(v.Bag), escape.Text(v.Defect))
 		if a.JSON {
 			line, err := json.Marshal(v)
 			if err != nil {

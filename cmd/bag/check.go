@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -37,7 +39,7 @@ Exit code 3 says that there is damage.`
 // checked.
 func (f *checkFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (f *checkFlags) Run(ctx context.Context, out output) error {
 }
 
 func (f *checkFlags) one(parent context.Context, j *job, path string) error {
-	file, size, err := openInput(parent, path)
+	file, size, err := bagopen.OpenFile(parent, path)
 	if err != nil {
 		return err
 	}
@@ -60,15 +62,15 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: unwrapKey(ctx)})
+		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
 	j.meter.clear()
 	switch {
 	case parent.Err() != nil:
 		return parent.Err()
 	case ctx.Err() != nil:
-		return explain(context.Cause(ctx))
+		return explain.Error(context.Cause(ctx))
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	}
 	if !report.Sound {
 		j.lossy = true
@@ -100,7 +102,7 @@ type reachableFile struct {
 // ReadAt implements io.ReaderAt.
 func (r *reachableFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := r.meteredFile.ReadAt(p, off)
-	if isOfStore(err) {
+	if explain.OfStore(err) {
 		r.cancel(err)
 	}
 	return n, err
@@ -113,15 +115,15 @@ var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a loca
 func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	var failed error
 	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{printable(path)}, args...)...); err != nil {
+		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{explain.Name(path)}, args...)...); err != nil {
 			failed = err
 		}
 	}
 	for _, d := range r.Damage {
 		if d.Offset < 0 {
-			line("%s: %s", printable(d.What), d.Advice)
+			line("%s: %s", explain.Name(d.What), d.Advice)
 		} else {
-			line("offset %d: %s: %s", d.Offset, printable(d.What), d.Advice)
+			line("offset %d: %s: %s", d.Offset, explain.Name(d.What), d.Advice)
 		}
 	}
 	if r.More > 0 {
@@ -129,7 +131,7 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
-			line("warning: %s: %s", printable(w.Topic), printable(w.What))
+			line("warning: %s: %s", explain.Name(w.Topic), explain.Name(w.What))
 		}
 	}
 	switch {

@@ -14,6 +14,8 @@ import (
 	"github.com/posener/complete"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -105,12 +107,12 @@ func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
 			if !strings.HasSuffix(arg, ".bag") || store.IsURL(arg) {
 				continue
 			}
-			b, err := openBag(context.Background(), arg)
+			b, err := bagopen.Open(context.Background(), arg, bagopen.Options{})
 			if err != nil {
 				continue // a shell shows no errors
 			}
 			for _, c := range b.Connections() {
-				if n := printable(name(c)); !slices.Contains(names, n) {
+				if n := explain.Name(name(c)); !slices.Contains(names, n) {
 					names = append(names, n)
 				}
 			}

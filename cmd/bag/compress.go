@@ -9,6 +9,9 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -60,16 +63,16 @@ type repackOptions struct {
 // in place.
 func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil && !store.IsURL(path) {
-			return j.failed(path, explain(err))
+			return j.failed(path, explain.Error(err))
 		}
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path, o); err != nil {
@@ -82,14 +85,14 @@ func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) e
 	return errors.Join(failed, j.done())
 }
 
-func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) error {
+func (f *repackFlags) one(j *job, places *newfile.Places, path string, o repackOptions) error {
 	b, err := j.open(path)
 	if err != nil {
 		return err
 	}
-	in := []*source{{path: path, bag: b, size: b.Size(), file: b}}
+	in := []*bagopen.Recording{b}
 	defer closeSources(in)
-	encrypted := b.Encryption() != nil
+	encrypted := b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
@@ -97,16 +100,16 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
 	defer p.Abort()
 	switch {
-	case p.backup == "":
+	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Indexed() && b.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !b.Bag.Indexed() && b.Bag.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"
@@ -117,7 +120,7 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.path), in, rebag.Options{})
+	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.Path()), in, rebag.Options{})
 	if err != nil {
 		return err
 	}
@@ -132,12 +135,12 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 		return err
 	}
 	original := ""
-	if p.backup != "" {
-		original = "; the original is " + printable(p.backup)
+	if p.Backup() != "" {
+		original = "; the original is " + explain.Name(p.Backup())
 	}
 	if !o.decrypt {
 		j.sayPlain(in)
 	}
-	j.say("%s: %s, %s -> %s%s", printable(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	j.say("%s: %s, %s -> %s%s", explain.Name(p.Path()), counted(sum.Messages), humanize.IBytes(uint64(b.Size)), humanize.IBytes(uint64(after.Size())), original)
 	return nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type convertFlags struct {
@@ -25,7 +27,7 @@ known last: run gobag reindex on it. MCAP has no such limit.`
 // Run converts one bag.
 func (f *convertFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, f.jobFlags)
-	if err := notInput(f.Out, []string{f.In}); err != nil {
+	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.failed(f.Out, err)
 	}
 	in, err := j.openSources([]string{f.In})

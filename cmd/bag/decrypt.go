@@ -5,7 +5,8 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 type decryptFlags struct {
@@ -43,11 +44,6 @@ func (f *decryptFlags) Run(ctx context.Context, out output) error {
 	return f.repack(ctx, out, o)
 }
 
-// unwrapKey asks gpg for the keys of encrypted bags.
-func unwrapKey(ctx context.Context) func(bagfmt.Encryption) ([]byte, error) {
-	return func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
-}
-
 var (
 	errPlain     = errors.New("is not encrypted; there is nothing to decrypt")
 	errEncrypted = errors.New("is encrypted, and what would take its place is not; use gobag decrypt, or --output-dir")
@@ -55,19 +51,11 @@ var (
 	errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 )
 
-// encrypted reports whether the input is.
-func (s *source) encrypted() bool {
-	if s.bag != nil {
-		return s.bag.Encryption() != nil
-	}
-	return s.pipe.Encryption() != nil
-}
-
 // sayPlain says that what was made of encrypted inputs is not encrypted.
-func (j *job) sayPlain(inputs []*source) {
+func (j *job) sayPlain(inputs []*bagopen.Recording) {
 	for _, in := range inputs {
-		if in.encrypted() {
-			j.say("%s: is encrypted; what was made of it is not", printable(in.path))
+		if in.Encrypted() {
+			j.say("%s: is encrypted; what was made of it is not", explain.Name(in.Name))
 		}
 	}
 }

@@ -12,7 +12,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -57,7 +60,7 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 		return err
 	}
 	d := &diff{job: newJob(ctx, out, jobFlags{}), paths: [2]string{f.A, f.B}}
-	var bags [2]*bag
+	var bags [2]*bagopen.Recording
 	for s, path := range d.paths {
 		b, e := d.openSide(bagdiff.Side(s), path)
 		if e != nil {
@@ -75,18 +78,18 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 	}
 	o.Workers = workers()
 	o.Damaged = d.damage
-	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size()+bags[1].Size())
-	report, err := bagdiff.Compare(ctx, bags[0].Reader, bags[1].Reader, o)
+	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size+bags[1].Size)
+	found, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
 	d.meter.clear()
 	if err != nil {
 		return err
 	}
-	report.A.Path, report.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
-	report.B.Path, report.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
-	if err := f.print(out, report); err != nil {
+	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
+	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	if err := f.print(out, found); err != nil {
 		return err
 	}
-	d.lossy = !report.Same || !report.Complete
+	d.lossy = !found.Same || !found.Complete
 	return d.done()
 }
 
@@ -143,7 +146,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 
 // anyTopic returns an error if neither bag has a topic that was asked for: nothing is the
 // same as nothing.
-func (f *diffFlags) anyTopic(bags [2]*bag) error {
+func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 	for _, p := range f.Topic {
 		re, err := anyOf([]string{p}, false)
 		if err != nil {
@@ -164,7 +167,7 @@ type diff struct {
 }
 
 // openSide opens one of the bags.
-func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
+func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error) {
 	if path == "-" {
 		return nil, errors.New("standard input cannot be compared, because both bags are read by their indexes; write it to a file first")
 	}
@@ -172,7 +175,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range b.Damage() {
+	for _, err := range b.Bag.Damage() {
 		d.note(s, err)
 	}
 	return b, nil
@@ -190,11 +193,11 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
 	if len(d.found[s]) < maxTold && !errors.Is(err, bagfmt.ErrUnindexed) {
-		d.found[s] = append(d.found[s], explain(err).Error())
+		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }
 
-func (f *diffFlags) print(out output, r *bagdiff.Report) error {
+func (f *diffFlags) print(out output, r *report.Report) error {
 	if !f.JSON {
 		return r.WriteText(out.stdout)
 	}

@@ -14,7 +14,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -99,8 +101,8 @@ type echo struct {
 	path     string
 	shows    map[*bagfmt.Connection][]*show // of the current bag
 	buf      []byte
-	last     *source // the last bag that was printed; nil before the first. Closed
-	selected uint64  // messages that were asked for, also those that cannot be shown
+	last     *bagopen.Recording // the last bag that was printed; nil before the first. Closed
+	selected uint64             // messages that were asked for, also those that cannot be shown
 	count    uint64
 	titled   bool // the header of CSV is out
 	failed   bool
@@ -120,7 +122,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 			bags = append(bags, arg)
 		}
 	}
-	if bags, err = expand(e.ctx, bags); err != nil {
+	if bags, err = bagopen.Names(e.ctx, bags); err != nil {
 		return nil, err
 	}
 	if len(bags) == 0 {
@@ -156,9 +158,9 @@ func exists(path string) error {
 		return nil
 	}
 	if strings.HasPrefix(path, "/") || strings.HasSuffix(path, ".bag") {
-		return fmt.Errorf("%s: no such file", printable(path))
+		return fmt.Errorf("%s: no such file", explain.Name(path))
 	}
-	return fmt.Errorf("%s: no such file; topics begin with /", printable(path))
+	return fmt.Errorf("%s: no such file; topics begin with /", explain.Name(path))
 }
 
 // isTopic tells a topic from a file: it begins with a slash, unless bags are named
@@ -210,7 +212,7 @@ func (e *echo) end() error {
 func (e *echo) reportUnshown(err error) {
 	e.lossy = true
 	_ = e.w.Flush() // an error stays in the Writer
-	e.complain("%s: %v", printable(e.path), err)
+	e.complain("%s: %v", explain.Name(e.path), err)
 }
 
 // bag prints the messages of one bag.
@@ -220,17 +222,17 @@ func (e *echo) bag(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, src.file.Close()) }()
-	e.path, e.shows = src.path, make(map[*bagfmt.Connection][]*show)
+	defer func() { err = errors.Join(err, src.Close()) }()
+	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
 	if e.match != nil {
-		e.match.input = src.path
+		e.match.input = src.Name
 	}
 	q, err := e.query(src)
 	if err != nil {
 		return err
 	}
 	e.last = src
-	for m, err := range src.messages(q) {
+	for m, err := range src.Messages(q) {
 		if e.ctx.Err() != nil {
 			return e.ctx.Err()
 		}
@@ -248,7 +250,7 @@ func (e *echo) bag(path string) (err error) {
 			break
 		}
 	}
-	for _, c := range src.connections() {
+	for _, c := range src.Connections() {
 		e.recorded = append(e.recorded, absolute(c.Topic))
 		e.summarize(c, e.wanted(c))
 	}
@@ -256,14 +258,10 @@ func (e *echo) bag(path string) (err error) {
 }
 
 // query returns what is wanted of a bag.
-func (e *echo) query(src *source) (bagfmt.Query, error) {
+func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
 	q := bagfmt.Query{Workers: workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
-	var r *bagfmt.Reader
-	if src.bag != nil {
-		r = src.bag.Reader
-	}
 	var err error
-	q.Start, q.End, err = times(&e.flags.Window, r)
+	q.Start, q.End, err = times(&e.flags.Window, src.Bag)
 	return q, err
 }
 
@@ -333,7 +331,7 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 	}
 	if !s.told {
 		s.told = true
-		e.reportUnshown(fmt.Errorf("%s at %s: %w", printable(m.Conn.Topic), m.Time, err))
+		e.reportUnshown(fmt.Errorf("%s at %s: %w", explain.Name(m.Conn.Topic), m.Time, err))
 	}
 	return errors.Is(err, rosmsg.ErrTrailing)
 }
@@ -387,7 +385,7 @@ func escapeLines(b []byte) []byte {
 func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
 	for _, s := range all {
 		if s.skipped > 1 && s.path != nil {
-			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", printable(c.Topic), s.skipped))
+			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", explain.Name(c.Topic), s.skipped))
 		}
 	}
 }
@@ -408,17 +406,17 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	s.ready = true
 	typ, err := messageType(c)
 	if err != nil {
-		e.reportUnshown(fmt.Errorf("%s: %w", printable(c.Topic), err))
+		e.reportUnshown(fmt.Errorf("%s: %w", explain.Name(c.Topic), err))
 		return
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
 		_ = e.w.Flush() // an error stays in the Writer
 		e.complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
-			printable(e.path), printable(c.Topic), printable(c.Header.Type()), typ.MD5Sum(), printable(want))
+			explain.Name(e.path), explain.Name(c.Topic), explain.Name(c.Header.Type()), typ.MD5Sum(), explain.Name(want))
 	}
 	path, err := typ.Path(s.field)
 	if err != nil {
-		s.topic.noField = fmt.Errorf("%s: %w", printable(e.path), err)
+		s.topic.noField = fmt.Errorf("%s: %w", explain.Name(e.path), err)
 		return
 	}
 	s.path = path
@@ -431,7 +429,7 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
 	name, md5sum, definition := c.Header.Type(), c.Header.MD5Sum(), c.Header.MessageDefinition()
 	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", printable(name), printable(md5sum))
+		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", explain.Name(name), explain.Name(md5sum))
 	}
 	t, err := rosmsg.Parse(name, definition)
 	if err != nil {

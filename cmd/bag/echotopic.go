@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
@@ -25,7 +26,7 @@ func newEchoTopic(text string, isRegex bool) (*echoTopic, error) {
 	}
 	t := &echoTopic{text: absolute(strings.TrimRight(text, "/"))}
 	if strings.Contains(text, ":") {
-		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", printable(text))
+		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", explain.Name(text))
 	}
 	if !strings.ContainsAny(text, "*?") {
 		return t, nil
@@ -76,10 +77,10 @@ func (t *echoTopic) problem(recorded []string) string {
 // noTopic says that a topic is not recorded, and which ones have similar names.
 func noTopic(topic string, near []string) string {
 	if len(near) == 0 {
-		return printable(topic) + ": no such topic"
+		return explain.Name(topic) + ": no such topic"
 	}
 	for i := range near {
-		near[i] = printable(near[i])
+		near[i] = explain.Name(near[i])
 	}
-	return fmt.Sprintf("%s: no such topic; did you mean %s?", printable(topic), strings.Join(near, " or "))
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", explain.Name(topic), strings.Join(near, " or "))
 }

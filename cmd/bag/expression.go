@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
@@ -103,7 +104,7 @@ func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, 
 	f.undecided++
 	if !f.told[c] {
 		f.told[c] = true
-		f.j.lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", printable(c.Topic), oneLine(err)))
+		f.j.lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), oneLine(err)))
 	}
 	return false, nil
 }
@@ -120,7 +121,7 @@ func (f *expressionFilter) finish() error {
 	case !f.decided:
 		return errUndecided
 	default:
-		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", printable(f.input), counted(f.undecided))
+		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", explain.Name(f.input), counted(f.undecided))
 	}
 	var err error
 	for _, lack := range f.program.Missing() {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type filterFlags struct {
@@ -51,7 +52,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	if f.Expr != "" && f.Last != "" {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
-	if err := notInput(f.Out, []string{f.In}); err != nil {
+	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
 		return j.failed(f.Out, err)
 	}
 	in, err := j.openSources([]string{f.In})
@@ -59,10 +60,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer closeSources(in)
-	var reader *bagfmt.Reader
-	if in[0].bag != nil {
-		reader = in[0].bag.Reader
-	}
+	reader := in[0].Bag // nil for a pipe
 	for _, text := range f.globLike() {
 		j.complain("%s", text)
 	}
@@ -73,18 +71,18 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 	o.Latched = !f.NoLatched
 	if reader != nil {
 		for _, asked := range f.unmatched(reader) {
-			j.complain("%s: nothing there matches %s", printable(f.In), asked)
+			j.complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
 	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}
 	p.finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
-		e, err := newExpressionFilter(j, in[0].path, text)
+		e, err := newExpressionFilter(j, in[0].Name, text)
 		if err != nil {
 			return err
 		}
 		if reader != nil {
-			if err := e.checkTopics(in[0].topics()); err != nil {
+			if err := e.checkTopics(in[0].Topics()); err != nil {
 				return err
 			}
 		}
@@ -92,7 +90,7 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 		p.finish = func(selected uint64) error {
 			err := e.finish()
 			if err == nil && reader == nil {
-				err = e.checkTopics(in[0].topics())
+				err = e.checkTopics(in[0].Topics())
 			}
 			if err == nil {
 				err = f.refuse(selected, in[0])

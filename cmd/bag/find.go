@@ -9,8 +9,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -64,13 +66,13 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return errors.Join(w.Flush(), j.failed(arg, err))
 		}
-		if p.remote {
+		if p.Remote {
 			read += c.Read
 		}
 		for _, s := range c.Bags {
 			bags++
 			if s.Error != "" {
-				j.lost(p.path(s.Bag), errors.New(s.Error))
+				j.lost(p.Path(s.Bag), errors.New(s.Error))
 				continue
 			}
 			switch ok, err := s.Matches(program); {
@@ -78,7 +80,7 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 				return errors.Join(w.Flush(), oneLine(err))
 			case ok:
 				found++
-				s.Bag = p.path(s.Bag)
+				s.Bag = p.Path(s.Bag)
 				f.print(w, s)
 			}
 		}
@@ -90,7 +92,7 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 		j.say("none of %s matches", plural.Of(uint64(bags), "bag"))
 	}
 	if read > 0 {
-		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), printable(f.Places[0]))
+		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), explain.Name(f.Places[0]))
 	}
 	return j.done()
 }
@@ -116,8 +118,8 @@ func parseDate(text string) (float64, error) {
 
 // loadCatalog reads the catalog of a place, and the bags that it lacks, or all. It reports those
 // that cannot be read. The caller closes the place.
-func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error) {
-	p, err := openPlace(j.ctx, arg, 0)
+func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *bagopen.Place, error) {
+	p, err := bagopen.OpenPlace(j.ctx, arg, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,13 +128,13 @@ func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error)
 		All:  all,
 		Scan: !store.Remote(arg),
 		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
-			return openInput(ctx, p.path(bag))
+			return bagopen.OpenFile(ctx, p.Path(bag))
 		},
 		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), int64(n), 0) },
 		Read:   func(n, of int) { bar.set("Reading bags", int64(n), int64(of)) },
 		Problem: func(name string, err error) {
 			bar.hide()
-			j.lost(p.path(name), err)
+			j.lost(p.Path(name), err)
 		},
 	})
 	bar.hide()
@@ -141,7 +143,7 @@ func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error)
 	}
 	if err != nil {
 		_ = p.Close() // the error is that of reading
-		return nil, nil, explain(err)
+		return nil, nil, explain.Error(err)
 	}
 	return c, p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
@@ -32,13 +33,13 @@ func (f *indexFlags) Run(ctx context.Context, out output) error {
 		}
 		for _, s := range c.Bags {
 			if s.Error != "" {
-				j.lost(p.path(s.Bag), errors.New(s.Error))
+				j.lost(p.Path(s.Bag), errors.New(s.Error))
 			}
 		}
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {
-			return j.failed(arg, explain(err))
+			return j.failed(arg, explain.Error(err))
 		}
-		j.say("%s: %s in the catalog, %d read, %d dropped", printable(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
+		j.say("%s: %s in the catalog, %d read, %d dropped", explain.Name(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
 	}
 	return j.done()
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -43,7 +44,7 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 		return errors.New("--yaml has no room for --verbose; take --json")
 	}
 	j := newJob(ctx, out, jobFlags{})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
@@ -81,12 +82,12 @@ func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err erro
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
-	j.meter.begin("Reading "+filepath.Base(shown), b.Size())
+	j.meter.begin("Reading "+filepath.Base(shown), b.Size)
 	sample := 0
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks
 	}
-	return baginfo.New(shown, b.Reader, baginfo.Options{
+	return baginfo.New(shown, b.Bag, baginfo.Options{
 		Frequencies:      f.JSON || f.Freq,
 		Details:          f.Verbose,
 		EmptyConnections: f.JSON || f.Verbose,

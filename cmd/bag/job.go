@@ -14,7 +14,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -60,7 +62,7 @@ func (j *job) lost(path string, err error) {
 	}
 	if j.told[path]++; j.told[path] <= maxTold {
 		j.meter.hide()
-		j.complain("%s: %v", printable(path), explain(err))
+		j.complain("%s: %v", explain.Name(path), explain.Error(err))
 	}
 }
 
@@ -71,7 +73,7 @@ func (j *job) failed(path string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, errReported) || errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	j.complain("%s: %v", printable(path), err)
+	j.complain("%s: %v", explain.Name(path), err)
 	return errReported
 }
 
@@ -80,7 +82,7 @@ func (j *job) done() error {
 	j.meter.clear()
 	for _, path := range slices.Sorted(maps.Keys(j.told)) {
 		if more := j.told[path] - maxTold; more > 0 {
-			j.complain("%s: damaged in %s; gobag check lists them", printable(path), plural.Of(more, "more place"))
+			j.complain("%s: damaged in %s; gobag check lists them", explain.Name(path), plural.Of(more, "more place"))
 		}
 	}
 	if j.lossy {
@@ -91,17 +93,18 @@ func (j *job) done() error {
 
 // open opens a bag and reports damage that is found on the way. Reading it updates the progress
 // bar and ends with the job's context.
-func (j *job) open(path string) (*bag, error) {
+func (j *job) open(path string) (*bagopen.Recording, error) {
 	j.meter.clear()
-	o := bagfmt.ReaderOptions{MaxChunkBytes: j.maxChunk, FutureVersion: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx)}
-	b, err := openBagThrough(j.ctx, path, o, func(f io.ReaderAt, size int64) io.ReaderAt {
+	o := j.openOptions()
+	o.Through = func(f bagopen.File, size int64) io.ReaderAt {
 		return &meteredFile{j: j, f: f, title: "Reading " + filepath.Base(store.Redact(path)), size: size}
-	})
+	}
+	b, err := bagopen.Open(j.ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
 	j.meter.clear() // of a scan
-	for _, damage := range b.Damage() {
+	for _, damage := range b.Bag.Damage() {
 		if errors.Is(damage, bagfmt.ErrUnindexed) { // nothing is lost by that
 			continue
 		}
@@ -110,6 +113,11 @@ func (j *job) open(path string) (*bag, error) {
 		}
 	}
 	return b, nil
+}
+
+// openOptions returns how bags are opened.
+func (j *job) openOptions() bagopen.Options {
+	return bagopen.Options{MaxChunkBytes: j.maxChunk, UnwrapKey: bagopen.UnwrapKey(j.ctx)}
 }
 
 // meteredFile reads a file for a job.

@@ -35,6 +35,27 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
+func wantContent(t *testing.T, path, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(path); err != nil || string(b) != want {
+		t.Errorf("%s is %q, %v; want %q", path, b, err, want)
+	}
+}
+
+// names lists what is in a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
 // TestUnusable checks the one line that each kind of unusable file gets.
 func TestUnusable(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type mergeFlags struct {
@@ -25,11 +28,11 @@ others if they were closed well, and by this version or a later one.`
 // Run merges bags.
 func (f *mergeFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, f.jobFlags)
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	if err := notInput(f.Output, paths); err != nil {
+	if err := newfile.NotInput(f.Output, paths); err != nil {
 		return j.failed(f.Output, err)
 	}
 	in, err := j.openSources(paths)

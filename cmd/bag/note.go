@@ -9,6 +9,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -39,7 +42,7 @@ func (f *noteFlags) Run(ctx context.Context, out output) error {
 		return j.failed(f.Bag, err)
 	}
 	for _, n := range notes {
-		j.say("%s: %s: %s", printable(f.Bag), n.Key, n.Value)
+		j.say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
 	}
 	return nil
 }
@@ -49,7 +52,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := openRegular(path) // tells what is no file
+	look, _, err := bagopen.OpenRegular(path) // tells what is no file
 	if err != nil {
 		return err
 	}
@@ -58,15 +61,15 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the user names the file
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		return errors.New("is in use: it is being recorded, or another gobag note changes it")
 	}
 	st, err := f.Stat()
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
 	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
@@ -74,7 +77,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	}
 	add, err := bagnote.Additions(r, notes, bagfmt.TimeOf(time.Now()))
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
 	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
 }
@@ -89,9 +92,9 @@ func explainUnfit(err error) error {
 	case errors.Is(err, bagfmt.ErrEncrypted):
 		return errNoNotes
 	case errors.Is(err, bagfmt.ErrCorrupt):
-		return fmt.Errorf("%w; run gobag reindex on it first", explain(err))
+		return fmt.Errorf("%w; run gobag reindex on it first", explain.Error(err))
 	case errors.Is(err, bagfmt.ErrVersion):
-		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain(err))
+		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain.Error(err))
 	}
-	return explain(err)
+	return explain.Error(err)
 }

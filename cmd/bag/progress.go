@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
 )
 
 const (
@@ -109,7 +111,7 @@ const titleRunes = 28
 
 // shortenTitle makes a title fit, by its end: there is the name of the file.
 func shortenTitle(title string) string {
-	r := []rune(printable(title))
+	r := []rune(explain.Name(title))
 	if len(r) <= titleRunes {
 		return string(r)
 	}

@@ -9,6 +9,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
@@ -38,11 +41,11 @@ Exit code 3 says that messages were lost, or may have been; each place is told.`
 // done.
 func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path); err != nil {
@@ -55,16 +58,16 @@ func (f *reindexFlags) Run(ctx context.Context, out output) error {
 	return errors.Join(failed, j.done())
 }
 
-func (f *reindexFlags) one(j *job, places *places, path string) error {
+func (f *reindexFlags) one(j *job, places *newfile.Places, path string) error {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
-	in, before, err := openRegular(path)
+	in, before, err := bagopen.OpenRegular(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 	}
 	switch after, err := in.Stat(); {
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
 		return errors.New("is still being written; reindex it when its recorder has ended")
 	case rep.Messages == 0 && rep.Lossy():
@@ -86,21 +89,21 @@ func (f *reindexFlags) one(j *job, places *places, path string) error {
 		return err
 	}
 	j.reportRecovery(path, &rep)
-	if p.backup != "" {
-		j.say("%s: %s; the original is %s", printable(p.path), recoverySummary(&rep), printable(p.backup))
+	if p.Backup() != "" {
+		j.say("%s: %s; the original is %s", explain.Name(p.Path()), recoverySummary(&rep), explain.Name(p.Backup()))
 	} else {
-		j.say("%s: %s", printable(p.path), recoverySummary(&rep))
+		j.say("%s: %s", explain.Name(p.Path()), recoverySummary(&rep))
 	}
 	return nil
 }
 
 // recover writes what is good of a bag of size bytes to p.
-func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, error) {
+func (j *job) recover(in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {
 	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
 	if err != nil {
-		return recovery.Report{}, explain(err)
+		return recovery.Report{}, explain.Error(err)
 	}
-	title, done := "Reindexing "+p.path, int64(0)
+	title, done := "Reindexing "+p.Path(), int64(0)
 	j.meter.begin(title, size)
 	defer j.meter.clear()
 	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
@@ -115,7 +118,7 @@ func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, e
 	case errors.Is(err, bagfmt.ErrEncrypted):
 		return rep, errNoReindex
 	case err != nil:
-		return rep, explain(err)
+		return rep, explain.Error(err)
 	}
 	return rep, nil
 }
@@ -124,21 +127,21 @@ func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, e
 func (j *job) reportRecovery(path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
 		if n == maxTold {
-			j.say("%s: repaired in %s", printable(path), plural.Of(len(r.Repairs)-n, "more place"))
+			j.say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
 		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
-			j.say("%s: repaired: %s", printable(path), strings.TrimPrefix(explain(err).Error(), "damaged: "))
+			j.say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
 		}
 	}
 	var told uint64
 	for _, s := range r.Skipped {
-		what := explain(s.Err).Error()
+		what := explain.Error(s.Err).Error()
 		if s.Bytes > 0 {
 			what += fmt.Sprintf("; bytes %d to %d are left out", s.Offset, s.Offset+s.Bytes-1)
 		}
 		if s.Trailing {
-			j.say("%s: %s", printable(path), what)
+			j.say("%s: %s", explain.Name(path), what)
 			continue
 		}
 		if s.Dropped > 0 {

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 )
@@ -23,7 +24,7 @@ type packFlags struct {
 }
 
 // writerOptions returns the options of a bag made from inputs.
-func (f packFlags) writerOptions(inputs []*source) (bagfmt.WriterOptions, error) {
+func (f packFlags) writerOptions(inputs []*bagopen.Recording) (bagfmt.WriterOptions, error) {
 	o := bagfmt.WriterOptions{Compression: bagfmt.Compression(f.Compression), Workers: workers()}
 	switch f.Compression {
 	case "zstd":
@@ -59,16 +60,16 @@ func (f packFlags) chunkBytes() (int, error) {
 }
 
 // commonCompression returns the most frequent compression of the chunks of inputs.
-func commonCompression(inputs []*source) bagfmt.Compression {
+func commonCompression(inputs []*bagopen.Recording) bagfmt.Compression {
 	count := make(map[bagfmt.Compression]int)
 	best := bagfmt.CompressionNone
 	for _, in := range inputs {
-		if in.bag == nil || in.bag.Version() != "2.0" {
+		if in.Bag == nil || in.Bag.Version() != "2.0" {
 			continue
 		}
-		chunks := len(in.bag.Chunks())
+		chunks := len(in.Bag.Chunks())
 		for n := range min(chunks, 100) { // a sample is enough
-			h, err := in.bag.ChunkHeader(n)
+			h, err := in.Bag.ChunkHeader(n)
 			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}
@@ -84,64 +85,23 @@ func commonCompression(inputs []*source) bagfmt.Compression {
 // workers is the number of chunks that are compressed or decompressed concurrently.
 func workers() int { return min(runtime.GOMAXPROCS(0), 64) }
 
-// source is an open input: a file, or standard input.
-type source struct {
-	path string
-	bag  *bag
-	pipe *bagfmt.Scanner
-	size int64
-	file io.Closer
-}
-
 // openSource opens the bag that path names; "-" is standard input.
-func (j *job) openSource(path string) (*source, error) {
+func (j *job) openSource(path string) (*bagopen.Recording, error) {
 	if path != "-" {
-		b, err := j.open(path)
-		if err != nil {
-			return nil, err
-		}
-		return &source{path: path, bag: b, size: b.Size(), file: b}, nil
+		return j.open(path)
 	}
 	if isTerminal(j.stdin) {
 		return nil, errors.New("standard input is a terminal; send a bag into it")
 	}
-	r := interruptible(j.ctx, j.stdin)
-	s, err := bagfmt.NewScanner(r, bagfmt.ScannerOptions{
-		MaxChunkBytes: j.maxChunk, FutureVersion: true, Reuse: true, Interrupted: j.ctx.Err, UnwrapKey: unwrapKey(j.ctx),
-	})
-	if err != nil {
-		return nil, errors.Join(explain(err), r.Close())
-	}
-	return &source{path: "standard input", pipe: s, file: &pipe{r, s}}, nil
-}
-
-// pipe is standard input and its scanner.
-type pipe struct {
-	io.ReadCloser
-	scanner *bagfmt.Scanner
-}
-
-// Close ends both: first the input, which the scanner may be waiting for.
-func (p *pipe) Close() error {
-	err := p.ReadCloser.Close()
-	p.scanner.Close()
-	return err
-}
-
-// elapsed reports whether times count from the start of the recording.
-func (s *source) elapsed() bool {
-	if s.bag != nil {
-		return s.bag.Elapsed()
-	}
-	return s.pipe.Elapsed()
+	return bagopen.OpenPipe(j.ctx, j.stdin, j.openOptions())
 }
 
 // openSources opens all inputs, or none.
-func (j *job) openSources(paths []string) ([]*source, error) {
+func (j *job) openSources(paths []string) ([]*bagopen.Recording, error) {
 	if first := slices.Index(paths, "-"); first >= 0 && slices.Contains(paths[first+1:], "-") {
 		return nil, errors.New("standard input can be read only once")
 	}
-	var all []*source
+	var all []*bagopen.Recording
 	for _, path := range paths {
 		s, err := j.openSource(path)
 		if err != nil {
@@ -153,38 +113,24 @@ func (j *job) openSources(paths []string) ([]*source, error) {
 	return all, nil
 }
 
-func closeSources(all []*source) {
+func closeSources(all []*bagopen.Recording) {
 	for _, s := range all {
-		_ = s.file.Close() // only read from
+		_ = s.Close() // only read from
 	}
-}
-
-// notInput refuses an output that is one of the inputs, by whatever name.
-func notInput(out string, inputs []string) error {
-	st, err := os.Stat(out)
-	if err != nil {
-		return nil //nolint:nilerr // what does not exist is no input
-	}
-	for _, in := range inputs {
-		if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
-			return errors.New("is an input too; write to another file")
-		}
-	}
-	return nil
 }
 
 // copyInto copies inputs to sink and shows the progress. It returns errors of the output, ready
 // for the user; damage of inputs is reported and not returned.
-func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.Options) (rebag.Summary, error) {
+func (j *job) copyInto(sink rebag.Sink, title string, inputs []*bagopen.Recording, o rebag.Options) (rebag.Summary, error) {
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
-		in := rebag.Input{Name: s.path, Scanner: s.pipe}
-		if s.bag != nil {
-			in.Reader = s.bag.Reader
+		in := rebag.Input{Name: s.Name, Scanner: s.Pipe}
+		if s.Bag != nil {
+			in.Source = s.Bag
 		}
 		list = append(list, in)
-		total += s.size
+		total += s.Size
 	}
 	o.Workers = workers()
 	o.Damaged = j.damaged
@@ -194,8 +140,8 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*source, o rebag.
 	if j.ctx.Err() != nil {
 		err = j.ctx.Err()
 	}
-	if err != nil {
-		err = explain(err)
+	if err != nil && !errors.Is(err, errReported) {
+		err = explain.Error(err)
 	}
 	return sum, err
 }
@@ -206,8 +152,8 @@ func (j *job) damaged(input string, err error) error {
 	if j.ctx.Err() != nil {
 		return j.ctx.Err()
 	}
-	if isOfStore(err) {
-		return j.failed(input, explain(err))
+	if explain.OfStore(err) {
+		return j.failed(input, explain.Error(err))
 	}
 	j.lost(input, err)
 	return nil
@@ -215,7 +161,7 @@ func (j *job) damaged(input string, err error) error {
 
 // plan is what rewrite does.
 type plan struct {
-	inputs  []*source
+	inputs  []*bagopen.Recording
 	out     string
 	mcap    bool // instead of a bag
 	pack    packFlags
@@ -251,15 +197,15 @@ func (j *job) rewrite(p plan) error {
 		out = "standard output"
 	}
 	for _, in := range p.inputs {
-		if in.elapsed() {
-			j.say("%s: times count from the start of the recording, as in %s", printable(out), printable(in.path))
+		if in.Elapsed() {
+			j.say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
 	j.sayPlain(p.inputs)
 	if types := typesWithoutDefinition(p.inputs); p.mcap && len(types) > 0 {
-		j.say("%s: no reader can decode %s: the bag has no definition", printable(out), strings.Join(types, ", "))
+		j.say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
-	j.say("%s: %s%s%s", printable(out), counted(sum.Messages), repeated(sum), leftOut(sum))
+	j.say("%s: %s%s%s", explain.Name(out), counted(sum.Messages), repeated(sum), leftOut(sum))
 	return j.done()
 }
 
@@ -268,13 +214,13 @@ const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
 
 // typesWithoutDefinition lists types that the inputs have no definition of, for MCAP: readers of
 // bags may know types by their md5sum.
-func typesWithoutDefinition(inputs []*source) []string {
+func typesWithoutDefinition(inputs []*bagopen.Recording) []string {
 	var types []string
 	for _, in := range inputs {
-		if in.bag == nil {
+		if in.Bag == nil {
 			continue
 		}
-		for _, c := range in.bag.Connections() {
+		for _, c := range in.Bag.Connections() {
 			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != emptyMD5 && h.Type() != "std_msgs/Empty" {
 				types = append(types, h.Type())
 			}
@@ -294,6 +240,42 @@ func (p *plan) sink(w io.Writer) (rebag.Sink, error) {
 		return nil, err
 	}
 	return rebag.NewBag(w, o)
+}
+
+// target is the output of a command: a pending file or standard output.
+type target struct {
+	w    io.Writer // with WriteAt and Sync, unless it is standard output
+	file *newfile.File
+}
+
+// create creates the target for path; "-" is standard output.
+func (j *job) create(path string) (*target, error) {
+	if path == "-" {
+		if isTerminal(j.stdout) {
+			return nil, errors.New("standard output is a terminal; redirect it to a file or a pipe")
+		}
+		return &target{w: struct{ io.Writer }{j.stdout}}, nil
+	}
+	f, err := newfile.Create(path, j.Force)
+	if err != nil {
+		return nil, err
+	}
+	return &target{w: f.File, file: f}, nil
+}
+
+// commit completes the target.
+func (t *target) commit() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Commit()
+}
+
+// abort removes the file, unless it was committed.
+func (t *target) abort() {
+	if t.file != nil {
+		t.file.Abort()
+	}
 }
 
 // counted says how many messages.
@@ -320,20 +302,3 @@ func leftOut(sum rebag.Summary) string {
 func wantsMCAP(to, out string) bool {
 	return to == "mcap" || to == "" && strings.HasSuffix(out, ".mcap")
 }
-
-// interruptible returns a reader of r that ends with ctx or Close. A read that blocks then is
-// abandoned; it ends with the process.
-func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
-	pr, pw := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
-	// owner: the command; ends with r, or with the first read after ctx or Close.
-	go func() {
-		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, pipeBytes))
-		_ = pw.CloseWithError(err) // never fails
-		stop()
-	}()
-	return pr
-}
-
-// pipeBytes is the size of reads from a pipe.
-const pipeBytes = 256 << 10

@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
@@ -191,7 +192,7 @@ func checkNotEnd(isRegex bool, arg string) error {
 		return nil
 	}
 	if err := config.CheckNotEnd(arg); err != nil {
-		return fmt.Errorf("%s: %w", printable(arg), err)
+		return fmt.Errorf("%s: %w", explain.Name(arg), err)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -112,21 +114,21 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 		return j.failed(prefix, err)
 	}
 	for _, topic := range split.NotRepeated() {
-		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", printable(f.In), printable(topic))
+		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
 	}
 	if err := f.refuse(sum.Messages, in[0]); err != nil {
 		return err
 	}
 	sum.Repeated = split.Repeated()
 	j.sayPlain(in)
-	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), plural.Of(split.Count(), "part"))
+	j.say("%s: %s%s in %s", explain.Name(f.In), counted(sum.Messages), repeated(sum), plural.Of(split.Count(), "part"))
 	return j.done()
 }
 
 // prefix returns what all names of parts begin with.
 func (f *splitFlags) prefix() (string, error) {
 	if store.IsURL(f.Prefix) {
-		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", printable(f.Prefix))
+		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", explain.Name(f.Prefix))
 	}
 	if f.Prefix != "" && !namesDir(f.Prefix) {
 		return f.Prefix, nil
@@ -158,13 +160,13 @@ func namesDir(path string) bool {
 func (f *splitFlags) refuseExisting(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
-		return fmt.Errorf("%s: %w", printable(filepath.Dir(prefix)), explain(err))
+		return fmt.Errorf("%s: %w", explain.Name(filepath.Dir(prefix)), explain.Error(err))
 	}
 	start := filepath.Base(prefix) + "_"
 	for _, e := range entries {
 		if name := e.Name(); !f.Force && strings.HasPrefix(name, start) && strings.HasSuffix(name, ".bag") {
 			return fmt.Errorf("%s exists and could be taken for a part; move it, choose another prefix, or use --force to overwrite parts",
-				printable(filepath.Join(filepath.Dir(prefix), name)))
+				explain.Name(filepath.Join(filepath.Dir(prefix), name)))
 		}
 	}
 	return nil
@@ -176,18 +178,18 @@ type parts struct {
 	prefix  string
 	input   string
 	options bagfmt.WriterOptions
-	files   []*pendingFile
+	files   []*newfile.File
 	taken   map[string]bool
 }
 
 func (p *parts) open(number int, topic string) (*rebag.Part, error) {
 	path := p.name(number, topic)
-	if err := notInput(path, []string{p.input}); err != nil {
-		return nil, fmt.Errorf("%s %w", printable(path), err)
+	if err := newfile.NotInput(path, []string{p.input}); err != nil {
+		return nil, fmt.Errorf("%s %w", explain.Name(path), err)
 	}
-	f, err := createFile(path, p.j.Force)
+	f, err := newfile.Create(path, p.j.Force)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(path), err)
+		return nil, fmt.Errorf("%s: %w", explain.Name(path), err)
 	}
 	p.files = append(p.files, f)
 	sink, err := rebag.NewBag(f.File, p.options)

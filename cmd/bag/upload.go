@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -64,15 +66,15 @@ func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
 		Metadata: catalog.Metadata, Object: to.Object, Uploaded: catalog.NewWriter(bucket, log).Add,
 	})
 	if err != nil {
-		return j.failed(f.Dir, explain(err))
+		return j.failed(f.Dir, explain.Error(err))
 	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	others, err := f.enqueue(queue)
 	if err != nil {
-		return j.failed(f.Dir, explain(err))
+		return j.failed(f.Dir, explain.Error(err))
 	}
 	if queue.Stats().Waiting == 0 {
-		j.say("%s: no bag waits for %s", printable(f.Dir), bucket)
+		j.say("%s: no bag waits for %s", explain.Name(f.Dir), bucket)
 		if others > 0 && !f.All {
 			j.say("gobag upload --all uploads the other %s, too", plural.Of(uint64(others), "bag"))
 		}
@@ -89,7 +91,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 	}
 	waiting := upload.Pending(f.Dir)
 	for _, e := range entries {
-		if !isBag(e.Name()) || strings.HasSuffix(e.Name(), activeSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+		if !bagopen.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bagopen.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
 			continue
 		}
 		st, err := e.Info()
@@ -137,7 +139,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
-		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), printable(f.Dir))
+		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), explain.Name(f.Dir))
 	}
 	switch {
 	case s.Store.State == upload.Failing:

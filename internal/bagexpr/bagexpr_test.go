@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -29,7 +30,7 @@ func demo(t *testing.T, p *bagexpr.Program) (kept int, failed error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestMergeOfParts(t *testing.T) {
 		files, split := partFiles(t, whole, cut, bagfmt.WriterOptions{ChunkBytes: 1 + rng.IntN(300)})
 		var marked uint64
 		for _, b := range files {
-			marked += uint64(open(t, b).Repeated().Count)
+			marked += uint64(open(t, b).Info().Repeated.Count)
 		}
 		if marked != split.Repeated() {
 			t.Errorf("round %d: %d repeated messages are marked, of %d", round, marked, split.Repeated())
@@ -80,7 +80,7 @@ func merged(t *testing.T, files [][]byte, scanned bool) []said {
 			in = append(in, rebag.Input{Scanner: s})
 			continue
 		}
-		in = append(in, rebag.Input{Reader: open(t, b)})
+		in = append(in, rebag.Input{Source: open(t, b)})
 	}
 	var f file
 	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
@@ -197,7 +197,7 @@ func TestMergeRepeated(t *testing.T) {
 		if d := cmp.Diff(test.want, heard(t, out), cmp.AllowUnexported(said{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-		if got := open(t, out).Repeated(); sum.LeftOut != test.leftOut || got != test.marks {
+		if got := open(t, out).Info().Repeated; sum.LeftOut != test.leftOut || got != test.marks {
 			t.Errorf("%s: %+v, and the output says %+v, want %+v", name, sum, got, test.marks)
 		}
 	}
@@ -227,13 +227,13 @@ func TestRepeatedStaysMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := open(t, out).Repeated(); got != test.want {
+		if got := open(t, out).Info().Repeated; got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
 	files, _ := partFiles(t, part, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
 	for i, want := range []bagfmt.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
-		if got := open(t, files[i]).Repeated(); got != want {
+		if got := open(t, files[i]).Info().Repeated; got != want {
 			t.Errorf("part %d: %+v, want %+v", i, got, want)
 		}
 	}

@@ -181,7 +181,7 @@ func (x *indexSection) addChunk(h *wire.RecordHeader, data []byte, at int64) err
 	if id, twice := repeated(all[first:]); twice {
 		return wire.Corrupt(at, rosbag.OpChunkInfo, "connection %d twice", id)
 	}
-	bag.Chunks = append(bag.Chunks, table.Chunk{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])})
+	bag.Chunks = append(bag.Chunks, table.Chunk{Span: rosbag.Span{Pos: int64(h.ChunkPos), Start: h.Start, End: h.End, Counts: slices.Clip(all[first:])}})
 	x.counts = all
 	return nil
 }

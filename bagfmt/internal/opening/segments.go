@@ -49,7 +49,7 @@ func (x *segmentScan) record(from, to int64) {
 // close ends the open range.
 func (x *segmentScan) close() {
 	if x.tally.some {
-		x.segment(table.Chunk{Pos: x.from, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
+		x.segment(table.Chunk{Span: rosbag.Span{Pos: x.from}, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
 	}
 	x.tally.reset()
 	x.from, x.to = 0, 0
