@@ -2,6 +2,7 @@ package ros2map
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +33,7 @@ func (d *deriver2) derive(one *rosmsg.Type) (*ros2msg.Type, error) {
 		if t, err = d.make(one, name); err != nil {
 			return nil, err
 		}
-	} else if stock := d.mapper.tables.stock1(one.Name()); stock != nil && stock.MD5Sum() != one.MD5Sum() {
+	} else if stock := d.mapper.tables.stock1(one.Name()); stock != nil && !slices.Equal(stock.Fields(), one.Fields()) {
 		d.notes = append(d.notes, Note{Change: TypeMigrated, Type: one.Name(), From: one.Name(), To: name})
 	}
 	d.done[one.Name()] = t
