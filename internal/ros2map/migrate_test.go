@@ -134,7 +134,7 @@ func TestTo1(t *testing.T) {
 	}{
 		{
 			name: "p/msg/T", schema: "std_msgs/Header header\nbyte b\nchar c 5\nstring<=4 s \"x\"\nfloat32[<=3] f\nbuiltin_interfaces/Time[2] t\nduration d\nOwn[] o\n" +
-				dashes + "MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n" + dashes + "MSG: p/Own\nint8 A=1\nstring S=\"it's\"\nstring Q='a\\'b'\nbool B=true\nbyte X=200\nwstring W=\"x\"\nint8 x\n",
+				dashes + "MSG: std_msgs/Header\nbuiltin_interfaces/Time stamp\nstring frame_id\n" + dashes + "MSG: p/Own\nint8 A=1\nstring<=5 S=\"it's\"\nstring Q='a\\'b'\nbool B=true\nbyte X=200\nwstring W=\"x\"\nint8 x\n",
 			typ: "p/T", definition: "std_msgs/Header header\nbyte b\nuint8 c\nstring s\nfloat32[] f\ntime[2] t\nduration d\np/Own[] o\n\n" +
 				headerBlock + "\n" + dashes + "MSG: p/Own\nint8 A=1\nstring S=it's\nstring Q=a'b\nbool B=True\nint8 x\n",
 			notes: []string{"p/Own: constant W is dropped", "p/Own: constant X is dropped", "std_msgs/Header: field seq is added, empty"},
