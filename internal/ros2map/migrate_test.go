@@ -60,6 +60,20 @@ func TestOldDefinitions(t *testing.T) {
 	}
 }
 
+// TestOtherLength checks that an array of another length is another field.
+func TestOtherLength(t *testing.T) {
+	t.Parallel()
+	c := to2(t, newMapper(t, ros2map.Jazzy, ros2map.Options{}), "std_msgs/ColorRGBA", "float32[2] r\nfloat32[] g\nfloat32 b\nfloat32 a\n")
+	got, err := c.Append(nil, payload(nil).u32(1, 2, 0, 3, 4), nil)
+	if want := append([]byte{0, 1, 0, 0}, payload(nil).u32(0, 0, 3, 4)...); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%x (%v), want %x", got, err, want)
+	}
+	c = to2(t, newMapper(t, ros2map.Jazzy, ros2map.Options{}), "sensor_msgs/CameraInfo", "float64[8] K\nfloat64[9] R\n")
+	if notes := lines(c.Notes); !slices.Contains(notes, "sensor_msgs/CameraInfo: field K is dropped") || !slices.Contains(notes, "sensor_msgs/CameraInfo: field R is r") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // TestMarkers converts a marker as Humble and Galactic know it.
 func TestMarkers(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,9 @@
 package ros2msg_test
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -204,6 +206,20 @@ func TestHash(t *testing.T) {
 			t.Errorf("hash of %q is that of %q: %s", text, seen[h], h)
 		}
 		seen[h] = text
+	}
+}
+
+// TestHashedText checks the text that is hashed, where no published hash does.
+func TestHashedText(t *testing.T) {
+	t.Parallel()
+	const field = `{"name": "%s", "type": {"type_id": %d, "capacity": %d, "string_capacity": %d, "nested_type_name": "%s"}}`
+	text := `{"type_description": {"type_name": "p/msg/T", "fields": [` + strings.Join([]string{
+		fmt.Sprintf(field, "a", 21, 0, 5, ""), fmt.Sprintf(field, "b", 22+48, 2, 7, ""), fmt.Sprintf(field, "c", 18+144, 0, 0, ""),
+		fmt.Sprintf(field, "d", 21+96, 3, 4, ""), fmt.Sprintf(field, "e", 1+96, 9, 0, "p/msg/E"),
+	}, ", ") + `]}, "referenced_type_descriptions": [{"type_name": "p/msg/E", "fields": [` + fmt.Sprintf(field, "structure_needs_at_least_one_member", 3, 0, 0, "") + `]}]}`
+	want := fmt.Sprintf("RIHS01_%x", sha256.Sum256([]byte(text)))
+	if got := parse(t, "p/T", "string<=5 a\nwstring<=7[2] b\nwstring[] c\nstring<=4[<=3] d\nE[<=9] e\n"+dashes+"MSG: p/E\n").Hash(); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
