@@ -76,7 +76,7 @@ func TestSealJob(t *testing.T) {
 	}
 }
 
-// TestFillWhileSealing: WriteMessage goes on while all that was handed over still waits
+// TestFillWhileSealing: Write goes on while all that was handed over still waits
 // for a worker.
 func TestFillWhileSealing(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestFillWhileSealing(t *testing.T) {
 	empty := w.Size()
 	busy := <-w.ahead.workers
 	for range 2 { // a chunk each; there is memory for three
-		if err := w.WriteMessage(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
+		if err := w.Write(c, rosbag.Time{Sec: 1}, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

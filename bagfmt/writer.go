@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -16,9 +17,9 @@ import (
 
 // WriterOptions says how a Writer packs messages. The zero value is ready to use.
 type WriterOptions struct {
-	Compression rosbag.Compression // of chunks that WriteMessage fills; zero means none
+	Compression rosbag.Compression // of chunks that Write fills; zero means none
 	ChunkBytes  int                // such a chunk is sealed beyond this many bytes; zero means chunk.DefaultBytes
-	// Workers goroutines at most seal the chunks of WriteMessage while it fills the
+	// Workers goroutines at most seal the chunks of Write while it fills the
 	// next one, in the memory of 2 more chunks than that; zero seals them within the
 	// call, as does CompressionNone. The file is the same.
 	Workers int
@@ -43,7 +44,7 @@ func (o WriterOptions) withDefaults() (WriterOptions, error) {
 	return o, nil
 }
 
-// Writer writes one bag, front to back. Chunks come from WriteMessage, which fills
+// Writer writes one bag, front to back. Chunks come from Write, which fills
 // them itself, or from WriteChunk. It is not for concurrent use.
 //
 // After a failed write the file ends inside a record. If the underlying writer has
@@ -65,8 +66,10 @@ type Writer struct {
 	known  int64 // bytes of the records of all conns
 
 	repeated rosbag.Repeated
+	old      *indexFields                              // of the bag that Append continues, nil for a new one
+	added    map[*rosbag.Connection]*rosbag.Connection // by the ones of other recordings that Write was given
 
-	open       *chunk.Builder // of WriteMessage
+	open       *chunk.Builder // of Write
 	records    chunk.Records
 	compressor *codec.Compressor
 	packed     []byte
@@ -164,12 +167,15 @@ func (w *Writer) IndexBytes(c *chunk.Sealed) int64 {
 // ones. A bag that was never closed does not tell.
 func (w *Writer) SetRepeated(r rosbag.Repeated) { w.repeated = r }
 
-// AddConnection makes a connection for WriteMessage. The messages are stored under
+// AddConnection makes a connection for Write. The messages are stored under
 // topic; h is kept as it is. The connection is written with its first message. A
 // header that no Reader would accept is refused.
 func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connection, error) {
 	if w.closed {
 		return nil, rosbag.ErrClosed
+	}
+	if w.conns[w.nextID] != nil { // the last one
+		return nil, errNoID
 	}
 	c := &rosbag.Connection{ID: w.nextID, Topic: topic, Header: slices.Clone(h)}
 	if err := w.Adopt(c); err != nil {
@@ -180,6 +186,12 @@ func (w *Writer) AddConnection(topic string, h rosbag.Header) (*rosbag.Connectio
 
 // Connection returns the connection of the bag with an id, nil if there is none.
 func (w *Writer) Connection(id rosbag.ConnID) *rosbag.Connection { return w.conns[id] }
+
+// Connections returns the connections of the bag so far, by ascending id: those of AddConnection, of
+// Write, of chunks, and of the bag that Append continues.
+func (w *Writer) Connections() []*rosbag.Connection {
+	return slices.SortedFunc(maps.Values(w.conns), func(a, b *rosbag.Connection) int { return cmp.Compare(a.ID, b.ID) })
+}
 
 // Adopt makes c, which may come from another bag, a connection of this one under the id that it
 // has. It is an error if that is taken by a different one.
@@ -201,24 +213,45 @@ func (w *Writer) Adopt(c *rosbag.Connection) error {
 	return nil
 }
 
-// WriteMessage adds a message of c, which comes from AddConnection, received at t.
-// It keeps no reference to data.
-func (w *Writer) WriteMessage(c *rosbag.Connection, t rosbag.Time, data []byte) error {
+// Write adds a message of c, received at t. c comes from AddConnection or Connections; one of another
+// recording becomes a connection of the bag with its first message, under another id. Write keeps no
+// reference to data.
+func (w *Writer) Write(c *rosbag.Connection, t rosbag.Time, data []byte) error {
 	switch {
 	case w.closed:
 		return rosbag.ErrClosed
 	case w.failed() != nil:
 		return w.failed()
-	case w.conns[c.ID] != c:
-		return fmt.Errorf("connection %d, %s, does not belong to this writer", c.ID, c.Topic)
 	case len(data) > wire.MaxMessageBytes:
 		return &rosbag.LimitError{Offset: w.size, Op: rosbag.OpMessage, What: "message", Got: int64(len(data)), Limit: wire.MaxMessageBytes}
+	}
+	if w.conns[c.ID] != c {
+		var err error
+		if c, err = w.own(c); err != nil {
+			return err
+		}
 	}
 	w.open.AppendMessage(c, t, data)
 	if w.open.Len() > w.o.ChunkBytes {
 		return w.flush()
 	}
 	return nil
+}
+
+// own returns the connection of the bag that stands for c.
+func (w *Writer) own(c *rosbag.Connection) (*rosbag.Connection, error) {
+	if own := w.added[c]; own != nil {
+		return own, nil
+	}
+	own, err := w.AddConnection(c.Topic, c.Header)
+	if err != nil {
+		return nil, err
+	}
+	if w.added == nil {
+		w.added = make(map[*rosbag.Connection]*rosbag.Connection)
+	}
+	w.added[c] = own
+	return own, nil
 }
 
 // failed returns the error after which the bag takes no more chunks.
@@ -229,7 +262,7 @@ func (w *Writer) failed() error {
 	return w.sealErr
 }
 
-// flush seals and writes the chunk of WriteMessage. With Workers the writing, and
+// flush seals and writes the chunk of Write. With Workers the writing, and
 // its errors, may be left to a later call, at the latest drain.
 func (w *Writer) flush() error {
 	switch {
@@ -264,7 +297,7 @@ func (w *Writer) WriteChunk(c *chunk.Sealed) error {
 			return err
 		}
 	}
-	// Messages of WriteMessage came before these.
+	// Messages of Write came before these.
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -296,7 +329,7 @@ func (w *Writer) noteChunk(pos int64, start, end rosbag.Time, counts []rosbag.Co
 // header and syncs again. It does not close the underlying writer. After a failed
 // write it makes a good bag of what came before, as described at Writer, and
 // returns nil if that worked: the failed write was reported by its own call. An
-// error of Close about the last chunk of WriteMessage means the same: everything
+// error of Close about the last chunk of Write means the same: everything
 // before it is a good bag if a second Close returns nil. A failed sync is final.
 func (w *Writer) Close() error {
 	switch {
@@ -323,11 +356,8 @@ func (w *Writer) Close() error {
 		if err := w.sync(); err != nil {
 			return err
 		}
-		head := wire.AppendBagHeader(nil, &wire.RecordHeader{
-			IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
-		})
-		if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
-			return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
+		if err := w.writeHeader(at); err != nil {
+			return err
 		}
 	}
 	if err := w.sync(); err != nil {
@@ -336,6 +366,40 @@ func (w *Writer) Close() error {
 	w.closed = true
 	return lost
 }
+
+// writeHeader makes the bag header tell where the index section is.
+func (w *Writer) writeHeader(at io.WriterAt) error {
+	if w.old != nil {
+		return w.old.write(at, uint64(w.size), uint32(len(w.stored)), uint32(w.chunks))
+	}
+	head := wire.AppendBagHeader(nil, &wire.RecordHeader{
+		IndexPos: uint64(w.size), ConnCount: uint32(len(w.stored)), ChunkCount: uint32(w.chunks), Repeated: w.repeated,
+	})
+	if _, err := at.WriteAt(head, int64(len(wire.VersionLine))); err != nil {
+		return fmt.Errorf("bag header at %d: %w", len(wire.VersionLine), err)
+	}
+	return nil
+}
+
+// Abort ends the work on a bag that will not be used: it writes no more, and no goroutine of the Writer
+// is left. It is called instead of Close, or after that has failed. A bag that Append continues is the
+// old one then, unless Close has failed to write or to sync the bag header: then it is the old or the
+// new one.
+func (w *Writer) Abort() {
+	if w.closed {
+		return
+	}
+	w.closed = true
+	if w.sealErr == nil {
+		w.sealErr = rosbag.ErrClosed
+	}
+	_ = w.drain() // of what is given up
+	if t, ok := w.w.(truncater); ok && w.old != nil && !w.old.written {
+		_ = t.Truncate(w.old.end) // what stays is behind the bag, and no part of it
+	}
+}
+
+var errNoID = errors.New("the bag has no connection id left")
 
 func (w *Writer) sync() error {
 	s, ok := w.w.(syncer)

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type noteFlags struct {
@@ -32,17 +34,17 @@ points at them. Whatever happens meanwhile, the bag is the old or the new one.`
 }
 
 // Run adds notes to a bag.
-func (f *noteFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	notes, err := bagnote.ParseNotes(f.Notes)
 	if err != nil {
 		return err
 	}
 	if err := addNotes(f.Bag, notes); err != nil {
-		return j.failed(f.Bag, err)
+		return j.Failed(f.Bag, err)
 	}
 	for _, n := range notes {
-		j.say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
+		j.Say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
 	}
 	return nil
 }
@@ -79,7 +81,26 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if err != nil {
 		return explain.Error(err)
 	}
-	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
+	return explainUnfit(appendAll(f, st.Size(), add))
+}
+
+// appendAll adds messages to the bag in f.
+func appendAll(f bagfmt.File, size int64, add []*rosbag.Message) error {
+	w, err := bagfmt.Append(f, size, bagfmt.WriterOptions{})
+	if err != nil {
+		return err
+	}
+	for _, m := range add {
+		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 // readFile returns the bytes of a file.
@@ -137,7 +138,7 @@ func TestReindexInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var o, e bytes.Buffer
-	code := run(ctx, []string{"reindex", path}, newOutput(strings.NewReader(""), &o, &e))
+	code := run(ctx, []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), &o, &e))
 	if code != 1 || !strings.Contains(e.String(), "interrupted") {
 		t.Errorf("code %d, stderr %q", code, e.String())
 	}
@@ -159,7 +160,7 @@ func bigBag(t *testing.T, size int) []byte {
 		t.Fatal(err)
 	}
 	for n := range size/100_000 + 1 {
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
