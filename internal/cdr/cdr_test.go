@@ -186,6 +186,9 @@ func TestVectors(t *testing.T) {
 					t.Errorf("from CDR with 4 bytes after it: %v", err)
 				}
 				for i := range source {
+					if i == 4 && len(one) == 0 {
+						continue // see TestLenient
+					}
 					if dst, err := p.FromCDR([]byte("x"), source[:i:i], nil); !errors.Is(err, io.ErrUnexpectedEOF) || string(dst) != "x" {
 						t.Errorf("from CDR cut at %d: %q, %v", i, dst, err)
 					}
@@ -217,6 +220,7 @@ func TestLenient(t *testing.T) {
 		{"padding that is not 0", message(field("a", cdr.Width1), field("b", cdr.Width4)), "00010000 01 ffffff 02000000", "01 02000000"},
 		{"bool of 255", message(field("b", cdr.Bool)), "00010000 ff", "01"},
 		{"dummy byte that is not 0", message(), "00010000 ff", ""},
+		{"no dummy byte", message(), "00010000", ""},
 	}
 	for _, tt := range tests {
 		got, err := compile(t, tt.of).FromCDR(nil, unhex(t, tt.cdr), nil)

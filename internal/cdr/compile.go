@@ -94,6 +94,7 @@ type gathered struct {
 type Plan struct {
 	name1, name2 string
 	top          *plan
+	fieldless    bool // the type has no fields on either side
 }
 
 // Compile makes the plan of a struct. Errors are a [LimitError].
@@ -103,7 +104,7 @@ func Compile(s *Struct) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{name1: s.Name1, name2: s.Name2, top: top}, nil
+	return &Plan{name1: s.Name1, name2: s.Name2, top: top, fieldless: len(s.Fields1)+len(s.Fields2) == 0}, nil
 }
 
 // compiler makes plans, one for each struct.

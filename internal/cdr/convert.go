@@ -78,6 +78,9 @@ func (p *Plan) FromCDR(dst, message []byte, n *Counts) ([]byte, error) {
 	if message[0] != 0 || message[1] > littleEndian {
 		return dst, &Error{Type: p.name2, Reason: unsupported(message[0], message[1]), Err: ErrUnsupported}
 	}
+	if p.fieldless && len(message) == headerBytes {
+		return dst, nil // rosbags before 0.10.9 left the dummy byte out
+	}
 	m := decoder{
 		in: source{b: message[headerBytes:], side: ros2, big: message[1] == bigEndian}, dst: dst, limit: most(len(dst), len(message)),
 	}
