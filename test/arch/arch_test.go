@@ -53,6 +53,8 @@ var allowed = map[string][]string{
 	"internal/db3":              {"internal/rosbag2"},
 	"internal/explain":          {"bagfmt", "internal/store"},
 	"internal/newfile":          {"internal/explain"},
+	"internal/newdir":           {"internal/explain", "internal/newfile"},
+	"internal/mcapwriter":       {},
 	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
