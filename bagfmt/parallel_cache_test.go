@@ -54,7 +54,7 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 	}
 	b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
 	file := &chunkReads{Reader: bytes.NewReader(b)}
-	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{})
+	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,6 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 		file.stored = append(file.stored, h.StoredBytes)
 	}
 	file.chunks = r.Chunks()
-	r.Use(cache)
 	return r, file
 }
 
@@ -135,11 +134,10 @@ func TestCacheIsTransparent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cached, err := openAny(b)
+			cached, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(8000, 2000)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cached.Use(bagfmt.NewCache(8000, 2000))
 			c := plain.Cursor(bagfmt.Query{})
 			want, wantLast := events(t, c.Next), lasts(plain)
 			var wg sync.WaitGroup

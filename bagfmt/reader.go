@@ -155,10 +155,6 @@ func (r *Reader) Index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entr
 	return out, nil
 }
 
-// Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
-// no effect.
-func (r *Reader) Use(c *table.Cache) { r.t.Cache.Store(c) }
-
 // Prefetches reports whether r reads from a Prefetcher.
 func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
 

@@ -86,3 +86,15 @@ func (e *LimitError) Error() string {
 
 // Is reports whether target is ErrLimit.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// ReadError says where reading a file has failed, on a disk or in a store: its content may be intact.
+type ReadError struct {
+	Offset int64
+	Err    error
+}
+
+// Error implements error.
+func (e *ReadError) Error() string { return fmt.Sprintf("read at %d: %v", e.Offset, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ReadError) Unwrap() error { return e.Err }

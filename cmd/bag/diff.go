@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -78,17 +79,17 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 	o.Workers = workers()
 	o.Damaged = d.damage
 	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size+bags[1].Size)
-	report, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
+	found, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
 	d.meter.clear()
 	if err != nil {
 		return err
 	}
-	report.A.Path, report.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
-	report.B.Path, report.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
-	if err := f.print(out, report); err != nil {
+	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
+	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	if err := f.print(out, found); err != nil {
 		return err
 	}
-	d.lossy = !report.Same || !report.Complete
+	d.lossy = !found.Same || !found.Complete
 	return d.done()
 }
 
@@ -196,7 +197,7 @@ func (d *diff) note(s bagdiff.Side, err error) {
 	}
 }
 
-func (f *diffFlags) print(out output, r *bagdiff.Report) error {
+func (f *diffFlags) print(out output, r *report.Report) error {
 	if !f.JSON {
 		return r.WriteText(out.stdout)
 	}

@@ -125,7 +125,11 @@ func (j *job) copyInto(sink rebag.Sink, title string, inputs []*bagopen.Recordin
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
-		list = append(list, rebag.Input{Name: s.Name, Reader: s.Bag, Scanner: s.Pipe})
+		in := rebag.Input{Name: s.Name, Scanner: s.Pipe}
+		if s.Bag != nil {
+			in.Source = s.Bag
+		}
+		list = append(list, in)
 		total += s.Size
 	}
 	o.Workers = workers()

@@ -180,7 +180,11 @@ func TestStartAtMark(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	bag, err := player.NewBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+	opened, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bag, err := player.NewBag(t.Context(), "x.bag", opened, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

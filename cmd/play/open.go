@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // slowOpenReport is after how long opening a bag is logged as slow.
@@ -25,9 +26,10 @@ const slowOpenReport = 3 * time.Second
 // open opens the bags in order. They are closed by the end of the process: on a file system
 // that hangs, such as a network file system without its server, close might never return.
 func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string, maxChunk int64) ([]*player.Bag, error) {
+	cache := player.NewCache()
 	openers := make([]func() (*player.Bag, error), len(paths))
 	for n, path := range paths {
-		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk) })
+		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk, cache) })
 	}
 	if slices.ContainsFunc(paths, store.IsURL) {
 		// owner: the process; ends when all are open, or with ctx.
@@ -72,16 +74,22 @@ func openAhead(openers []func() (*player.Bag, error)) {
 }
 
 // openBag opens a bag by path or URL.
-func openBag(ctx context.Context, path string, maxChunk int64) (*player.Bag, error) {
-	o := player.BagOptions{MaxChunkBytes: maxChunk, UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }}
+func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cache) (*player.Bag, error) {
+	unwrapKey := func(e rosbag.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
 	if !store.IsURL(path) {
-		return player.OpenBag(ctx, path, o)
+		return player.OpenBag(ctx, path, player.BagOptions{MaxChunkBytes: maxChunk, UnwrapKey: unwrapKey, Cache: cache})
 	}
 	object, err := store.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	b, err := player.NewBag(ctx, store.Redact(path), object, object.Size(), o)
+	var b *player.Bag
+	r, err := bagfmt.NewReader(object, object.Size(), bagfmt.ReaderOptions{MaxChunkBytes: maxChunk, UnwrapKey: unwrapKey, Cache: cache, Interrupted: ctx.Err})
+	if err != nil {
+		err = &player.OpenError{Bag: store.Redact(path), Err: err}
+	} else {
+		b, err = player.NewBag(ctx, store.Redact(path), r, object)
+	}
 	if err != nil {
 		object.Close() //nolint:errcheck,gosec // only read from
 		return nil, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Info is the summary of one bag.
@@ -93,22 +94,26 @@ func (o *Options) damaged(err error) error {
 	return o.Damaged(err)
 }
 
-// New summarizes the bag that r reads.
-func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
+// New summarizes a recording. What only bags have, and formats that are read like them, is empty for
+// others: chunks, their compression, and encryption.
+func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
+	known := r.Info()
 	i := &Info{
-		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Info().Repeated,
+		Path: path, Version: known.Version, Indexed: known.Indexed, Elapsed: known.Elapsed, Size: known.Size, Messages: known.Messages,
+		Start: known.Start, End: known.End, First: known.Start, Last: known.End, Repeated: known.Repeated,
+	}
+	bag, isBag := r.(*bagfmt.Reader)
+	if isBag {
+		i.Encryption = bag.Encryption()
 	}
 	var sample []int
-	if i.hasChunks() {
-		chunks := r.Chunks()
-		i.Chunks = len(chunks)
-		if i.Indexed && i.Chunks > 0 {
-			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
+	if isBag && i.hasChunks() {
+		if i.Chunks = r.NumSpans(); i.Indexed && i.Chunks > 0 {
+			i.First, i.Last = r.Span(0).Start, r.Span(i.Chunks-1).End
 		}
-		sample = o.sampled(r)
+		sample = o.sampled(bag)
 		if i.Sampled = len(sample); i.Sampled == 0 {
-			if err := i.addCompression(r, &o); err != nil {
+			if err := i.addCompression(bag, &o); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +140,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	}
 	i.addTopics(stamps)
 	if i.Sampled > 0 {
-		if err := i.estimate(r, sample, &o); err != nil {
+		if err := i.estimate(bag, sample, &o); err != nil {
 			return nil, err
 		}
 	}
@@ -189,17 +194,11 @@ func sortedCompressions(sums map[bagfmt.Compression]*CompressionSum) []Compressi
 	return list
 }
 
-func (i *Info) addConnections(r *bagfmt.Reader) {
-	at := make(map[*bagfmt.Connection]int, len(r.Connections()))
+func (i *Info) addConnections(r rosbag.Source) {
+	counts := rosbag.Counts(r)
 	i.Connections = make([]Connection, 0, len(r.Connections()))
-	for n, c := range r.Connections() {
-		at[c] = n
-		i.Connections = append(i.Connections, Connection{Connection: c})
-	}
-	for _, chunk := range r.Chunks() {
-		for _, n := range chunk.Counts {
-			i.Connections[at[n.Conn]].Messages += uint64(n.Count)
-		}
+	for _, c := range r.Connections() {
+		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
 	}
 }
 
@@ -241,10 +240,11 @@ func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
 const indexesAhead = 8
 
 // readIndexes collects the times of each topic.
-func readIndexes(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
-	for i := range r.Chunks() {
-		if ahead := i + indexesAhead; ahead < len(r.Chunks()) {
-			r.PrefetchIndex(ahead)
+func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]bagfmt.Time) error {
+	bag, isBag := r.(*bagfmt.Reader)
+	for i := range r.NumSpans() {
+		if ahead := i + indexesAhead; isBag && ahead < r.NumSpans() {
+			bag.PrefetchIndex(ahead)
 		}
 		entries, err := r.Index(i, nil)
 		if err != nil {

@@ -20,8 +20,8 @@ const (
 
 // sampled returns the numbers of the chunks to look at, evenly spread, nil for all.
 func (o *Options) sampled(r *bagfmt.Reader) []int {
-	n := len(r.Chunks())
-	if o.Sample == 0 || n <= o.Sample || !r.Indexed() {
+	n := r.NumSpans()
+	if o.Sample == 0 || n <= o.Sample || !r.Info().Indexed {
 		return nil
 	}
 	list := make([]int, o.Sample)
@@ -62,7 +62,7 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 			continue
 		}
 		addChunk(sums, h)
-		looked += r.ExtentEnd(n) - r.Chunks()[n].Pos
+		looked += r.ExtentEnd(n) - r.Span(n).Pos
 		if !o.Frequencies && !o.Details {
 			continue
 		}
@@ -76,12 +76,11 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 		e.addPeriods(entries)
 		e.addSizes(entries, uint64(h.UncompressedBytes))
 	}
-	all := r.Chunks()
 	if looked > 0 {
-		e.scale(sums, float64(r.ExtentEnd(len(all)-1)-all[0].Pos)/float64(looked), len(chunks))
+		e.scale(sums, float64(r.ExtentEnd(r.NumSpans()-1)-r.Span(0).Pos)/float64(looked), len(chunks))
 	}
 	if o.Frequencies || o.Details {
-		e.finish(all, o.Details)
+		e.finish(r, o.Details)
 	}
 	return nil
 }
@@ -139,9 +138,9 @@ func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
 }
 
 // finish makes estimates of connections and topics.
-func (e *estimate) finish(chunks []bagfmt.ChunkInfo, details bool) {
+func (e *estimate) finish(r rosbag.Source, details bool) {
 	i := e.info
-	spans := spansOf(chunks)
+	spans := spansOf(r)
 	for n := range i.Topics {
 		t := &i.Topics[n]
 		s := spans[t.Name]
@@ -175,7 +174,7 @@ func (e *estimate) finish(chunks []bagfmt.ChunkInfo, details bool) {
 	}
 }
 
-// span is what the chunk infos say about the times of a topic.
+// span is what the counts of chunks say about the times of a topic.
 type span struct {
 	first, last bagfmt.Time   // of the chunks with messages of it
 	gap         time.Duration // between two of them: the topic was silent for at least as long
@@ -183,12 +182,14 @@ type span struct {
 }
 
 // spansOf returns the span of each topic.
-func spansOf(chunks []bagfmt.ChunkInfo) map[string]*span {
-	chunks = slices.Clone(chunks)
-	slices.SortStableFunc(chunks, func(a, b bagfmt.ChunkInfo) int { return a.Start.Compare(b.Start) })
-	spans := make(map[string]*span)
+func spansOf(r rosbag.Source) map[string]*span {
+	chunks := make([]*rosbag.Span, r.NumSpans())
 	for i := range chunks {
-		c := &chunks[i]
+		chunks[i] = r.Span(i)
+	}
+	slices.SortStableFunc(chunks, func(a, b *rosbag.Span) int { return a.Start.Compare(b.Start) })
+	spans := make(map[string]*span)
+	for _, c := range chunks {
 		for _, n := range c.Counts {
 			s := spans[n.Conn.Topic]
 			switch {

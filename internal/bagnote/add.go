@@ -29,7 +29,7 @@ func Additions(r *bagfmt.Reader, notes []Note, now bagfmt.Time) ([]bagfmt.Additi
 	add := bagfmt.Addition{Topic: NotesTopic, Header: header(), Time: now}
 	t := textsOn(r, NotesTopic)
 	var last *bagfmt.Message
-	err := t.latest(func(m *bagfmt.Message) { last = m }, func(err error) error { return err })
+	err := t.latest(r, func(m *bagfmt.Message) { last = m }, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}

@@ -131,10 +131,10 @@ func (s *cutStart) begin(inputs []Input, first *bagfmt.Message, damaged func(inp
 		return nil, nil
 	}
 	for _, in := range inputs {
-		if in.Reader == nil {
+		if in.Source == nil {
 			continue
 		}
-		for c, last := range rosbag.Latched(in.Reader, s.o.Start, s.o.Keep) {
+		for c, last := range rosbag.Latched(in.Source, s.o.Start, s.o.Keep) {
 			if last.Err != nil {
 				if err := damaged(in.Name, last.Err); err != nil {
 					return nil, err

@@ -112,7 +112,7 @@ func copied(t *testing.T, o rebag.Options, bags ...[]byte) ([]byte, rebag.Summar
 	t.Helper()
 	var in []rebag.Input
 	for i, b := range bags {
-		in = append(in, rebag.Input{Name: fmt.Sprint(i), Reader: open(t, b)})
+		in = append(in, rebag.Input{Name: fmt.Sprint(i), Source: open(t, b)})
 	}
 	var f file
 	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{Workers: o.Workers})
@@ -192,7 +192,7 @@ func TestMergeInTurn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in = append(in, rebag.Input{Name: w.name, Reader: r})
+		in = append(in, rebag.Input{Name: w.name, Source: r})
 	}
 	turns = nil
 	var f file
@@ -329,7 +329,7 @@ func TestSplit(t *testing.T) {
 				}
 				return &rebag.Part{Sink: sink, Size: func() int64 { return sink.Size() }, Done: func() error { done++; return nil }}, nil
 			})
-			if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, split); err != nil {
+			if _, err := rebag.Copy([]rebag.Input{{Source: open(t, in)}}, rebag.Options{}, split); err != nil {
 				t.Fatal(err)
 			}
 			var got []int
@@ -361,7 +361,7 @@ func TestMCAP(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, sink); err != nil {
+			if _, err := rebag.Copy([]rebag.Input{{Source: open(t, in)}}, rebag.Options{}, sink); err != nil {
 				t.Fatal(err)
 			}
 			r, err := mcap.NewReader(bytes.NewReader(f.b))

@@ -80,7 +80,7 @@ func merged(t *testing.T, files [][]byte, scanned bool) []said {
 			in = append(in, rebag.Input{Scanner: s})
 			continue
 		}
-		in = append(in, rebag.Input{Reader: open(t, b)})
+		in = append(in, rebag.Input{Source: open(t, b)})
 	}
 	var f file
 	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})

@@ -39,7 +39,7 @@ type Cursor struct {
 
 // New returns a Cursor at the start of what q selects. It reads nothing yet.
 func New(bag *table.Table, q rosbag.Query) *Cursor {
-	q.Reuse = q.Reuse && bag.Cache.Load() == nil
+	q.Reuse = q.Reuse && bag.Options.Cache == nil
 	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes, prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
 	for i, conn := range bag.Conns {

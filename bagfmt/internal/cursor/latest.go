@@ -114,7 +114,7 @@ func (s *lastSearch) chunk(i int) error {
 	if !x.EntriesUnknown() && promised == nil {
 		return nil
 	}
-	cache := s.bag.Cache.Load()
+	cache := s.bag.Options.Cache
 	var key table.Key // where the cache keeps the message, if the index is good
 	if x.Data == nil && !x.EntriesUnknown() {
 		key = s.key(x, promised)

@@ -68,7 +68,7 @@ func (l *ChunkLists) sort(bag *table.Table) {
 // unpackAhead puts into the cache, on several cores, the chunks that find will load, if
 // they are worth it: the first one that promises a message of each connection.
 func (s *lastSearch) unpackAhead(conns []int32) {
-	if s.bag.Cache.Load() == nil {
+	if s.bag.Options.Cache == nil {
 		return
 	}
 	var wanted []int
@@ -110,7 +110,7 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 			return 0, false
 		}
 		if e := s.last(x); e != nil {
-			return int(i), s.bag.Cache.Load().Frame(s.key(x, e)) == nil
+			return int(i), s.bag.Options.Cache.Frame(s.key(x, e)) == nil
 		}
 	}
 	return 0, false

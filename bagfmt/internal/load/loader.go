@@ -166,7 +166,7 @@ func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	if p.Compression != rosbag.CompressionBZ2 {
 		return l.readNew(bag, p)
 	}
-	return bag.Cache.Load().Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
+	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
 }
 
 func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {

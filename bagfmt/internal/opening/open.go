@@ -21,6 +21,9 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	cache := o.Cache
+	o.Cache = nil // a scan uses the memory of a chunk again
+	r = table.Interruptible(r, o.Interrupted)
 	t := &table.Table{File: r, Size: size, Options: o}
 	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
 	v, err := s.Version(o.FutureVersion)
@@ -45,6 +48,7 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Options.Cache = cache
 	t.Summarize()
 	return t, nil
 }

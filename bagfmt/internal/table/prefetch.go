@@ -15,6 +15,39 @@ type Prefetcher interface {
 	Prefetch(off, n int64)
 }
 
+// Interruptible returns r with reads that ask interrupted, nil if nobody interrupts, before.
+func Interruptible(r io.ReaderAt, interrupted func() error) io.ReaderAt {
+	if interrupted == nil {
+		return r
+	}
+	asking := interruptible{r, interrupted}
+	if p, ok := r.(Prefetcher); ok {
+		return interruptiblePrefetcher{asking, p}
+	}
+	return asking
+}
+
+type interruptible struct {
+	io.ReaderAt
+	interrupted func() error
+}
+
+// ReadAt implements io.ReaderAt.
+func (r interruptible) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.interrupted(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+type interruptiblePrefetcher struct {
+	interruptible
+	to Prefetcher
+}
+
+// Prefetch implements Prefetcher.
+func (r interruptiblePrefetcher) Prefetch(off, n int64) { r.to.Prefetch(off, n) }
+
 // MaxPrefetchBytes is how much is prefetched ahead of a cursor, or of an index section.
 const MaxPrefetchBytes = 4 << 20
 

@@ -2,7 +2,6 @@ package table
 
 import (
 	"io"
-	"sync/atomic"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -10,7 +9,7 @@ import (
 )
 
 // Table is what is known of an opened bag. It does not change once the bag is open, and many
-// goroutines may use it if they may use its file. Only the cache may be replaced.
+// goroutines may use it if they may use its file.
 type Table struct {
 	File      io.ReaderAt
 	Size      int64
@@ -31,8 +30,6 @@ type Table struct {
 	End       rosbag.Time
 	Messages  uint64
 	Repeated  rosbag.Repeated
-
-	Cache cacheRef
 }
 
 const defaultCacheBytes = 128 << 20
@@ -43,8 +40,11 @@ type Options struct {
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
-	// Interrupted, if not nil, is asked while a chunk is unpacked or searched, every few MiB. An
-	// error that it returns ends that, and is returned. Goroutines may call it at the same time.
+	// Cache, if not nil, keeps chunks and messages for readers that seek back and forth. Several
+	// Readers may share one. Query.Reuse is then of no effect.
+	Cache *Cache
+	// Interrupted, if not nil, is asked before each read, and while a chunk is unpacked or searched,
+	// every few MiB. An error that it returns ends that, and is returned. Goroutines may call it at the same time.
 	Interrupted func() error
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
 	// The key that it returns is overwritten. Without it encrypted bags are refused.
@@ -111,6 +111,3 @@ func (bag *Table) SetConnections(list []*rosbag.Connection) {
 		bag.ByID[c.ID] = int32(i)
 	}
 }
-
-// cacheRef is the Cache of a Reader, see Use.
-type cacheRef struct{ atomic.Pointer[Cache] }

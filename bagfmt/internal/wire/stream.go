@@ -81,7 +81,7 @@ func IsEnd(err error) bool {
 
 // ReadError makes the error for a failed read that is not the end of the input.
 func ReadError(off int64, err error) error {
-	return fmt.Errorf("read at %d: %w", off, err)
+	return &rosbag.ReadError{Offset: off, Err: err}
 }
 
 // Full fills b for the record at start.

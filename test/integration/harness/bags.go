@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -159,13 +160,13 @@ func openBag(t *testing.T, path string) *bagfmt.Reader {
 }
 
 // Same compares two bags, as gobag diff does. What differs fails the test.
-func Same(t *testing.T, a, b string) *bagdiff.Report {
+func Same(t *testing.T, a, b string) *report.Report {
 	t.Helper()
 	return SameTopics(t, a, b, nil)
 }
 
 // SameTopics compares some connections of two bags.
-func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *bagdiff.Report {
+func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *report.Report {
 	t.Helper()
 	r, err := bagdiff.Compare(t.Context(), openBag(t, a), openBag(t, b), bagdiff.Options{Keep: keep, Details: 10})
 	if err != nil {
