@@ -317,3 +317,13 @@ func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, 
 	}
 	return nil, nil
 }
+
+// steady returns n messages of the connections of sample with times that rise by 1 s
+// every third message.
+func steady(n, from int) (conns []*bagfmt.Connection, msgs []msg) {
+	conns, _ = sample(0)
+	for i := range n {
+		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(from + i/3)}, fmt.Sprintf("message %d of %d", i, from)})
+	}
+	return conns, msgs
+}
