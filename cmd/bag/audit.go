@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
@@ -31,6 +32,8 @@ import (
 )
 
 type auditFlags struct {
+	readOnly
+
 	Rate    config.Size `placeholder:"SIZE" help:"Read at most this many bytes a second, such as 20M (default: as fast as it goes)."`
 	Journal string      `placeholder:"FILE" help:"File that notes what is verified (default: one for each place, in the directory for caches)."`
 	JSON    bool        `name:"json" help:"One line of JSON for each defect."`
@@ -68,9 +71,8 @@ type verdict struct {
 // audit is a run of the command.
 type audit struct {
 	*auditFlags
-	*job
+	*bagjob.Job
 	place *bagopen.Place
-	bar   *tally
 
 	mu      sync.Mutex
 	journal *os.File
@@ -81,27 +83,26 @@ type audit struct {
 }
 
 // Run verifies the bags of a place.
-func (f *auditFlags) Run(ctx context.Context, out output) (err error) {
+func (f *auditFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
 	p, err := bagopen.OpenPlace(ctx, f.Place, int64(f.Rate))
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	if err != nil {
-		return j.failed(f.Place, err)
+		return j.Failed(f.Place, err)
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	a := &audit{auditFlags: f, job: j, place: p, bar: newTally(j.stderr, f.Quiet), known: map[string]verdict{}}
-	a.bar.bytes = true
-	defer a.bar.hide()
+	a := &audit{auditFlags: f, Job: j, place: p, known: map[string]verdict{}}
+	defer a.Bar.Clear()
 	if err := a.openJournal(); err != nil {
 		return fmt.Errorf("the journal: %w; name another file with --journal", err)
 	}
 	err = a.verify(ctx)
-	a.bar.hide()
+	a.Bar.Clear()
 	err = errors.Join(err, a.journal.Close())
 	if err != nil {
 		if a.read+a.skipped > 0 {
-			a.say("%s verified so far; the same command continues there", plural.Of(uint64(a.read+a.skipped), "bag"))
+			a.Say("%s verified so far; the same command continues there", plural.Of(uint64(a.read+a.skipped), "bag"))
 		}
-		return a.failed(f.Place, explain.Error(err))
+		return a.Failed(f.Place, explain.Error(err))
 	}
 	if err := os.Remove(a.journal.Name()); err != nil {
 		return err
@@ -142,7 +143,7 @@ func (a *audit) verify(ctx context.Context) error {
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				done += int64(n)
-				a.bar.set("Verifying", done, total)
+				a.Bar.Set(bagjob.Bytes("Verifying", total), done)
 			})
 			if err != nil || v.gone {
 				return err
@@ -330,7 +331,7 @@ func (a *audit) report() error {
 			}
 			text = string(escape.JSON(string(line)))
 		}
-		if _, err := fmt.Fprintln(a.stdout, text); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, text); err != nil {
 			return err
 		}
 	}
@@ -338,9 +339,9 @@ func (a *audit) report() error {
 	if a.skipped > 0 {
 		continued = fmt.Sprintf(", %d of them before", a.skipped)
 	}
-	a.say("%s verified%s, %s", plural.Of(uint64(a.read+a.skipped), "bag"), continued, plural.Of(uint64(len(a.defects)), "defect"))
+	a.Say("%s verified%s, %s", plural.Of(uint64(a.read+a.skipped), "bag"), continued, plural.Of(uint64(len(a.defects)), "defect"))
 	if len(a.defects) > 0 {
-		return errLossy
+		return bagjob.ErrLossy
 	}
 	return nil
 }

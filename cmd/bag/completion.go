@@ -14,6 +14,7 @@ import (
 	"github.com/posener/complete"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -35,7 +36,7 @@ For all: put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 }
 
 // Run prints what makes a shell ask this program for completions.
-func (f *completionFlags) Run(out output) error {
+func (f *completionFlags) Run(out bagjob.Output) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the path of this program is not known: %w", err)
@@ -53,7 +54,7 @@ func (f *completionFlags) Run(out output) error {
 			"end\n" +
 			"complete -c gobag -a '(__complete_gobag)'\n"
 	}
-	_, err = fmt.Fprint(out.stdout, line)
+	_, err = fmt.Fprint(out.Stdout, line)
 	return err
 }
 

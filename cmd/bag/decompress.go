@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 type decompressFlags struct{ repackFlags }
@@ -12,6 +13,6 @@ type decompressFlags struct{ repackFlags }
 func (decompressFlags) Help() string { return repackHelp }
 
 // Run decompresses bags.
-func (f *decompressFlags) Run(ctx context.Context, out output) error {
+func (f *decompressFlags) Run(ctx context.Context, out bagjob.Output) error {
 	return f.repack(ctx, out, repackOptions{compression: bagfmt.CompressionNone})
 }

@@ -5,8 +5,7 @@ import (
 	"errors"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/bagopen"
-	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 type decryptFlags struct {
@@ -31,7 +30,7 @@ code 3 says that messages were lost.`
 }
 
 // Run decrypts bags.
-func (f *decryptFlags) Run(ctx context.Context, out output) error {
+func (f *decryptFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o := repackOptions{decrypt: true}
 	switch {
 	case f.LZ4 && f.BZ2:
@@ -50,12 +49,3 @@ var (
 	errNoNotes   = errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
 	errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 )
-
-// sayPlain says that what was made of encrypted inputs is not encrypted.
-func (j *job) sayPlain(inputs []*bagopen.Recording) {
-	for _, in := range inputs {
-		if in.Encrypted() {
-			j.say("%s: is encrypted; what was made of it is not", explain.Name(in.Name))
-		}
-	}
-}

@@ -14,14 +14,19 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/store"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
 type echoFlags struct {
+	readOnly
+
 	Bag       []string `short:"b" sep:"none" placeholder:"FILE" completion-predictor:"bag" help:"A bag; the same as an argument, as rostopic echo has it."`
 	Topic     []string `short:"t" sep:"none" placeholder:"TOPIC" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. A field of the messages may follow: /odom/pose/pose. May be repeated."`
 	Regex     bool     `short:"e" help:"Topics are regular expressions for the whole name; no field can follow."`
@@ -55,17 +60,17 @@ others were shown.`
 }
 
 // Run prints the messages of bags.
-func (f *echoFlags) Run(ctx context.Context, out output) error {
+func (f *echoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	e := &echo{
-		flags: f, job: newJob(ctx, out, jobFlags{Quiet: true}), w: bufio.NewWriterSize(out.stdout, 64<<10),
-		escape: f.CSV && isTerminal(out.stdout),
+		flags: f, Job: bagjob.New(ctx, out, bagjob.Options{Quiet: true}), w: bufio.NewWriterSize(out.Stdout, 64<<10),
+		escape: f.CSV && bagjob.IsTerminal(out.Stdout),
 	}
 	bags, err := e.sort(f.Args)
 	if err != nil {
 		return err
 	}
 	if f.Expr != "" {
-		if e.match, err = newExpressionFilter(e.job, "", f.Expr); err != nil {
+		if e.match, err = bagquery.NewExpression(f.Expr, func(err error) { e.Lost(e.path, err) }); err != nil {
 			return err
 		}
 	}
@@ -80,8 +85,8 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 		if errors.Is(err, syscall.EPIPE) || errors.Is(err, context.Canceled) {
 			break // nobody reads on, or the user has seen enough
 		}
-		_ = e.w.Flush()             // what is there comes before the complaint about it
-		_ = e.job.failed(path, err) // e.failed makes the exit code
+		_ = e.w.Flush()         // what is there comes before the complaint about it
+		_ = e.Failed(path, err) // e.failed makes the exit code
 		e.failed = true
 	}
 	return e.end()
@@ -90,12 +95,13 @@ func (f *echoFlags) Run(ctx context.Context, out output) error {
 // echo is one run of the command.
 type echo struct {
 	flags *echoFlags
-	*job
+	*bagjob.Job
 	w      *bufio.Writer
 	escape bool // print no control characters: CSV has strings as they are
 	topics []*echoTopic
-	match  *expressionFilter
+	match  *bagquery.Expression
 
+	types    msgtypes.Cache
 	recorded []string // topics of the bags, to suggest one
 
 	path     string
@@ -122,7 +128,7 @@ func (e *echo) sort(args []string) (bags []string, err error) {
 			bags = append(bags, arg)
 		}
 	}
-	if bags, err = bagopen.Names(e.ctx, bags); err != nil {
+	if bags, err = bagopen.Names(e.Ctx, bags); err != nil {
 		return nil, err
 	}
 	if len(bags) == 0 {
@@ -181,64 +187,62 @@ func (e *echo) end() error {
 	if err := e.w.Flush(); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
-	if e.ctx.Err() == nil && !e.limitReached() && e.last != nil {
+	if e.Ctx.Err() == nil && !e.limitReached() && e.last != nil {
 		slices.Sort(e.recorded)
 		recorded := slices.Compact(e.recorded)
 		for _, t := range e.topics {
 			if why := t.problem(recorded); why != "" {
-				e.complain("%s", why)
+				e.Complain("%s", why)
 				e.failed = true
 			}
 		}
 		var err error
 		if e.match != nil {
-			err = errors.Join(e.match.checkTopics(recorded), e.match.finish())
+			found, undecided := e.match.Finish(e.path)
+			err = errors.Join(tell(e.Job, e.match.CheckTopics(recorded)), undecided, tell(e.Job, found))
 		}
 		if err == nil && !e.failed {
 			err = e.flags.refuse(e.selected, e.last)
 		}
-		if err != nil && !errors.Is(err, errReported) {
-			e.complain("%v", err)
+		if err != nil && !errors.Is(err, bagjob.ErrReported) {
+			e.Complain("%v", err)
 		}
 		e.failed = e.failed || err != nil
 	}
-	if err := e.done(); !e.failed {
+	if err := e.Done(); !e.failed {
 		return err
 	}
-	return errReported
+	return bagjob.ErrReported
 }
 
 // reportUnshown tells about messages that cannot be shown.
 func (e *echo) reportUnshown(err error) {
-	e.lossy = true
+	e.SetLossy()
 	_ = e.w.Flush() // an error stays in the Writer
-	e.complain("%s: %v", explain.Name(e.path), err)
+	e.Complain("%s: %v", explain.Name(e.path), err)
 }
 
 // bag prints the messages of one bag.
 func (e *echo) bag(path string) (err error) {
 	_ = e.w.Flush() // before what opening complains about; an error stays in the Writer
-	src, err := e.openSource(path)
+	src, err := e.OpenInput(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
-	if e.match != nil {
-		e.match.input = src.Name
-	}
 	q, err := e.query(src)
 	if err != nil {
 		return err
 	}
 	e.last = src
 	for m, err := range src.Messages(q) {
-		if e.ctx.Err() != nil {
-			return e.ctx.Err()
+		if e.Ctx.Err() != nil {
+			return e.Ctx.Err()
 		}
 		if err != nil {
 			_ = e.w.Flush()
-			if err := e.damaged(e.path, err); err != nil {
+			if err := e.Damaged(e.path, err); err != nil {
 				return err
 			}
 			continue
@@ -259,9 +263,9 @@ func (e *echo) bag(path string) (err error) {
 
 // query returns what is wanted of a bag.
 func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
-	q := bagfmt.Query{Workers: workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
+	q := bagfmt.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
 	var err error
-	q.Start, q.End, err = times(&e.flags.Window, src.Bag)
+	q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Bag)
 	return q, err
 }
 
@@ -288,7 +292,7 @@ func (e *echo) wanted(c *bagfmt.Connection) []*show {
 // message prints one message.
 func (e *echo) message(m *bagfmt.Message) error {
 	if e.match != nil {
-		keep, err := e.match.keep(m.Conn, m)
+		keep, err := e.match.Keep(m.Conn, m)
 		if err != nil {
 			return err
 		}
@@ -404,14 +408,14 @@ type show struct {
 // prepare finds out how messages are decoded, and tells once what is in the way.
 func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	s.ready = true
-	typ, err := messageType(c)
+	typ, err := e.types.Of(c)
 	if err != nil {
-		e.reportUnshown(fmt.Errorf("%s: %w", explain.Name(c.Topic), err))
+		e.reportUnshown(fmt.Errorf("%s: %w; its messages cannot be shown", explain.Name(c.Topic), err))
 		return
 	}
 	if want := c.Header.MD5Sum(); want != "" && want != "*" && want != typ.MD5Sum() {
 		_ = e.w.Flush() // an error stays in the Writer
-		e.complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
+		e.Complain("%s: %s: the definition of %s has md5sum %s, the connection %s; it is used anyway",
 			explain.Name(e.path), explain.Name(c.Topic), explain.Name(c.Header.Type()), typ.MD5Sum(), explain.Name(want))
 	}
 	path, err := typ.Path(s.field)
@@ -423,17 +427,4 @@ func (e *echo) prepare(s *show, c *bagfmt.Connection) {
 	if s.topic != nil {
 		s.topic.shown = true
 	}
-}
-
-// messageType makes the type of a connection's messages.
-func messageType(c *bagfmt.Connection) (*rosmsg.Type, error) {
-	name, md5sum, definition := c.Header.Type(), c.Header.MD5Sum(), c.Header.MessageDefinition()
-	if definition == "" && md5sum != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("no message definition is recorded for type %s, md5sum %s; its messages cannot be shown", explain.Name(name), explain.Name(md5sum))
-	}
-	t, err := rosmsg.Parse(name, definition)
-	if err != nil {
-		return nil, fmt.Errorf("%w; its messages cannot be shown", err)
-	}
-	return t, nil
 }

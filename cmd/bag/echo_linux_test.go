@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/testproc"
 )
 
@@ -53,7 +54,7 @@ func TestEchoOnTerminal(t *testing.T) {
 		"-a":     `data: "x\e[2J\0\u202E\x9B|\xE9"`,
 	} {
 		ours, theirs := testproc.Terminal(t)
-		if code := run(context.Background(), []string{"echo", path, format}, newOutput(strings.NewReader(""), ours, ours)); code != 0 {
+		if code := run(context.Background(), []string{"echo", path, format}, bagjob.NewOutput(strings.NewReader(""), ours, ours)); code != 0 {
 			t.Errorf("%s: code %d", format, code)
 		}
 		lines := bufio.NewScanner(theirs)

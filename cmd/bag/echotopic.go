@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
@@ -21,7 +22,7 @@ type echoTopic struct {
 
 func newEchoTopic(text string, isRegex bool) (*echoTopic, error) {
 	if isRegex {
-		re, err := anyOf([]string{text}, true)
+		re, err := bagquery.AnyOf([]string{text}, true)
 		return &echoTopic{text: text, glob: re}, err
 	}
 	t := &echoTopic{text: absolute(strings.TrimRight(text, "/"))}
@@ -32,7 +33,7 @@ func newEchoTopic(text string, isRegex bool) (*echoTopic, error) {
 		return t, nil
 	}
 	var err error
-	t.glob, err = anyOf([]string{t.text}, false)
+	t.glob, err = bagquery.AnyOf([]string{t.text}, false)
 	return t, err
 }
 
@@ -71,16 +72,5 @@ func (t *echoTopic) problem(recorded []string) string {
 	case t.seen:
 		return ""
 	}
-	return noTopic(t.text, nearest.Topics(t.text, recorded))
-}
-
-// noTopic says that a topic is not recorded, and which ones have similar names.
-func noTopic(topic string, near []string) string {
-	if len(near) == 0 {
-		return explain.Name(topic) + ": no such topic"
-	}
-	for i := range near {
-		near[i] = explain.Name(near[i])
-	}
-	return fmt.Sprintf("%s: no such topic; did you mean %s?", explain.Name(topic), strings.Join(near, " or "))
+	return bagquery.NoTopic(t.text, nearest.Topics(t.text, recorded))
 }

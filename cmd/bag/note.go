@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -32,17 +33,17 @@ points at them. Whatever happens meanwhile, the bag is the old or the new one.`
 }
 
 // Run adds notes to a bag.
-func (f *noteFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	notes, err := bagnote.ParseNotes(f.Notes)
 	if err != nil {
 		return err
 	}
 	if err := addNotes(f.Bag, notes); err != nil {
-		return j.failed(f.Bag, err)
+		return j.Failed(f.Bag, err)
 	}
 	for _, n := range notes {
-		j.say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
+		j.Say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 // readFile returns the bytes of a file.
@@ -137,7 +138,7 @@ func TestReindexInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var o, e bytes.Buffer
-	code := run(ctx, []string{"reindex", path}, newOutput(strings.NewReader(""), &o, &e))
+	code := run(ctx, []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), &o, &e))
 	if code != 1 || !strings.Contains(e.String(), "interrupted") {
 		t.Errorf("code %d, stderr %q", code, e.String())
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -55,7 +57,7 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 		}
 	}
 	if f.Duration != "" {
-		if c.Duration, err = duration(f.Duration); err != nil || c.Duration < time.Millisecond {
+		if c.Duration, err = bagquery.Duration(f.Duration); err != nil || c.Duration < time.Millisecond {
 			return c, fmt.Errorf("--duration %s: write for example 90s, 5m or 1h", f.Duration)
 		}
 	}
@@ -81,8 +83,8 @@ func size(s string) (int64, error) {
 }
 
 // Run splits one bag.
-func (f *splitFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
+func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
 	cut, err := f.cut()
 	if err != nil {
 		return err
@@ -94,11 +96,11 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	if err := f.refuseExisting(prefix); err != nil {
 		return err
 	}
-	in, err := j.openSources([]string{f.In})
+	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
+	defer in.Close()
 	wo, err := f.writerOptions(in)
 	if err != nil {
 		return err
@@ -109,20 +111,20 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	p := &parts{j: j, prefix: prefix, input: f.In, options: wo, taken: make(map[string]bool)}
 	defer p.abort()
 	split := rebag.NewSplit(cut, p.open)
-	sum, err := j.copyInto(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
+	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
 	if err != nil {
-		return j.failed(prefix, err)
+		return j.Failed(prefix, err)
 	}
 	for _, topic := range split.NotRepeated() {
-		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
+		j.Complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
 	}
 	if err := f.refuse(sum.Messages, in[0]); err != nil {
 		return err
 	}
 	sum.Repeated = split.Repeated()
-	j.sayPlain(in)
-	j.say("%s: %s%s in %s", explain.Name(f.In), counted(sum.Messages), repeated(sum), plural.Of(split.Count(), "part"))
-	return j.done()
+	j.SayPlain(in)
+	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "part"))
+	return j.Done()
 }
 
 // prefix returns what all names of parts begin with.
@@ -174,7 +176,7 @@ func (f *splitFlags) refuseExisting(prefix string) error {
 
 // parts makes the files of a split.
 type parts struct {
-	j       *job
+	j       *bagjob.Job
 	prefix  string
 	input   string
 	options bagfmt.WriterOptions

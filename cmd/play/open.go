@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/gpg"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
@@ -23,9 +24,17 @@ import (
 // slowOpenReport is after how long opening a bag is logged as slow.
 const slowOpenReport = 3 * time.Second
 
-// open opens the bags in order. They are closed by the end of the process: on a file system
-// that hangs, such as a network file system without its server, close might never return.
-func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string, maxChunk int64) ([]*player.Bag, error) {
+// open opens the bags that args stand for, in order. They are closed by the end of the process: on a
+// file system that hangs, such as a network file system without its server, close might never return.
+func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, maxChunk int64) ([]*player.Bag, error) {
+	var paths []string
+	var err error
+	if !program.RunUntil(ctx, func() { paths, err = bagopen.Names(ctx, args) }) {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
 	cache := player.NewCache()
 	openers := make([]func() (*player.Bag, error), len(paths))
 	for n, path := range paths {

@@ -1,4 +1,4 @@
-package main
+package bagjob
 
 import (
 	"bytes"
@@ -17,17 +17,18 @@ const remoteInFlight = 4
 
 // result is what became of one bag.
 type result struct {
-	job            *job
+	job            *Job
 	stdout, stderr bytes.Buffer
 	err            error
 	done           chan struct{}
 }
 
-// each calls do for the number of each path, and prints what it printed in the order of paths:
+// Each calls do for the number of each path, and prints what it printed in the order of paths:
 // one path after the other, or several at a time if bags are in a store. A bag that cannot be
-// read does not keep the others from being read. A progress bar with this title counts the bags,
-// if there are several; without a title each bag on a disk has its own.
-func (j *job) each(parent context.Context, title string, paths []string, do func(j *job, n int) error) (failed error) {
+// read does not keep the others from being read. do gets a job of its own for the bag. A progress bar
+// with this title counts the bags, if there are several; without a title each bag on a disk has its own.
+func (j *Job) Each(title string, paths []string, do func(j *Job, n int) error) (failed error) {
+	parent := j.Ctx
 	inFlight := 1
 	if slices.ContainsFunc(paths, store.Remote) {
 		inFlight = min(len(paths), remoteInFlight)
@@ -35,9 +36,9 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 	countsBags := len(paths) > 1 && (title != "" || inFlight > 1)
 	begin := func() *result {
 		r := &result{done: make(chan struct{})}
-		r.job = &job{output: j.to(&r.stdout, j.stderr), jobFlags: j.jobFlags, meter: j.meter}
+		r.job = &Job{Output: j.to(&r.stdout, j.Stderr), Options: j.Options, Bar: j.Bar}
 		if countsBags {
-			r.job.output, r.job.meter = j.to(&r.stdout, &r.stderr), &meter{}
+			r.job.Output, r.job.Bar = j.to(&r.stdout, &r.stderr), &Bar{} // the bar of j counts bags
 		}
 		return r
 	}
@@ -46,12 +47,12 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 	defer running.Wait()
 	defer cancel()
 	queue := make(chan *result, inFlight-1) // and one more is waited for
-	// owner: each; ends with the last path, or with ctx.
+	// owner: Each; ends with the last path, or with ctx.
 	running.Go(func() {
 		defer close(queue)
 		for n := range paths {
 			r := begin()
-			r.job.ctx = ctx
+			r.job.Ctx = ctx
 			select {
 			case queue <- r:
 			case <-ctx.Done():
@@ -66,19 +67,24 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 	if title == "" {
 		title = "Reading bags"
 	}
-	bar := newTally(j.stderr, j.Quiet || !countsBags)
+	defer j.Bar.Clear()
 	n := 0
 	for r := range queue {
-		bar.set(title, int64(n), int64(len(paths)))
+		if countsBags {
+			j.Bar.Set(Work{Title: title, Total: int64(len(paths))}, int64(n))
+		}
 		<-r.done
-		r.job.meter.clear()
-		bar.hide()
+		if countsBags {
+			j.Bar.Hide()
+		} else {
+			j.Bar.Clear()
+		}
 		if r.err != nil {
-			failed = r.job.failed(paths[n], r.err)
+			failed = r.job.Failed(paths[n], r.err)
 		}
 		j.add(r.job)
-		_, _ = j.stderr.Write(r.stderr.Bytes()) // there is nowhere else to report errors
-		if _, err := j.stdout.Write(r.stdout.Bytes()); err != nil {
+		_, _ = j.Stderr.Write(r.stderr.Bytes()) // there is nowhere else to report errors
+		if _, err := j.Stdout.Write(r.stdout.Bytes()); err != nil {
 			return err
 		}
 		if parent.Err() != nil {
@@ -90,7 +96,7 @@ func (j *job) each(parent context.Context, title string, paths []string, do func
 }
 
 // add takes over what was lost in a part of the job.
-func (j *job) add(part *job) {
+func (j *Job) add(part *Job) {
 	j.lossy = j.lossy || part.lossy
 	if j.told == nil {
 		j.told = make(map[string]int)

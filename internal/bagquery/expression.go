@@ -1,4 +1,4 @@
-package main
+package bagquery
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
 // pythonTimes replaces the times of stock's expressions, which are Python.
@@ -53,14 +54,14 @@ func compileExpression(text string) (*bagexpr.Program, error) {
 	code := literalRE.ReplaceAllString(text, `""`)
 	for _, h := range pythonHints {
 		if h.found.MatchString(code) {
-			return nil, fmt.Errorf("%w; this is not Python: write %s", oneLine(err), h.write)
+			return nil, fmt.Errorf("%w; this is not Python: write %s", OneLine(err), h.write)
 		}
 	}
-	return nil, oneLine(err)
+	return nil, OneLine(err)
 }
 
-// oneLine returns an error of an expression without quoting the expression.
-func oneLine(err error) error {
+// OneLine returns an error of an expression without quoting the expression.
+func OneLine(err error) error {
 	var bad *bagexpr.ExpressionError
 	switch {
 	case !errors.As(err, &bad):
@@ -74,79 +75,92 @@ func oneLine(err error) error {
 	return fmt.Errorf("expression: %s", bad.Reason)
 }
 
-// expressionFilter selects messages of a copy. Messages for which the evaluation fails are left
-// out: an expression about one topic may be invalid for another. It reports the first such
-// message of each connection.
-type expressionFilter struct {
-	j         *job
-	input     string
+// Expression selects messages. It leaves out messages for which the evaluation fails: an expression
+// about one topic may be invalid for another.
+type Expression struct {
+	failed    func(error)
 	program   *bagexpr.Program
 	told      map[*bagfmt.Connection]bool
 	decided   bool // at least once
 	undecided uint64
 }
 
-func newExpressionFilter(j *job, input, text string) (*expressionFilter, error) {
+// NewExpression compiles an expression. failed is called for the first message of each connection for
+// which the evaluation fails.
+func NewExpression(text string, failed func(error)) (*Expression, error) {
 	p, err := compileExpression(text)
 	if err != nil {
 		return nil, err
 	}
-	return &expressionFilter{j: j, input: input, program: p, told: make(map[*bagfmt.Connection]bool)}, nil
+	return &Expression{failed: failed, program: p, told: make(map[*bagfmt.Connection]bool)}, nil
 }
 
-// keep is rebag.Options.Match.
-func (f *expressionFilter) keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
-	keep, err := f.program.Keep(c, m)
+// Keep reports whether a message is selected. It never returns an error.
+func (x *Expression) Keep(c *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
+	keep, err := x.program.Keep(c, m)
 	if err == nil {
-		f.decided = true
+		x.decided = true
 		return keep, nil
 	}
-	f.undecided++
-	if !f.told[c] {
-		f.told[c] = true
-		f.j.lost(f.input, fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), oneLine(err)))
+	x.undecided++
+	if !x.told[c] {
+		x.told[c] = true
+		x.failed(fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), OneLine(err)))
 	}
 	return false, nil
+}
+
+// Findings are what the user should know of an expression.
+type Findings struct {
+	Lines    []string
+	Misspelt bool // the expression means something that is not there
 }
 
 // errUndecided means that the expression failed for all messages.
 var errUndecided = errors.New("the expression cannot be evaluated for any message")
 
-// finish reports the number of messages for which the evaluation failed. If it failed for all, it
-// returns an error. It returns errReported if no message had a field of the expression, which is misspelt then, unless
-// it has a ?. before it.
-func (f *expressionFilter) finish() error {
+// Finish returns, after the last message of input, for how many messages the evaluation failed. It is
+// an error if the evaluation failed for all. The expression is misspelt if no message had a field of
+// it, unless that has a ?. before it.
+func (x *Expression) Finish(input string) (Findings, error) {
+	var found Findings
 	switch {
-	case f.undecided == 0:
-	case !f.decided:
-		return errUndecided
+	case x.undecided == 0:
+	case !x.decided:
+		return found, errUndecided
 	default:
-		f.j.complain("%s: %s left out because the expression cannot be evaluated for them", explain.Name(f.input), counted(f.undecided))
+		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them", explain.Name(input), plural.Of(x.undecided, "message")))
 	}
-	var err error
-	for _, lack := range f.program.Missing() {
-		f.j.complain("expression: %s", lack)
-		if !lack.Optional {
-			err = errReported
-		}
+	for _, lack := range x.program.Missing() {
+		found.Lines = append(found.Lines, "expression: "+lack.String())
+		found.Misspelt = found.Misspelt || !lack.Optional
 	}
-	return err
+	return found, nil
 }
 
-// checkTopics reports the topics of the expression that are not recorded. It returns errReported if
-// one of them is misspelt: a recorded topic that the expression does not name is similar.
-func (f *expressionFilter) checkTopics(recorded []string) error {
-	named := f.program.Topics()
-	var err error
+// CheckTopics returns the topics of the expression that are not recorded. The expression is misspelt
+// if a recorded topic that it does not name is similar to one of them.
+func (x *Expression) CheckTopics(recorded []string) Findings {
+	named := x.program.Topics()
+	var found Findings
 	for _, topic := range named {
 		if slices.Contains(recorded, topic) {
 			continue
 		}
 		near := slices.DeleteFunc(nearest.Topics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
-		if len(near) > 0 {
-			err = errReported
-		}
-		f.j.complain("expression: %s", noTopic(topic, near))
+		found.Misspelt = found.Misspelt || len(near) > 0
+		found.Lines = append(found.Lines, "expression: "+NoTopic(topic, near))
 	}
-	return err
+	return found
+}
+
+// NoTopic says that a topic is not recorded, and which ones have similar names.
+func NoTopic(topic string, near []string) string {
+	if len(near) == 0 {
+		return explain.Name(topic) + ": no such topic"
+	}
+	for i := range near {
+		near[i] = explain.Name(near[i])
+	}
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", explain.Name(topic), strings.Join(near, " or "))
 }

@@ -1,4 +1,4 @@
-package main
+package bagjob
 
 import (
 	"bytes"
@@ -27,9 +27,9 @@ func TestEachInOrder(t *testing.T) {
 					paths = append(paths, fmt.Sprintf("%s%d.bag", place, n))
 				}
 				var stdout, stderr bytes.Buffer
-				j := newJob(t.Context(), newOutput(strings.NewReader(""), &stdout, &stderr), jobFlags{})
+				j := New(t.Context(), NewOutput(strings.NewReader(""), &stdout, &stderr), Options{})
 				var running, most atomic.Int32
-				failed := j.each(t.Context(), "", paths, func(j *job, n int) error {
+				failed := j.Each("", paths, func(j *Job, n int) error {
 					now := running.Add(1)
 					for last := most.Load(); now > last && !most.CompareAndSwap(last, now); last = most.Load() {
 					}
@@ -39,13 +39,13 @@ func TestEachInOrder(t *testing.T) {
 					case 3:
 						return errors.New("a test")
 					case 5:
-						j.lost(paths[n], errors.New("a hole"))
+						j.Lost(paths[n], errors.New("a hole"))
 					}
-					fmt.Fprintln(j.stdout, n)
+					fmt.Fprintln(j.Stdout, n)
 					return nil
 				})
-				if !errors.Is(failed, errReported) || !errors.Is(j.done(), errLossy) {
-					t.Errorf("each returns %v, the job %v", failed, j.done())
+				if !errors.Is(failed, ErrReported) || !errors.Is(j.Done(), ErrLossy) {
+					t.Errorf("each returns %v, the job %v", failed, j.Done())
 				}
 				if got := strings.Fields(stdout.String()); strings.Join(got, "") != "012456789" {
 					t.Errorf("printed %v", got)
@@ -65,7 +65,7 @@ func TestEachInOrder(t *testing.T) {
 func TestEachInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	j := newJob(ctx, newOutput(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}), jobFlags{})
+	j := New(ctx, NewOutput(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}), Options{})
 	var begun sync.WaitGroup
 	begun.Add(remoteInFlight)
 	var calls atomic.Int32
@@ -73,12 +73,12 @@ func TestEachInterrupted(t *testing.T) {
 		begun.Wait()
 		cancel()
 	}()
-	err := j.each(ctx, "", []string{"s3://b/1", "s3://b/2", "s3://b/3", "s3://b/4", "s3://b/5", "s3://b/6"}, func(j *job, _ int) error {
+	err := j.Each("", []string{"s3://b/1", "s3://b/2", "s3://b/3", "s3://b/4", "s3://b/5", "s3://b/6"}, func(j *Job, _ int) error {
 		if calls.Add(1) <= remoteInFlight {
 			begun.Done()
 		}
-		<-j.ctx.Done()
-		return j.ctx.Err()
+		<-j.Ctx.Done()
+		return j.Ctx.Err()
 	})
 	if !errors.Is(err, context.Canceled) || calls.Load() > remoteInFlight {
 		t.Errorf("error %v after %d calls", err, calls.Load())

@@ -1,4 +1,4 @@
-package main
+package bagquery_test
 
 import (
 	"bytes"
@@ -9,11 +9,12 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 )
 
 func TestTimes(t *testing.T) {
 	t.Parallel()
-	good, err := os.ReadFile(goodBag)
+	good, err := os.ReadFile("../../bagfmt/testdata/cpp_lz4.bag")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,24 +46,12 @@ func TestTimes(t *testing.T) {
 		"until the start": {config.Window{Until: at("0")}, none, start, "--until: where a pipe"},
 		"until 1970":      {config.Window{Until: at("@0")}, none, bagfmt.Time{Nsec: 1}, ""},
 	} {
-		from, to, err := times(&tc.window, r)
+		from, to, err := bagquery.WindowTimes(&tc.window, r)
 		if err != nil || from != tc.start || to != tc.end {
 			t.Errorf("%s: from %v to %v, %v; want from %v to %v", name, from, to, err, tc.start, tc.end)
 		}
-		if _, _, err := times(&tc.window, nil); err == nil && tc.pipe != "" || err != nil && (tc.pipe == "" || !strings.HasPrefix(err.Error(), tc.pipe)) {
+		if _, _, err := bagquery.WindowTimes(&tc.window, nil); err == nil && tc.pipe != "" || err != nil && (tc.pipe == "" || !strings.HasPrefix(err.Error(), tc.pipe)) {
 			t.Errorf("%s in a pipe: %v; want %q", name, err, tc.pipe)
-		}
-	}
-}
-
-func TestSize(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]int64{
-		"1": 1 << 20, "500M": 500 << 20, "500MB": 500 << 20, "2GiB": 2 << 30, "2g": 2 << 30, "7k": 7 << 10, "1T": 1 << 40,
-		"": -1, "M": -1, "-1": -1, "1.5G": -1, "9999999999T": -1, "1X": -1,
-	} {
-		if got, err := size(in); err == nil && got != want || (err != nil) != (want < 0) {
-			t.Errorf("%q is %d, %v; want %d", in, got, err, want)
 		}
 	}
 }
@@ -88,7 +77,7 @@ func TestPatterns(t *testing.T) {
 		{"/cam.*", true, "/camera", true},
 	}
 	for _, tc := range tests {
-		re, err := anyOf([]string{"/never", tc.pattern}, tc.regex)
+		re, err := bagquery.AnyOf([]string{"/never", tc.pattern}, tc.regex)
 		if err != nil || re.MatchString(tc.name) != tc.want {
 			t.Errorf("%q matches %q: %v, %v", tc.pattern, tc.name, !tc.want, err)
 		}
