@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"internal/explain":          {"bagfmt", "internal/store"},
 	"internal/newfile":          {"internal/explain"},
 	"internal/newdir":           {"internal/explain", "internal/newfile"},
+	"internal/ros2bag":          {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 	"internal/mcapwriter":       {},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosmsg"},
 	"internal/bagquery":         {"bagfmt", "config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch"},
