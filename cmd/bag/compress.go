@@ -8,7 +8,6 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/explain"
@@ -16,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type compressFlags struct {
@@ -32,9 +32,9 @@ func (f *compressFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.LZ4 && f.BZ2 {
 		return errBothKinds
 	}
-	kind := bagfmt.CompressionBZ2
+	kind := rosbag.CompressionBZ2
 	if f.LZ4 {
-		kind = bagfmt.CompressionLZ4
+		kind = rosbag.CompressionLZ4
 	}
 	return f.repack(ctx, out, repackOptions{compression: kind})
 }
@@ -56,7 +56,7 @@ skipped. Connections stay as they are.`
 
 // repackOptions say how the commands differ.
 type repackOptions struct {
-	compression bagfmt.Compression // empty: that of the bag
+	compression rosbag.Compression // empty: that of the bag
 	decrypt     bool               // encrypted bags, and no others, are wanted
 }
 
@@ -94,7 +94,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	}
 	in := bagjob.Inputs{b}
 	defer in.Close()
-	encrypted := b.Encrypted()
+	info, encrypted := b.Source.Info(), b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
@@ -111,7 +111,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Bag.Indexed() && b.Bag.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && info.Version == "2.0": // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagopen"
@@ -21,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -105,7 +105,7 @@ type echo struct {
 	recorded []string // topics of the bags, to suggest one
 
 	path     string
-	shows    map[*bagfmt.Connection][]*show // of the current bag
+	shows    map[*rosbag.Connection][]*show // of the current bag
 	buf      []byte
 	last     *bagopen.Recording // the last bag that was printed; nil before the first. Closed
 	selected uint64             // messages that were asked for, also those that cannot be shown
@@ -230,7 +230,7 @@ func (e *echo) bag(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	e.path, e.shows = src.Name, make(map[*bagfmt.Connection][]*show)
+	e.path, e.shows = src.Name, make(map[*rosbag.Connection][]*show)
 	q, err := e.query(src)
 	if err != nil {
 		return err
@@ -262,16 +262,16 @@ func (e *echo) bag(path string) (err error) {
 }
 
 // query returns what is wanted of a bag.
-func (e *echo) query(src *bagopen.Recording) (bagfmt.Query, error) {
-	q := bagfmt.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *bagfmt.Connection) bool { return e.wanted(c) != nil }}
+func (e *echo) query(src *bagopen.Recording) (rosbag.Query, error) {
+	q := rosbag.Query{Workers: bagjob.Workers(), Reuse: true, Keep: func(c *rosbag.Connection) bool { return e.wanted(c) != nil }}
 	var err error
-	q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Bag)
+	q.Start, q.End, err = bagquery.WindowTimes(&e.flags.Window, src.Source)
 	return q, err
 }
 
 // wanted returns what is shown of the messages of a connection: the fields that topics
 // name, each once.
-func (e *echo) wanted(c *bagfmt.Connection) []*show {
+func (e *echo) wanted(c *rosbag.Connection) []*show {
 	if all, ok := e.shows[c]; ok {
 		return all
 	}
@@ -290,7 +290,7 @@ func (e *echo) wanted(c *bagfmt.Connection) []*show {
 }
 
 // message prints one message.
-func (e *echo) message(m *bagfmt.Message) error {
+func (e *echo) message(m *rosbag.Message) error {
 	if e.match != nil {
 		keep, err := e.match.Keep(m.Conn, m)
 		if err != nil {
@@ -322,7 +322,7 @@ func (e *echo) message(m *bagfmt.Message) error {
 
 // show puts what is printed of a message into e.buf, and tells for the first message
 // of a connection what is wrong with it.
-func (e *echo) show(s *show, m *bagfmt.Message) bool {
+func (e *echo) show(s *show, m *rosbag.Message) bool {
 	v, err := s.path.Lookup(m.Data())
 	if err == nil {
 		e.buf, err = e.print(e.buf[:0], v, m, s.field)
@@ -342,7 +342,7 @@ func (e *echo) show(s *show, m *bagfmt.Message) bool {
 
 // print appends a message in the format that was asked for. With rosmsg.ErrTrailing
 // it is complete.
-func (e *echo) print(dst []byte, v rosmsg.Value, m *bagfmt.Message, field string) ([]byte, error) {
+func (e *echo) print(dst []byte, v rosmsg.Value, m *rosbag.Message, field string) ([]byte, error) {
 	o := rosmsg.TextOptions{NoArrays: e.flags.NoArrays, NoStrings: e.flags.NoStrings}
 	var err error
 	switch {
@@ -386,7 +386,7 @@ func escapeLines(b []byte) []byte {
 }
 
 // summarize says how many messages of a connection were not shown.
-func (e *echo) summarize(c *bagfmt.Connection, all []*show) {
+func (e *echo) summarize(c *rosbag.Connection, all []*show) {
 	for _, s := range all {
 		if s.skipped > 1 && s.path != nil {
 			e.reportUnshown(fmt.Errorf("%s: %d messages like this were not shown", explain.Name(c.Topic), s.skipped))
@@ -406,7 +406,7 @@ type show struct {
 }
 
 // prepare finds out how messages are decoded, and tells once what is in the way.
-func (e *echo) prepare(s *show, c *bagfmt.Connection) {
+func (e *echo) prepare(s *show, c *rosbag.Connection) {
 	s.ready = true
 	typ, err := e.types.Of(c)
 	if err != nil {

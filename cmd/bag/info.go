@@ -90,7 +90,7 @@ func (f *infoFlags) summarize(j *bagjob.Job, path string) (info *baginfo.Info, e
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks
 	}
-	return baginfo.New(shown, b.Bag, baginfo.Options{
+	return baginfo.New(shown, b.Source, baginfo.Options{
 		Frequencies:      f.JSON || f.Freq,
 		Details:          f.Verbose,
 		EmptyConnections: f.JSON || f.Verbose,
