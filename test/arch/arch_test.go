@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
-	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
+	"internal/bagopen":          {"bagfmt", "internal/db3", "internal/explain", "internal/gpg", "internal/ros2bag", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
@@ -121,6 +121,9 @@ var allowed = map[string][]string{
 	"recorder/internal/testlink":     {"bagfmt", "tcpros"},
 	"internal/bagaudit":              {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
 	"internal/bagecho":               {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
+	"internal/mcapwriter":            {},
+	"internal/newdir":                {"internal/explain", "internal/newfile"},
+	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
 }
 
 type pkg struct {
