@@ -34,8 +34,8 @@ const (
 //     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand that have
 //     been dead for hours.
 type connector struct {
-	timing  timing
-	probe   func(ctx context.Context, hostport string) error              // Master.probe; tests replace it
+	env     *inEnv
+	probe   func(ctx context.Context, hostport string) error              // env.probe; tests replace it
 	session func(context.Context, *inLink) (lived time.Duration, _ error) // inLink.session; tests replace it
 	wake    chan struct{}
 
@@ -72,22 +72,22 @@ type linkSchedule struct {
 	lastBytes  uint64 // stats.bytes at the last check
 }
 
-func newConnector(t timing, probe func(context.Context, string) error) *connector {
+func newConnector(env *inEnv) *connector {
 	c := &connector{
-		timing: t, probe: probe, session: func(ctx context.Context, l *inLink) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
+		env: env, probe: env.probe, session: func(ctx context.Context, l *inLink) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
 		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: retryBurst, refilled: time.Now(),
 	}
-	moved := func(l *inLink, slot int) { l.slot = slot }
+	moved := func(l *inLink, slot int) { l.sched.slot = slot }
 	c.ready.Moved, c.later.Moved = moved, moved
-	c.later.Before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
+	c.later.Before = func(x, y *inLink) bool { return x.sched.dueAt.Before(y.sched.dueAt) }
 	c.ready.Before = func(x, y *inLink) bool {
-		if x.rated != y.rated {
-			return y.rated
+		if x.sched.rated != y.sched.rated {
+			return y.sched.rated
 		}
 		if a, b := min(x.backoff.failed, manyFailures), min(y.backoff.failed, manyFailures); a != b {
 			return a < b
 		}
-		return x.order < y.order
+		return x.sched.order < y.sched.order
 	}
 	return c
 }
@@ -101,7 +101,7 @@ func (c *connector) signal() {
 
 // run starts attempts and closes unlisted links until ctx ends.
 func (c *connector) run(ctx context.Context) {
-	check := time.NewTicker(c.timing.lingerCheck)
+	check := time.NewTicker(c.env.Timing.LingerCheck)
 	defer check.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -135,24 +135,24 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
 		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
 	}
-	for c.later.Len() > 0 && !c.later.List[0].dueAt.After(now) {
+	for c.later.Len() > 0 && !c.later.List[0].sched.dueAt.After(now) {
 		c.schedule(c.later.List[0], time.Time{})
 	}
 	for c.ready.Len() > 0 {
 		l := c.ready.List[0]
 		switch {
-		case l.rated && c.tokens == 0:
+		case l.sched.rated && c.tokens == 0:
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
-		case !l.peer.admits(l):
+		case !l.sched.peer.admits(l):
 			c.park(l)
-		case !l.peer.accepts && c.probes >= maxProbes:
+		case !l.sched.peer.accepts && c.probes >= maxProbes:
 			return next, len(c.unlisted) > 0
 		default:
 			c.begin(l)
 		}
 	}
 	if c.later.Len() > 0 {
-		next = c.later.List[0].dueAt
+		next = c.later.List[0].sched.dueAt
 	}
 	return next, len(c.unlisted) > 0
 }
@@ -161,21 +161,21 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 func (c *connector) begin(l *inLink) {
 	c.takeOut(l)
 	timeout := time.Duration(0)
-	if l.rated {
+	if l.sched.rated {
 		c.tokens--
 	} else if c.probes >= crowded {
 		timeout = quickProbe
 	}
-	p := l.peer
+	p := l.sched.peer
 	probe := !p.accepts
 	if probe {
 		p.leader = l
 		c.probes++
 	}
 	p.attempts++
-	l.running, l.reached, l.again = true, false, false
-	ctx, end := l.sub.node.child()
-	l.end = end
+	l.sched.running, l.sched.reached, l.sched.again = true, false, false
+	ctx, end := c.env.Child()
+	l.sched.end = end
 	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
 	l.sub.attempts.Go(func() {
 		defer end()
@@ -216,10 +216,10 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 	defer c.mu.Unlock()
 	c.probes--
 	if err == nil {
-		l.peer.accepts, l.peer.leader = true, nil
-		c.unpark(l.peer)
+		l.sched.peer.accepts, l.sched.peer.leader = true, nil
+		c.unpark(l.sched.peer)
 		for _, x := range slices.Clone(c.ready.List) {
-			if x.peer == l.peer && x.rated {
+			if x.sched.peer == l.sched.peer && x.sched.rated {
 				c.schedule(x, time.Time{})
 			}
 		}
@@ -233,9 +233,9 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 func (c *connector) reached(l *inLink) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.reached, l.failing = true, false
-	l.peer.attempts--
-	c.unpark(l.peer)
+	l.sched.reached, l.sched.failing = true, false
+	l.sched.peer.attempts--
+	c.unpark(l.sched.peer)
 	c.signal()
 }
 
@@ -249,11 +249,11 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.signal()
-	p := l.peer
-	l.running = false
-	if !l.reached {
+	p := l.sched.peer
+	l.sched.running = false
+	if !l.sched.reached {
 		p.attempts--
-		l.failing = ctx.Err() == nil
+		l.sched.failing = ctx.Err() == nil
 	}
 	if ctx.Err() == nil && notConnected(err) {
 		p.accepts = false
@@ -264,7 +264,7 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	switch {
 	case l.sub.closed || !l.listed.Load():
 		c.forget(l)
-	case l.again:
+	case l.sched.again:
 		c.schedule(l, time.Time{})
 	default:
 		c.schedule(l, time.Now().Add(wait))
@@ -280,7 +280,7 @@ func (c *connector) add(l *inLink) {
 		c.peers[l.hostport] = p
 	}
 	p.links++
-	l.peer = p
+	l.sched.peer = p
 	c.schedule(l, time.Time{})
 }
 
@@ -288,51 +288,51 @@ func (c *connector) add(l *inLink) {
 func (c *connector) schedule(l *inLink, at time.Time) {
 	c.takeOut(l)
 	if !at.IsZero() {
-		l.dueAt = at
+		l.sched.dueAt = at
 		c.later.Add(l)
-		l.waits = &c.later
+		l.sched.waits = &c.later
 		return
 	}
-	l.order = c.added
+	l.sched.order = c.added
 	c.added++
-	l.rated = l.backoff.failed > 0 && (!l.peer.accepts || l.backoff.failed > freeRetries)
+	l.sched.rated = l.backoff.failed > 0 && (!l.sched.peer.accepts || l.backoff.failed > freeRetries)
 	c.ready.Add(l)
-	l.waits = &c.ready
+	l.sched.waits = &c.ready
 }
 
 // retry lets l try again at once, or the link that probes the node for it. Called with c.mu held.
 func (c *connector) retry(l *inLink) {
-	if l.parked && l.peer.leader != nil {
-		l = l.peer.leader
+	if l.sched.parked && l.sched.peer.leader != nil {
+		l = l.sched.peer.leader
 	}
 	switch {
-	case l.running:
-		l.again = true
-	case l.waits == &c.later:
+	case l.sched.running:
+		l.sched.again = true
+	case l.sched.waits == &c.later:
 		c.schedule(l, time.Time{})
 	}
 }
 
 // takeOut takes l out of where it waits. Called with c.mu held.
 func (c *connector) takeOut(l *inLink) {
-	if l.waits != nil {
-		l.waits.Remove(l.slot)
-		l.waits = nil
+	if l.sched.waits != nil {
+		l.sched.waits.Remove(l.sched.slot)
+		l.sched.waits = nil
 	}
-	if l.parked {
-		all := l.peer.parked
+	if l.sched.parked {
+		all := l.sched.peer.parked
 		last := len(all) - 1
-		all[l.slot] = all[last]
-		all[l.slot].slot = l.slot
+		all[l.sched.slot] = all[last]
+		all[l.sched.slot].sched.slot = l.sched.slot
 		all[last] = nil
-		l.peer.parked, l.parked = all[:last], false
+		l.sched.peer.parked, l.sched.parked = all[:last], false
 	}
 }
 
 // drop ends l, or forgets it if it is not running. Called with c.mu held.
 func (c *connector) drop(l *inLink) {
-	if l.running {
-		l.end()
+	if l.sched.running {
+		l.sched.end()
 		return
 	}
 	c.forget(l)
@@ -343,7 +343,7 @@ func (c *connector) forget(l *inLink) {
 	c.takeOut(l)
 	delete(c.unlisted, l)
 	l.sub.removeLink(l)
-	p := l.peer
+	p := l.sched.peer
 	if p.links--; p.links == 0 {
 		delete(c.peers, l.hostport)
 	}

@@ -24,7 +24,7 @@ import (
 type peerNet struct {
 	mu            sync.Mutex // guards probed, probing, most and linked
 	c             *connector
-	node          *Node
+	timing        inTiming
 	refusing      atomic.Bool    // for the caller of newPeerNet
 	cut           chan struct{}  // closed when all links break
 	probed        map[string]int // by host and port
@@ -35,8 +35,13 @@ type peerNet struct {
 
 func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 	g := &peerNet{cut: make(chan struct{}), probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
-	g.node = &Node{log: zap.NewNop(), timing: defaultTiming()}
-	g.c = newConnector(g.node.timing, func(ctx context.Context, hostport string) error {
+	g.timing = defaultInTiming()
+	links := 0
+	g.c = newConnector(&inEnv{
+		Log: zap.NewNop(), Timing: g.timing, NextLink: func() int { links++; return links },
+		Child: func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
+	})
+	g.c.probe = func(ctx context.Context, hostport string) error {
 		g.mu.Lock()
 		g.probed[hostport]++
 		g.probing++
@@ -56,7 +61,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 			return &rosapi.CallError{Method: "requestTopic", Host: hostport, Err: err}
 		}
 		return nil
-	})
+	}
 	g.c.session = func(ctx context.Context, l *inLink) (time.Duration, error) {
 		g.mu.Lock()
 		err := dead(l.hostport)
@@ -78,8 +83,6 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 			return time.Since(g.start) - begun, io.ErrUnexpectedEOF
 		}
 	}
-	g.node.connector = g.c
-	g.node.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -114,8 +117,8 @@ func (g *peerNet) linkedAt(uri string) (at time.Duration, ok bool) {
 	return at, ok
 }
 
-func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
-	s := newSubscription(g.node, topic, SubscribeOptions{})
+func (g *peerNet) subscribe(t *testing.T, topic string) *inTopic {
+	s := newInTopic(g.c, topic, inOptions{})
 	t.Cleanup(func() {
 		s.stop()
 		s.wait()
@@ -238,7 +241,7 @@ func TestNetworkComesBack(t *testing.T) {
 		for i := range dead {
 			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
-		var all []*Subscription
+		var all []*inTopic
 		for i := range topics {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			all = append(all, s)
@@ -265,7 +268,7 @@ func TestNetworkComesBack(t *testing.T) {
 			t.Fatalf("%d links without a network", n)
 		}
 		g.refusing.Store(false)
-		for waited := time.Duration(0); links() == 0 && waited < 2*g.node.timing.retry.most; waited += retryEvery {
+		for waited := time.Duration(0); links() == 0 && waited < 2*g.timing.Retry.Most; waited += retryEvery {
 			time.Sleep(retryEvery)
 		}
 		time.Sleep(2 * time.Second)
@@ -295,7 +298,7 @@ func TestLongDeadIsTried(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute) // all have failed often
 		g.refusing.Store(false)
-		time.Sleep(g.node.timing.retry.most*13/10 + dead*retryEvery)
+		time.Sleep(g.timing.Retry.Most*13/10 + dead*retryEvery)
 		synctest.Wait()
 		if _, ok := g.linkedAt(liveURI); !ok {
 			t.Error("it is not linked")
@@ -309,17 +312,17 @@ func TestOneLinkProbesANode(t *testing.T) {
 	t.Parallel()
 	const node, uri = "node:1", "http://node:1/"
 	for name, tc := range map[string]struct {
-		then   func(g *peerNet, all []*Subscription)
+		then   func(g *peerNet, all []*inTopic)
 		probes int // after that, at once
 		links  int
 	}{
-		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
-		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).stop() }, 1, 0},
-		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).stop() }, 0, 0},
-		"the list changes": {func(_ *peerNet, all []*Subscription) {
+		"nothing":         {func(*peerNet, []*inTopic) {}, 0, 0},
+		"the leader ends": {func(_ *peerNet, all []*inTopic) { leaderOf(all).stop() }, 1, 0},
+		"another ends":    {func(_ *peerNet, all []*inTopic) { followerOf(all).stop() }, 0, 0},
+		"the list changes": {func(_ *peerNet, all []*inTopic) {
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
-		"it comes back": {func(g *peerNet, all []*Subscription) {
+		"it comes back": {func(g *peerNet, all []*inTopic) {
 			g.refusing.Store(false)
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 40},
@@ -335,7 +338,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 					return nil
 				})
 				g.refusing.Store(true)
-				var all []*Subscription
+				var all []*inTopic
 				for i := range 40 {
 					s := g.subscribe(t, fmt.Sprint("/t", i))
 					all = append(all, s)
@@ -344,7 +347,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				before := g.times(node)
-				if want := int(time.Hour / g.node.timing.retry.most); before < want*8/10 || before > want*13/10 {
+				if want := int(time.Hour / g.timing.Retry.Most); before < want*8/10 || before > want*13/10 {
 					t.Errorf("%d probes in an hour, want about %d", before, want)
 				}
 				tc.then(g, all)
@@ -366,19 +369,19 @@ func TestOneLinkProbesANode(t *testing.T) {
 	}
 }
 
-func leaderOf(all []*Subscription) *Subscription {
-	c := all[0].node.connector
+func leaderOf(all []*inTopic) *inTopic {
+	c := all[0].connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range all {
 		for _, l := range s.links {
-			return l.peer.leader.sub
+			return l.sched.peer.leader.sub
 		}
 	}
 	return nil
 }
 
-func followerOf(all []*Subscription) *Subscription {
+func followerOf(all []*inTopic) *inTopic {
 	for _, s := range all {
 		if s != leaderOf(all) {
 			return s
@@ -394,7 +397,7 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		g := newPeerNet(t, func(hostport string) error {
 			return map[string]error{"live:1": nil, "refused:1": errRefusedPeer, "silent:1": errSilentPeer}[hostport]
 		})
-		var all []*Subscription
+		var all []*inTopic
 		for i := range 3 * callsPerPeer {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})

@@ -43,8 +43,15 @@ func TestHalfHeadersKeepNobodyOut(t *testing.T) {
 		}
 		connect := func(c net.Conn) error {
 			defer c.Close()
-			sub := &Subscription{node: n, topic: "/t"}
-			_, err := (&inLink{sub: sub, uri: "http://p/"}).handshake(c)
+			if err := c.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
+				return err
+			}
+			if _, err := c.Write(hello); err != nil {
+				return err
+			}
+			read := n.pending.Begin(c, "publisher") // as a link does
+			defer read.End()
+			_, err := read.Header()
 			return err
 		}
 		attack := func(i int) {

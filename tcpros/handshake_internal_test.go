@@ -40,8 +40,7 @@ func TestHandshakeDeadline(t *testing.T) {
 			return c.SetDeadline(time.Time{})
 		},
 		"subscriber": func(c net.Conn) error {
-			s := &Subscription{node: bare(), topic: "/t"}
-			_, err := (&inLink{sub: s}).handshake(c)
+			_, err := (&inLink{sub: bareTopic(inOptions{})}).handshake(c)
 			return err
 		},
 	} {

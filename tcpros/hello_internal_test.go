@@ -1,6 +1,8 @@
 package tcpros
 
 import (
+	"go.uber.org/zap"
+
 	"errors"
 	"fmt"
 	"io"
@@ -12,13 +14,18 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
+// bareTopic is a subscription to /t of a node without network or master.
+func bareTopic(o inOptions) *inTopic {
+	env := &inEnv{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop()), KeepAlive: func() bool { return true }}
+	return newInTopic(newConnector(env), "/t", o)
+}
+
 // The header that a publisher gets says whom it comes from and what is wanted.
 func TestHello(t *testing.T) {
 	for _, noDelay := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
-			n, _ := pipeNode()
-			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: wire.AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay}}
+			s := bareTopic(inOptions{MD5Sum: wire.AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay})
 			heard := make(chan wire.Header, 1)
 			go func() {
 				h, _ := wire.ReadHeader(there)
@@ -45,8 +52,7 @@ func TestHello(t *testing.T) {
 
 // While a link carries messages it is up and has a name, and attempts before it are forgotten.
 func TestCarry(t *testing.T) {
-	n, _ := pipeNode()
-	s := &Subscription{node: n, topic: "/t"}
+	s := bareTopic(inOptions{})
 	l := &inLink{sub: s, failures: warnAfterFailures}
 	sink := &ends{}
 	lived, err := l.receive(t.Context(), linkTitle{"TCPROS", "name"}, "peer", sink, func() error {

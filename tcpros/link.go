@@ -42,16 +42,16 @@ func (b *backoff) reset() { b.next, b.failed = 0, 0 }
 
 func (b *backoff) wait(most time.Duration) time.Duration {
 	b.failed++
-	b.next = min(max(b.next, b.timing.first), most)
+	b.next = min(max(b.next, b.timing.First), most)
 	d := b.next
-	b.next = min(2*d, b.timing.most)
+	b.next = min(2*d, b.timing.Most)
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
 // inLink is the link to one publisher. It tries again as long as the publisher is listed, when the
 // connector says so.
 type inLink struct {
-	sub      *Subscription
+	sub      *inTopic
 	uri      string // the publisher's slave API
 	hostport string // of uri
 	id       int
@@ -62,7 +62,7 @@ type inLink struct {
 	title  atomic.Pointer[linkTitle] // text for getBusInfo, while the link is up
 	stats  linkCounters
 
-	linkSchedule
+	sched linkSchedule
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
@@ -76,12 +76,12 @@ type linkTitle struct{ transport, text string }
 // failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
 // returns how long to wait before the next attempt.
 func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
-	if lived >= l.backoff.timing.healthy {
+	if lived >= l.backoff.timing.Healthy {
 		l.backoff.reset()
 	}
-	most := l.backoff.timing.most
+	most := l.backoff.timing.Most
 	if noAnswer(err) {
-		most = l.backoff.timing.silent
+		most = l.backoff.timing.Silent
 	}
 	wait = l.backoff.wait(most)
 	if l.listed.Load() {
@@ -118,20 +118,20 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 
 // receiveTCP runs one TCPROS session, from connecting to its end.
 func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
-	n := l.sub.node
-	conn, err := n.dialer.DialContext(ctx, "tcp", address)
+	n := l.sub.connector.env
+	conn, err := n.Dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close() //nolint:errcheck // nothing is written after the header
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.KeepAlive())
 	header, err := l.handshake(conn)
 	if err != nil {
 		return 0, err
 	}
-	n.connector.reached(l)
+	l.sub.connector.reached(l)
 	peer := conn.RemoteAddr().String()
 	sink, err := l.open(peer, "TCPROS", header)
 	if err != nil {
@@ -164,7 +164,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 	// Always the requested type: roscpp replaces its wildcard by the type of the first
 	// publisher, and refuses a second type on the topic.
 	hello := wire.AppendHeader(nil, wire.Header{
-		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "callerid", Value: l.sub.connector.env.CallerID},
 		{Key: "md5sum", Value: o.MD5Sum},
 		{Key: "tcp_nodelay", Value: noDelay},
 		{Key: "topic", Value: l.sub.topic},
@@ -173,7 +173,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 	if _, err := conn.Write(hello); err != nil {
 		return nil, err
 	}
-	read := l.sub.node.pending.Begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
+	read := l.sub.connector.env.Pending.Begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
 	defer read.End() // afterwards the sink accounts for the header
 	h, err := read.Header()
 	if err != nil {
@@ -259,7 +259,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 			return
 		}
 		text, host = l.explainFailure(err)
-		if n := l.sub.node.connector.unreached(l.sub); n > 1 {
+		if n := l.sub.connector.unreached(l.sub); n > 1 {
 			all = zap.Int("unreached", n)
 		}
 	}
@@ -284,7 +284,7 @@ func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.node.host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.connector.env.Host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

@@ -120,7 +120,6 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
 	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
-	n.connector = newConnector(n.timing, n.master.Probe)
 	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
@@ -169,6 +168,10 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
+	n.connector = newConnector(&inEnv{
+		CallerID: n.name, Host: n.host, Bind: n.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
+		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.child,
+	})
 	server := &tcprosServer{node: n, ln: data}
 	// owner: Node; all end with Close.
 	n.start(func(context.Context) {
@@ -247,11 +250,15 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		return nil, ErrClosed
 	}
 	if old := n.subs[topic]; old != nil {
-		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+		typ, md5sum := old.in.Type()
+		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	s := newSubscription(n, topic, o)
+	in := newInTopic(n.connector, topic, inOptions{
+		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open,
+	})
+	s := &Subscription{node: n, in: in}
 	n.subs[topic] = s
-	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
+	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, in)
 	return s, nil
 }
 
@@ -287,9 +294,9 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 func (n *Node) dropSubscription(s *Subscription) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.subs[s.topic] == s {
-		delete(n.subs, s.topic)
-		n.reg.Remove(rosapi.Key{Name: s.topic})
+	if topic := s.Topic(); n.subs[topic] == s {
+		delete(n.subs, topic)
+		n.reg.Remove(rosapi.Key{Name: topic})
 	}
 }
 
@@ -329,7 +336,7 @@ func (n *Node) allPublications() []*Publication {
 func (n *Node) allSubscriptions() []*Subscription {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.subs), func(a, b *Subscription) int { return strings.Compare(a.topic, b.topic) })
+	return slices.SortedFunc(maps.Values(n.subs), func(a, b *Subscription) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
@@ -357,7 +364,7 @@ func (n *Node) Close(ctx context.Context) error {
 		p.out.Abort()
 	}
 	for _, s := range subs {
-		s.stop()
+		s.in.stop()
 	}
 	var calls sync.WaitGroup
 	for _, s := range services {
@@ -370,7 +377,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.master.Close()
 	err = errors.Join(err, n.api.Close())
 	for _, s := range subs {
-		s.wait()
+		s.in.wait()
 	}
 	n.wait()
 	return err

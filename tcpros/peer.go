@@ -29,8 +29,8 @@ func (p *peer) admits(l *inLink) bool {
 // park lets l wait for its node. Called with c.mu held.
 func (c *connector) park(l *inLink) {
 	c.takeOut(l)
-	l.parked, l.slot = true, len(l.peer.parked)
-	l.peer.parked = append(l.peer.parked, l)
+	l.sched.parked, l.sched.slot = true, len(l.sched.peer.parked)
+	l.sched.peer.parked = append(l.sched.peer.parked, l)
 }
 
 // unpark lets as many links try as their node admits. Called with c.mu held.

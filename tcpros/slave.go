@@ -95,7 +95,8 @@ func (n *Node) shutdown(peer string, args []any) any {
 func (n *Node) subscriptions() []any {
 	rows := []any{}
 	for _, s := range n.allSubscriptions() {
-		rows = append(rows, []any{s.topic, s.opts.Type})
+		typ, _ := s.in.Type()
+		rows = append(rows, []any{s.Topic(), typ})
 	}
 	return rows
 }
@@ -118,9 +119,9 @@ func (n *Node) busInfo() []any {
 		}
 	}
 	for _, s := range n.allSubscriptions() {
-		for _, l := range s.allLinks() {
-			if title := l.title.Load(); title != nil && l.isUp.Load() {
-				rows = append(rows, []any{l.id, l.uri, "i", title.transport, s.topic, true, title.text})
+		for _, l := range s.in.Rows() {
+			if l.Transport != "" {
+				rows = append(rows, []any{l.ID, l.URI, "i", l.Transport, s.Topic(), true, l.Title})
 			}
 		}
 	}
@@ -140,10 +141,10 @@ func (n *Node) busStats() []any {
 	}
 	for _, s := range n.allSubscriptions() {
 		rows := []any{}
-		for _, l := range s.allLinks() {
-			rows = append(rows, []any{l.id, wire32(l.stats.bytes.Load()), wire32(l.stats.frames.Load()), -1, l.isUp.Load()})
+		for _, l := range s.in.Rows() {
+			rows = append(rows, []any{l.ID, wire32(l.Bytes), wire32(l.Frames), -1, l.Up})
 		}
-		subs = append(subs, []any{s.topic, rows})
+		subs = append(subs, []any{s.Topic(), rows})
 	}
 	return []any{pubs, subs, []any{}}
 }

@@ -50,13 +50,13 @@ type udpSource struct {
 // listenUDP opens a port for one publisher. The kernel chooses it, so that an attacker has to
 // guess it.
 func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
-	n := l.sub.node
+	n := l.sub.connector.env
 	network := "udp4"
-	if ip, err := netip.ParseAddr(n.bind); err == nil && ip.Is6() {
+	if ip, err := netip.ParseAddr(n.Bind); err == nil && ip.Is6() {
 		network = "udp6"
 	}
 	var lc net.ListenConfig
-	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.bind, "0"))
+	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.Bind, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("UDPROS: %w", err)
 	}
@@ -68,19 +68,19 @@ func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 // request asks the publisher for the topic, with UDPROS as the first choice if conn
 // is set. It returns a source, or the address for TCPROS.
 func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, string, error) {
-	m := l.sub.node.master
+	m := l.sub.connector.env.Master
 	if conn == nil {
 		address, err := m.RequestTopic(ctx, l.hostport, l.sub.topic)
 		return nil, address, err
 	}
 	hello := fields.List{
-		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "callerid", Value: l.sub.connector.env.CallerID},
 		{Key: "md5sum", Value: l.sub.opts.MD5Sum},
 		{Key: "topic", Value: l.sub.topic},
 		{Key: "type", Value: l.sub.opts.Type},
 	}.Append(nil)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	offer := []any{[]any{"UDPROS", hello, l.sub.node.host, port, udpDatagram}, []any{"TCPROS"}}
+	offer := []any{[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpDatagram}, []any{"TCPROS"}}
 	v, err := m.Raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
 		// The publisher may reject the request only because of UDPROS.
@@ -216,15 +216,15 @@ func (r *udpReader) deliver(frame []byte, received time.Time) {
 // udpAllowed returns the addresses that a publisher may send from: those of the host in its
 // answer, those of its slave API, and ours, since it may be on this machine.
 func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
-	n := l.sub.node
+	n := l.sub.connector.env
 	var all []netip.Addr
 	var first error
-	for _, at := range []string{src.hostport, l.hostport, net.JoinHostPort(n.host, "0")} {
+	for _, at := range []string{src.hostport, l.hostport, net.JoinHostPort(n.Host, "0")} {
 		host, _, err := net.SplitHostPort(at)
 		if err != nil {
 			return nil, err
 		}
-		addrs, err := n.dialer.Resolve(ctx, host)
+		addrs, err := n.Dialer.Resolve(ctx, host)
 		if err != nil && first == nil {
 			first = err
 		}
@@ -247,7 +247,7 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 	if err != nil {
 		return 0, err
 	}
-	l.sub.node.connector.reached(l)
+	l.sub.connector.reached(l)
 	sink, err := l.open(src.hostport, "UDPROS", src.header)
 	if err != nil {
 		return 0, err
@@ -290,7 +290,7 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 // signal the end of a publisher or a link, so an idle publisher is asked for its links. It
 // returns nil when ctx ends.
 func (l *inLink) watchSender(ctx context.Context) error {
-	tick := time.NewTicker(l.sub.node.timing.udpIdle)
+	tick := time.NewTicker(l.sub.connector.env.Timing.UDPIdle)
 	defer tick.Stop()
 	for last, silent := l.stats.bytes.Load(), 0; ; {
 		select {
@@ -302,7 +302,7 @@ func (l *inLink) watchSender(ctx context.Context) error {
 			last, silent = now, 0
 			continue
 		}
-		rows, err := l.sub.node.master.Raw(ctx, l.uri, rosapi.SlaveReply, "getBusInfo")
+		rows, err := l.sub.connector.env.Master.Raw(ctx, l.uri, rosapi.SlaveReply, "getBusInfo")
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -327,7 +327,7 @@ func (l *inLink) sendsTo(answer any) bool {
 		direction, _ := rosapi.Arg[string](row, 2)
 		transport, _ := rosapi.Arg[string](row, 3)
 		topic, _ := rosapi.Arg[string](row, 4)
-		if to == l.sub.node.name && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
+		if to == l.sub.connector.env.CallerID && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
 			return true
 		}
 	}
