@@ -24,6 +24,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -60,7 +61,7 @@ type Node struct {
 	bind       string // address to listen on; empty means all
 	timing     timing
 	pending    *wire.Pending
-	connector  *connector
+	connector  *sublink.Connector
 	names      *names.Resolver
 	log        *zap.Logger
 	master     *rosapi.Master
@@ -168,7 +169,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
-	n.connector = newConnector(&inEnv{
+	n.connector = sublink.NewConnector(&sublink.Env{
 		CallerID: n.name, Host: n.host, Bind: n.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
 		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.child,
 	})
@@ -180,7 +181,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 		}
 	})
 	n.start(server.run)
-	n.start(n.connector.run)
+	n.start(n.connector.Run)
 	return nil
 }
 
@@ -253,7 +254,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 		typ, md5sum := old.in.Type()
 		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	in := newInTopic(n.connector, topic, inOptions{
+	in := sublink.New(n.connector, topic, sublink.Options{
 		Type: o.Type, MD5Sum: o.MD5Sum, TCPNoDelay: o.TCPNoDelay, UDP: o.UDP, MaxMessageBytes: o.MaxMessageBytes, Open: o.Open,
 	})
 	s := &Subscription{node: n, in: in}
@@ -364,7 +365,7 @@ func (n *Node) Close(ctx context.Context) error {
 		p.out.Abort()
 	}
 	for _, s := range subs {
-		s.in.stop()
+		s.in.Stop()
 	}
 	var calls sync.WaitGroup
 	for _, s := range services {
@@ -377,7 +378,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.master.Close()
 	err = errors.Join(err, n.api.Close())
 	for _, s := range subs {
-		s.in.wait()
+		s.in.Wait()
 	}
 	n.wait()
 	return err

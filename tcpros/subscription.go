@@ -5,6 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -20,7 +21,7 @@ type SubscribeOptions struct {
 
 	// Open is called on the link's goroutine when a publisher has accepted the link.
 	// An error refuses the link; it is tried again later.
-	Open func(LinkInfo) (LinkSink, error)
+	Open func(sublink.LinkInfo) (sublink.LinkSink, error)
 }
 
 func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
@@ -48,15 +49,15 @@ func (o SubscribeOptions) withDefaults() (SubscribeOptions, error) {
 // Subscription receives one topic from all its publishers.
 type Subscription struct {
 	node *Node
-	in   *inTopic
+	in   *sublink.Subscription
 }
 
 // Close closes every link. When it returns, the goroutines have ended and Closed was called
 // on each sink. The node unregisters the topic. A sink must not call Close.
 func (s *Subscription) Close() {
 	s.node.dropSubscription(s)
-	s.in.stop()
-	s.in.wait()
+	s.in.Stop()
+	s.in.Wait()
 }
 
 // Topic returns the resolved name.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 )
 
 // timing holds the intervals and timeouts of a node: how soon it detects a change, retries or
@@ -13,7 +14,7 @@ type timing struct {
 	hangReport        time.Duration // after which a call of the master that is not answered is logged
 	unregisterTimeout time.Duration // for an answer of the master during Close
 
-	links   inTiming
+	links   sublink.Timing
 	resolve time.Duration // for resolving a host name
 
 	drainTimeout time.Duration // for a subscriber without progress
@@ -26,7 +27,7 @@ func defaultTiming() timing {
 		hangReport:        3 * time.Second,
 		unregisterTimeout: time.Second,
 
-		links:   defaultInTiming(),
+		links:   sublink.DefaultTiming(),
 		resolve: 3 * time.Second,
 
 		drainTimeout: 5 * time.Second,

@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"time"
@@ -38,4 +38,11 @@ type LargeFrame interface {
 	Commit(received time.Time)
 	// Abort says that the frame will not be completed.
 	Abort()
+}
+
+// LostSink is a LinkSink that counts messages lost by UDPROS. The link's goroutine calls Lost;
+// -1 corrects the count for a message that arrived late.
+type LostSink interface {
+	LinkSink
+	Lost(messages int)
 }

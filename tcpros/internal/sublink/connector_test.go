@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 // are well.
 type peerNet struct {
 	mu            sync.Mutex // guards probed, probing, most and linked
-	c             *connector
-	timing        inTiming
+	c             *Connector
+	timing        Timing
 	refusing      atomic.Bool    // for the caller of newPeerNet
 	cut           chan struct{}  // closed when all links break
 	probed        map[string]int // by host and port
@@ -35,9 +35,9 @@ type peerNet struct {
 
 func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 	g := &peerNet{cut: make(chan struct{}), probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
-	g.timing = defaultInTiming()
+	g.timing = DefaultTiming()
 	links := 0
-	g.c = newConnector(&inEnv{
+	g.c = NewConnector(&Env{
 		Log: zap.NewNop(), Timing: g.timing, NextLink: func() int { links++; return links },
 		Child: func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
 	})
@@ -62,7 +62,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		}
 		return nil
 	}
-	g.c.session = func(ctx context.Context, l *inLink) (time.Duration, error) {
+	g.c.session = func(ctx context.Context, l *link) (time.Duration, error) {
 		g.mu.Lock()
 		err := dead(l.hostport)
 		g.mu.Unlock()
@@ -87,7 +87,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		g.c.run(ctx)
+		g.c.Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -117,11 +117,11 @@ func (g *peerNet) linkedAt(uri string) (at time.Duration, ok bool) {
 	return at, ok
 }
 
-func (g *peerNet) subscribe(t *testing.T, topic string) *inTopic {
-	s := newInTopic(g.c, topic, inOptions{})
+func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
+	s := New(g.c, topic, Options{})
 	t.Cleanup(func() {
-		s.stop()
-		s.wait()
+		s.Stop()
+		s.Wait()
 	})
 	return s
 }
@@ -241,7 +241,7 @@ func TestNetworkComesBack(t *testing.T) {
 		for i := range dead {
 			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
-		var all []*inTopic
+		var all []*Subscription
 		for i := range topics {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			all = append(all, s)
@@ -312,17 +312,17 @@ func TestOneLinkProbesANode(t *testing.T) {
 	t.Parallel()
 	const node, uri = "node:1", "http://node:1/"
 	for name, tc := range map[string]struct {
-		then   func(g *peerNet, all []*inTopic)
+		then   func(g *peerNet, all []*Subscription)
 		probes int // after that, at once
 		links  int
 	}{
-		"nothing":         {func(*peerNet, []*inTopic) {}, 0, 0},
-		"the leader ends": {func(_ *peerNet, all []*inTopic) { leaderOf(all).stop() }, 1, 0},
-		"another ends":    {func(_ *peerNet, all []*inTopic) { followerOf(all).stop() }, 0, 0},
-		"the list changes": {func(_ *peerNet, all []*inTopic) {
+		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
+		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).Stop() }, 1, 0},
+		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).Stop() }, 0, 0},
+		"the list changes": {func(_ *peerNet, all []*Subscription) {
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
-		"it comes back": {func(g *peerNet, all []*inTopic) {
+		"it comes back": {func(g *peerNet, all []*Subscription) {
 			g.refusing.Store(false)
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 40},
@@ -338,7 +338,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 					return nil
 				})
 				g.refusing.Store(true)
-				var all []*inTopic
+				var all []*Subscription
 				for i := range 40 {
 					s := g.subscribe(t, fmt.Sprint("/t", i))
 					all = append(all, s)
@@ -369,7 +369,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 	}
 }
 
-func leaderOf(all []*inTopic) *inTopic {
+func leaderOf(all []*Subscription) *Subscription {
 	c := all[0].connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -381,7 +381,7 @@ func leaderOf(all []*inTopic) *inTopic {
 	return nil
 }
 
-func followerOf(all []*inTopic) *inTopic {
+func followerOf(all []*Subscription) *Subscription {
 	for _, s := range all {
 		if s != leaderOf(all) {
 			return s
@@ -397,7 +397,7 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		g := newPeerNet(t, func(hostport string) error {
 			return map[string]error{"live:1": nil, "refused:1": errRefusedPeer, "silent:1": errSilentPeer}[hostport]
 		})
-		var all []*inTopic
+		var all []*Subscription
 		for i := range 3 * callsPerPeer {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
@@ -413,8 +413,8 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		}
 		g.c.mu.Unlock()
 		for _, s := range all {
-			s.stop()
-			s.wait()
+			s.Stop()
+			s.Wait()
 		}
 		g.c.mu.Lock()
 		defer g.c.mu.Unlock()

@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var errOpen = errors.New("link not taken")
 // errTooMany refuses a link beyond maxPublishers.
 var errTooMany = errors.New("the topic has as many links as it may")
 
-// Attempts to reach a publisher; their intervals are retryTiming.
+// Attempts to reach a publisher; their intervals are RetryTiming.
 const (
 	retryJitter       = 0.2
 	warnAfterFailures = 3 // failed attempts in a row before the first warning
@@ -33,7 +33,7 @@ const (
 // backoff doubles the wait between attempts, with jitter, so that many nodes do not
 // reconnect at the same moment.
 type backoff struct {
-	timing *retryTiming
+	timing *RetryTiming
 	next   time.Duration
 	failed int // attempts in a row
 }
@@ -48,10 +48,10 @@ func (b *backoff) wait(most time.Duration) time.Duration {
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
-// inLink is the link to one publisher. It tries again as long as the publisher is listed, when the
+// link is the link to one publisher. It tries again as long as the publisher is listed, when the
 // connector says so.
-type inLink struct {
-	sub      *inTopic
+type link struct {
+	sub      *Subscription
 	uri      string // the publisher's slave API
 	hostport string // of uri
 	id       int
@@ -75,7 +75,7 @@ type linkTitle struct{ transport, text string }
 
 // failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
 // returns how long to wait before the next attempt.
-func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
+func (l *link) failed(err error, lived time.Duration) (wait time.Duration) {
 	if lived >= l.backoff.timing.Healthy {
 		l.backoff.reset()
 	}
@@ -92,7 +92,7 @@ func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
 
 // session runs one connection, from the request for the address to its end. lived is how
 // long the link was up.
-func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
+func (l *link) session(ctx context.Context) (lived time.Duration, err error) {
 	var udp *net.UDPConn
 	if l.sub.opts.UDP {
 		if udp, err = l.listenUDP(ctx); err != nil {
@@ -117,7 +117,7 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 }
 
 // receiveTCP runs one TCPROS session, from connecting to its end.
-func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
+func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
 	n := l.sub.connector.env
 	conn, err := n.Dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -142,7 +142,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 }
 
 // open asks the subscription's owner for a sink.
-func (l *inLink) open(peer, transport string, h wire.Header) (LinkSink, error) {
+func (l *link) open(peer, transport string, h wire.Header) (LinkSink, error) {
 	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, peer, h, transport})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
@@ -151,7 +151,7 @@ func (l *inLink) open(peer, transport string, h wire.Header) (LinkSink, error) {
 }
 
 // handshake exchanges headers and checks the publisher's.
-func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
+func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 	// One absolute deadline: a peer that sends single bytes cannot extend it.
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 }
 
 // receive marks the link as up and reads messages until it ends.
-func (l *inLink) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
+func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
@@ -227,7 +227,7 @@ func noAnswer(err error) bool {
 
 // logFailure logs why an attempt ended; the log counts what repeats. A link that
 // ends is logged at debug level only: its node may be shutting down, and it is retried.
-func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
+func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
 	host, all := zap.Skip(), zap.Skip()
 	resolve := (*endpoint.ResolveError)(nil)
@@ -269,7 +269,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 // explainFailure returns the log text of a failure to connect, and the host that is meant, if
 // any. The most common reason is a loopback address: it leads to this machine, where another
 // node may answer. A node that is on loopback itself is on the only machine there is.
-func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
+func (l *link) explainFailure(err error) (text string, host zap.Field) {
 	call := (*rosapi.CallError)(nil)
 	switch {
 	case errors.Is(err, errOpen):

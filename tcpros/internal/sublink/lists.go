@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 )
 
 // unreached returns the number of publishers of s that the last attempt did not reach.
-func (c *connector) unreached(s *inTopic) int {
+func (c *Connector) unreached(s *Subscription) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
@@ -20,13 +20,13 @@ func (c *connector) unreached(s *inTopic) int {
 }
 
 // update updates the links of s from a list.
-func (c *connector) update(s *inTopic, p rosapi.Publishers) {
+func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.closed {
 		return
 	}
-	known := make(map[string]*inLink, len(s.links))
+	known := make(map[string]*link, len(s.links))
 	for _, l := range s.links {
 		known[l.uri] = l
 	}
@@ -77,7 +77,7 @@ func (c *connector) update(s *inTopic, p rosapi.Publishers) {
 }
 
 // dropUnlisted closes unlisted links that have been idle for long enough.
-func (c *connector) dropUnlisted() {
+func (c *Connector) dropUnlisted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l := range c.unlisted {
@@ -101,7 +101,7 @@ func (c *connector) dropUnlisted() {
 }
 
 // close lets the links of s end. Those that have ended are forgotten.
-func (c *connector) close(s *inTopic) {
+func (c *Connector) close(s *Subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.closed = true

@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"bytes"
@@ -411,7 +411,7 @@ func (s *slowSink) Frames(_ []byte, count int, _ time.Time) {
 }
 
 func TestBackoff(t *testing.T) {
-	retry := defaultInTiming().Retry
+	retry := DefaultTiming().Retry
 	b := backoff{timing: &retry}
 	want := retry.First
 	for range 20 {

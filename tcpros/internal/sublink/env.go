@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// inEnv is what links know of their node. Nothing of it changes while the node lives.
-type inEnv struct {
+// Env is what links know of their node. Nothing of it changes while the node lives.
+type Env struct {
 	CallerID string // the node's name
 	Host     string // advertised
 	Bind     string // address to listen on for UDPROS; empty means all
@@ -20,7 +20,7 @@ type inEnv struct {
 	Master   *rosapi.Master
 	Dialer   *endpoint.Dialer
 	Pending  *wire.Pending
-	Timing   inTiming
+	Timing   Timing
 
 	KeepAlive func() bool                                  // whether connections are probed now
 	NextLink  func() int                                   // the number of a new link
@@ -28,29 +28,29 @@ type inEnv struct {
 }
 
 // probe connects to the slave API at hostport and asks nothing.
-func (e *inEnv) probe(ctx context.Context, hostport string) error {
+func (e *Env) probe(ctx context.Context, hostport string) error {
 	return e.Master.Probe(ctx, hostport)
 }
 
-// inTiming holds the intervals of links.
-type inTiming struct {
-	Retry       retryTiming
+// Timing holds the intervals of links.
+type Timing struct {
+	Retry       RetryTiming
 	LingerCheck time.Duration // between checks of links that the master no longer lists
 	UDPIdle     time.Duration // after which an idle UDPROS publisher is asked for its links
 }
 
-// retryTiming holds the waits between attempts to reach a publisher.
-type retryTiming struct {
+// RetryTiming holds the waits between attempts to reach a publisher.
+type RetryTiming struct {
 	First   time.Duration
 	Most    time.Duration
 	Silent  time.Duration // maximum while not even the publisher's machine answers
 	Healthy time.Duration // after a link that was up this long, the next wait is First
 }
 
-// defaultInTiming returns the intervals of every node outside tests.
-func defaultInTiming() inTiming {
-	return inTiming{
-		Retry: retryTiming{
+// DefaultTiming returns the intervals of every node outside tests.
+func DefaultTiming() Timing {
+	return Timing{
+		Retry: RetryTiming{
 			First:   100 * time.Millisecond,
 			Most:    20 * time.Second,
 			Silent:  time.Second,
