@@ -16,7 +16,7 @@ var (
 	// ErrName matches every *NameError.
 	ErrName = names.ErrName
 	// ErrClosed says that the node, subscription or publication is closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = wire.ErrClosed
 	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("topic already in use by this node")
 

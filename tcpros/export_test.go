@@ -29,7 +29,7 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 		{&d.links.UDPIdle, t.UDPQuiet},
 		{&d.resolve, t.Resolve},
 		{&d.drainTimeout, t.Drain},
-		{&d.serviceGrace, t.ServiceGrace},
+		{&d.services.Grace, t.ServiceGrace},
 		{&d.hangReport, t.Hang},
 	} {
 		*c.to = cmp.Or(c.set, *c.to)

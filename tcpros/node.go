@@ -62,6 +62,7 @@ type Node struct {
 	timing     timing
 	pending    *wire.Pending
 	connector  *sublink.Connector
+	calls      *svcEnv
 	names      *names.Resolver
 	log        *zap.Logger
 	master     *rosapi.Master
@@ -173,6 +174,10 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 		CallerID: n.name, Host: n.host, Bind: n.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
 		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.child,
 	})
+	n.calls = &svcEnv{
+		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
+		Timing: n.timing.services,
+	}
 	server := &tcprosServer{node: n, ln: data}
 	// owner: Node; all end with Close.
 	n.start(func(context.Context) {
@@ -369,8 +374,8 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	var calls sync.WaitGroup
 	for _, s := range services {
-		// owner: Close; ends within 3 * timing.serviceGrace.
-		calls.Go(func() { s.stop(ctx) })
+		// owner: Close; ends within 3 * service.Timing.Grace.
+		calls.Go(func() { s.svc.stop(ctx) })
 	}
 	err := n.unregisterAll(ctx)
 	calls.Wait()

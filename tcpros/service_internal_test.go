@@ -1,6 +1,9 @@
 package tcpros
 
 import (
+	"encoding/binary"
+	"strconv"
+
 	"bytes"
 	"context"
 	"errors"
@@ -35,8 +38,8 @@ func TestServiceDeadlines(t *testing.T) {
 				var wg sync.WaitGroup
 				defer wg.Wait()
 				defer there.Close()
-				s := &Service{
-					node: &Node{name: "/n", log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
+				s := &svc{
+					env: &svcEnv{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: svcOptions{MaxRequestBytes: 1 << 20},
 					handle:    func([]byte) ([]byte, error) { return nil, nil },
 					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 				}
@@ -62,7 +65,7 @@ func free(int64) error { return nil }
 // A full service lets the oldest caller go that waits, and refuses only when all are
 // being answered.
 func TestServiceLinkLimit(t *testing.T) {
-	s := &Service{name: "/s", linkEnded: make(chan struct{}, 1)}
+	s := &svc{name: "/s", linkEnded: make(chan struct{}, 1)}
 	var links []*serviceLink
 	for range maxServiceLinks {
 		here, there := net.Pipe()
@@ -123,8 +126,8 @@ func FuzzServiceCaller(f *testing.F) {
 	f.Add(true, []byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
 		calls := 0
-		s := &Service{
-			node: &Node{log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
+		s := &svc{
+			env: &svcEnv{Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: svcOptions{MaxRequestBytes: 1 << 10},
 			handle: func(request []byte) ([]byte, error) {
 				if len(request) > 1<<10 {
 					t.Errorf("request of %d bytes", len(request))
@@ -151,5 +154,42 @@ func FuzzServiceCaller(f *testing.F) {
 		}
 		s.remove(l)
 		s.stop(context.Background())
+	})
+}
+
+// TestHalfRequestsAreBounded: requests that stay unfinished hold no more memory than all may, and
+// give it back.
+func TestHalfRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pending := wire.NewPending(zap.NewNop())
+		half := append(binary.LittleEndian.AppendUint32(nil, 1<<20), make([]byte, 1<<20-1)...)
+		const heldMost = 8 << 20
+		var wg sync.WaitGroup
+		for i := range 30 {
+			s := &svc{
+				env: &svcEnv{Log: zap.NewNop(), Pending: pending}, name: "/s" + strconv.Itoa(i), opts: svcOptions{MaxRequestBytes: 1 << 20},
+				handle:    func([]byte) ([]byte, error) { return nil, nil },
+				abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
+			}
+			here, there := net.Pipe()
+			wg.Go(func() {
+				if err := s.serve(&serviceLink{conn: here}, false); err == nil {
+					t.Error("half a request was answered")
+				}
+				_ = here.Close()
+			})
+			wg.Go(func() {
+				_, _ = there.Write(half)
+				_, _ = there.Read(make([]byte, 1))
+			})
+		}
+		time.Sleep(time.Second)
+		if held := pending.Held(); held > heldMost || held < heldMost/2 {
+			t.Errorf("%d bytes are held", held)
+		}
+		wg.Wait()
+		if held := pending.Held(); held != 0 {
+			t.Errorf("%d bytes are left", held)
+		}
 	})
 }

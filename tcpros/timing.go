@@ -18,7 +18,7 @@ type timing struct {
 	resolve time.Duration // for resolving a host name
 
 	drainTimeout time.Duration // for a subscriber without progress
-	serviceGrace time.Duration // for running calls when a service is closed, and again after their context is canceled
+	services     svcTiming
 }
 
 func defaultTiming() timing {
@@ -31,6 +31,6 @@ func defaultTiming() timing {
 		resolve: 3 * time.Second,
 
 		drainTimeout: 5 * time.Second,
-		serviceGrace: time.Second,
+		services:     defaultSvcTiming(),
 	}
 }
