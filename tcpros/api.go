@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -146,4 +147,18 @@ type (
 	// LostSink is a LinkSink with a method Lost(messages int), which counts messages lost by
 	// UDPROS; -1 corrects the count for a message that arrived late.
 	LostSink = sublink.LostSink
+)
+
+// Services.
+type (
+	// ServiceType is the type of a service: Type, such as std_srvs/Trigger, and MD5Sum.
+	// RequestType and ResponseType are Type and "Request" or "Response" if they are empty.
+	ServiceType = service.Type
+	// ServiceHandler answers one call: func(ctx, request []byte) (answer []byte, err error), both
+	// serialized and without their length. An error is sent to the client as the service's
+	// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx ends
+	// a grace period after the service is closed.
+	ServiceHandler = service.Handler
+	// ServiceError is the answer of a service that refused a call. It matches ErrService.
+	ServiceError = service.ServiceError
 )

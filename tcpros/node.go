@@ -24,6 +24,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -62,7 +63,7 @@ type Node struct {
 	timing     timing
 	pending    *wire.Pending
 	connector  *sublink.Connector
-	calls      *svcEnv
+	calls      *service.Env
 	names      *names.Resolver
 	log        *zap.Logger
 	master     *rosapi.Master
@@ -174,7 +175,7 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 		CallerID: n.name, Host: n.host, Bind: n.bind, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending,
 		Timing: n.timing.links, KeepAlive: n.keepAlive.Load, NextLink: n.nextLink, Child: n.child,
 	})
-	n.calls = &svcEnv{
+	n.calls = &service.Env{
 		CallerID: n.name, Log: n.log, Master: n.master, Dialer: n.dialer, Pending: n.pending, KeepAlive: n.keepAlive.Load,
 		Timing: n.timing.services,
 	}
@@ -375,7 +376,7 @@ func (n *Node) Close(ctx context.Context) error {
 	var calls sync.WaitGroup
 	for _, s := range services {
 		// owner: Close; ends within 3 * service.Timing.Grace.
-		calls.Go(func() { s.svc.stop(ctx) })
+		calls.Go(func() { s.svc.Stop(ctx) })
 	}
 	err := n.unregisterAll(ctx)
 	calls.Wait()

@@ -169,7 +169,7 @@ func (s *tcprosServer) handleService(conn net.Conn, h wire.Header, read *wire.Pe
 		s.refuse(conn, "service call refused", h, text)
 		return
 	}
-	if text := service.svc.serveConn(conn, h, read); text != "" {
+	if text := service.svc.Serve(conn, h, read); text != "" {
 		s.refuse(conn, "service call refused", h, text)
 	}
 }

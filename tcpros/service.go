@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -15,9 +16,9 @@ const defaultMaxRequest = 1 << 20
 // ServiceOptions describe a service.
 type ServiceOptions struct {
 	Name            string
-	Type            ServiceType
+	Type            service.Type
 	MaxRequestBytes int // zero means 1 MiB; at most 1 000 000 000
-	Handle          ServiceHandler
+	Handle          service.Handler
 }
 
 func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
@@ -44,7 +45,7 @@ func (o ServiceOptions) withDefaults() (ServiceOptions, error) {
 // Service is one advertised service with its clients.
 type Service struct {
 	node *Node
-	svc  *svc
+	svc  *service.Service
 }
 
 // Name returns the resolved name.
@@ -55,7 +56,7 @@ func (s *Service) Name() string { return s.svc.Name() }
 // abandoned. A handler must not call Close. The node unregisters the service.
 func (s *Service) Close() {
 	s.node.dropService(s)
-	s.svc.stop(context.Background())
+	s.svc.Stop(context.Background())
 }
 
 // AdvertiseService advertises a service. Registration happens in the background and is
@@ -79,7 +80,7 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 		return nil, &ConflictError{name, have.Type + "/" + have.MD5Sum, o.Type.Type + "/" + o.Type.MD5Sum}
 	}
 	ctx, cancel := n.child()
-	s := &Service{n, newSvc(n.calls, name, svcOptions{o.Type, o.MaxRequestBytes, o.Handle}, ctx, cancel)}
+	s := &Service{n, service.New(n.calls, name, service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel)}
 	n.services[name] = s
 	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil
@@ -106,7 +107,7 @@ func (n *Node) dropService(s *Service) {
 // example because of another md5sum.
 //
 // Connecting has a timeout; the wait for the answer is bounded by ctx only.
-func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
+func (n *Node) CallService(ctx context.Context, name string, t service.Type, request []byte) ([]byte, error) {
 	if len(request) > wire.HardMaxMessage {
 		return nil, &wire.TooLargeError{Bytes: int64(len(request)), Limit: wire.HardMaxMessage}
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 )
 
@@ -18,7 +19,7 @@ type timing struct {
 	resolve time.Duration // for resolving a host name
 
 	drainTimeout time.Duration // for a subscriber without progress
-	services     svcTiming
+	services     service.Timing
 }
 
 func defaultTiming() timing {
@@ -31,6 +32,6 @@ func defaultTiming() timing {
 		resolve: 3 * time.Second,
 
 		drainTimeout: 5 * time.Second,
-		services:     defaultSvcTiming(),
+		services:     service.DefaultTiming(),
 	}
 }

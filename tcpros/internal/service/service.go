@@ -1,4 +1,7 @@
-package tcpros
+// Package service is both sides of a service: those that the node provides, with the connections
+// of their clients, and calls of others. A service's lock guards its list of connections and is
+// not held while a handler runs. Package tcpros calls it; nothing else does.
+package service
 
 import (
 	"context"
@@ -21,50 +24,50 @@ const (
 	maxServiceLinks = 64 // connections to one service; a new one replaces the oldest idle one
 )
 
-// ServiceType is the type of a service.
-type ServiceType struct {
+// Type is the type of a service.
+type Type struct {
 	Type         string // such as std_srvs/Trigger
 	MD5Sum       string
 	RequestType  string // empty means Type and "Request"
 	ResponseType string // empty means Type and "Response"
 }
 
-// ServiceHandler answers one call. request is the serialized request, answer the serialized
+// Handler answers one call. request is the serialized request, answer the serialized
 // response, both without their length; an error is sent to the client as the service's
 // refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx
 // ends a grace period after the service is closed.
-type ServiceHandler func(ctx context.Context, request []byte) (answer []byte, err error)
+type Handler func(ctx context.Context, request []byte) (answer []byte, err error)
 
-// svcEnv is what services and calls know of their node. Nothing of it changes while the node lives.
-type svcEnv struct {
+// Env is what services and calls know of their node. Nothing of it changes while the node lives.
+type Env struct {
 	CallerID  string // the node's name
 	Log       *zap.Logger
 	Master    *rosapi.Master
 	Dialer    *endpoint.Dialer
 	Pending   *wire.Pending
 	KeepAlive func() bool // whether connections are probed now
-	Timing    svcTiming
+	Timing    Timing
 }
 
-// svcTiming holds the intervals of services.
-type svcTiming struct {
+// Timing holds the intervals of services.
+type Timing struct {
 	Grace time.Duration // for running calls when a service is closed, and again after their context is canceled
 }
 
-// defaultSvcTiming returns the intervals of every node outside tests.
-func defaultSvcTiming() svcTiming { return svcTiming{Grace: time.Second} }
+// DefaultTiming returns the intervals of every node outside tests.
+func DefaultTiming() Timing { return Timing{Grace: time.Second} }
 
-// svcOptions describe a service; ServiceOptions explains each field.
-type svcOptions struct {
-	Type            ServiceType
+// Options describe a service; ServiceOptions explains each field.
+type Options struct {
+	Type            Type
 	MaxRequestBytes int
-	Handle          ServiceHandler
+	Handle          Handler
 }
 
-// svc is one advertised service with its clients.
-type svc struct {
-	env            *svcEnv
-	opts           svcOptions
+// Service is one advertised service with its clients.
+type Service struct {
+	env            *Env
+	opts           Options
 	name           string
 	handle         func(request []byte) ([]byte, error) // under the service's context
 	cancelHandlers context.CancelFunc                   // cancels that context
@@ -83,23 +86,23 @@ type serviceLink struct {
 	busy bool // a request is being answered; guarded by the service's mu
 }
 
-// newSvc returns a service. name is the resolved name; ctx is that of its handlers, and
+// New returns a service. name is the resolved name; ctx is that of its handlers, and
 // cancelHandlers ends it.
-func newSvc(env *svcEnv, name string, o svcOptions, ctx context.Context, cancelHandlers context.CancelFunc) *svc { //nolint:revive // the context is the handlers'
-	return &svc{
+func New(env *Env, name string, o Options, ctx context.Context, cancelHandlers context.CancelFunc) *Service { //nolint:revive // the context is the handlers'
+	return &Service{
 		env: env, opts: o, name: name, cancelHandlers: cancelHandlers, abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 		handle: func(request []byte) ([]byte, error) { return o.Handle(ctx, request) },
 	}
 }
 
 // Name returns the resolved name.
-func (s *svc) Name() string { return s.name }
+func (s *Service) Name() string { return s.name }
 
 // Type returns the type of the service.
-func (s *svc) Type() ServiceType { return s.opts.Type }
+func (s *Service) Type() Type { return s.opts.Type }
 
-// stop closes every link and waits for running calls, until ctx ends.
-func (s *svc) stop(ctx context.Context) {
+// Stop closes every link and waits for running calls, until ctx ends.
+func (s *Service) Stop(ctx context.Context) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -130,7 +133,7 @@ func (s *svc) stop(ctx context.Context) {
 }
 
 // waitNoLinks waits until all links have ended, and reports whether they have.
-func (s *svc) waitNoLinks(ctx context.Context, most time.Duration) bool {
+func (s *Service) waitNoLinks(ctx context.Context, most time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
@@ -149,7 +152,7 @@ func (s *svc) waitNoLinks(ctx context.Context, most time.Duration) bool {
 }
 
 // header returns the reply to an accepted client.
-func (s *svc) header() wire.Header {
+func (s *Service) header() wire.Header {
 	t := s.opts.Type
 	return wire.Header{
 		{Key: "callerid", Value: s.env.CallerID},
@@ -160,9 +163,9 @@ func (s *svc) header() wire.Header {
 	}
 }
 
-// serveConn answers the calls of a client whose header is h, or returns why it is refused. The
+// Serve answers the calls of a client whose header is h, or returns why it is refused. The
 // memory of the header is charged to read.
-func (s *svc) serveConn(conn net.Conn, h wire.Header, read *wire.PendingRead) (refusal string) {
+func (s *Service) Serve(conn net.Conn, h wire.Header, read *wire.PendingRead) (refusal string) {
 	l := &serviceLink{conn: conn}
 	if text := s.add(l); text != "" {
 		return text
@@ -180,7 +183,7 @@ func (s *svc) serveConn(conn net.Conn, h wire.Header, read *wire.PendingRead) (r
 
 // add adds a link. If there are too many, it closes the oldest idle one, so that idle clients
 // cannot lock others out.
-func (s *svc) add(l *serviceLink) (refusal string) {
+func (s *Service) add(l *serviceLink) (refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -198,7 +201,7 @@ func (s *svc) add(l *serviceLink) (refusal string) {
 	return ""
 }
 
-func (s *svc) remove(l *serviceLink) {
+func (s *Service) remove(l *serviceLink) {
 	s.mu.Lock()
 	if i := slices.Index(s.links, l); i >= 0 {
 		s.links = slices.Delete(s.links, i, i+1)
@@ -211,7 +214,7 @@ func (s *svc) remove(l *serviceLink) {
 }
 
 // begin marks a link as busy with a request. It reports whether to answer it.
-func (s *svc) begin(l *serviceLink) bool {
+func (s *Service) begin(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.busy = !s.closed
@@ -219,7 +222,7 @@ func (s *svc) begin(l *serviceLink) bool {
 }
 
 // end marks a link as idle. It reports whether to continue.
-func (s *svc) end(l *serviceLink) bool {
+func (s *Service) end(l *serviceLink) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.busy = false
@@ -227,7 +230,7 @@ func (s *svc) end(l *serviceLink) bool {
 }
 
 // serve answers the calls of one connection: one call, or any number if it is persistent.
-func (s *svc) serve(l *serviceLink, persistent bool) error {
+func (s *Service) serve(l *serviceLink, persistent bool) error {
 	for {
 		if persistent { // it may be idle for ever; keepalive detects a dead peer
 			if err := l.conn.SetDeadline(time.Time{}); err != nil {
@@ -260,7 +263,7 @@ func (s *svc) serve(l *serviceLink, persistent bool) error {
 }
 
 // request reads the next request.
-func (s *svc) request(conn net.Conn) ([]byte, error) {
+func (s *Service) request(conn net.Conn) ([]byte, error) {
 	read := s.env.Pending.Begin(conn, "caller of "+s.name)
 	defer read.End()
 	request, err := readCall(conn, int64(s.opts.MaxRequestBytes), read.Reserve)
@@ -272,7 +275,7 @@ func (s *svc) request(conn net.Conn) ([]byte, error) {
 
 // answer runs the handler. ok is false if it was abandoned, so that no handler can block the
 // node's Close.
-func (s *svc) answer(request []byte) (answer []byte, ok bool) {
+func (s *Service) answer(request []byte) (answer []byte, ok bool) {
 	done := make(chan []byte, 1)
 	// owner: answer, until the call is abandoned; ends with the handler.
 	go func() {

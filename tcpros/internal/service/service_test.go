@@ -1,4 +1,4 @@
-package tcpros
+package service
 
 import (
 	"encoding/binary"
@@ -38,14 +38,14 @@ func TestServiceDeadlines(t *testing.T) {
 				var wg sync.WaitGroup
 				defer wg.Wait()
 				defer there.Close()
-				s := &svc{
-					env: &svcEnv{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: svcOptions{MaxRequestBytes: 1 << 20},
+				s := &Service{
+					env: &Env{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 20},
 					handle:    func([]byte) ([]byte, error) { return nil, nil },
 					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 				}
 				l := &serviceLink{conn: here}
 				s.add(l)
-				wg.Go(func() { drip(there, tt.sent) })
+				wg.Go(func() { trickle(there, tt.sent) })
 				start := time.Now()
 				if err := s.serve(l, false); !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
@@ -65,7 +65,7 @@ func free(int64) error { return nil }
 // A full service lets the oldest caller go that waits, and refuses only when all are
 // being answered.
 func TestServiceLinkLimit(t *testing.T) {
-	s := &svc{name: "/s", linkEnded: make(chan struct{}, 1)}
+	s := &Service{name: "/s", linkEnded: make(chan struct{}, 1)}
 	var links []*serviceLink
 	for range maxServiceLinks {
 		here, there := net.Pipe()
@@ -126,8 +126,8 @@ func FuzzServiceCaller(f *testing.F) {
 	f.Add(true, []byte("\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
 		calls := 0
-		s := &svc{
-			env: &svcEnv{Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: svcOptions{MaxRequestBytes: 1 << 10},
+		s := &Service{
+			env: &Env{Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 10},
 			handle: func(request []byte) ([]byte, error) {
 				if len(request) > 1<<10 {
 					t.Errorf("request of %d bytes", len(request))
@@ -153,7 +153,7 @@ func FuzzServiceCaller(f *testing.F) {
 			t.Errorf("%d calls, %v", calls, err)
 		}
 		s.remove(l)
-		s.stop(context.Background())
+		s.Stop(context.Background())
 	})
 }
 
@@ -166,8 +166,8 @@ func TestHalfRequestsAreBounded(t *testing.T) {
 		const heldMost = 8 << 20
 		var wg sync.WaitGroup
 		for i := range 30 {
-			s := &svc{
-				env: &svcEnv{Log: zap.NewNop(), Pending: pending}, name: "/s" + strconv.Itoa(i), opts: svcOptions{MaxRequestBytes: 1 << 20},
+			s := &Service{
+				env: &Env{Log: zap.NewNop(), Pending: pending}, name: "/s" + strconv.Itoa(i), opts: Options{MaxRequestBytes: 1 << 20},
 				handle:    func([]byte) ([]byte, error) { return nil, nil },
 				abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 			}
@@ -192,4 +192,14 @@ func TestHalfRequestsAreBounded(t *testing.T) {
 			t.Errorf("%d bytes are left", held)
 		}
 	})
+}
+
+// trickle sends a byte each second until the other side closes.
+func trickle(c net.Conn, b []byte) {
+	for _, x := range b {
+		if _, err := c.Write([]byte{x}); err != nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
 }

@@ -1,4 +1,4 @@
-package tcpros
+package service
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 )
 
 // Call calls a service by its resolved name, as Node.CallService does.
-func (e *svcEnv) Call(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
+func (e *Env) Call(ctx context.Context, name string, t Type, request []byte) ([]byte, error) {
 	response, err := e.call(ctx, name, t, request)
 	if err == nil {
 		return response, nil
@@ -32,7 +32,7 @@ func (e *svcEnv) Call(ctx context.Context, name string, t ServiceType, request [
 	return nil, &callServiceError{name, err}
 }
 
-func (e *svcEnv) call(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
+func (e *Env) call(ctx context.Context, name string, t Type, request []byte) ([]byte, error) {
 	uri, err := e.Master.LookupService(ctx, name)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (e *svcEnv) call(ctx context.Context, name string, t ServiceType, request [
 }
 
 // greet exchanges headers.
-func (e *svcEnv) greet(conn net.Conn, name string, t ServiceType) error {
+func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return err
 	}
