@@ -25,6 +25,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/slaveapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -162,13 +163,13 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	}
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
-	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
 	n.reg = registrar.New(registrar.Options{
 		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
 		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
 		RosRPC:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
 		SetKeepAlive: n.keepAlive.Store,
 	})
+	n.api = xmlrpc.NewServer(n.slave().Answer, xmlrpc.ServerOptions{})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	n.connector = sublink.NewConnector(&sublink.Env{
@@ -340,10 +341,27 @@ func (n *Node) allPublications() []*Publication {
 	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
-func (n *Node) allSubscriptions() []*Subscription {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.subs), func(a, b *Subscription) int { return strings.Compare(a.Topic(), b.Topic()) })
+// slave returns what answers calls of the node's slave API.
+func (n *Node) slave() *slaveapi.Server {
+	return &slaveapi.Server{
+		Name: n.name, URI: n.uri, MasterURI: n.master.URI(), Host: n.host, Port: n.port, Log: n.log, Shutdown: n.onShutdown,
+		Publications: func() (all []*publink.Publication) {
+			for _, p := range n.allPublications() {
+				all = append(all, p.out)
+			}
+			return all
+		},
+		Subscriptions: func() (all []*sublink.Subscription) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			for _, topic := range slices.Sorted(maps.Keys(n.subs)) {
+				all = append(all, n.subs[topic].in)
+			}
+			return all
+		},
+		Publishes:       func(topic string) bool { return n.Publication(topic) != nil },
+		PublisherUpdate: n.reg.PublisherUpdate,
+	}
 }
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }

@@ -49,6 +49,7 @@ var allowed = map[string][]string{
 	"tcpros/internal/registrar": {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi"},
 	"tcpros/internal/rosapi":    {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names"},
 	"tcpros/internal/service":   {"internal/fields", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/rosapi", "tcpros/internal/wire"},
+	"tcpros/internal/slaveapi":  {"internal/xmlrpc", "tcpros/internal/names", "tcpros/internal/publink", "tcpros/internal/rosapi", "tcpros/internal/sublink"},
 	"tcpros/internal/sublink":   {"internal/fields", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi", "tcpros/internal/udpros", "tcpros/internal/wire"},
 	"tcpros/internal/udpros":    {},
 	"tcpros/internal/wire":      {"internal/fields", "tcpros/internal/names"},
