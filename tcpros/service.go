@@ -70,33 +70,33 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.closed {
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if n.graph.closed {
 		return nil, ErrClosed
 	}
-	if old := n.services[name]; old != nil {
+	if old := n.graph.services[name]; old != nil {
 		have := old.svc.Type()
 		return nil, &ConflictError{name, have.Type + "/" + have.MD5Sum, o.Type.Type + "/" + o.Type.MD5Sum}
 	}
-	ctx, cancel := n.child()
+	ctx, cancel := n.tasks.child()
 	s := &Service{n, service.New(n.calls, name, service.Options{Type: o.Type, MaxRequestBytes: o.MaxRequestBytes, Handle: o.Handle}, ctx, cancel)}
-	n.services[name] = s
+	n.graph.services[name] = s
 	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil
 }
 
 func (n *Node) service(name string) *Service {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.services[name]
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	return n.graph.services[name]
 }
 
 func (n *Node) dropService(s *Service) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if name := s.Name(); n.services[name] == s {
-		delete(n.services, name)
+	n.graph.mu.Lock()
+	defer n.graph.mu.Unlock()
+	if name := s.Name(); n.graph.services[name] == s {
+		delete(n.graph.services, name)
 		n.reg.Remove(rosapi.Key{Kind: rosapi.Service, Name: name})
 	}
 }
