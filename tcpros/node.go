@@ -24,6 +24,7 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/slaveapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
@@ -354,3 +355,26 @@ func (n *Node) allPublications() []*Publication {
 }
 
 func (n *Node) nextLink() int { return int(n.links.Add(1)) }
+
+// slave returns what answers calls of the node's slave API.
+func (n *Node) slave() *slaveapi.Server {
+	return &slaveapi.Server{
+		Name: n.name, URI: n.addr.uri, MasterURI: n.master.URI(), Host: n.addr.host, Port: n.addr.port, Log: n.log, Shutdown: n.onShutdown,
+		Publications: func() (all []*publink.Publication) {
+			for _, p := range n.allPublications() {
+				all = append(all, p.out)
+			}
+			return all
+		},
+		Subscriptions: func() (all []*sublink.Subscription) {
+			n.graph.mu.Lock()
+			defer n.graph.mu.Unlock()
+			for _, topic := range slices.Sorted(maps.Keys(n.graph.subs)) {
+				all = append(all, n.graph.subs[topic].in)
+			}
+			return all
+		},
+		Publishes:       func(topic string) bool { return n.Publication(topic) != nil },
+		PublisherUpdate: n.reg.PublisherUpdate,
+	}
+}
