@@ -9,7 +9,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
 // recordOverhead is what a message record adds to its frame: the length of its
@@ -25,11 +29,11 @@ type intake struct {
 	log      *zap.Logger
 	flush    time.Duration
 	limits   []Limit
-	node     string    // our name
-	sim      *simClock // nil for the wall clock
-	onChange func()    // the state is another one
+	node     string       // our name
+	sim      *simtime.Sim // nil for the wall clock
+	onChange func()       // the state is another one
 
-	encoder *encoder
+	encoder *encode.Encoder
 	sealed  *queue.FIFO[queued] // to the sink, in file order
 
 	mu sync.Mutex
@@ -38,7 +42,7 @@ type intake struct {
 	sealAt      int                 // seal open when it is longer than this
 	latest      time.Time           // when the latest message came
 	records     *bagfmt.ConnRecords // of the file that the intake fills
-	rotation    rotation
+	rotation    rotation.Rotation
 	topics      []*topic
 	ownTopics   []*topic // those of topics on which the recorder itself publishes: a few
 	connections connections
@@ -58,10 +62,10 @@ type intake struct {
 	verifications chan struct{} // there are sequence gaps that were not verified
 }
 
-func newIntake(o *Options, encoder *encoder) *intake {
+func newIntake(o *Options, encoder *encode.Encoder) *intake {
 	in := &intake{
 		log:           o.Log,
-		buffer:        buffer{log: o.Log, chunkBytes: o.ChunkBytes, budget: o.MemoryBytes(), overflow: o.Overflow},
+		buffer:        buffer{log: o.Log, overflow: o.Overflow},
 		flush:         o.FlushInterval,
 		limits:        o.limits(),
 		node:          o.Node.Name(),
@@ -70,21 +74,21 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		encoder:       encoder,
 		sealed:        queue.New[queued](),
 		records:       new(bagfmt.ConnRecords),
-		rotation:      newRotation(*o, o.sim.steady(time.Now()), o.sim.goneBack()),
+		rotation:      rotation.New(rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped}, o.sim.Steady(time.Now()), o.sim.GoneBack()),
 		state:         o.Begin,
 		limited:       make(chan struct{}, 1),
 		filled:        make(chan struct{}, 1),
 		verifications: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
-	in.latched.off = o.NoRepeatLatched
-	if o.Snapshot.Mode != SnapshotOff {
-		in.snaps = &snapshots{Snapshot: o.Snapshot, ring: ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll}}
-	}
 	if in.state != StateStopped {
-		in.begun = in.sim.steady(time.Now())
+		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool.budget, in.pool.twice, in.pool.reclaimElsewhere = in.budget, encoder.compresses(), in.reclaimForIntake
+	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
+	in.latched = latchStore{mem: &in.pool, off: o.NoRepeatLatched}
+	if o.Snapshot.Mode != SnapshotOff {
+		in.ring = newRing(o.Snapshot.ring(), &in.pool, &in.latched)
+	}
 	return in
 }
 
@@ -93,15 +97,15 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	// The last frame was complete at received; one nanosecond between the frames
 	// of a run keeps their order in every tool that sorts by time. With a clock of the
 	// graph's own many messages have one stamp, as in stock.
-	step := in.sim.step()
-	stamp := bagfmt.TimeOf(in.sim.at(received)).Add(-step * time.Duration(count-1))
+	step := in.sim.Step()
+	stamp := bagfmt.TimeOf(in.sim.At(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	c.topic.last, c.latest = received, received
 	if in.state != StateRecording {
 		c.countUnrecorded(count)
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run))
+			in.latched.rememberLatched(&c.source, lastFrame(run))
 		}
 		return
 	}
@@ -113,7 +117,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	}
 	for count > 0 {
 		size := 4 + int(binary.LittleEndian.Uint32(run))
-		if !c.topic.thin || c.topic.keep(in.sim.steady(received)) {
+		if !c.topic.thin || c.topic.keep(in.sim.Steady(received)) {
 			in.add(c, run[:size], 1, stamp, received)
 		}
 		stamp = stamp.Add(step)
@@ -133,7 +137,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		case in.state != StateRecording: // since it waits for room
 			c.countUnrecorded(count)
 			return
-		case !in.admits(c.topic, in.pool.weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
+		case !in.pool.Admits(&c.topic.account, in.pool.Weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
 			c.topic.drop(dropBufferFull, uint64(count))
 			return
 		case in.open == nil && !in.waitForChunk(c.topic):
@@ -144,19 +148,19 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 			return
 		}
 		n, size := in.fit(c.topic, run, count)
-		if in.open.builder.Messages() == 0 {
+		if in.open.Builder.Messages() == 0 {
 			in.openedAt = received
 		}
-		in.open.builder.AppendRun(c.conn, stamp, run[:size], n)
-		in.open.add(c, in.pool.weight(size+n*recordOverhead))
-		c.stored = in.rotation.number + 1
+		in.open.Builder.AppendRun(c.conn, stamp, run[:size], n)
+		in.open.Add(&c.topic.account, in.pool.Weight(size+n*recordOverhead))
+		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run[:size]))
+			in.latched.rememberLatched(&c.source, lastFrame(run[:size]))
 		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
-		if in.open.builder.Len() > in.sealAt {
+		if in.open.Builder.Len() > in.sealAt {
 			in.sealOpen()
 			in.checkSize(received)
 		}
@@ -166,7 +170,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 // newRecordBytes returns what the connection record of c takes, if its file does not have
 // that yet. mu is held.
 func (in *intake) newRecordBytes(c *connection) int {
-	if c.stored == in.rotation.number+1 {
+	if c.stored == in.rotation.Part()+1 {
 		return 0
 	}
 	return c.bytes
@@ -178,7 +182,7 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 	if t.limit > 0 {
 		count = min(count, int(t.limit-t.messages))
 	}
-	free := in.sealAt - in.open.builder.Len()
+	free := in.sealAt - in.open.Builder.Len()
 	if t.limit == 0 && len(run)+count*recordOverhead <= free {
 		return count, len(run)
 	}
@@ -193,9 +197,9 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 
 // sealOpen hands the open chunk on. mu is held.
 func (in *intake) sealOpen() {
-	if in.open != nil && in.open.builder.Messages() > 0 {
-		in.pool.settle(in.open)
-		in.open.firstAt, in.open.lastAt = in.openedAt, in.latest
+	if in.open != nil && in.open.Builder.Messages() > 0 {
+		in.pool.Settle(in.open)
+		in.open.FirstAt, in.open.LastAt = in.openedAt, in.latest
 		in.submit(in.open)
 		in.open = nil
 	}
@@ -203,36 +207,33 @@ func (in *intake) sealOpen() {
 
 // submit gives a chunk to the encoder and the sink. mu is held, so that the
 // order of the queue is the order of the file.
-func (in *intake) submit(c *chunk) {
-	in.pool.count(c)
-	in.pool.charge(c)
-	c.part, c.cost = in.rotation.number, chunkCost(&c.builder)
-	in.rotation.flying += c.cost
-	in.encoder.put(c)
+func (in *intake) submit(c *memory.Chunk) {
+	in.pool.Count(c)
+	in.pool.Charge(c)
+	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
+	in.rotation.Queue(c.Cost)
+	in.encoder.Put(c)
 	in.sealed.Put(queued{chunk: c})
 }
 
 // release takes a chunk back after it was written or given up.
-func (in *intake) release(c *chunk) {
+func (in *intake) release(c *memory.Chunk) {
 	in.mu.Lock()
-	in.pool.put(c)
+	in.pool.Put(c)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // tick seals an old chunk, begins a new file when it is time and reports new drops.
 func (in *intake) tick(now time.Time) {
 	in.mu.Lock()
-	in.rotation.schedule(in.passed(now))
+	in.rotation.Schedule(in.passed(now))
 	in.rotateIfDue(now)
 	if in.open != nil && now.Sub(in.openedAt) >= in.flush {
 		in.sealOpen()
 	}
 	var lost []drop
 	var news []publisherNews
-	if in.large.expire(now) {
-		in.room.Broadcast()
-	}
+	in.pool.ExpireTurns(now)
 	held := in.blockageNews(now)
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
@@ -242,6 +243,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	in.mu.Unlock()
 	in.warnShort(now)
+	in.warnShortage()
 	in.logPublishers(news)
 	in.logBlockages(held)
 	for _, d := range lost {
@@ -254,9 +256,8 @@ func (in *intake) tick(now time.Time) {
 func (in *intake) unblockLinks() {
 	in.mu.Lock()
 	in.sealOpen()
-	in.pool.budget = -1
+	in.pool.SetBudget(-1)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // end ends the intake: the file has failed.
@@ -276,7 +277,8 @@ func (in *intake) close() {
 	in.enqueue(&command{kind: commandReport})
 	in.mu.Unlock()
 	in.room.Broadcast()
-	in.encoder.close()
+	in.warnShortage()
+	in.encoder.Close()
 	in.sealed.Close()
 }
 
@@ -285,10 +287,9 @@ func (in *intake) abandon() {
 	in.mu.Lock()
 	in.ended = true
 	for _, t := range in.topics {
-		if !in.snaps.only() { // otherwise it is not known what was to be written
-			written := t.written.Load()
-			t.dropped[dropDisk] += t.messages - written.messages
-			t.tally = written
+		if !in.ring.isOnly() { // otherwise it is not known what was to be written
+			t.dropped[dropDisk] += t.messages - t.written.messages
+			t.tally = t.written
 		}
 	}
 	in.mu.Unlock()

@@ -117,11 +117,11 @@ func (in *intake) appendOwn(c *connection, frame []byte, at time.Time) (time.Tim
 	}
 	now := time.Now()
 	ago := min(max(now.Sub(at), 0), backdateLimit)
-	stamp := in.sim.at(now)
+	stamp := in.sim.At(now)
 	if in.sim == nil { // a simulation may run at any rate
 		begun := in.begun
-		if in.rotation.begun.After(begun) {
-			begun = in.rotation.begun // bags of a recording do not overlap
+		if in.rotation.Begun().After(begun) {
+			begun = in.rotation.Begun() // bags of a recording do not overlap
 		}
 		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
 	}

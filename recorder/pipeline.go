@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
 // pipeline brings runs of frames from the links to the files:
@@ -18,14 +20,14 @@ type pipeline struct {
 	*intake
 	*sink
 	marks marks
-	clock wallClock // owned by tick
+	wall  simtime.Wall // owned by tick
 }
 
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
-	encoder := newEncoder(&o)
+	encoder := encode.New(o.encoder())
 	in := newIntake(&o, encoder)
 	p := &pipeline{intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
-	encoder.start(workers(o.Compression), p.skipsCompression)
+	encoder.Start(p.skipsCompression)
 	p.start()
 	return p
 }
@@ -33,7 +35,7 @@ func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, o
 // tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
 // and reports what changed.
 func (p *pipeline) tick(now time.Time) {
-	p.clock.look(now, p.sink.log)
+	p.wall.Look(now, p.sink.log)
 	p.intake.tick(now)
 	if out := p.current(); out != nil {
 		p.wakeSyncer(out, now)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/repair"
 )
 
@@ -48,15 +49,16 @@ func (r *session) run(ctx context.Context) error {
 			return err
 		}
 	}
-	r.sim.release()
+	r.sim.Release()
 	r.logSubscribed()
 	for _, node := range slices.Concat(r.Select.Nodes, r.Select.NodePublications) {
 		r.Log.Info("Recording from: " + node)
 	}
-	found := make(chan discoveryResult)
-	for _, d := range r.discoverers() {
+	found := make(chan graph.Found)
+	asked := r.graph()
+	for _, d := range asked.Discoverers() {
 		// owner: run; ends when ctx is done.
-		wg.Go(func() { r.discover(ctx, d, found) })
+		wg.Go(func() { asked.Discover(ctx, d, found) })
 	}
 	if r.trigger != nil {
 		// owner: run; ends when ctx is done.
@@ -83,18 +85,18 @@ func (r *session) run(ctx context.Context) error {
 	for {
 		select {
 		case seen := <-found:
-			if !seen.same { // a large graph is mostly the same each second
-				for i, name := range seen.names {
+			if !seen.Same { // a large graph is mostly the same each second
+				for i, name := range seen.Names {
 					priority := priorityRest
-					if i < seen.live {
+					if i < seen.Live {
 						priority = priorityLive
 					}
-					r.consider(name, priority, seen.since)
+					r.consider(name, priority, seen.Since)
 				}
 				r.logSubscribed()
 			}
-			if seen.all && (!seen.same || len(r.subs) > len(seen.names)) { // otherwise none is deserted
-				r.leaveDeserted(seen.names)
+			if seen.All && (!seen.Same || len(r.subs) > len(seen.Names)) { // otherwise none is deserted
+				r.leaveDeserted(seen.Names)
 			}
 		case now := <-tick.C:
 			r.noteUnread()
@@ -127,7 +129,7 @@ func (r *session) over() <-chan time.Time {
 		return nil
 	}
 	if r.sim != nil {
-		return r.sim.until(begun.Add(r.Duration))
+		return r.sim.Until(begun.Add(r.Duration))
 	}
 	return time.After(time.Until(begun.Add(r.Duration)))
 }
@@ -145,7 +147,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
-		Crowded: p.queueCrowded, Buffer: p.budget, MinSpace: r.MinSpace,
+		Crowded: p.queueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }

@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-func testClock() *simClock {
-	return &simClock{begun: make(chan struct{}), held: make(chan struct{}), over: make(chan time.Time, 1)}
-}
 
 // ticks makes frames of rosgraph_msgs/Clock, 5 ns after the seconds, but for zero.
 func ticks(seconds ...uint32) []byte {
@@ -28,7 +26,7 @@ func ticks(seconds ...uint32) []byte {
 // stamps returns those of a topic in the order of the file.
 func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
 	t.Helper()
-	s := scanBag(t, path)
+	s := testlink.ScanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {
@@ -44,28 +42,28 @@ func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
 // also large and repeated ones, and splits go by it.
 func TestSimStamps(t *testing.T) {
 	t.Parallel()
-	clock := testClock()
-	clock.release()
-	sink, err := clock.openLink(linkInfo("/clock", "/sim"))
+	sim := simtime.New()
+	sim.Release()
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(ticks(100), 1, time.Now())
-	p := testPipeline(t, Options{sim: clock, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
+	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
 	topic := p.addTopic("/clock")
-	if err := clock.record(func(info tcpros.LinkInfo) (*link, error) { return p.openLink(topic, info) }); err != nil {
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.openLink(p.addTopic("/t"), latchingInfo("/t", "p"))
+	l, err := p.openLink(p.addTopic("/t"), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := p.out.Target()
-	l.Frames(numbered(1, 2, 3), 3, time.Now())
+	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
-	large(t, l, 4, 200_000)
+	testlink.Large(t, l, 4, 200_000)
 	sink.Frames(ticks(111), 1, time.Now()) // the first one of the next file
-	l.Frames(numbered(5), 1, time.Now())
+	l.Frames(testlink.Numbered(5), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -94,26 +92,26 @@ func TestSimStamps(t *testing.T) {
 // is not recorded any more.
 func TestSimClock(t *testing.T) {
 	t.Parallel()
-	clock := testClock()
-	clock.release()
+	sim := simtime.New()
+	sim.Release()
 	p := testPipeline(t, Options{}, nil)
 	topic := p.addTopic("/clock")
-	if err := clock.record(func(info tcpros.LinkInfo) (*link, error) { return p.openLink(topic, info) }); err != nil {
+	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	sink, err := clock.openLink(linkInfo("/clock", "/sim"))
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(ticks(0), 1, time.Now())
 	select {
-	case <-clock.begun:
+	case <-sim.First():
 		t.Error("begun at zero")
 	default:
 	}
-	over := clock.until(time.Unix(200, 5))
+	over := sim.Until(time.Unix(200, 5))
 	sink.Frames(ticks(1, 200), 2, time.Now())
-	<-clock.begun
+	<-sim.First()
 	select {
 	case <-over:
 		t.Error("over at that very time")
@@ -123,9 +121,9 @@ func TestSimClock(t *testing.T) {
 	if at := <-over; at != time.Unix(201, 5) {
 		t.Errorf("over at %v", at)
 	}
-	clock.forget()
+	sim.Forget()
 	sink.Frames(ticks(300), 1, time.Now())
-	if at := clock.at(time.Now()); at != time.Unix(300, 5) {
+	if at := sim.At(time.Now()); at != time.Unix(300, 5) {
 		t.Errorf("it is %v", at)
 	}
 	sink.Closed(nil)
@@ -143,15 +141,15 @@ func TestSimClock(t *testing.T) {
 // that none of them waits for the clock to reach the time before the reset.
 func TestSimClockStartsAgain(t *testing.T) {
 	t.Parallel()
-	clock := testClock()
-	clock.release()
-	sink, err := clock.openLink(linkInfo("/clock", "/sim"))
+	sim := simtime.New()
+	sim.Release()
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(ticks(100), 1, time.Now())
-	over := clock.until(clock.steady(time.Now()).Add(14 * time.Second))
-	p := testPipeline(t, Options{sim: clock, Split: true, Duration: 4 * time.Second, Limits: []Limit{
+	over := sim.Until(sim.Steady(time.Now()).Add(14 * time.Second))
+	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 4 * time.Second, Limits: []Limit{
 		{Topics: "/rate", MaxRate: 0.5}, {Topics: "/large", MaxRate: 0.5}, {Topics: "/every", Every: 2}, {Topics: "/both", MaxRate: 1, Every: 2},
 	}}, nil)
 	links := map[string]*link{"/rate": open(t, p, "/rate", "/a"), "/every": open(t, p, "/every", "/b"), "/both": open(t, p, "/both", "/c")}
@@ -167,9 +165,9 @@ func TestSimClockStartsAgain(t *testing.T) {
 				sink.Frames(ticks(100+second), 1, time.Now())
 			}
 			for _, l := range links {
-				l.Frames(frame(1, second, 10), 1, time.Now())
+				l.Frames(testlink.Frame(1, second, 10), 1, time.Now())
 			}
-			large(t, big, second, 200_000)
+			testlink.Large(t, big, second, 200_000)
 			select {
 			case at := <-over:
 				if pass < 2 || second != 5 {
@@ -185,7 +183,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 			kept[topic] = append(kept[topic], l.connection.topic.messages-before[topic])
 		}
 	}
-	files, ofBig := p.rotation.number+1, big.connection.topic.messages
+	files, ofBig := p.rotation.Part()+1, big.connection.topic.messages
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -205,17 +203,17 @@ func TestSimClockStartsAgain(t *testing.T) {
 // TestSimSplitAtStartsAgain: files end at multiples of the clock also after it has gone back.
 func TestSimSplitAtStartsAgain(t *testing.T) {
 	t.Parallel()
-	clock := testClock()
-	clock.set(95e9)
-	p := testPipeline(t, Options{sim: clock, Split: true, SplitAt: 10 * time.Second}, nil)
+	sim := simtime.New()
+	sim.Set(95e9)
+	p := testPipeline(t, Options{sim: sim, Split: true, SplitAt: 10 * time.Second}, nil)
 	l := open(t, p, "/t", "/p")
 	var ends []int64
 	for _, second := range []int64{99, 100, 109, 110, 115, 30, 39, 40, 49, 51} {
-		clock.set(second * 1e9)
-		number := p.rotation.number
+		sim.Set(second * 1e9)
+		number := p.rotation.Part()
 		p.tick(time.Now())
-		l.Frames(frame(1, uint32(second), 10), 1, time.Now())
-		if p.rotation.number != number {
+		l.Frames(testlink.Frame(1, uint32(second), 10), 1, time.Now())
+		if p.rotation.Part() != number {
 			ends = append(ends, second)
 		}
 	}

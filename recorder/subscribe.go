@@ -14,6 +14,13 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
+// Topics register with the master in this order, see tcpros.SubscribeOptions.Priority.
+const (
+	priorityNamed = iota // was asked for by name
+	priorityLive         // has a publisher that answers, as far as is known
+	priorityRest
+)
+
 // errEnded refuses links that open too late.
 var errEnded = errors.New("the recording has ended")
 
@@ -115,9 +122,9 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 	if r.pipe != nil {
 		r.account(resolved, s)
 	}
-	if r.sim != nil && resolved == r.sim.sub.Topic() {
-		err = r.sim.record(func(info tcpros.LinkInfo) (*link, error) { return r.pipe.openLink(s.topic, info) })
-		s.close = r.sim.forget
+	if r.sim != nil && resolved == r.sim.Topic() {
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.openLink(s.topic, info) })
+		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
 	}
@@ -223,5 +230,5 @@ func (r *session) closeSubscriptions() {
 		}
 	}
 	wg.Wait()
-	r.sim.close()
+	r.sim.Close()
 }

@@ -88,7 +88,7 @@ type watchedLink struct {
 // Frames implements tcpros.LinkSink.
 func (l *watchedLink) Frames(run []byte, count int, received time.Time) {
 	l.link.Frames(run, count, received)
-	l.watcher.Frames(run, count, l.in.sim.at(received), received)
+	l.watcher.Frames(run, count, l.in.sim.At(received), received)
 }
 
 // Large implements tcpros.LinkSink.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type convertFlags struct {
@@ -23,15 +26,16 @@ known last: run gobag reindex on it. MCAP has no such limit.`
 }
 
 // Run converts one bag.
-func (f *convertFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
-	if err := notInput(f.Out, []string{f.In}); err != nil {
-		return j.failed(f.Out, err)
+func (f *convertFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
+	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
+		return j.Failed(f.Out, err)
 	}
-	in, err := j.openSources([]string{f.In})
+	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
-	return j.rewrite(plan{inputs: in, out: f.Out, mcap: wantsMCAP(f.To, f.Out), pack: f.packFlags})
+	defer in.Close()
+	mcap := wantsMCAP(f.To, f.Out)
+	return j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap)})
 }

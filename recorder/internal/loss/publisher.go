@@ -185,3 +185,10 @@ func (s *Told) News(total uint64, now time.Time) uint64 {
 	*s = Told{total, now}
 	return n
 }
+
+// Doubt is a publisher about which the graph is asked: a process, which URI tells from others of
+// its name.
+type Doubt struct{ Topic, Publisher, URI string }
+
+// Doubt returns what to ask about the publisher.
+func (u *Publisher) Doubt() Doubt { return Doubt{u.Topic, u.ID, u.URI} }

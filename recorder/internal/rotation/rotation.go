@@ -1,0 +1,194 @@
+// Package rotation knows when the next file of a recording begins: on a grid of time, at
+// multiples of a time on the wall, or at a size. It is pure: the caller has the clock and the
+// lock. Only the intake uses it.
+package rotation
+
+import (
+	"math"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+)
+
+// Options says when files end. The zero value of each field means never.
+type Options struct {
+	Split    bool          // go on in a next file; otherwise the recording ends
+	MaxBytes int64         // end a file of this size
+	Every    time.Duration // with Split: end a file after this time since the start
+	At       time.Duration // with Split: end a file at multiples of this on the local clock
+	Stopped  bool          // there is no file before Restart
+}
+
+// Rotation knows when the recording goes on to the next file. All times that it is given are
+// of a clock that does not go back, simtime.Sim.Steady, so that a clock that is set neither makes
+// a thousand files nor ends none.
+type Rotation struct {
+	split    bool          // go on in a next file; otherwise end
+	maxBytes int64         // zero means no limit
+	every    time.Duration // zero means no limit
+	at       time.Duration // also at its multiples on the local clock; zero means never
+	back     time.Duration // how far the local clock is behind these times
+
+	number  int       // of the file that the intake fills, from 0; -1 before the first start
+	begun   time.Time // when that file began
+	grid    time.Time // end of the interval of every; the grid is fixed, as in stock
+	slot    int64     // which multiple of at this file belongs to
+	slotEnd time.Time // when the next multiple of at begins
+	next    time.Time // when the next file begins; zero means never
+
+	stored int64 // bytes of this file that are written
+	flying int64 // handed on and not written, before compression
+	built  int64 // of the chunks written lately, before compression
+	packed int64 // and after
+}
+
+// New returns the rotation of a recording that begins now. back is how far the local clock is
+// behind now.
+func New(o Options, now time.Time, back time.Duration) Rotation {
+	s := Rotation{split: o.Split, maxBytes: o.MaxBytes, back: back, begun: now}
+	if o.Stopped {
+		s.number = -1
+	}
+	if o.Split && o.Every > 0 {
+		s.every = o.Every
+		s.grid = now.Add(s.every)
+	}
+	if o.Split && o.At > 0 {
+		s.at = o.At
+		s.slot = s.slotAt(now)
+	}
+	s.Schedule(now)
+	return s
+}
+
+// local returns the time on the wall since 1970 in the local zone, so that hours and
+// days begin where people expect them.
+func (s *Rotation) local(now time.Time) time.Duration {
+	_, offset := now.Zone()
+	return time.Duration(now.UnixNano()) - s.back + time.Duration(offset)*time.Second
+}
+
+func (s *Rotation) slotAt(now time.Time) int64 { return int64(s.local(now) / s.at) }
+
+// Schedule finds the earliest end of the file. For the wall clock it is called every
+// now and then: that clock may be set. A clock that goes back a little does not end
+// a file again; one that goes back far is followed from then on.
+func (s *Rotation) Schedule(now time.Time) {
+	s.next = s.grid
+	if s.at == 0 {
+		return
+	}
+	if slot := s.slotAt(now); slot < s.slot-1 {
+		s.slot = slot
+	}
+	s.slotEnd = now.Add(time.Duration(s.slot+1)*s.at - s.local(now))
+	if s.next.IsZero() || s.slotEnd.Before(s.next) {
+		s.next = s.slotEnd
+	}
+}
+
+// Due reports whether what was received at now belongs into the next file.
+func (s *Rotation) Due(now time.Time) bool { return !s.next.IsZero() && !now.Before(s.next) }
+
+// NextPart counts a part that begins now.
+func (s *Rotation) NextPart(now time.Time) {
+	s.number++
+	s.begun = now
+	s.stored, s.flying = 0, 0
+}
+
+// Advance makes the part that now belongs to the present one. Intervals that were
+// missed, by a process that was stopped, make no files.
+func (s *Rotation) Advance(now time.Time) {
+	s.NextPart(now)
+	if s.every > 0 && !now.Before(s.grid) {
+		late := now.Sub(s.grid)
+		s.grid = s.grid.Add(late - late%s.every + s.every)
+	}
+	if s.at > 0 && !now.Before(s.slotEnd) {
+		s.slot = max(s.slot+1, s.slotAt(now))
+	}
+	s.Schedule(now)
+}
+
+// Restart makes the part that begins now the present one, after a stop: the grid of
+// every begins anew.
+func (s *Rotation) Restart(now time.Time) {
+	s.NextPart(now)
+	if s.every > 0 {
+		s.grid = now.Add(s.every)
+	}
+	if s.at > 0 {
+		s.slot = s.slotAt(now)
+	}
+	s.Schedule(now)
+}
+
+// scale estimates what n bytes of chunks become in the file.
+func (s *Rotation) scale(n int64) int64 {
+	if s.built == 0 {
+		return n
+	}
+	return int64(float64(n) * float64(s.packed) / float64(s.built))
+}
+
+// Left returns how many bytes of chunks still fit into the file, about: the chunks
+// that are being compressed are estimated.
+func (s *Rotation) Left() int64 {
+	if s.maxBytes == 0 {
+		return math.MaxInt64
+	}
+	left := s.maxBytes - s.stored - s.scale(s.flying)
+	if s.built == 0 || s.packed == 0 {
+		return left
+	}
+	return int64(float64(left) * float64(s.built) / float64(s.packed))
+}
+
+// SetBack sets how far the local clock is behind the times of the rotation.
+func (s *Rotation) SetBack(back time.Duration) { s.back = back }
+
+// Splits reports whether a file that has its size is followed by another.
+func (s *Rotation) Splits() bool { return s.split }
+
+// Part returns the number of the present file, from 0; -1 before the first start.
+func (s *Rotation) Part() int { return s.number }
+
+// Begun returns when the present file began.
+func (s *Rotation) Begun() time.Time { return s.begun }
+
+// Next returns when the next file begins; zero means never.
+func (s *Rotation) Next() time.Time { return s.next }
+
+// Stored returns how many bytes of the present file are written.
+func (s *Rotation) Stored() int64 { return s.stored }
+
+// Queue counts a chunk on its way to the present file; cost is that of ChunkCost.
+func (s *Rotation) Queue(cost int64) { s.flying += cost }
+
+// Written counts a chunk of the given part that has become so many bytes in a file.
+// compressed says that both differ.
+func (s *Rotation) Written(part int, cost, bytes int64, compressed bool) {
+	if compressed {
+		s.built += cost - s.built/4 // the last few chunks say most
+		s.packed += bytes - s.packed/4
+	}
+	if part == s.number {
+		s.flying -= cost
+		s.stored += bytes
+	}
+}
+
+// Repeated counts bytes of latched messages at the beginning of part, but leaves room for what
+// is new.
+func (s *Rotation) Repeated(part int, bytes int64) {
+	if part == s.number {
+		s.stored += min(bytes, s.maxBytes/2)
+	}
+}
+
+// ChunkCost is what a chunk and its index take in the file without compression.
+func ChunkCost(b *bagfmt.ChunkBuilder) int64 {
+	const indexEntry, headers = 12, 160
+	return int64(b.Len()) + indexEntry*int64(b.Messages()) + headers
+}
