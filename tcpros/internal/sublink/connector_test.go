@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 // are well.
 type peerNet struct {
 	mu            sync.Mutex // guards probed, probing, most and linked
-	c             *connector
-	node          *Node
+	c             *Connector
+	timing        Timing
 	refusing      atomic.Bool    // for the caller of newPeerNet
 	cut           chan struct{}  // closed when all links break
 	probed        map[string]int // by host and port
@@ -35,8 +35,13 @@ type peerNet struct {
 
 func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 	g := &peerNet{cut: make(chan struct{}), probed: map[string]int{}, linked: map[string]time.Duration{}, start: time.Now()}
-	g.node = &Node{log: zap.NewNop(), timing: defaultTiming()}
-	g.c = newConnector(g.node.timing, func(ctx context.Context, hostport string) error {
+	g.timing = DefaultTiming()
+	links := 0
+	g.c = NewConnector(&Env{
+		Log: zap.NewNop(), Timing: g.timing, NextLink: func() int { links++; return links },
+		Child: func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) },
+	})
+	g.c.probe = func(ctx context.Context, hostport string) error {
 		g.mu.Lock()
 		g.probed[hostport]++
 		g.probing++
@@ -56,8 +61,8 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 			return &rosapi.CallError{Method: "requestTopic", Host: hostport, Err: err}
 		}
 		return nil
-	})
-	g.c.session = func(ctx context.Context, l *inLink) (time.Duration, error) {
+	}
+	g.c.session = func(ctx context.Context, l *link) (time.Duration, error) {
 		g.mu.Lock()
 		err := dead(l.hostport)
 		g.mu.Unlock()
@@ -78,13 +83,11 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 			return time.Since(g.start) - begun, io.ErrUnexpectedEOF
 		}
 	}
-	g.node.connector = g.c
-	g.node.child = func() (context.Context, context.CancelFunc) { return context.WithCancel(t.Context()) }
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		g.c.run(ctx)
+		g.c.Run(ctx)
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -115,10 +118,10 @@ func (g *peerNet) linkedAt(uri string) (at time.Duration, ok bool) {
 }
 
 func (g *peerNet) subscribe(t *testing.T, topic string) *Subscription {
-	s := newSubscription(g.node, topic, SubscribeOptions{})
+	s := New(g.c, topic, Options{})
 	t.Cleanup(func() {
-		s.stop()
-		s.wait()
+		s.Stop()
+		s.Wait()
 	})
 	return s
 }
@@ -265,7 +268,7 @@ func TestNetworkComesBack(t *testing.T) {
 			t.Fatalf("%d links without a network", n)
 		}
 		g.refusing.Store(false)
-		for waited := time.Duration(0); links() == 0 && waited < 2*g.node.timing.retry.most; waited += retryEvery {
+		for waited := time.Duration(0); links() == 0 && waited < 2*g.timing.Retry.Most; waited += retryEvery {
 			time.Sleep(retryEvery)
 		}
 		time.Sleep(2 * time.Second)
@@ -295,7 +298,7 @@ func TestLongDeadIsTried(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute) // all have failed often
 		g.refusing.Store(false)
-		time.Sleep(g.node.timing.retry.most*13/10 + dead*retryEvery)
+		time.Sleep(g.timing.Retry.Most*13/10 + dead*retryEvery)
 		synctest.Wait()
 		if _, ok := g.linkedAt(liveURI); !ok {
 			t.Error("it is not linked")
@@ -314,8 +317,8 @@ func TestOneLinkProbesANode(t *testing.T) {
 		links  int
 	}{
 		"nothing":         {func(*peerNet, []*Subscription) {}, 0, 0},
-		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).stop() }, 1, 0},
-		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).stop() }, 0, 0},
+		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).Stop() }, 1, 0},
+		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).Stop() }, 0, 0},
 		"the list changes": {func(_ *peerNet, all []*Subscription) {
 			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
@@ -344,7 +347,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				before := g.times(node)
-				if want := int(time.Hour / g.node.timing.retry.most); before < want*8/10 || before > want*13/10 {
+				if want := int(time.Hour / g.timing.Retry.Most); before < want*8/10 || before > want*13/10 {
 					t.Errorf("%d probes in an hour, want about %d", before, want)
 				}
 				tc.then(g, all)
@@ -367,12 +370,12 @@ func TestOneLinkProbesANode(t *testing.T) {
 }
 
 func leaderOf(all []*Subscription) *Subscription {
-	c := all[0].node.connector
+	c := all[0].connector
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, s := range all {
 		for _, l := range s.links {
-			return l.peer.leader.sub
+			return l.sched.peer.leader.sub
 		}
 	}
 	return nil
@@ -410,8 +413,8 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		}
 		g.c.mu.Unlock()
 		for _, s := range all {
-			s.stop()
-			s.wait()
+			s.Stop()
+			s.Wait()
 		}
 		g.c.mu.Lock()
 		defer g.c.mu.Unlock()

@@ -1,4 +1,4 @@
-package tcpros
+package service
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"errors"
@@ -11,15 +11,15 @@ import (
 
 // peer is a node with links to it, by the address of its slave API.
 type peer struct {
-	links    int       // to the node
-	accepts  bool      // the last connection to the node succeeded
-	leader   *inLink   // probes the node while others wait; nil if accepts
-	attempts int       // in progress
-	parked   []*inLink // wait for the leader, or for an attempt to end
+	links    int     // to the node
+	accepts  bool    // the last connection to the node succeeded
+	leader   *link   // probes the node while others wait; nil if accepts
+	attempts int     // in progress
+	parked   []*link // wait for the leader, or for an attempt to end
 }
 
 // admits reports whether an attempt of l may start.
-func (p *peer) admits(l *inLink) bool {
+func (p *peer) admits(l *link) bool {
 	if !p.accepts {
 		return p.leader == nil || p.leader == l
 	}
@@ -27,14 +27,14 @@ func (p *peer) admits(l *inLink) bool {
 }
 
 // park lets l wait for its node. Called with c.mu held.
-func (c *connector) park(l *inLink) {
+func (c *Connector) park(l *link) {
 	c.takeOut(l)
-	l.parked, l.slot = true, len(l.peer.parked)
-	l.peer.parked = append(l.peer.parked, l)
+	l.sched.parked, l.sched.slot = true, len(l.sched.peer.parked)
+	l.sched.peer.parked = append(l.sched.peer.parked, l)
 }
 
 // unpark lets as many links try as their node admits. Called with c.mu held.
-func (c *connector) unpark(p *peer) {
+func (c *Connector) unpark(p *peer) {
 	room := 0
 	switch {
 	case p.accepts:

@@ -1,6 +1,9 @@
-package tcpros
+package service
 
 import (
+	"encoding/binary"
+	"strconv"
+
 	"bytes"
 	"context"
 	"errors"
@@ -36,13 +39,13 @@ func TestServiceDeadlines(t *testing.T) {
 				defer wg.Wait()
 				defer there.Close()
 				s := &Service{
-					node: &Node{name: "/n", log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 20},
+					env: &Env{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 20},
 					handle:    func([]byte) ([]byte, error) { return nil, nil },
 					abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
 				}
 				l := &serviceLink{conn: here}
 				s.add(l)
-				wg.Go(func() { drip(there, tt.sent) })
+				wg.Go(func() { trickle(there, tt.sent) })
 				start := time.Now()
 				if err := s.serve(l, false); !errors.Is(err, tt.want) {
 					t.Errorf("got %v, want %v", err, tt.want)
@@ -124,7 +127,7 @@ func FuzzServiceCaller(f *testing.F) {
 	f.Fuzz(func(t *testing.T, persistent bool, in []byte) {
 		calls := 0
 		s := &Service{
-			node: &Node{log: zap.NewNop(), pending: wire.NewPending(zap.NewNop())}, opts: ServiceOptions{MaxRequestBytes: 1 << 10},
+			env: &Env{Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop())}, opts: Options{MaxRequestBytes: 1 << 10},
 			handle: func(request []byte) ([]byte, error) {
 				if len(request) > 1<<10 {
 					t.Errorf("request of %d bytes", len(request))
@@ -150,6 +153,53 @@ func FuzzServiceCaller(f *testing.F) {
 			t.Errorf("%d calls, %v", calls, err)
 		}
 		s.remove(l)
-		s.stop(context.Background())
+		s.Stop(context.Background())
 	})
+}
+
+// TestHalfRequestsAreBounded: requests that stay unfinished hold no more memory than all may, and
+// give it back.
+func TestHalfRequestsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pending := wire.NewPending(zap.NewNop())
+		half := append(binary.LittleEndian.AppendUint32(nil, 1<<20), make([]byte, 1<<20-1)...)
+		const heldMost = 8 << 20
+		var wg sync.WaitGroup
+		for i := range 30 {
+			s := &Service{
+				env: &Env{Log: zap.NewNop(), Pending: pending}, name: "/s" + strconv.Itoa(i), opts: Options{MaxRequestBytes: 1 << 20},
+				handle:    func([]byte) ([]byte, error) { return nil, nil },
+				abandoned: make(chan struct{}), linkEnded: make(chan struct{}, 1),
+			}
+			here, there := net.Pipe()
+			wg.Go(func() {
+				if err := s.serve(&serviceLink{conn: here}, false); err == nil {
+					t.Error("half a request was answered")
+				}
+				_ = here.Close()
+			})
+			wg.Go(func() {
+				_, _ = there.Write(half)
+				_, _ = there.Read(make([]byte, 1))
+			})
+		}
+		time.Sleep(time.Second)
+		if held := pending.Held(); held > heldMost || held < heldMost/2 {
+			t.Errorf("%d bytes are held", held)
+		}
+		wg.Wait()
+		if held := pending.Held(); held != 0 {
+			t.Errorf("%d bytes are left", held)
+		}
+	})
+}
+
+// trickle sends a byte each second until the other side closes.
+func trickle(c net.Conn, b []byte) {
+	for _, x := range b {
+		if _, err := c.Write([]byte{x}); err != nil {
+			return
+		}
+		time.Sleep(time.Second)
+	}
 }

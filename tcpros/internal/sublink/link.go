@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var errOpen = errors.New("link not taken")
 // errTooMany refuses a link beyond maxPublishers.
 var errTooMany = errors.New("the topic has as many links as it may")
 
-// Attempts to reach a publisher; their intervals are retryTiming.
+// Attempts to reach a publisher; their intervals are RetryTiming.
 const (
 	retryJitter       = 0.2
 	warnAfterFailures = 3 // failed attempts in a row before the first warning
@@ -33,7 +33,7 @@ const (
 // backoff doubles the wait between attempts, with jitter, so that many nodes do not
 // reconnect at the same moment.
 type backoff struct {
-	timing *retryTiming
+	timing *RetryTiming
 	next   time.Duration
 	failed int // attempts in a row
 }
@@ -42,15 +42,15 @@ func (b *backoff) reset() { b.next, b.failed = 0, 0 }
 
 func (b *backoff) wait(most time.Duration) time.Duration {
 	b.failed++
-	b.next = min(max(b.next, b.timing.first), most)
+	b.next = min(max(b.next, b.timing.First), most)
 	d := b.next
-	b.next = min(2*d, b.timing.most)
+	b.next = min(2*d, b.timing.Most)
 	return time.Duration(float64(d) * (1 + retryJitter*(2*rand.Float64()-1))) //nolint:gosec // jitter
 }
 
-// inLink is the link to one publisher. It tries again as long as the publisher is listed, when the
+// link is the link to one publisher. It tries again as long as the publisher is listed, when the
 // connector says so.
-type inLink struct {
+type link struct {
 	sub      *Subscription
 	uri      string // the publisher's slave API
 	hostport string // of uri
@@ -62,7 +62,7 @@ type inLink struct {
 	title  atomic.Pointer[linkTitle] // text for getBusInfo, while the link is up
 	stats  linkCounters
 
-	linkSchedule
+	sched linkSchedule
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
@@ -75,13 +75,13 @@ type linkTitle struct{ transport, text string }
 
 // failed records and logs the end of an attempt, or of a link that was up for the time of lived. It
 // returns how long to wait before the next attempt.
-func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
-	if lived >= l.backoff.timing.healthy {
+func (l *link) failed(err error, lived time.Duration) (wait time.Duration) {
+	if lived >= l.backoff.timing.Healthy {
 		l.backoff.reset()
 	}
-	most := l.backoff.timing.most
+	most := l.backoff.timing.Most
 	if noAnswer(err) {
-		most = l.backoff.timing.silent
+		most = l.backoff.timing.Silent
 	}
 	wait = l.backoff.wait(most)
 	if l.listed.Load() {
@@ -92,7 +92,7 @@ func (l *inLink) failed(err error, lived time.Duration) (wait time.Duration) {
 
 // session runs one connection, from the request for the address to its end. lived is how
 // long the link was up.
-func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
+func (l *link) session(ctx context.Context) (lived time.Duration, err error) {
 	var udp *net.UDPConn
 	if l.sub.opts.UDP {
 		if udp, err = l.listenUDP(ctx); err != nil {
@@ -117,21 +117,21 @@ func (l *inLink) session(ctx context.Context) (lived time.Duration, err error) {
 }
 
 // receiveTCP runs one TCPROS session, from connecting to its end.
-func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
-	n := l.sub.node
-	conn, err := n.dialer.DialContext(ctx, "tcp", address)
+func (l *link) receiveTCP(ctx context.Context, address string) (lived time.Duration, err error) {
+	n := l.sub.connector.env
+	conn, err := n.Dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Close() //nolint:errcheck // nothing is written after the header
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
+	endpoint.SetKeepAlive(conn, n.KeepAlive())
 	header, err := l.handshake(conn)
 	if err != nil {
 		return 0, err
 	}
-	n.connector.reached(l)
+	l.sub.connector.reached(l)
 	peer := conn.RemoteAddr().String()
 	sink, err := l.open(peer, "TCPROS", header)
 	if err != nil {
@@ -142,7 +142,7 @@ func (l *inLink) receiveTCP(ctx context.Context, address string) (lived time.Dur
 }
 
 // open asks the subscription's owner for a sink.
-func (l *inLink) open(peer, transport string, h wire.Header) (LinkSink, error) {
+func (l *link) open(peer, transport string, h wire.Header) (LinkSink, error) {
 	sink, err := l.sub.opts.Open(LinkInfo{l.sub.topic, l.uri, peer, h, transport})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errOpen, err)
@@ -151,7 +151,7 @@ func (l *inLink) open(peer, transport string, h wire.Header) (LinkSink, error) {
 }
 
 // handshake exchanges headers and checks the publisher's.
-func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
+func (l *link) handshake(conn net.Conn) (wire.Header, error) {
 	// One absolute deadline: a peer that sends single bytes cannot extend it.
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 	// Always the requested type: roscpp replaces its wildcard by the type of the first
 	// publisher, and refuses a second type on the topic.
 	hello := wire.AppendHeader(nil, wire.Header{
-		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "callerid", Value: l.sub.connector.env.CallerID},
 		{Key: "md5sum", Value: o.MD5Sum},
 		{Key: "tcp_nodelay", Value: noDelay},
 		{Key: "topic", Value: l.sub.topic},
@@ -173,7 +173,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 	if _, err := conn.Write(hello); err != nil {
 		return nil, err
 	}
-	read := l.sub.node.pending.Begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
+	read := l.sub.connector.env.Pending.Begin(conn, "publisher of "+l.sub.topic+" at "+l.uri)
 	defer read.End() // afterwards the sink accounts for the header
 	h, err := read.Header()
 	if err != nil {
@@ -189,7 +189,7 @@ func (l *inLink) handshake(conn net.Conn) (wire.Header, error) {
 }
 
 // receive marks the link as up and reads messages until it ends.
-func (l *inLink) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
+func (l *link) receive(ctx context.Context, title linkTitle, peer string, sink LinkSink, read func() error) (time.Duration, error) {
 	l.title.Store(&title)
 	l.isUp.Store(true)
 	l.sub.up.Add(1)
@@ -227,7 +227,7 @@ func noAnswer(err error) bool {
 
 // logFailure logs why an attempt ended; the log counts what repeats. A link that
 // ends is logged at debug level only: its node may be shutting down, and it is retried.
-func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
+func (l *link) logFailure(err error, wasUp bool, wait time.Duration) {
 	var text string
 	host, all := zap.Skip(), zap.Skip()
 	resolve := (*endpoint.ResolveError)(nil)
@@ -259,7 +259,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 			return
 		}
 		text, host = l.explainFailure(err)
-		if n := l.sub.node.connector.unreached(l.sub); n > 1 {
+		if n := l.sub.connector.unreached(l.sub); n > 1 {
 			all = zap.Int("unreached", n)
 		}
 	}
@@ -269,7 +269,7 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 // explainFailure returns the log text of a failure to connect, and the host that is meant, if
 // any. The most common reason is a loopback address: it leads to this machine, where another
 // node may answer. A node that is on loopback itself is on the only machine there is.
-func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
+func (l *link) explainFailure(err error) (text string, host zap.Field) {
 	call := (*rosapi.CallError)(nil)
 	switch {
 	case errors.Is(err, errOpen):
@@ -284,7 +284,7 @@ func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
 		text = "publisher is listed but not reached"
 	}
 	for _, at := range []string{l.hostport, l.address} {
-		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.node.host) {
+		if host, _, err := net.SplitHostPort(at); err == nil && endpoint.IsLoopback(host) && !endpoint.IsLoopback(l.sub.connector.env.Host) {
 			return text + "; it advertises a loopback address: if it runs on another machine, set ROS_HOSTNAME or ROS_IP there", zap.String("host", host)
 		}
 	}

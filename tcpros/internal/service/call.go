@@ -1,4 +1,4 @@
-package tcpros
+package service
 
 import (
 	"context"
@@ -15,21 +15,9 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
-// CallService calls a service and returns its serialized response. An empty type or md5sum
-// stands for any. The error is a *ServiceError if the service refused the call; it matches
-// ErrStatus if no node provides the service, and ErrPeer if the connection was refused, for
-// example because of another md5sum.
-//
-// Connecting has a timeout; the wait for the answer is bounded by ctx only.
-func (n *Node) CallService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
-	if len(request) > wire.HardMaxMessage {
-		return nil, &wire.TooLargeError{Bytes: int64(len(request)), Limit: wire.HardMaxMessage}
-	}
-	full, err := n.Resolve(name)
-	if err != nil {
-		return nil, err
-	}
-	response, err := n.callService(ctx, full, t, request)
+// Call calls a service by its resolved name, as Node.CallService does.
+func (e *Env) Call(ctx context.Context, name string, t Type, request []byte) ([]byte, error) {
+	response, err := e.call(ctx, name, t, request)
 	if err == nil {
 		return response, nil
 	}
@@ -38,14 +26,14 @@ func (n *Node) CallService(ctx context.Context, name string, t ServiceType, requ
 	}
 	refusal := (*ServiceError)(nil)
 	if errors.As(err, &refusal) {
-		refusal.Service = full
+		refusal.Service = name
 		return nil, refusal
 	}
-	return nil, &callServiceError{full, err}
+	return nil, &callServiceError{name, err}
 }
 
-func (n *Node) callService(ctx context.Context, name string, t ServiceType, request []byte) ([]byte, error) {
-	uri, err := n.master.LookupService(ctx, name)
+func (e *Env) call(ctx context.Context, name string, t Type, request []byte) ([]byte, error) {
+	uri, err := e.Master.LookupService(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,15 +41,15 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	if err != nil {
 		return nil, err
 	}
-	conn, err := n.dialer.DialContext(ctx, "tcp", hostport)
+	conn, err := e.Dialer.DialContext(ctx, "tcp", hostport)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close() //nolint:errcheck // all has been read
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
-	if err := n.greetService(conn, name, t); err != nil {
+	endpoint.SetKeepAlive(conn, e.KeepAlive())
+	if err := e.greet(conn, name, t); err != nil {
 		return nil, err
 	}
 	if err := conn.SetDeadline(time.Now().Add(wire.StallAfter)); err != nil {
@@ -76,19 +64,19 @@ func (n *Node) callService(ctx context.Context, name string, t ServiceType, requ
 	return awaitAnswer(conn)
 }
 
-// greetService exchanges headers.
-func (n *Node) greetService(conn net.Conn, name string, t ServiceType) error {
+// greet exchanges headers.
+func (e *Env) greet(conn net.Conn, name string, t Type) error {
 	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return err
 	}
-	hello := wire.Header{{Key: "callerid", Value: n.name}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
+	hello := wire.Header{{Key: "callerid", Value: e.CallerID}, {Key: "md5sum", Value: orAny(t.MD5Sum)}, {Key: "service", Value: name}}
 	if t.Type != "" {
 		hello = append(hello, fields.Field{Key: "type", Value: t.Type})
 	}
 	if _, err := conn.Write(wire.AppendHeader(nil, hello)); err != nil {
 		return err
 	}
-	read := n.pending.Begin(conn, "service "+name)
+	read := e.Pending.Begin(conn, "service "+name)
 	defer read.End()
 	h, err := read.Header()
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package tcpros
+package sublink
 
 import "net"
 

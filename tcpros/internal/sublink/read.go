@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 )
 
 // unreached returns the number of publishers of s that the last attempt did not reach.
-func (c *connector) unreached(s *Subscription) int {
+func (c *Connector) unreached(s *Subscription) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := 0
 	for _, l := range s.links {
-		if l.failing {
+		if l.sched.failing {
 			n++
 		}
 	}
@@ -20,13 +20,13 @@ func (c *connector) unreached(s *Subscription) int {
 }
 
 // update updates the links of s from a list.
-func (c *connector) update(s *Subscription, p rosapi.Publishers) {
+func (c *Connector) update(s *Subscription, p rosapi.Publishers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.closed {
 		return
 	}
-	known := make(map[string]*inLink, len(s.links))
+	known := make(map[string]*link, len(s.links))
 	for _, l := range s.links {
 		known[l.uri] = l
 	}
@@ -40,7 +40,7 @@ func (c *connector) update(s *Subscription, p rosapi.Publishers) {
 		if l := known[uri]; l != nil {
 			l.listed.Store(true)
 			l.orphan.Store(false)
-			l.epoch, l.idleChecks = p.Epoch, 0
+			l.sched.epoch, l.sched.idleChecks = p.Epoch, 0
 			delete(c.unlisted, l)
 			if p.RetryNow {
 				c.retry(l)
@@ -48,8 +48,8 @@ func (c *connector) update(s *Subscription, p rosapi.Publishers) {
 			continue
 		}
 		if l := s.newLink(uri); l != nil {
-			l.epoch = p.Epoch
-			l.place = len(s.links)
+			l.sched.epoch = p.Epoch
+			l.sched.place = len(s.links)
 			s.links = append(s.links, l)
 			c.add(l)
 		}
@@ -62,11 +62,11 @@ func (c *connector) update(s *Subscription, p rosapi.Publishers) {
 		// A publisher that the same master has listed before is gone. Its link is read to the
 		// end; stock closes it and loses the messages in transit. A restarted master does not
 		// know a publisher until that registers again, which most never do: such links stay.
-		if l.epoch == p.Epoch {
+		if l.sched.epoch == p.Epoch {
 			l.listed.Store(false)
 			// A session in progress may have received messages: the publisher may be listed again
 			// at once, and a second session would repeat what is latched. dropUnlisted ends it.
-			if !l.running || l.peer.leader == l {
+			if !l.sched.running || l.sched.peer.leader == l {
 				c.drop(l)
 			}
 		} else if l.listed.Load() {
@@ -77,7 +77,7 @@ func (c *connector) update(s *Subscription, p rosapi.Publishers) {
 }
 
 // dropUnlisted closes unlisted links that have been idle for long enough.
-func (c *connector) dropUnlisted() {
+func (c *Connector) dropUnlisted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for l := range c.unlisted {
@@ -88,12 +88,12 @@ func (c *connector) dropUnlisted() {
 			// A link that waits for its sink is not idle: data may wait in the socket, and
 			// closing the link would lose it.
 			b := l.stats.bytes.Load()
-			moved = b != l.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
-			l.lastBytes = b
+			moved = b != l.sched.lastBytes || l.isUp.Load() && !l.stats.reading.Load()
+			l.sched.lastBytes = b
 		}
 		if moved {
-			l.idleChecks = 0
-		} else if l.idleChecks++; l.idleChecks >= most {
+			l.sched.idleChecks = 0
+		} else if l.sched.idleChecks++; l.sched.idleChecks >= most {
 			l.listed.Store(false)
 			c.drop(l)
 		}
@@ -101,7 +101,7 @@ func (c *connector) dropUnlisted() {
 }
 
 // close lets the links of s end. Those that have ended are forgotten.
-func (c *connector) close(s *Subscription) {
+func (c *Connector) close(s *Subscription) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.closed = true

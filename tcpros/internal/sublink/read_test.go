@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"bytes"
@@ -411,22 +411,22 @@ func (s *slowSink) Frames(_ []byte, count int, _ time.Time) {
 }
 
 func TestBackoff(t *testing.T) {
-	retry := defaultTiming().retry
+	retry := DefaultTiming().Retry
 	b := backoff{timing: &retry}
-	want := retry.first
+	want := retry.First
 	for range 20 {
-		got := b.wait(retry.most)
+		got := b.wait(retry.Most)
 		if low, high := time.Duration(float64(want)*0.8), time.Duration(float64(want)*1.2); got < low || got > high {
 			t.Errorf("wait of %v, want %v to %v", got, low, high)
 		}
-		want = min(2*want, retry.most)
+		want = min(2*want, retry.Most)
 	}
 	// The network is down: as often as what has just begun to fail.
-	if got := b.wait(retry.silent); got > retry.silent*12/10 {
+	if got := b.wait(retry.Silent); got > retry.Silent*12/10 {
 		t.Errorf("while nothing answers: %v", got)
 	}
 	b.reset()
-	if got := b.wait(retry.most); got > 120*time.Millisecond {
+	if got := b.wait(retry.Most); got > 120*time.Millisecond {
 		t.Errorf("after reset: %v", got)
 	}
 }

@@ -1,4 +1,6 @@
-package tcpros
+// Package udpros makes messages and counts of losses of UDPROS datagrams. It is pure: its caller
+// has the socket, the clock and the goroutine. Package sublink calls it; nothing else does.
+package udpros
 
 import (
 	"encoding/binary"
@@ -10,9 +12,9 @@ import (
 // their index. Message numbers run from 1 to 255 and wrap around, in goroslib to 0. Nothing
 // is retransmitted.
 const (
-	udpHeaderBytes = 8
-	udpData0       = 0 // the first datagram of a message
-	udpDataN       = 1 // any other; no implementation sends the other operations, 2 (ping) and 3 (error)
+	HeaderBytes = 8
+	udpData0    = 0 // the first datagram of a message
+	udpDataN    = 1 // any other; no implementation sends the other operations, 2 (ping) and 3 (error)
 
 	udpIDs         = 255
 	udpLate        = 16      // number of messages before the newest one that are recognized when they arrive late
@@ -56,17 +58,17 @@ func (r *udpRecent) markDelivered(behind int) int {
 	return -1
 }
 
-// udpAssembler assembles the frames of one publisher, one at a time. It allocates memory for
+// Assembler assembles the frames of one publisher, one at a time. It allocates memory for
 // bytes that have arrived, not for announced ones.
 //
 // It counts losses by the message numbers: 255 messages lost in a row look like none, 256
 // like one.
-type udpAssembler struct {
-	max int64 // payload bytes of a message
+type Assembler struct {
+	Max int64 // payload bytes of a message
 
 	id     uint8 // number of the newest message
 	zero   bool  // the publisher uses message number 0
-	large  int64 // payload bytes of the last message above the limit
+	Large  int64 // payload bytes of the last message above the limit
 	open   bool  // the newest message is incomplete and may still be completed
 	recent udpRecent
 	sums   [udpIDs + 1]uint32 // CRC of the first datagram of each message number: distinguishes a duplicate from a wrapped number
@@ -79,15 +81,15 @@ type udpAssembler struct {
 	ahead  uint64 // bit i: block next+1+i has arrived
 }
 
-// add processes a datagram. It returns the frame that the datagram completes, valid until the
+// Add processes a datagram. It returns the frame that the datagram completes, valid until the
 // next call, or nil, and the number of messages that it shows to be lost: -1 for a message
 // that was counted as lost and arrives late.
-func (a *udpAssembler) add(datagram []byte) (frame []byte, lost int) {
-	if len(datagram) <= udpHeaderBytes {
+func (a *Assembler) Add(datagram []byte) (frame []byte, lost int) {
+	if len(datagram) <= HeaderBytes {
 		return nil, 0
 	}
 	op, id, block := datagram[4], datagram[5], binary.LittleEndian.Uint16(datagram[6:])
-	body := datagram[udpHeaderBytes:]
+	body := datagram[HeaderBytes:]
 	if op > udpDataN {
 		return nil, 0
 	}
@@ -112,13 +114,13 @@ func (a *udpAssembler) add(datagram []byte) (frame []byte, lost int) {
 		ahead = ring
 	case behind <= udpLate && a.isLate(op, id, behind, body):
 		// Parts can no longer be assembled, but a complete message can be delivered.
-		if frame = wholeFrame(body, a.max); frame == nil || op != udpData0 || !a.recent.lost(behind) {
+		if frame = wholeFrame(body, a.Max); frame == nil || op != udpData0 || !a.recent.lost(behind) {
 			return nil, 0
 		}
 		a.sums[id] = crc32.ChecksumIEEE(body)
 		return frame, a.recent.markDelivered(behind)
 	}
-	lost = ahead - 1 + a.abandon()
+	lost = ahead - 1 + a.Abandon()
 	a.recent.advance(ahead)
 	a.id = id
 	if op != udpData0 || !a.begin(block, body) {
@@ -131,12 +133,12 @@ func (a *udpAssembler) add(datagram []byte) (frame []byte, lost int) {
 
 // isLate reports whether a datagram with a slightly smaller number is late or a duplicate,
 // and not from the next round of numbers.
-func (a *udpAssembler) isLate(op, id uint8, behind int, body []byte) bool {
+func (a *Assembler) isLate(op, id uint8, behind int, body []byte) bool {
 	return op != udpData0 || a.recent.lost(behind) || crc32.ChecksumIEEE(body) == a.sums[id]
 }
 
-// abandon discards the incomplete message and returns the number of lost messages, 0 or 1.
-func (a *udpAssembler) abandon() int {
+// Abandon discards the incomplete message and returns the number of lost messages, 0 or 1.
+func (a *Assembler) Abandon() int {
 	if !a.open {
 		return 0
 	}
@@ -153,13 +155,13 @@ func wholeFrame(body []byte, most int64) []byte {
 }
 
 // begin starts a message with its first datagram.
-func (a *udpAssembler) begin(blocks uint16, body []byte) bool {
+func (a *Assembler) begin(blocks uint16, body []byte) bool {
 	if len(body) < 4 {
 		return false
 	}
 	payload := int64(binary.LittleEndian.Uint32(body))
-	if payload > a.max {
-		a.large = payload
+	if payload > a.Max {
+		a.Large = payload
 		return false
 	}
 	if payload+4 < int64(len(body)) {
@@ -180,7 +182,7 @@ func (a *udpAssembler) begin(blocks uint16, body []byte) bool {
 
 // addPart stores a datagram's part of the frame and returns the frame when it is complete.
 // Parts may be reordered within udpAhead.
-func (a *udpAssembler) addPart(block uint16, body []byte) []byte {
+func (a *Assembler) addPart(block uint16, body []byte) []byte {
 	i := int(int16(block - uint16(a.next))) // the distance on a ring of 65536
 	at := a.next + i
 	if i < 0 || i > udpAhead || at >= a.blocks || len(body) != min(a.size, a.total-at*a.size) {
@@ -205,7 +207,7 @@ func (a *udpAssembler) addPart(block uint16, body []byte) []byte {
 }
 
 // grow makes the buffer at least n bytes long.
-func (a *udpAssembler) grow(n int) {
+func (a *Assembler) grow(n int) {
 	if n > cap(a.buf) {
 		b := make([]byte, n, min(max(n, 2*cap(a.buf), udpFirst), max(a.total, n)))
 		copy(b, a.buf)
@@ -215,3 +217,7 @@ func (a *udpAssembler) grow(n int) {
 		a.buf = a.buf[:n]
 	}
 }
+
+// DatagramBytes is the length of a datagram, its header included, that we ask publishers for, as
+// roscpp does.
+const DatagramBytes = 1500

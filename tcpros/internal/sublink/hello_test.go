@@ -1,6 +1,8 @@
-package tcpros
+package sublink
 
 import (
+	"go.uber.org/zap"
+
 	"errors"
 	"fmt"
 	"io"
@@ -12,20 +14,25 @@ import (
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
+// bareTopic is a subscription to /t of a node without network or master.
+func bareTopic(o Options) *Subscription {
+	env := &Env{CallerID: "/n", Log: zap.NewNop(), Pending: wire.NewPending(zap.NewNop()), KeepAlive: func() bool { return true }}
+	return New(NewConnector(env), "/t", o)
+}
+
 // The header that a publisher gets says whom it comes from and what is wanted.
 func TestHello(t *testing.T) {
 	for _, noDelay := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
-			n, _ := pipeNode()
-			s := &Subscription{node: n, topic: "/t", opts: SubscribeOptions{MD5Sum: wire.AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay}}
+			s := bareTopic(Options{MD5Sum: wire.AnyMD5, Type: names.AnyType, TCPNoDelay: noDelay})
 			heard := make(chan wire.Header, 1)
 			go func() {
 				h, _ := wire.ReadHeader(there)
 				heard <- h
 				_ = there.Close()
 			}()
-			_, err := (&inLink{sub: s}).handshake(here)
+			_, err := (&link{sub: s}).handshake(here)
 			if !errors.Is(err, wire.ErrHeader) || !errors.Is(err, io.EOF) {
 				t.Errorf("a publisher that closes the link: %v", err)
 			}
@@ -45,9 +52,8 @@ func TestHello(t *testing.T) {
 
 // While a link carries messages it is up and has a name, and attempts before it are forgotten.
 func TestCarry(t *testing.T) {
-	n, _ := pipeNode()
-	s := &Subscription{node: n, topic: "/t"}
-	l := &inLink{sub: s, failures: warnAfterFailures}
+	s := bareTopic(Options{})
+	l := &link{sub: s, failures: warnAfterFailures}
 	sink := &ends{}
 	lived, err := l.receive(t.Context(), linkTitle{"TCPROS", "name"}, "peer", sink, func() error {
 		if title := l.title.Load(); !l.isUp.Load() || s.up.Load() != 1 || l.failures != 0 || title == nil || title.text != "name" {

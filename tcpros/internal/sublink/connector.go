@@ -1,4 +1,4 @@
-package tcpros
+package sublink
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 	manyFailures = 10                    // in a row: with more than that a link does not go later; its backoff has its maximum before
 )
 
-// connector starts the attempts of all links of a node to reach their publishers, and closes links
+// Connector starts the attempts of all links of a node to reach their publishers, and closes links
 // that the master no longer lists. A link has a goroutine only while it tries or is up: a link that
 // waits costs an entry in a heap.
 //
@@ -33,18 +33,18 @@ const (
 //   - Among repeated attempts the one that has failed least often in a row goes first, up to
 //     manyFailures: a publisher that was lost a moment ago does not wait behind a thousand that have
 //     been dead for hours.
-type connector struct {
-	timing  timing
-	probe   func(ctx context.Context, hostport string) error              // Master.probe; tests replace it
-	session func(context.Context, *inLink) (lived time.Duration, _ error) // inLink.session; tests replace it
+type Connector struct {
+	env     *Env
+	probe   func(ctx context.Context, hostport string) error            // env.probe; tests replace it
+	session func(context.Context, *link) (lived time.Duration, _ error) // link.session; tests replace it
 	wake    chan struct{}
 
 	mu       sync.Mutex // also guards the links of each subscription
 	peers    map[string]*peer
-	ready    placeheap.Heap[*inLink] // may try now, except for the limits
-	later    placeheap.Heap[*inLink] // wait for the time of their next attempt
-	added    uint64                  // links that were ever added to ready
-	unlisted map[*inLink]struct{}
+	ready    placeheap.Heap[*link] // may try now, except for the limits
+	later    placeheap.Heap[*link] // wait for the time of their next attempt
+	added    uint64                // links that were ever added to ready
+	unlisted map[*link]struct{}
 	probes   int       // in progress
 	tokens   int       // repeated attempts that may start now
 	refilled time.Time // when the last token was added
@@ -53,8 +53,8 @@ type connector struct {
 // linkSchedule is what the connector knows of one link. connector.mu guards it.
 type linkSchedule struct {
 	peer   *peer
-	place  int                      // in Subscription.links
-	waits  *placeheap.Heap[*inLink] // that has the link; nil if none
+	place  int                    // in Subscription.links
+	waits  *placeheap.Heap[*link] // that has the link; nil if none
 	slot   int
 	parked bool // in peer.parked
 	dueAt  time.Time
@@ -72,36 +72,36 @@ type linkSchedule struct {
 	lastBytes  uint64 // stats.bytes at the last check
 }
 
-func newConnector(t timing, probe func(context.Context, string) error) *connector {
-	c := &connector{
-		timing: t, probe: probe, session: func(ctx context.Context, l *inLink) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
-		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: retryBurst, refilled: time.Now(),
+func NewConnector(env *Env) *Connector {
+	c := &Connector{
+		env: env, probe: env.probe, session: func(ctx context.Context, l *link) (time.Duration, error) { return l.session(ctx) }, wake: make(chan struct{}, 1),
+		peers: map[string]*peer{}, unlisted: map[*link]struct{}{}, tokens: retryBurst, refilled: time.Now(),
 	}
-	moved := func(l *inLink, slot int) { l.slot = slot }
+	moved := func(l *link, slot int) { l.sched.slot = slot }
 	c.ready.Moved, c.later.Moved = moved, moved
-	c.later.Before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
-	c.ready.Before = func(x, y *inLink) bool {
-		if x.rated != y.rated {
-			return y.rated
+	c.later.Before = func(x, y *link) bool { return x.sched.dueAt.Before(y.sched.dueAt) }
+	c.ready.Before = func(x, y *link) bool {
+		if x.sched.rated != y.sched.rated {
+			return y.sched.rated
 		}
 		if a, b := min(x.backoff.failed, manyFailures), min(y.backoff.failed, manyFailures); a != b {
 			return a < b
 		}
-		return x.order < y.order
+		return x.sched.order < y.sched.order
 	}
 	return c
 }
 
-func (c *connector) signal() {
+func (c *Connector) signal() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // it is awake already
 	}
 }
 
-// run starts attempts and closes unlisted links until ctx ends.
-func (c *connector) run(ctx context.Context) {
-	check := time.NewTicker(c.timing.lingerCheck)
+// Run starts attempts and closes unlisted links until ctx ends.
+func (c *Connector) Run(ctx context.Context) {
+	check := time.NewTicker(c.env.Timing.LingerCheck)
 	defer check.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -129,53 +129,53 @@ func (c *connector) run(ctx context.Context) {
 // start starts the attempts that are due and within the limits. next is when another one is due;
 // zero if none is, or if the end of an attempt makes room for it. unlisted reports whether there are
 // links that the master no longer lists.
-func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
+func (c *Connector) start(now time.Time) (next time.Time, unlisted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
 		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
 	}
-	for c.later.Len() > 0 && !c.later.List[0].dueAt.After(now) {
+	for c.later.Len() > 0 && !c.later.List[0].sched.dueAt.After(now) {
 		c.schedule(c.later.List[0], time.Time{})
 	}
 	for c.ready.Len() > 0 {
 		l := c.ready.List[0]
 		switch {
-		case l.rated && c.tokens == 0:
+		case l.sched.rated && c.tokens == 0:
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
-		case !l.peer.admits(l):
+		case !l.sched.peer.admits(l):
 			c.park(l)
-		case !l.peer.accepts && c.probes >= maxProbes:
+		case !l.sched.peer.accepts && c.probes >= maxProbes:
 			return next, len(c.unlisted) > 0
 		default:
 			c.begin(l)
 		}
 	}
 	if c.later.Len() > 0 {
-		next = c.later.List[0].dueAt
+		next = c.later.List[0].sched.dueAt
 	}
 	return next, len(c.unlisted) > 0
 }
 
 // begin starts an attempt of l. Called with c.mu held.
-func (c *connector) begin(l *inLink) {
+func (c *Connector) begin(l *link) {
 	c.takeOut(l)
 	timeout := time.Duration(0)
-	if l.rated {
+	if l.sched.rated {
 		c.tokens--
 	} else if c.probes >= crowded {
 		timeout = quickProbe
 	}
-	p := l.peer
+	p := l.sched.peer
 	probe := !p.accepts
 	if probe {
 		p.leader = l
 		c.probes++
 	}
 	p.attempts++
-	l.running, l.reached, l.again = true, false, false
-	ctx, end := l.sub.node.child()
-	l.end = end
+	l.sched.running, l.sched.reached, l.sched.again = true, false, false
+	ctx, end := c.env.Child()
+	l.sched.end = end
 	// owner: Subscription.wait; ends when the attempt fails, the link ends, or with ctx.
 	l.sub.attempts.Go(func() {
 		defer end()
@@ -192,7 +192,7 @@ func (c *connector) begin(l *inLink) {
 }
 
 // admitted runs the session of l, unless its topic has as many as it may.
-func (c *connector) admitted(ctx context.Context, l *inLink) (lived time.Duration, err error) {
+func (c *Connector) admitted(ctx context.Context, l *link) (lived time.Duration, err error) {
 	s := l.sub
 	if s.sessions.Add(1) > maxPublishers {
 		err = errTooMany
@@ -205,7 +205,7 @@ func (c *connector) admitted(ctx context.Context, l *inLink) (lived time.Duratio
 
 // probePeer connects to the node of l and lets the other links to it go if that succeeds. A timeout
 // of zero is the dialer's.
-func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Duration) error {
+func (c *Connector) probePeer(ctx context.Context, l *link, timeout time.Duration) error {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -216,10 +216,10 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 	defer c.mu.Unlock()
 	c.probes--
 	if err == nil {
-		l.peer.accepts, l.peer.leader = true, nil
-		c.unpark(l.peer)
+		l.sched.peer.accepts, l.sched.peer.leader = true, nil
+		c.unpark(l.sched.peer)
 		for _, x := range slices.Clone(c.ready.List) {
-			if x.peer == l.peer && x.rated {
+			if x.sched.peer == l.sched.peer && x.sched.rated {
 				c.schedule(x, time.Time{})
 			}
 		}
@@ -230,18 +230,18 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 
 // reached says that l has its connection: another attempt may take its place. Whether it comes up
 // may depend on its owner, for as long as that likes.
-func (c *connector) reached(l *inLink) {
+func (c *Connector) reached(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.reached, l.failing = true, false
-	l.peer.attempts--
-	c.unpark(l.peer)
+	l.sched.reached, l.sched.failing = true, false
+	l.sched.peer.attempts--
+	c.unpark(l.sched.peer)
 	c.signal()
 }
 
 // ended records the end of an attempt, or of a link that was up for the time of lived, and schedules
 // the next attempt.
-func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, err error) {
+func (c *Connector) ended(ctx context.Context, l *link, lived time.Duration, err error) {
 	wait := time.Duration(0)
 	if ctx.Err() == nil {
 		wait = l.failed(err, lived)
@@ -249,11 +249,11 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.signal()
-	p := l.peer
-	l.running = false
-	if !l.reached {
+	p := l.sched.peer
+	l.sched.running = false
+	if !l.sched.reached {
 		p.attempts--
-		l.failing = ctx.Err() == nil
+		l.sched.failing = ctx.Err() == nil
 	}
 	if ctx.Err() == nil && notConnected(err) {
 		p.accepts = false
@@ -264,7 +264,7 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 	switch {
 	case l.sub.closed || !l.listed.Load():
 		c.forget(l)
-	case l.again:
+	case l.sched.again:
 		c.schedule(l, time.Time{})
 	default:
 		c.schedule(l, time.Now().Add(wait))
@@ -273,77 +273,77 @@ func (c *connector) ended(ctx context.Context, l *inLink, lived time.Duration, e
 }
 
 // add adds a link that has not tried yet. Called with c.mu held.
-func (c *connector) add(l *inLink) {
+func (c *Connector) add(l *link) {
 	p := c.peers[l.hostport]
 	if p == nil {
 		p = &peer{}
 		c.peers[l.hostport] = p
 	}
 	p.links++
-	l.peer = p
+	l.sched.peer = p
 	c.schedule(l, time.Time{})
 }
 
 // schedule lets l try at a time, or at once if that is zero. Called with c.mu held.
-func (c *connector) schedule(l *inLink, at time.Time) {
+func (c *Connector) schedule(l *link, at time.Time) {
 	c.takeOut(l)
 	if !at.IsZero() {
-		l.dueAt = at
+		l.sched.dueAt = at
 		c.later.Add(l)
-		l.waits = &c.later
+		l.sched.waits = &c.later
 		return
 	}
-	l.order = c.added
+	l.sched.order = c.added
 	c.added++
-	l.rated = l.backoff.failed > 0 && (!l.peer.accepts || l.backoff.failed > freeRetries)
+	l.sched.rated = l.backoff.failed > 0 && (!l.sched.peer.accepts || l.backoff.failed > freeRetries)
 	c.ready.Add(l)
-	l.waits = &c.ready
+	l.sched.waits = &c.ready
 }
 
 // retry lets l try again at once, or the link that probes the node for it. Called with c.mu held.
-func (c *connector) retry(l *inLink) {
-	if l.parked && l.peer.leader != nil {
-		l = l.peer.leader
+func (c *Connector) retry(l *link) {
+	if l.sched.parked && l.sched.peer.leader != nil {
+		l = l.sched.peer.leader
 	}
 	switch {
-	case l.running:
-		l.again = true
-	case l.waits == &c.later:
+	case l.sched.running:
+		l.sched.again = true
+	case l.sched.waits == &c.later:
 		c.schedule(l, time.Time{})
 	}
 }
 
 // takeOut takes l out of where it waits. Called with c.mu held.
-func (c *connector) takeOut(l *inLink) {
-	if l.waits != nil {
-		l.waits.Remove(l.slot)
-		l.waits = nil
+func (c *Connector) takeOut(l *link) {
+	if l.sched.waits != nil {
+		l.sched.waits.Remove(l.sched.slot)
+		l.sched.waits = nil
 	}
-	if l.parked {
-		all := l.peer.parked
+	if l.sched.parked {
+		all := l.sched.peer.parked
 		last := len(all) - 1
-		all[l.slot] = all[last]
-		all[l.slot].slot = l.slot
+		all[l.sched.slot] = all[last]
+		all[l.sched.slot].sched.slot = l.sched.slot
 		all[last] = nil
-		l.peer.parked, l.parked = all[:last], false
+		l.sched.peer.parked, l.sched.parked = all[:last], false
 	}
 }
 
 // drop ends l, or forgets it if it is not running. Called with c.mu held.
-func (c *connector) drop(l *inLink) {
-	if l.running {
-		l.end()
+func (c *Connector) drop(l *link) {
+	if l.sched.running {
+		l.sched.end()
 		return
 	}
 	c.forget(l)
 }
 
 // forget removes a link that is not running. Called with c.mu held.
-func (c *connector) forget(l *inLink) {
+func (c *Connector) forget(l *link) {
 	c.takeOut(l)
 	delete(c.unlisted, l)
 	l.sub.removeLink(l)
-	p := l.peer
+	p := l.sched.peer
 	if p.links--; p.links == 0 {
 		delete(c.peers, l.hostport)
 	}

@@ -1,4 +1,4 @@
-package tcpros
+package udpros
 
 import (
 	"encoding/binary"
@@ -16,7 +16,7 @@ var udpSeed = flag.Uint64("udpseed", 0, "seed of TestUDPRandom; 0 takes the cloc
 
 // datagrams makes the datagrams of a frame as roscpp sends them.
 func datagrams(id uint8, frame []byte, size int) [][]byte {
-	size -= udpHeaderBytes
+	size -= HeaderBytes
 	blocks := (len(frame) + size - 1) / size
 	out := make([][]byte, 0, blocks)
 	for i := range blocks {
@@ -39,18 +39,18 @@ func udpFrame(n, payload int) []byte {
 	for i := range b {
 		b[i] = byte(i*7 + n + i>>8)
 	}
-	return frameOf(b)
+	return asFrame(b)
 }
 
 // udpID is the message number that roscpp gives the nth message, from 0.
 func udpID(n int) uint8 { return uint8(n%udpIDs + 1) }
 
-func newAssembler() *udpAssembler { return &udpAssembler{max: wire.DefaultMaxMessage} }
+func newAssembler() *Assembler { return &Assembler{Max: wire.DefaultMaxMessage} }
 
 // feed adds datagrams and collects what comes out.
-func feed(a *udpAssembler, ds ...[]byte) (frames []string, lost int) {
+func feed(a *Assembler, ds ...[]byte) (frames []string, lost int) {
 	for _, d := range ds {
-		f, l := a.add(d)
+		f, l := a.Add(d)
 		lost += l
 		if f != nil {
 			frames = append(frames, string(f))
@@ -61,11 +61,11 @@ func feed(a *udpAssembler, ds ...[]byte) (frames []string, lost int) {
 
 func TestUDPSizes(t *testing.T) {
 	t.Parallel()
-	const body = udpDatagram - udpHeaderBytes
+	const body = DatagramBytes - HeaderBytes
 	a := newAssembler()
 	for i, payload := range []int{0, 1, body - 5, body - 4, body - 3, 2*body - 5, 2*body - 4, 2*body - 3, 100_000, 5 << 20, 10, 1 << 20} {
 		want := udpFrame(i, payload)
-		got, lost := feed(a, datagrams(udpID(i), want, udpDatagram)...)
+		got, lost := feed(a, datagrams(udpID(i), want, DatagramBytes)...)
 		if len(got) != 1 || got[0] != string(want) || lost != 0 {
 			t.Errorf("%d bytes: %d frames, %d lost", payload, len(got), lost)
 		}
@@ -81,7 +81,7 @@ func TestUDPSizes(t *testing.T) {
 func TestUDPOrder(t *testing.T) {
 	t.Parallel()
 	want := udpFrame(1, 49)
-	ds := datagrams(9, want, udpHeaderBytes+10)
+	ds := datagrams(9, want, HeaderBytes+10)
 	if len(ds) != 6 {
 		t.Fatal(len(ds))
 	}
@@ -110,7 +110,7 @@ func TestUDPLoss(t *testing.T) {
 		var got []string
 		lost := 0
 		for i, f := range frames {
-			ds := datagrams(udpID(i), f, udpHeaderBytes+10)
+			ds := datagrams(udpID(i), f, HeaderBytes+10)
 			if i == middle {
 				ds = append(ds[:skip:skip], ds[skip+1:]...)
 			}
@@ -136,7 +136,7 @@ func TestUDPGaps(t *testing.T) {
 				if i >= 20 {
 					n += gap
 				}
-				got, l := feed(a, datagrams(udpID(n), numbered(n, 4), udpDatagram)...)
+				got, l := feed(a, datagrams(udpID(n), numbered(n, 4), DatagramBytes)...)
 				frames, lost = frames+len(got), lost+l
 			}
 			if frames != 40 || lost != gap {
@@ -147,7 +147,7 @@ func TestUDPGaps(t *testing.T) {
 	for name, id := range map[string]func(n int) uint8{"roscpp": udpID, "goroslib": func(n int) uint8 { return uint8(n + 1) }} {
 		a := newAssembler()
 		for i := range 1000 {
-			if got, lost := feed(a, datagrams(id(i), udpFrame(i, 4), udpDatagram)...); len(got) != 1 || lost != 0 {
+			if got, lost := feed(a, datagrams(id(i), udpFrame(i, 4), DatagramBytes)...); len(got) != 1 || lost != 0 {
 				t.Fatalf("%s: message %d: %d frames, %d lost", name, i, len(got), lost)
 			}
 		}
@@ -156,7 +156,7 @@ func TestUDPGaps(t *testing.T) {
 
 func TestUDPLate(t *testing.T) {
 	t.Parallel()
-	one := func(i int) []byte { return datagrams(udpID(i), udpFrame(i, 4), udpDatagram)[0] }
+	one := func(i int) []byte { return datagrams(udpID(i), udpFrame(i, 4), DatagramBytes)[0] }
 	for name, tt := range map[string]struct {
 		order []int
 		want  []int
@@ -187,7 +187,7 @@ func TestUDPLate(t *testing.T) {
 
 // numbered is a frame that begins with its number and is unlike any other.
 func numbered(n, more int) []byte {
-	return frameOf(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), udpFrame(n, more)[4:]...))
+	return asFrame(append(binary.LittleEndian.AppendUint32(nil, uint32(n)), udpFrame(n, more)[4:]...))
 }
 
 // Whatever the network does to the order and number of datagrams, what comes out was
@@ -200,7 +200,7 @@ func TestUDPRandom(t *testing.T) {
 	}
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	const messages, size = 300, udpHeaderBytes + 20
+	const messages, size = 300, HeaderBytes + 20
 	for round := range 300 {
 		unseen := map[string]bool{}
 		var ds [][]byte
@@ -246,7 +246,7 @@ func TestUDPBombs(t *testing.T) {
 	}
 	claim := func(payload uint32, body int, blocks uint16) []byte {
 		d := append(head(udpData0, 1, blocks), make([]byte, body)...)
-		binary.LittleEndian.PutUint32(d[udpHeaderBytes:], payload)
+		binary.LittleEndian.PutUint32(d[HeaderBytes:], payload)
 		return d
 	}
 	blocksOf := func(payload, body int) uint16 { return uint16((payload + 4 + body - 1) / body) }
@@ -275,8 +275,8 @@ func TestUDPBombs(t *testing.T) {
 		if len(got) != 0 || lost != tt.lost || cap(a.buf) > 64<<10 {
 			t.Errorf("%s: %d frames, %d lost, buffer of %d bytes", name, len(got), lost, cap(a.buf))
 		}
-		a.abandon()
-		if got, _ := feed(a, datagrams(2, udpFrame(0, 5000), udpDatagram)...); len(got) != 1 {
+		a.Abandon()
+		if got, _ := feed(a, datagrams(2, udpFrame(0, 5000), DatagramBytes)...); len(got) != 1 {
 			t.Errorf("%s: a good message does not come through", name)
 		}
 	}
@@ -286,12 +286,12 @@ func TestUDPAllocatesNothing(t *testing.T) {
 	a := newAssembler()
 	var rounds [][][]byte
 	for i := range udpIDs {
-		rounds = append(rounds, datagrams(udpID(i), udpFrame(i, 20_000), udpDatagram))
+		rounds = append(rounds, datagrams(udpID(i), udpFrame(i, 20_000), DatagramBytes))
 	}
 	i := 0
 	if n := testing.AllocsPerRun(2*udpIDs, func() {
 		for _, d := range rounds[i%udpIDs] {
-			a.add(d)
+			a.Add(d)
 		}
 		i++
 	}); n != 0 {
@@ -320,7 +320,7 @@ func FuzzUDP(f *testing.F) {
 			d := in[1 : 1+n : 1+n]
 			in = in[1+n:]
 			came += n
-			frame, l := a.add(d)
+			frame, l := a.Add(d)
 			lost += l
 			if frame != nil {
 				frames++
@@ -332,8 +332,13 @@ func FuzzUDP(f *testing.F) {
 				t.Fatalf("buffer of %d bytes for %d that came", cap(a.buf), came)
 			}
 		}
-		if lost < 0 || frames > came/udpHeaderBytes {
+		if lost < 0 || frames > came/HeaderBytes {
 			t.Fatalf("%d frames, %d lost of %d bytes", frames, lost, came)
 		}
 	})
+}
+
+// asFrame returns a payload as a frame.
+func asFrame(payload []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(payload))), payload...)
 }

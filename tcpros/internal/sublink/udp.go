@@ -1,9 +1,8 @@
-package tcpros
+package sublink
 
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -17,11 +16,11 @@ import (
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/udpros"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
-	udpDatagram      = 1500    // bytes of a datagram, its header included, as roscpp asks for
 	udpReadBuffer    = 4 << 20 // requested from the kernel, which limits it to net.core.rmem_max
 	udpMaxUnanswered = 3       // failed requests in a row after which a publisher counts as gone
 )
@@ -33,13 +32,6 @@ var errNoSender = errors.New("the publisher does not send to this link any more"
 // publisher's header, with the message definition.
 var udpReply = xmlrpc.Limits{BodyBytes: 2 << 20, Depth: 4, Values: 256}
 
-// LostSink is a LinkSink that counts messages lost by UDPROS. The link's goroutine calls Lost;
-// -1 corrects the count for a message that arrived late.
-type LostSink interface {
-	LinkSink
-	Lost(messages int)
-}
-
 // udpSource is the publisher's answer to a request for UDPROS.
 type udpSource struct {
 	hostport string
@@ -49,14 +41,14 @@ type udpSource struct {
 
 // listenUDP opens a port for one publisher. The kernel chooses it, so that an attacker has to
 // guess it.
-func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
-	n := l.sub.node
+func (l *link) listenUDP(ctx context.Context) (*net.UDPConn, error) {
+	n := l.sub.connector.env
 	network := "udp4"
-	if ip, err := netip.ParseAddr(n.bind); err == nil && ip.Is6() {
+	if ip, err := netip.ParseAddr(n.Bind); err == nil && ip.Is6() {
 		network = "udp6"
 	}
 	var lc net.ListenConfig
-	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.bind, "0"))
+	pc, err := lc.ListenPacket(ctx, network, net.JoinHostPort(n.Bind, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("UDPROS: %w", err)
 	}
@@ -67,20 +59,20 @@ func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 
 // request asks the publisher for the topic, with UDPROS as the first choice if conn
 // is set. It returns a source, or the address for TCPROS.
-func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, string, error) {
-	m := l.sub.node.master
+func (l *link) request(ctx context.Context, conn *net.UDPConn) (*udpSource, string, error) {
+	m := l.sub.connector.env.Master
 	if conn == nil {
 		address, err := m.RequestTopic(ctx, l.hostport, l.sub.topic)
 		return nil, address, err
 	}
 	hello := fields.List{
-		{Key: "callerid", Value: l.sub.node.name},
+		{Key: "callerid", Value: l.sub.connector.env.CallerID},
 		{Key: "md5sum", Value: l.sub.opts.MD5Sum},
 		{Key: "topic", Value: l.sub.topic},
 		{Key: "type", Value: l.sub.opts.Type},
 	}.Append(nil)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
-	offer := []any{[]any{"UDPROS", hello, l.sub.node.host, port, udpDatagram}, []any{"TCPROS"}}
+	offer := []any{[]any{"UDPROS", hello, l.sub.connector.env.Host, port, udpros.DatagramBytes}, []any{"TCPROS"}}
 	v, err := m.Raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
 		// The publisher may reject the request only because of UDPROS.
@@ -115,8 +107,8 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || host == "" || port < 0 || port >= 1<<16 {
 		return nil, fmt.Errorf("answered %.100q, not a UDPROS address", fmt.Sprint(proto))
 	}
-	if size <= udpHeaderBytes || size > udpDatagram {
-		return nil, fmt.Errorf("answered datagrams of %d bytes, %d were asked for", size, udpDatagram)
+	if size <= udpros.HeaderBytes || size > udpros.DatagramBytes {
+		return nil, fmt.Errorf("answered datagrams of %d bytes, %d were asked for", size, udpros.DatagramBytes)
 	}
 	list, err := fields.Parse(block)
 	if err != nil {
@@ -126,105 +118,18 @@ func parseUDPSource(proto []any) (*udpSource, error) {
 	return &udpSource{net.JoinHostPort(host, strconv.Itoa(port)), uint32(int32(id)), h}, h.CheckPublisher()
 }
 
-// udpReader receives from one publisher.
-type udpReader struct {
-	conn    *net.UDPConn
-	connID  uint32
-	allowed []netip.Addr // of the publisher's machine
-	stats   *linkCounters
-	sink    LinkSink
-	lost    func(int) // may be nil
-
-	onStranger func(netip.AddrPort)
-	onTooLarge func(error)
-
-	frames udpAssembler
-	from   netip.AddrPort // the publisher's socket, once it has sent
-}
-
-// run reads until the socket is closed.
-func (r *udpReader) run() error {
-	buf := make([]byte, udpDatagram+1) // one byte more, to detect longer datagrams
-	for {
-		r.stats.reading.Store(true)
-		n, from, err := r.conn.ReadFromUDPAddrPort(buf)
-		r.stats.reading.Store(false)
-		if err != nil {
-			r.report(r.frames.abandon())
-			return err
-		}
-		if n > udpDatagram || n <= udpHeaderBytes || !r.admits(from, buf[:n]) {
-			continue
-		}
-		r.stats.bytes.Add(uint64(n))
-		frame, lost := r.frames.add(buf[:n])
-		r.report(lost)
-		if lost > 0 && r.frames.large > 0 {
-			r.onTooLarge(&wire.TooLargeError{Bytes: r.frames.large, Limit: r.frames.max})
-			r.frames.large = 0
-		}
-		if frame != nil {
-			r.stats.frames.Add(1)
-			r.deliver(frame, time.Now())
-		}
-	}
-}
-
-// admits reports whether a datagram is the publisher's: the first one must come from the
-// publisher's machine, all others from the same socket.
-func (r *udpReader) admits(from netip.AddrPort, datagram []byte) bool {
-	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
-	if from == r.from && binary.LittleEndian.Uint32(datagram) == r.connID {
-		return true
-	}
-	for _, a := range r.allowed {
-		if a == from.Addr() && !r.from.IsValid() && binary.LittleEndian.Uint32(datagram) == r.connID {
-			r.from = from
-			return true
-		}
-	}
-	r.onStranger(from)
-	return false
-}
-
-func (r *udpReader) report(lost int) {
-	if lost != 0 && r.lost != nil {
-		r.lost(lost)
-	}
-}
-
-// deliver passes a frame to the sink, by Frames or by Large.
-func (r *udpReader) deliver(frame []byte, received time.Time) {
-	if len(frame) <= largeFrameBytes {
-		r.sink.Frames(frame, 1, received)
-		return
-	}
-	large := r.sink.Large(len(frame))
-	if large == nil {
-		return
-	}
-	for len(frame) > 0 {
-		room := large.Room(len(frame))
-		if room == nil {
-			return
-		}
-		frame = frame[copy(room, frame):]
-	}
-	large.Commit(received)
-}
-
 // udpAllowed returns the addresses that a publisher may send from: those of the host in its
 // answer, those of its slave API, and ours, since it may be on this machine.
-func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
-	n := l.sub.node
+func (l *link) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, error) {
+	n := l.sub.connector.env
 	var all []netip.Addr
 	var first error
-	for _, at := range []string{src.hostport, l.hostport, net.JoinHostPort(n.host, "0")} {
+	for _, at := range []string{src.hostport, l.hostport, net.JoinHostPort(n.Host, "0")} {
 		host, _, err := net.SplitHostPort(at)
 		if err != nil {
 			return nil, err
 		}
-		addrs, err := n.dialer.Resolve(ctx, host)
+		addrs, err := n.Dialer.Resolve(ctx, host)
 		if err != nil && first == nil {
 			first = err
 		}
@@ -242,19 +147,19 @@ func (l *inLink) udpAllowed(ctx context.Context, src *udpSource) ([]netip.Addr, 
 }
 
 // receiveUDP runs one UDPROS session, from the publisher's answer to its end.
-func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource) (time.Duration, error) {
+func (l *link) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSource) (time.Duration, error) {
 	allowed, err := l.udpAllowed(ctx, src)
 	if err != nil {
 		return 0, err
 	}
-	l.sub.node.connector.reached(l)
+	l.sub.connector.reached(l)
 	sink, err := l.open(src.hostport, "UDPROS", src.header)
 	if err != nil {
 		return 0, err
 	}
 	r := &udpReader{
 		conn: conn, connID: src.connID, allowed: allowed, stats: &l.stats, sink: sink,
-		frames: udpAssembler{max: int64(l.sub.opts.MaxMessageBytes)},
+		frames: udpros.Assembler{Max: int64(l.sub.opts.MaxMessageBytes)},
 		onStranger: func(from netip.AddrPort) {
 			l.sub.logger().Warn("datagrams that are not the publisher's are ignored", zap.String("publisher", l.uri), zap.Stringer("from", from))
 		},
@@ -289,8 +194,8 @@ func (l *inLink) receiveUDP(ctx context.Context, conn *net.UDPConn, src *udpSour
 // watchSender returns an error when the publisher no longer sends to us. UDPROS does not
 // signal the end of a publisher or a link, so an idle publisher is asked for its links. It
 // returns nil when ctx ends.
-func (l *inLink) watchSender(ctx context.Context) error {
-	tick := time.NewTicker(l.sub.node.timing.udpIdle)
+func (l *link) watchSender(ctx context.Context) error {
+	tick := time.NewTicker(l.sub.connector.env.Timing.UDPIdle)
 	defer tick.Stop()
 	for last, silent := l.stats.bytes.Load(), 0; ; {
 		select {
@@ -302,7 +207,7 @@ func (l *inLink) watchSender(ctx context.Context) error {
 			last, silent = now, 0
 			continue
 		}
-		rows, err := l.sub.node.master.Raw(ctx, l.uri, rosapi.SlaveReply, "getBusInfo")
+		rows, err := l.sub.connector.env.Master.Raw(ctx, l.uri, rosapi.SlaveReply, "getBusInfo")
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -319,7 +224,7 @@ func (l *inLink) watchSender(ctx context.Context) error {
 }
 
 // sendsTo reports whether a publisher's answer to getBusInfo lists our link.
-func (l *inLink) sendsTo(answer any) bool {
+func (l *link) sendsTo(answer any) bool {
 	rows, _ := answer.([]any)
 	for i := range rows {
 		row, _ := rosapi.Arg[[]any](rows, i)
@@ -327,7 +232,7 @@ func (l *inLink) sendsTo(answer any) bool {
 		direction, _ := rosapi.Arg[string](row, 2)
 		transport, _ := rosapi.Arg[string](row, 3)
 		topic, _ := rosapi.Arg[string](row, 4)
-		if to == l.sub.node.name && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
+		if to == l.sub.connector.env.CallerID && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
 			return true
 		}
 	}
