@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -115,7 +116,7 @@ func TestAbandonedMessages(t *testing.T) {
 	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
 		in := bareIntake(-1, 100)
 		if only {
-			addRing(in, ringOptions{only: true})
+			addRing(in, ring.Options{Only: true})
 		}
 		of := &topic{tally: tally{10, 1000}}
 		of.written = tally{7, 700}

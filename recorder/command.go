@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // commandKind says what the writer is to do. It alone touches the file, so whatever is
@@ -26,7 +27,7 @@ const (
 type command struct {
 	kind     commandKind
 	start    *fileStart
-	snapshot *taking
+	snapshot *ring.Taking
 	since    time.Time
 
 	done   chan struct{} // closed when it is done; then the following are final

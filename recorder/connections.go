@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -41,7 +42,7 @@ type connections struct {
 // connection is one publisher's header on one topic. Several links may come and
 // go on it.
 type connection struct {
-	source
+	latch.Source
 	topic      *topic
 	stored     int         // one more than the number of the last file that has its record, or will before any later chunk
 	written    int         // the same of the last file to which the writer has brought a message of it
@@ -82,7 +83,7 @@ func (s *connections) admits(t *topic, bytes int64) bool {
 
 // find returns the connection of t with this header, or nil.
 func (t *topic) find(h bagfmt.ConnectionHeader) *connection {
-	i := slices.IndexFunc(t.conns, func(c *connection) bool { return slices.Equal(c.conn.Header, h) })
+	i := slices.IndexFunc(t.conns, func(c *connection) bool { return slices.Equal(c.Conn.Header, h) })
 	if i < 0 {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 	own := make(bagfmt.ConnectionHeader, len(h))
 	for i, f := range h {
 		own[i].Key = strings.Clone(f.Key)
-		c.bytes += 5 + len(f.Key) + len(f.Value)
+		c.Bytes += 5 + len(f.Key) + len(f.Value)
 		c.size += int64(fieldOverhead + len(f.Key))
 		if f.Key == definitionKey && c.definition == nil {
 			c.definition = s.share(t, f.Value)
@@ -105,7 +106,7 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 		own[i].Value = strings.Clone(f.Value)
 		c.size += int64(len(f.Value))
 	}
-	c.conn = &bagfmt.Connection{ID: s.next, Topic: t.name, Header: own}
+	c.Conn = &bagfmt.Connection{ID: s.next, Topic: t.name, Header: own}
 	s.next++
 	s.charge(t, c.size)
 	s.all = append(s.all, c)
@@ -115,7 +116,7 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 
 // of returns the account of a connection, nil if it was released.
 func (s *connections) of(conn *bagfmt.Connection) *connection {
-	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id bagfmt.ConnID) int { return cmp.Compare(c.conn.ID, id) })
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id bagfmt.ConnID) int { return cmp.Compare(c.Conn.ID, id) })
 	if !ok {
 		return nil
 	}
@@ -149,7 +150,7 @@ func (s *connections) release(which func(*connection) bool) {
 		if c.links > 0 || !which(c) {
 			return false
 		}
-		c.released, left[c.topic] = true, true
+		c.Released, left[c.topic] = true, true
 		s.charge(c.topic, -c.size)
 		if d := c.definition; d != nil {
 			if d.uses--; d.uses == 0 {
@@ -160,7 +161,7 @@ func (s *connections) release(which func(*connection) bool) {
 		return true
 	})
 	for t := range left {
-		t.conns = slices.DeleteFunc(t.conns, func(c *connection) bool { return c.released })
+		t.conns = slices.DeleteFunc(t.conns, func(c *connection) bool { return c.Released })
 	}
 }
 
@@ -209,15 +210,15 @@ func (t *topic) refuse(uri string) {
 func (in *intake) releaseGone(now time.Time) {
 	kept := map[*topic]int{}
 	for _, c := range slices.Backward(in.connections.all) {
-		if c.links > 0 || !in.latched.holdsLatched(&c.source) {
+		if c.links > 0 || !in.latched.Holds(&c.Source) {
 			continue
 		}
 		if kept[c.topic]++; kept[c.topic] > keptLatched {
-			in.latched.forgetLatched(&c.source)
-			in.latched.forgetStart(&c.source)
+			in.latched.Forget(&c.Source)
+			in.latched.ForgetStart(&c.Source)
 		}
 	}
-	if !in.ring.writing() { // its file has connections, too
+	if !in.ring.Writing() { // its file has connections, too
 		in.connections.release(in.unneeded)
 	}
 	for _, t := range in.topics {
@@ -228,13 +229,13 @@ func (in *intake) releaseGone(now time.Time) {
 // unneeded reports whether no file that is not closed, no chunk and no latched message has
 // the connection. mu is held.
 func (in *intake) unneeded(c *connection) bool {
-	if in.latched.holdsLatched(&c.source) || c.topic.account.Waiting > 0 || in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
+	if in.latched.Holds(&c.Source) || c.topic.account.Waiting > 0 || in.open != nil && in.open.Builder.HasConn(c.Conn.ID) {
 		return false
 	}
-	if in.ring.needs(c.latest) {
+	if in.ring.Needs(c.Latest) {
 		return false
 	}
-	return in.ring.isOnly() || int64(max(c.stored, c.written)) <= in.closedParts.Load()
+	return in.ring.IsOnly() || int64(max(c.stored, c.written)) <= in.closedParts.Load()
 }
 
 // foldPublishers adds accounts that which says to those of former publishers, the oldest

@@ -166,28 +166,28 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 		}
 	}
 
-	ring := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
-	l := open(t, ring, "/t", "/p")
+	withRing := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
+	l := open(t, withRing, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 100), 1, now)
 	l.Closed(nil)
-	flushOpen(ring)
+	flushOpen(withRing)
 	testlink.WaitFor(t, func() bool {
-		ring.mu.Lock()
-		defer ring.mu.Unlock()
-		return len(ring.ring.chunks) == 1
+		withRing.mu.Lock()
+		defer withRing.mu.Unlock()
+		return len(withRing.ring.Chunks) == 1
 	})
-	if n := sweep(ring); n != 1 {
+	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
-	sn, err := ring.snapshots.trigger(time.Now())
+	sn, err := withRing.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-sn.out.finished
-	if n := sweep(ring); n != 0 {
+	if n := sweep(withRing); n != 0 {
 		t.Errorf("%d connections after the snapshot", n)
 	}
-	closePipeline(t, ring)
+	closePipeline(t, withRing)
 	if got := numbersOf(t, sn.out.Target()); len(got) != 1 {
 		t.Errorf("%d messages in the snapshot", len(got))
 	}
@@ -305,19 +305,19 @@ func TestConnectionAccount(t *testing.T) {
 		if got := s.held - before; got != said || topic.headers != s.held {
 			t.Errorf("header %d counts %d, %d was said; topic %d, all %d", i, got, said, topic.headers, s.held)
 		}
-		if c.conn.ID != bagfmt.ConnID(i) || topic.find(h) != c {
-			t.Errorf("header %d is connection %d, or not found", i, c.conn.ID)
+		if c.Conn.ID != bagfmt.ConnID(i) || topic.find(h) != c {
+			t.Errorf("header %d is connection %d, or not found", i, c.Conn.ID)
 		}
 	}
-	s.release(func(c *connection) bool { return c.conn.ID != 4 })
-	if len(s.definitions) != 1 || len(topic.conns) != 1 || s.all[0].conn.ID != 4 {
+	s.release(func(c *connection) bool { return c.Conn.ID != 4 })
+	if len(s.definitions) != 1 || len(topic.conns) != 1 || s.all[0].Conn.ID != 4 {
 		t.Errorf("%d definitions, %d connections", len(s.definitions), len(topic.conns))
 	}
 	s.release(func(*connection) bool { return true })
 	if s.held != 0 || topic.headers != 0 || len(s.definitions) != 0 {
 		t.Errorf("%d bytes are left", s.held)
 	}
-	if c := s.add(topic, nil); c.conn.ID != 5 {
-		t.Errorf("id %d is used again", c.conn.ID)
+	if c := s.add(topic, nil); c.Conn.ID != 5 {
+		t.Errorf("id %d is used again", c.Conn.ID)
 	}
 }

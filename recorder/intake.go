@@ -10,8 +10,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
@@ -85,9 +87,9 @@ func newIntake(o *Options, encoder *encode.Encoder) *intake {
 		in.begun = in.sim.Steady(time.Now())
 	}
 	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
-	in.latched = latchStore{mem: &in.pool, off: o.NoRepeatLatched}
+	in.latched = latch.New(&in.pool, o.NoRepeatLatched)
 	if o.Snapshot.Mode != SnapshotOff {
-		in.ring = newRing(o.Snapshot.ring(), &in.pool, &in.latched)
+		in.ring = ring.New(o.Snapshot.ring(), &in.pool, &in.latched)
 	}
 	return in
 }
@@ -101,11 +103,11 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	stamp := bagfmt.TimeOf(in.sim.At(received)).Add(-step * time.Duration(count-1))
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	c.topic.last, c.latest = received, received
+	c.topic.last, c.Latest = received, received
 	if in.state != StateRecording {
 		c.countUnrecorded(count)
-		if c.latching {
-			in.latched.rememberLatched(&c.source, lastFrame(run))
+		if c.Latching {
+			in.latched.Remember(&c.Source, latch.LastFrame(run))
 		}
 		return
 	}
@@ -151,12 +153,12 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		if in.open.Builder.Messages() == 0 {
 			in.openedAt = received
 		}
-		in.open.Builder.AppendRun(c.conn, stamp, run[:size], n)
+		in.open.Builder.AppendRun(c.Conn, stamp, run[:size], n)
 		in.open.Add(&c.topic.account, in.pool.Weight(size+n*recordOverhead))
 		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
-		if c.latching {
-			in.latched.rememberLatched(&c.source, lastFrame(run[:size]))
+		if c.Latching {
+			in.latched.Remember(&c.Source, latch.LastFrame(run[:size]))
 		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
@@ -173,7 +175,7 @@ func (in *intake) newRecordBytes(c *connection) int {
 	if c.stored == in.rotation.Part()+1 {
 		return 0
 	}
-	return c.bytes
+	return c.Bytes
 }
 
 // fit returns how many frames of run, and how many bytes, go into the open chunk:
@@ -287,7 +289,7 @@ func (in *intake) abandon() {
 	in.mu.Lock()
 	in.ended = true
 	for _, t := range in.topics {
-		if !in.ring.isOnly() { // otherwise it is not known what was to be written
+		if !in.ring.IsOnly() { // otherwise it is not known what was to be written
 			t.dropped[dropDisk] += t.messages - t.written.messages
 			t.tally = t.written
 		}

@@ -7,46 +7,48 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // sources returns the connections as far as latched messages go, by id. mu is held.
-func (in *intake) sources() []*source {
-	all := make([]*source, len(in.connections.all))
+func (in *intake) sources() []*latch.Source {
+	all := make([]*latch.Source, len(in.connections.all))
 	for i, c := range in.connections.all {
-		all[i] = &c.source
+		all[i] = &c.Source
 	}
 	return all
 }
 
 // pinLatched returns the latched messages that a file begins with: of all publishers, or of those
 // that pass want if it is not nil. They stay as they are until unpin. mu is held.
-func (in *intake) pinLatched(want func(*source) bool) []pinned {
-	all := in.latched.atFile(in.sources(), want)
+func (in *intake) pinLatched(want func(*latch.Source) bool) []latch.Pinned {
+	all := in.latched.AtFile(in.sources(), want)
 	for _, l := range all {
-		in.connections.of(l.conn).written = in.rotation.Part() + 1
+		in.connections.of(l.Conn).written = in.rotation.Part() + 1
 	}
 	return all
 }
 
 // unpin lets go of latched messages.
-func (in *intake) unpin(all []pinned) {
+func (in *intake) unpin(all []latch.Pinned) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.latched.unpin(all)
+	in.latched.Unpin(all)
 }
 
 // warnShortage says once why latched messages are not repeated.
 func (in *intake) warnShortage() {
 	in.mu.Lock()
-	s := in.latched.takeShortage()
+	s := in.latched.TakeShortage()
 	in.mu.Unlock()
 	switch {
-	case s.text == "":
-	case s.topic == "":
-		in.log.Warn(s.text)
+	case s.Text == "":
+	case s.Topic == "":
+		in.log.Warn(s.Text)
 	default:
-		in.log.Warn(s.text, zap.String("topic", s.topic))
+		in.log.Warn(s.Text, zap.String("topic", s.Topic))
 	}
 }
 
@@ -71,15 +73,15 @@ func (in *intake) countRepeated(c *bagfmt.SealedChunk) {
 }
 
 // latchingOf returns the latching connections with messages in a chunk, nil if there are none.
-func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*source) {
+func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*latch.Source) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, n := range chunk.Counts {
-		if c := in.connections.of(n.Conn); c != nil && c.latching {
+		if c := in.connections.of(n.Conn); c != nil && c.Latching {
 			if all == nil {
-				all = map[bagfmt.ConnID]*source{}
+				all = map[bagfmt.ConnID]*latch.Source{}
 			}
-			all[n.Conn.ID] = &c.source
+			all[n.Conn.ID] = &c.Source
 		}
 	}
 	return all
@@ -87,24 +89,24 @@ func (in *intake) latchingOf(chunk *bagfmt.SealedChunk) (all map[bagfmt.ConnID]*
 
 // latchedIn returns the last message of each latching connection in a sealed chunk, the latest
 // first, with a copy if there is memory for that and the chunk itself takes more.
-func (in *intake) latchedIn(c *memory.Chunk) []pinned {
+func (in *intake) latchedIn(c *memory.Chunk) []latch.Pinned {
 	latching := in.latchingOf(c.Sealed)
 	if latching == nil {
 		return nil
 	}
-	var all []pinned
+	var all []latch.Pinned
 	var counted int64
 	for conn, frame := range c.Builder.LastFrames(func(conn *bagfmt.Connection) bool { return latching[conn.ID] != nil }) {
-		l := &latched{frame: frame, counted: latchedOverhead + in.latched.latchedWeight(len(frame))}
-		all = append(all, pinned{latching[conn.ID], l})
-		counted += l.counted
+		l := &latch.Message{Frame: frame, Counted: latch.LatchedOverhead + in.latched.Weight(len(frame))}
+		all = append(all, latch.Pinned{Source: latching[conn.ID], Message: l})
+		counted += l.Counted
 	}
 	copied := counted <= int64(len(c.Sealed.Record)) && in.claimForRing(counted)
 	for _, l := range all {
 		if copied {
-			l.frame = bytes.Clone(l.frame)
+			l.Frame = bytes.Clone(l.Frame)
 		} else {
-			l.frame, l.counted = nil, 0
+			l.Frame, l.Counted = nil, 0
 		}
 	}
 	return all
@@ -115,7 +117,7 @@ func (in *intake) latchedIn(c *memory.Chunk) []pinned {
 func (in *intake) claimForRing(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if !in.pool.Fits(n) && (in.ring.pending > 0 || !in.pool.MakeRoom(n, memory.ForAny)) {
+	if !in.pool.Fits(n) && (in.ring.Pending > 0 || !in.pool.MakeRoom(n, memory.ForAny)) {
 		return false
 	}
 	in.pool.Use(n)
@@ -123,25 +125,25 @@ func (in *intake) claimForRing(n int64) bool {
 }
 
 // unpinState lets go of the state where a snapshot begins.
-func (in *intake) unpinState(s *snapshotState) {
+func (in *intake) unpinState(s *latch.State) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.latched.unpinState(s)
+	in.latched.UnpinState(s)
 }
 
 var errNoLatchedMemory = errors.New("no memory for what is latched before it")
 
 // addBefore adds copies of messages that come before the snapshot in the ring.
-func (in *intake) addBefore(s *snapshotState, all []pinned) error {
+func (in *intake) addBefore(s *latch.State, all []latch.Pinned) error {
 	var counted int64
 	for _, l := range all {
-		l.counted = in.latched.latchedWeight(len(l.frame))
-		counted += l.counted
+		l.Counted = in.latched.Weight(len(l.Frame))
+		counted += l.Counted
 	}
 	if counted > 0 && !in.claimLatched(counted) {
 		return errNoLatchedMemory
 	}
-	s.addBefore(all)
+	s.AddBefore(all)
 	return nil
 }
 
@@ -149,7 +151,7 @@ func (in *intake) addBefore(s *snapshotState, all []pinned) error {
 func (in *intake) claimLatched(n int64) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	return in.latched.claim(n)
+	return in.latched.Claim(n)
 }
 
 // unclaimLatched gives them back.
@@ -161,20 +163,20 @@ func (in *intake) unclaimLatched(n int64) {
 
 // frameOf returns the frame of a latched message, and what that takes beside the bytes that are
 // counted for the message, until unclaimLatched.
-func (in *intake) frameOf(l pinned) (frame []byte, claimed int64, err error) {
-	if l.chunk == nil {
-		return l.frame, 0, nil
+func (in *intake) frameOf(l latch.Pinned) (frame []byte, claimed int64, err error) {
+	if l.Chunk == nil {
+		return l.Frame, 0, nil
 	}
-	claimed = in.latched.latchedWeight(int(l.chunk.sealed.UncompressedBytes))
+	claimed = in.latched.Weight(int(l.Chunk.Sealed.UncompressedBytes))
 	if !in.claimLatched(claimed) {
 		return nil, 0, errNoLatchedMemory
 	}
-	for m, err := range l.chunk.sealed.Messages() {
+	for m, err := range l.Chunk.Sealed.Messages() {
 		if err != nil {
 			in.unclaimLatched(claimed)
 			return nil, 0, err
 		}
-		if m.Conn.ID == l.conn.ID {
+		if m.Conn.ID == l.Conn.ID {
 			frame = m.Frame
 		}
 	}
@@ -182,8 +184,8 @@ func (in *intake) frameOf(l pinned) (frame []byte, claimed int64, err error) {
 }
 
 // goBy lets the notes of a chunk pass the ring.
-func (in *intake) goBy(c *ringChunk) {
+func (in *intake) goBy(c *ring.Chunk) {
 	in.mu.Lock()
-	in.latched.pass(c.takeNotes())
+	in.latched.Pass(c.TakeNotes())
 	in.mu.Unlock()
 }

@@ -98,7 +98,7 @@ func (in *intake) forgetLatchedFor(more int64) bool {
 	if !in.pool.NeverFits(more) {
 		return false
 	}
-	return in.latched.forgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
+	return in.latched.ForgetAll(in.sources(), "latched messages are not repeated in the next file: a large message needs their memory")
 }
 
 // dropEmptyChunk gives the memory of the open chunk back if there is a connection record

@@ -87,7 +87,7 @@ func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
 	static := latching(t, p, "/tf_static", "/p")
 	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
 	f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 16<<20-17<<10, 1000)
-	if static.connection.last == nil {
+	if static.connection.Last == nil {
 		t.Error("announced bytes cost a latched message its place in the next file")
 	}
 	f.Abort()
@@ -164,7 +164,7 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
-		if l.connection.last == nil || accountOf(l).passed != 1 {
+		if l.connection.Last == nil || accountOf(l).passed != 1 {
 			t.Errorf("%v: not remembered, or not counted: %+v", overflow, accountOf(l))
 		}
 		closePipeline(t, p)
@@ -217,7 +217,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		full := func() int64 {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.ring.bytes
+			return p.ring.Bytes
 		}
 		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
 		before := full()
@@ -230,7 +230,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		chunks := func() int { // the writer may still add some
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.ring.chunks)
+			return len(p.ring.Chunks)
 		}
 		held := chunks()
 		release := holdWriter(p)

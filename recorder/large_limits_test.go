@@ -28,10 +28,10 @@ func TestRoomBesideLargeMessages(t *testing.T) {
 	}
 	for bytes, want := range map[int]bool{1900: true, 1901: false} {
 		c := latchingConnection(in, "/a")
-		if in.latched.rememberLatched(&c.source, make([]byte, bytes)); (c.last != nil) != want {
+		if in.latched.Remember(&c.Source, make([]byte, bytes)); (c.Last != nil) != want {
 			t.Errorf("a latched message of %d bytes is remembered: %v", bytes, !want)
 		}
-		in.latched.forgetLatched(&c.source)
+		in.latched.Forget(&c.Source)
 	}
 }
 
@@ -138,12 +138,12 @@ func TestLatchedMessagesGoForLargeOnes(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000, 100)
 	c := latchingConnection(in, "/a")
-	in.latched.rememberLatched(&c.source, make([]byte, 500)) // 1000 with its copy
+	in.latched.Remember(&c.Source, make([]byte, 500)) // 1000 with its copy
 	grantTo(t, in, holding(in, 9000, 8000))
-	if in.forgetLatchedFor(1000) || c.last == nil {
+	if in.forgetLatchedFor(1000) || c.Last == nil {
 		t.Error("forgotten, though there is room")
 	}
-	if !in.forgetLatchedFor(1001) || c.last != nil || in.pool.Latched != 0 {
+	if !in.forgetLatchedFor(1001) || c.Last != nil || in.pool.Latched != 0 {
 		t.Errorf("not forgotten: %d bytes are held", in.pool.Latched)
 	}
 	if in.forgetLatchedFor(5000) {

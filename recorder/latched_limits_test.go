@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func latchingConnection(p *intake, publisher string) *connection {
-	c := &connection{source: source{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, latching: true}, topic: &topic{name: "/map"}}
+	c := &connection{Source: latch.Source{Conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, Latching: true}, topic: &topic{name: "/map"}}
 	if len(p.connections.all) > 0 {
 		c.topic = p.connections.all[0].topic
 	}
@@ -26,29 +27,29 @@ func TestMemoryForLatchedMessages(t *testing.T) {
 	for n, want := range map[int]bool{half / 2: true, half/2 + 1: false} {
 		p := bareIntake(10_000, 100)
 		c := latchingConnection(p, "/a")
-		p.latched.rememberLatched(&c.source, make([]byte, n))
-		if (c.last != nil) != want {
-			t.Errorf("a message of %d bytes is remembered: %v, want %v", n, c.last != nil, want)
+		p.latched.Remember(&c.Source, make([]byte, n))
+		if (c.Last != nil) != want {
+			t.Errorf("a message of %d bytes is remembered: %v, want %v", n, c.Last != nil, want)
 		}
 		if got, latched := bytesInUse(p); want && (got != int64(2*n) || latched != int64(2*n)) || !want && got+latched != 0 {
 			t.Errorf("a message of %d bytes: %d in use, %d for latched ones", n, got, latched)
 		}
-		p.latched.forgetLatched(&c.source)
-		if got, latched := bytesInUse(p); got+latched != 0 || c.last != nil {
+		p.latched.Forget(&c.Source)
+		if got, latched := bytesInUse(p); got+latched != 0 || c.Last != nil {
 			t.Errorf("forgotten: %d in use, %d for latched ones", got, latched)
 		}
 	}
 	full := bareIntake(10_000, 100)
 	full.pool.Held = 10_000 - 199
 	c := latchingConnection(full, "/a")
-	full.latched.rememberLatched(&c.source, make([]byte, 100))
-	if c.last != nil || full.pool.Held != 10_000-199 {
+	full.latched.Remember(&c.Source, make([]byte, 100))
+	if c.Last != nil || full.pool.Held != 10_000-199 {
 		t.Errorf("remembered in a full buffer; %d held", full.pool.Held)
 	}
 	endless := bareIntake(-1, 100)
 	c = latchingConnection(endless, "/a")
-	endless.latched.rememberLatched(&c.source, make([]byte, 1<<20))
-	if c.last == nil {
+	endless.latched.Remember(&c.Source, make([]byte, 1<<20))
+	if c.Last == nil {
 		t.Error("not remembered although there is no limit")
 	}
 }
@@ -59,15 +60,15 @@ func TestLatestLatchedMessage(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	c := latchingConnection(p, "/a")
-	p.latched.rememberLatched(&c.source, []byte("first one"))
-	p.latched.rememberLatched(&c.source, []byte("second"))
-	if string(c.last.frame) != "second" || p.pool.Latched != 18 {
-		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.pool.Latched)
+	p.latched.Remember(&c.Source, []byte("first one"))
+	p.latched.Remember(&c.Source, []byte("second"))
+	if string(c.Last.Frame) != "second" || p.pool.Latched != 18 {
+		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.Last.Frame, p.pool.Latched)
 	}
 	one, two := p.pinLatched(nil), p.pinLatched(nil)
-	p.latched.rememberLatched(&c.source, []byte("third"))
-	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.pool.Latched != 18+10 {
-		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.pool.Latched)
+	p.latched.Remember(&c.Source, []byte("third"))
+	if string(one[0].Frame) != "second" || string(c.Last.Frame) != "third" || p.pool.Latched != 18+10 {
+		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].Frame, c.Last.Frame, p.pool.Latched)
 	}
 	p.unpin(one)
 	if p.pool.Latched != 28 {
@@ -79,7 +80,7 @@ func TestLatestLatchedMessage(t *testing.T) {
 	}
 	three := p.pinLatched(nil)
 	p.unpin(three)
-	if _, latched := bytesInUse(p); latched != 10 || c.last == nil {
+	if _, latched := bytesInUse(p); latched != 10 || c.Last == nil {
 		t.Errorf("%d bytes after a file has begun with the latest, want 10", latched)
 	}
 }
@@ -91,20 +92,20 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	old, other, late, plain, silent := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/a"), latchingConnection(p, "/c"), latchingConnection(p, "/d")
 	for _, c := range []*connection{old, other, late, plain} {
-		p.latched.rememberLatched(&c.source, []byte("x"))
+		p.latched.Remember(&c.Source, []byte("x"))
 	}
-	plain.latching = false
+	plain.Latching = false
 	got := p.pinLatched(nil)
-	if len(got) != 2 || got[0].conn != late.conn || got[1].conn != other.conn {
+	if len(got) != 2 || got[0].Conn != late.Conn || got[1].Conn != other.Conn {
 		t.Errorf("%d repeated; want that of /b, and of /a the later one", len(got))
 	}
 	p.unpin(got)
-	got = p.pinLatched(func(c *source) bool { return c != &late.source })
-	if len(got) != 1 || got[0].conn != other.conn || late.last.pins != 0 || silent.last != nil {
+	got = p.pinLatched(func(c *latch.Source) bool { return c != &late.Source })
+	if len(got) != 1 || got[0].Conn != other.Conn || late.Last.Pins != 0 || silent.Last != nil {
 		t.Errorf("%d repeated of those that were asked for, want one: an older one of /a does not take its place", len(got))
 	}
 	p.unpin(got)
-	p.latched.off = true
+	p.latched.Off = true
 	if got := p.pinLatched(nil); got != nil {
 		t.Errorf("%d repeated although that is off", len(got))
 	}
@@ -118,10 +119,10 @@ func TestPublisherThatComesBack(t *testing.T) {
 	first, second := latchingConnection(p, "/a"), latchingConnection(p, "/a")
 	now := time.Now()
 	for i, c := range []*connection{first, second, first} {
-		c.latest = now.Add(time.Duration(i) * time.Second)
-		p.latched.rememberLatched(&c.source, []byte("x"))
+		c.Latest = now.Add(time.Duration(i) * time.Second)
+		p.latched.Remember(&c.Source, []byte("x"))
 	}
-	if got := p.pinLatched(nil); len(got) != 1 || got[0].source != &first.source {
+	if got := p.pinLatched(nil); len(got) != 1 || got[0].Source != &first.Source {
 		t.Errorf("%d repeated, want the one of the connection that has the latest", len(got))
 	}
 }
@@ -134,7 +135,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 		p := bareIntake(-1, chunkBytes)
 		s := &sink{in: p, compression: bagfmt.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
-			p.latched.rememberLatched(&latchingConnection(p, publisher).source, testlink.Frame(uint32(i), 0, 8))
+			p.latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
 		at := bagfmt.TimeOf(time.Now())
 		var got []bagfmt.ConnID
@@ -164,7 +165,7 @@ func TestLastFrame(t *testing.T) {
 	t.Parallel()
 	a, b := testlink.Frame(1, 1, 8), testlink.Frame(1, 2, 30)
 	for _, run := range [][]byte{b, append(bytes.Clone(a), b...), append(append(bytes.Clone(b), a...), b...)} {
-		if got := lastFrame(run); !bytes.Equal(got, b) {
+		if got := latch.LastFrame(run); !bytes.Equal(got, b) {
 			t.Errorf("of %d bytes the last message is %v", len(run), got)
 		}
 	}

@@ -14,10 +14,10 @@ func TestOlderPublishersAreRepeated(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	oldest, old, late := latchingConnection(in, "/oldest"), latchingConnection(in, "/a"), latchingConnection(in, "/a")
 	for _, c := range []*connection{oldest, old, late} {
-		in.latched.rememberLatched(&c.source, []byte("x"))
+		in.latched.Remember(&c.Source, []byte("x"))
 	}
 	got := in.pinLatched(nil)
-	if len(got) != 2 || got[0].source != &late.source || got[1].source != &oldest.source {
+	if len(got) != 2 || got[0].Source != &late.Source || got[1].Source != &oldest.Source {
 		t.Errorf("%d repeated; want the latest of /a and that of /oldest", len(got))
 	}
 }
@@ -50,9 +50,9 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
-	in.latched.rememberLatched(&c.source, []byte("x"))
+	in.latched.Remember(&c.Source, []byte("x"))
 	pinned := in.pinLatched(nil)
-	in.latched.forgetLatched(&c.source)
+	in.latched.Forget(&c.Source)
 	in.unpin(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts.Store(closed); in.unneeded(c) != want {

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -69,16 +70,16 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	if !idle && c.topic.thin && !c.topic.keep(in.sim.Steady(time.Now())) {
 		return nil
 	}
-	if c.latching {
-		in.latched.forgetLatched(&c.source) // it will not be the latest any more
+	if c.Latching {
+		in.latched.Forget(&c.Source) // it will not be the latest any more
 	}
-	if in.ended || in.atSizeLimit || c.topic.atLimit() || idle && !c.latching {
+	if in.ended || in.atSizeLimit || c.topic.atLimit() || idle && !c.Latching {
 		in.countUnwanted(c)
 		return nil
 	}
 	f := &l.frame
 	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
-	size := frameBytes + largeOverhead + c.bytes
+	size := frameBytes + largeOverhead + c.Bytes
 	f.turn.Need = in.pool.Weight(size)
 	if in.pool.Limit >= 0 && f.turn.Need > in.pool.Limit {
 		if idle {
@@ -88,7 +89,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		}
 		return nil
 	}
-	first := min(size, trusted+c.bytes)
+	first := min(size, trusted+c.Bytes)
 	switch {
 	case f.blocks:
 		f.turn.Chunk = in.awaitChunk(f, size, first)
@@ -116,11 +117,11 @@ func (f *largeFrame) begin() {
 	// the record is safely in another. Where that costs less than a percent each one
 	// does anyway, and belongs to whatever file is written when it is complete.
 	var records *bagfmt.ConnRecords
-	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
+	if c.stored == in.rotation.Part()+1 && c.Bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
 	f.turn.Chunk.Builder.Reset(records)
-	f.turn.Chunk.Builder.BeginMessage(c.conn, f.size)
+	f.turn.Chunk.Builder.BeginMessage(c.Conn, f.size)
 	in.pool.Count(f.turn.Chunk)
 }
 
@@ -204,37 +205,37 @@ func (f *largeFrame) Commit(received time.Time) {
 	latest := f.latest()
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
-	c.topic.last, c.latest, c.proven = received, received, true
+	c.topic.last, c.Latest, c.proven = received, received, true
 	f.turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
-		in.latched.forgetLatched(&c.source)
-		c.last = latest
+		in.latched.Forget(&c.Source)
+		c.Last = latest
 	}
 	stored := !f.relies || c.stored == in.rotation.Part()+1
 	if !stored && in.accepts(c.topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.open.Builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		in.open.Builder.AppendRun(c.Conn, bagfmt.Time{}, nil, 0)
 		stored = in.open.Builder.Messages() > 0
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
 
 // latest returns a copy of a latching publisher's message, if there is memory for it.
-func (f *largeFrame) latest() *latched {
+func (f *largeFrame) latest() *latch.Message {
 	in, c := f.link.in, f.link.connection
-	if !c.latching {
+	if !c.Latching {
 		return nil
 	}
 	in.mu.Lock()
-	weight := in.latched.latchedWeight(f.size)
-	reserved := in.latched.reserve(weight, &c.source)
+	weight := in.latched.Weight(f.size)
+	reserved := in.latched.Reserve(weight, &c.Source)
 	in.mu.Unlock()
 	if !reserved {
 		return nil
 	}
-	return &latched{frame: append([]byte(nil), f.turn.Chunk.Builder.Frame()...), counted: weight}
+	return &latch.Message{Frame: append([]byte(nil), f.turn.Chunk.Builder.Frame()...), Counted: weight}
 }
 
 // detachChunk gives the chunk away. intake.mu is held.
@@ -255,7 +256,7 @@ func (in *intake) commit(chunk *memory.Chunk, c *connection, payload int, receiv
 		in.pool.Put(chunk)
 		return
 	}
-	if in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
+	if in.open != nil && in.open.Builder.HasConn(c.Conn.ID) {
 		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {

@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *intake, recordBytes int) *link {
-	return &link{in: in, connection: &connection{source: source{conn: testlink.Connection(), bytes: recordBytes}, topic: new(topic)}}
+	return &link{in: in, connection: &connection{Source: latch.Source{Conn: testlink.Connection(), Bytes: recordBytes}, topic: new(topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -83,7 +84,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in := bareIntake(64<<20, 100)
 	in.state = StatePaused
 	l := bareLink(in, 100)
-	l.connection.latching = true
+	l.connection.Latching = true
 	l.connection.topic.sampler = samplerOf([]Limit{{Topics: "**", Every: 10}}, "/t")
 	for n := range uint32(3) {
 		m := l.Large(2000)
@@ -93,7 +94,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		f := testlink.Frame(1, n, 1996)
 		testlink.Fill(m, f)
 		m.Commit(time.Now())
-		if c := l.connection; c.last == nil || !bytes.Equal(c.last.frame, f) {
+		if c := l.connection; c.Last == nil || !bytes.Equal(c.Last.Frame, f) {
 			t.Errorf("message %d is not remembered", n)
 		}
 	}

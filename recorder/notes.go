@@ -126,7 +126,7 @@ func (in *intake) appendOwn(c *connection, frame []byte, at time.Time) (time.Tim
 		stamp = stamp.Add(-min(ago, max(stamp.Sub(begun), 0)))
 	}
 	in.latest = later(in.latest, now)
-	c.topic.last, c.latest = now, now
+	c.topic.last, c.Latest = now, now
 	before := c.topic.messages
 	in.add(c, frame, 1, bagfmt.TimeOf(stamp), now)
 	if c.topic.messages == before {
@@ -141,7 +141,7 @@ func (in *intake) openNotes() *link {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	l := in.openOwn(ownHeader(in.node, bagnote.NotesTopic, stringType, stringMD5, stringDefinition, true))
-	l.connection.latching, l.connection.everyFile = true, true
+	l.connection.Latching, l.connection.EveryFile = true, true
 	return l
 }
 

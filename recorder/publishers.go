@@ -69,7 +69,7 @@ func (in *intake) connect(t *topic, c *connection, info tcpros.LinkInfo) *link {
 	}
 	if c == nil {
 		c = in.connections.add(t, header)
-		c.latching = header.Latching() && !in.latched.off
+		c.Latching = header.Latching() && !in.latched.Off
 	}
 	c.links++
 	return in.newLink(c, info)
@@ -84,7 +84,7 @@ func (in *intake) newLink(c *connection, info tcpros.LinkInfo) *link {
 	l := &link{in: in, connection: c, publisher: pub}
 	// rospy sends a copy under a number of its own to each new subscriber of a latched
 	// topic, which nobody else gets. UDPROS counts what it loses itself.
-	if !c.conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.conn.Header.MessageDefinition()) {
+	if !c.Conn.Header.Latching() && info.Transport != "UDPROS" && loss.Numbered(c.Conn.Header.MessageDefinition()) {
 		l.seq = pub.Watch(again)
 	}
 	pub.URI = uri

@@ -119,7 +119,7 @@ func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
 	}
 	chunk := new(memory.Chunk)
 	chunk.Builder.Reset(nil)
-	chunk.Builder.AppendRun(c.conn, at, frame, 1)
+	chunk.Builder.AppendRun(c.Conn, at, frame, 1)
 	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
 		return err
 	}

@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
 // for a negative number, none.
-func latchedChunk(p *intake, c *connection, n int64) ringChunk {
-	rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
-	l := &latched{}
+func latchedChunk(p *intake, c *connection, n int64) ring.Chunk {
+	rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+	l := &latch.Message{}
 	if n >= 0 {
-		l.frame, l.counted = make([]byte, n), n
+		l.Frame, l.Counted = make([]byte, n), n
 	}
-	p.pool.Held += 100 + l.counted
-	p.ring.note(&rc, []pinned{{&c.source, l}})
+	p.pool.Held += 100 + l.Counted
+	p.ring.Note(&rc, []latch.Pinned{{Source: &c.Source, Message: l}})
 	return rc
 }
 
@@ -43,27 +45,27 @@ func TestLatchedBeforeTheRingIsBounded(t *testing.T) {
 		p := ringOf(0, time.Now())
 		c := latchingConnection(p, "/a")
 		p.pool.Latched, p.pool.Held = tc.others, tc.others
-		p.ring.keepInRing(latchedChunk(p, c, tc.bytes))
+		p.ring.Add(latchedChunk(p, c, tc.bytes))
 		ring, left := 100+max(tc.bytes, 0), max(tc.bytes, 0)
 		if tc.bytes < 0 {
 			left = 100
 		}
-		if p.ring.bytes != ring || p.pool.Latched != tc.others {
-			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.ring.bytes, ring, p.pool.Latched)
+		if p.ring.Bytes != ring || p.pool.Latched != tc.others {
+			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.ring.Bytes, ring, p.pool.Latched)
 		}
 		p.pool.SetBudget(10_000)
-		p.ring.dropOldest()
+		p.ring.DropOldest()
 		if !tc.want {
 			left = 0
 		}
-		if p.latched.holdsLatched(&c.source) != tc.want || p.pool.Latched != tc.others+left || p.ring.bytes != 0 || p.pool.Held != tc.others+left+p.ring.Held() {
-			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.latched.holdsLatched(&c.source), tc.want, p.pool.Latched, p.pool.Held)
+		if p.latched.Holds(&c.Source) != tc.want || p.pool.Latched != tc.others+left || p.ring.Bytes != 0 || p.pool.Held != tc.others+left+p.ring.Held() {
+			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.latched.Holds(&c.Source), tc.want, p.pool.Latched, p.pool.Held)
 		}
-		if p.latched.short == tc.want {
-			t.Errorf("%s: warned: %v", name, p.latched.short)
+		if p.latched.Short == tc.want {
+			t.Errorf("%s: warned: %v", name, p.latched.Short)
 		}
-		p.latched.forgetStart(&c.source)
-		if p.pool.Latched != tc.others || p.latched.holdsLatched(&c.source) {
+		p.latched.ForgetStart(&c.Source)
+		if p.pool.Latched != tc.others || p.latched.Holds(&c.Source) {
 			t.Errorf("%s: forgotten, %d bytes latched", name, p.pool.Latched)
 		}
 	}
@@ -76,16 +78,16 @@ func TestLatestLatchedComesFirst(t *testing.T) {
 	for n, want := range map[int]bool{2000: true, 2475: true, 2476: false} {
 		p := ringOf(0, time.Now())
 		a, b, c := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-		p.ring.keepInRing(latchedChunk(p, a, 1000))
-		p.ring.keepInRing(latchedChunk(p, b, -1))
-		p.ring.dropOldest()
-		p.ring.dropOldest()
-		if !p.latched.holdsLatched(&a.source) || !p.latched.holdsLatched(&b.source) || p.pool.Latched != 1100 {
+		p.ring.Add(latchedChunk(p, a, 1000))
+		p.ring.Add(latchedChunk(p, b, -1))
+		p.ring.DropOldest()
+		p.ring.DropOldest()
+		if !p.latched.Holds(&a.Source) || !p.latched.Holds(&b.Source) || p.pool.Latched != 1100 {
 			t.Fatalf("%d bytes latched", p.pool.Latched)
 		}
-		p.latched.rememberLatched(&c.source, make([]byte, n))
-		if p.latched.holdsLatched(&c.source) != want || p.latched.holdsLatched(&a.source) == want || p.latched.holdsLatched(&b.source) == want {
-			t.Errorf("a message of %d bytes is remembered: %v, want %v; those before: %v, %v", n, p.latched.holdsLatched(&c.source), want, p.latched.holdsLatched(&a.source), p.latched.holdsLatched(&b.source))
+		p.latched.Remember(&c.Source, make([]byte, n))
+		if p.latched.Holds(&c.Source) != want || p.latched.Holds(&a.Source) == want || p.latched.Holds(&b.Source) == want {
+			t.Errorf("a message of %d bytes is remembered: %v, want %v; those before: %v, %v", n, p.latched.Holds(&c.Source), want, p.latched.Holds(&a.Source), p.latched.Holds(&b.Source))
 		}
 	}
 }
@@ -97,11 +99,11 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
+		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
 		p.pool.Held = 100
-		p.ring.note(&rc, []pinned{{&a.source, new(latched)}, {&b.source, new(latched)}})
+		p.ring.Note(&rc, []latch.Pinned{{Source: &a.Source, Message: new(latch.Message)}, {Source: &b.Source, Message: new(latch.Message)}})
 		p.addToRing(rc)
-		sn := &taking{}
+		sn := &ring.Taking{}
 		if written {
 			for _, c := range p.takeRing(sn) {
 				if p.pool.Latched != 0 {
@@ -110,19 +112,19 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 				p.giveBack(c)
 			}
 		} else {
-			p.ring.dropOldest()
+			p.ring.DropOldest()
 		}
 		if p.pool.Latched != 100 {
 			t.Errorf("%d bytes latched, want 100", p.pool.Latched)
 		}
-		p.latched.forgetStart(&a.source)
-		next := p.latched.pinStart()
-		p.latched.forgetStart(&b.source)
-		if p.pool.Latched != 100 || len(next) != 1 || next[0].source != &b.source {
+		p.latched.ForgetStart(&a.Source)
+		next := p.latched.PinStart()
+		p.latched.ForgetStart(&b.Source)
+		if p.pool.Latched != 100 || len(next) != 1 || next[0].Source != &b.Source {
 			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.pool.Latched)
 		}
 		p.unpin(next)
-		if p.pool.Latched != 0 || p.pool.Held != p.ring.Held() || len(p.ring.spare) != 1 {
+		if p.pool.Latched != 0 || p.pool.Held != p.ring.Held() || len(p.ring.Spare) != 1 {
 			t.Errorf("%d bytes latched, %d held", p.pool.Latched, p.pool.Held)
 		}
 	}
@@ -149,7 +151,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.mu.Lock()
-	start, bytes := len(p.latched.start.of), p.pool.Latched
+	start, bytes := len(p.latched.Start.Of), p.pool.Latched
 	p.mu.Unlock()
 	if _, n := heldByConnections(p); n > keptLatched+1 || start > keptLatched || bytes > 16<<10 {
 		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, keptLatched)
@@ -163,11 +165,11 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	t.Parallel()
 	const size = 2000
 	p := bareIntake(1<<20, 100)
-	addRing(p, ringOptions{})
+	addRing(p, ring.Options{})
 	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-	other.latching = false
+	other.Latching = false
 	message := testlink.Frame(1, 1, size)
-	counted := int64(latchedOverhead + 2*len(message))
+	counted := int64(latch.LatchedOverhead + 2*len(message))
 	build := func(filler int) *memory.Chunk {
 		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
 	}
@@ -175,8 +177,8 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	beside := int64(len(build(some).Sealed.Record)) - some
 	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
 		all := p.latchedIn(build(int(counted + more - beside)))
-		if len(all) != 1 || (all[0].frame != nil) != want || want && all[0].counted != counted {
-			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].latched, want)
+		if len(all) != 1 || (all[0].Frame != nil) != want || want && all[0].Counted != counted {
+			t.Errorf("a chunk that takes %d bytes more than the copies: %+v; copied, want %v", more, all[0].Message, want)
 		}
 	}
 }
@@ -198,9 +200,9 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 	} {
 		p := ringOf(2, time.Now())
 		p.pool.SetBudget(tc.budget)
-		p.ring.pending = tc.pending
-		if got := p.claimForRing(100); got != tc.want || len(p.ring.chunks) != tc.chunks {
-			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.ring.chunks), tc.want, tc.chunks)
+		p.ring.Pending = tc.pending
+		if got := p.claimForRing(100); got != tc.want || len(p.ring.Chunks) != tc.chunks {
+			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.ring.Chunks), tc.want, tc.chunks)
 		}
 	}
 }
@@ -212,17 +214,17 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 	for name, released := range map[string]bool{"released": true, "too large": false} {
 		p := ringOf(0, time.Now())
 		first, second := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
-		large := &latched{frame: make([]byte, 9000), counted: 9000}
-		if second.released = released; released {
-			large.counted = 10
+		rc := ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100}
+		large := &latch.Message{Frame: make([]byte, 9000), Counted: 9000}
+		if second.Released = released; released {
+			large.Counted = 10
 		}
-		p.ring.note(&rc, []pinned{{&first.source, &latched{frame: make([]byte, 10), counted: 10}}, {&second.source, large}})
-		p.pool.Held += rc.weight + rc.copied
+		p.ring.Note(&rc, []latch.Pinned{{Source: &first.Source, Message: &latch.Message{Frame: make([]byte, 10), Counted: 10}}, {Source: &second.Source, Message: large}})
+		p.pool.Held += rc.Weight + rc.Copied
 		p.addToRing(rc)
-		p.ring.dropOldest()
-		if !p.latched.holdsLatched(&first.source) || p.latched.holdsLatched(&second.source) || p.pool.Latched != 10 {
-			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.latched.holdsLatched(&first.source), p.latched.holdsLatched(&second.source), p.pool.Latched)
+		p.ring.DropOldest()
+		if !p.latched.Holds(&first.Source) || p.latched.Holds(&second.Source) || p.pool.Latched != 10 {
+			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.latched.Holds(&first.Source), p.latched.Holds(&second.Source), p.pool.Latched)
 		}
 	}
 }
@@ -235,13 +237,13 @@ func TestLatchedChunkOfASnapshot(t *testing.T) {
 	c := latchingConnection(p, "/a")
 	p.addToRing(latchedChunk(p, c, -1))
 	p.pool.Latched = 9000 // more than there may be
-	chunks := p.takeRing(&taking{})
-	if !p.latched.holdsLatched(&c.source) {
+	chunks := p.takeRing(&ring.Taking{})
+	if !p.latched.Holds(&c.Source) {
 		t.Error("let go with the ring")
 	}
 	p.pool.Latched = 0
 	p.giveBack(chunks[0])
-	if !p.latched.holdsLatched(&c.source) || p.pool.Latched != 100 {
-		t.Errorf("remembered: %v, %d bytes", p.latched.holdsLatched(&c.source), p.pool.Latched)
+	if !p.latched.Holds(&c.Source) || p.pool.Latched != 100 {
+		t.Errorf("remembered: %v, %d bytes", p.latched.Holds(&c.Source), p.pool.Latched)
 	}
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
 func ringOf(chunks int, start time.Time) *intake {
 	p := bareIntake(10_000, 100)
-	addRing(p, ringOptions{most: 1 << 40})
+	addRing(p, ring.Options{Most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
+		p.ring.Push(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Memory: make([]byte, 0, 100), Weight: 100, FirstAt: at, LastAt: at.Add(500 * time.Millisecond)})
 		p.pool.Held += 100
 	}
 	return p
@@ -38,16 +39,16 @@ func TestRingKeepsTheWindow(t *testing.T) {
 	} {
 		p := ringOf(5, start)
 		r := p.ring
-		r.window = c.window
-		p.ring.expire(c.now)
-		if len(r.chunks) != c.left || r.bytes != int64(100*c.left) || r.short {
-			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.chunks), r.bytes, c.left, r.short)
+		r.Window = c.window
+		p.ring.Expire(c.now)
+		if len(r.Chunks) != c.left || r.Bytes != int64(100*c.left) || r.Short {
+			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.Chunks), r.Bytes, c.left, r.Short)
 		}
-		if c.left > 0 && r.reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
-			t.Errorf("%s: it reaches %v back", name, r.reach(c.now))
+		if c.left > 0 && r.Reach(c.now) != c.now.Sub(start.Add(time.Duration(5-c.left)*time.Second)) {
+			t.Errorf("%s: it reaches %v back", name, r.Reach(c.now))
 		}
-		if c.left == 0 && r.reach(c.now) != 0 {
-			t.Errorf("%s: an empty ring reaches %v back", name, r.reach(c.now))
+		if c.left == 0 && r.Reach(c.now) != 0 {
+			t.Errorf("%s: an empty ring reaches %v back", name, r.Reach(c.now))
 		}
 	}
 }
@@ -60,13 +61,13 @@ func TestRingKeepsItsSize(t *testing.T) {
 	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
 		p := ringOf(5, start)
 		r := p.ring
-		r.most = most
+		r.Most = most
 		at := start.Add(5 * time.Second)
-		p.ring.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
-		if len(r.chunks) != want || r.short != (want < 6) {
-			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
+		p.ring.Add(ring.Chunk{SealedChunk: new(bagfmt.SealedChunk), Weight: 100, FirstAt: at, LastAt: at})
+		if len(r.Chunks) != want || r.Short != (want < 6) {
+			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.Chunks), want, r.Short)
 		}
-		if want > 0 && !r.chunks[want-1].firstAt.Equal(at) {
+		if want > 0 && !r.Chunks[want-1].FirstAt.Equal(at) {
 			t.Errorf("of %d bytes: the newest chunk is not kept", most)
 		}
 	}
@@ -77,27 +78,27 @@ func TestRingGivesMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(3, time.Now())
 	r := p.ring
-	second := r.chunks[1].firstAt
-	r.spare = [][]byte{make([]byte, 0, 70)}
+	second := r.Chunks[1].FirstAt
+	r.Spare = [][]byte{make([]byte, 0, 70)}
 	p.pool.Held += 70
 	if r.Held() != 370 || p.pool.Reserve.Reclaimable() != 370 {
 		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), p.pool.Reserve.Reclaimable())
 	}
-	if !p.ring.reclaimRing() || p.pool.Held != 300 || len(r.spare) != 0 || r.short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.Held, len(r.spare), r.short)
+	if !p.ring.Reclaim(memory.ForAny, 0) || p.pool.Held != 300 || len(r.Spare) != 0 || r.Short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.Held, len(r.Spare), r.Short)
 	}
-	if r.spare[:1][0] != nil {
+	if r.Spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
 	p.pool.SetBudget(250) // so that nothing is spare
-	before := r.chunks
-	if !p.ring.reclaimRing() || p.pool.Held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
-		t.Errorf("without: %d held, too short: %v", p.pool.Held, r.short)
+	before := r.Chunks
+	if !p.ring.Reclaim(memory.ForAny, 0) || p.pool.Held != 200 || !r.Short || !r.Chunks[0].FirstAt.Equal(second) || before[0].Memory != nil {
+		t.Errorf("without: %d held, too short: %v", p.pool.Held, r.Short)
 	}
-	for p.ring.reclaimRing() {
+	for p.ring.Reclaim(memory.ForAny, 0) {
 	}
-	if p.pool.Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
-		t.Errorf("at the end %d held, %d chunks", p.pool.Held, len(r.chunks))
+	if p.pool.Held-r.Held() != 0 || len(r.Chunks) != 0 || r.Bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", p.pool.Held, len(r.Chunks))
 	}
 }
 
@@ -108,25 +109,25 @@ func TestSpareMemoryOfTheRing(t *testing.T) {
 	p := ringOf(6, time.Now())
 	r := p.ring
 	for range 6 {
-		p.ring.dropOldest()
+		p.ring.DropOldest()
 	}
-	if len(r.spare) != 4 || p.pool.Held != 400 {
-		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.Held)
+	if len(r.Spare) != 4 || p.pool.Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.Spare), p.pool.Held)
 	}
 	full := ringOf(1, time.Now())
 	full.pool.Held = full.pool.Budget + 1
-	full.ring.dropOldest()
-	if len(full.ring.spare) != 0 || full.pool.Held != full.pool.Budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.ring.spare), full.pool.Held)
+	full.ring.DropOldest()
+	if len(full.ring.Spare) != 0 || full.pool.Held != full.pool.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.ring.Spare), full.pool.Held)
 	}
 	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
-		one := ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
-		got := one.memoryFor(n)
+		one := ring.Ring{Spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
+		got := one.MemoryFor(n)
 		if n == 50 {
 			continue
 		}
-		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.spare) != 1) {
-			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.spare))
+		if (got != nil) != want || want && (len(got) != 0 || cap(got) != 100 || len(one.Spare) != 1) {
+			t.Errorf("for %d bytes a piece of 100 is used: %v, want %v; %d left", n, got != nil, want, len(one.Spare))
 		}
 	}
 }
@@ -152,17 +153,17 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		"however much is filled, when lossy": {filled: 9000, want: true},
 	} {
 		p := ringOf(3, time.Now())
-		p.ring.most = 7500
+		p.ring.Most = 7500
 		p.pool.Held = 300 + s.filled + 40 + 60
 		p.pool.Idle, p.pool.Latched = 40, 60
 		if s.blocks {
 			p.pool.Blocks = true
 		}
 		if s.only {
-			p.ring.only = true
+			p.ring.Only = true
 		}
 		if s.asked {
-			p.ring.pending = 1
+			p.ring.Pending = 1
 		}
 		if got := p.pool.ReclaimFor(memory.ForMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
@@ -179,18 +180,18 @@ func TestRingIsTakenWhole(t *testing.T) {
 	start := time.Now()
 	p := ringOf(3, start)
 	r := p.ring
-	all := r.takeAll()
-	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
-		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
+	all := r.TakeFor(&ring.Taking{})
+	if len(all) != 3 || len(r.Chunks) != 0 || r.Bytes != 0 {
+		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.Chunks), r.Bytes)
 	}
-	r.push(ringChunk{weight: 7})
+	r.Push(ring.Chunk{Weight: 7})
 	for i, c := range all {
-		if !c.firstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
-			t.Errorf("chunk %d is of %v", i, c.firstAt)
+		if !c.FirstAt.Equal(start.Add(time.Duration(i) * time.Second)) {
+			t.Errorf("chunk %d is of %v", i, c.FirstAt)
 		}
 	}
-	if r.bytes != 7 {
-		t.Errorf("%d bytes in the ring, want 7", r.bytes)
+	if r.Bytes != 7 {
+		t.Errorf("%d bytes in the ring, want 7", r.Bytes)
 	}
 }
 
@@ -216,7 +217,7 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		"asked for, longer":          {201, 1000, 8000, 1, true},
 	} {
 		p := ringOf(0, time.Now())
-		p.ring.pending = c.asked
+		p.ring.Pending = c.asked
 		p.pool.Held = c.counted + c.others
 		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
 		rc := p.toRingChunk(of)
@@ -224,8 +225,8 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.Held != want+c.others || copied && cap(rc.memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.Held-c.others, rc.weight)
+		if copied := rc.Chunk == nil; copied != c.copied || rc.Weight != want || p.pool.Held != want+c.others || copied && cap(rc.Memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.Memory), p.pool.Held-c.others, rc.Weight)
 		}
 	}
 }
@@ -236,10 +237,10 @@ func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
 	r := p.ring
-	r.spare = [][]byte{make([]byte, 0, 120)}
+	r.Spare = [][]byte{make([]byte, 0, 120)}
 	p.pool.Held = 1000 + 120
 	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
-	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.Held != 120 || len(r.spare) != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.Held, len(r.spare))
+	if cap(rc.Memory) != 120 || rc.Weight != 120 || p.pool.Held != 120 || len(r.Spare) != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.Memory), rc.Weight, p.pool.Held, len(r.Spare))
 	}
 }

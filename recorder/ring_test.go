@@ -46,7 +46,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	c := next.chunk
 	c.Seal(nil)
 	rc := p.toRingChunk(c)
-	if rc.chunk != c {
+	if rc.Chunk != c {
 		t.Error("a copy was made beyond the buffer")
 	}
 	p.giveBack(rc)
@@ -69,7 +69,7 @@ func TestRingForgetsTheOld(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.ring.chunks) == 11 && p.ring.chunks[0].firstAt.Equal(start.Add(89*time.Second))
+		return len(p.ring.Chunks) == 11 && p.ring.Chunks[0].FirstAt.Equal(start.Add(89*time.Second))
 	})
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 		testlink.WaitFor(t, func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.ring.chunks) == n+1
+			return len(p.ring.Chunks) == n+1
 		})
 	}
 	sn := take(t, p, start.Add(3000*time.Second))
@@ -118,7 +118,7 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.ring.bytes > 1<<20
+		return p.ring.Bytes > 1<<20
 	})
 	large := l.Large(1_800_000) // more than the ring leaves
 	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_800_000-4)) {

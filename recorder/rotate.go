@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
@@ -35,9 +36,9 @@ type fileStart struct {
 	at      time.Time
 	stamp   bagfmt.Time // of the latched messages
 	part    int
-	latched []pinned
-	missed  []pinned // of these, what came while nothing was recorded
-	resumed bool     // it is no file that begins: recording goes on, and missed is all there is
+	latched []latch.Pinned
+	missed  []latch.Pinned // of these, what came while nothing was recorded
+	resumed bool           // it is no file that begins: recording goes on, and missed is all there is
 }
 
 // passed returns the time that the rotation goes by. mu is held.
@@ -51,7 +52,7 @@ func (in *intake) rotateIfDue(now time.Time) {
 	if in.rotation.Due(in.sim.Steady(now)) {
 		in.nextFile(now)
 	}
-	if in.ring.due(now) {
+	if in.ring.Due(now) {
 		in.endSnapshot()
 	}
 }
@@ -75,15 +76,15 @@ func later(a, b time.Time) time.Time {
 
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
-func (in *intake) fileStart(now time.Time, want func(*source) bool) *fileStart {
+func (in *intake) fileStart(now time.Time, want func(*latch.Source) bool) *fileStart {
 	o := &fileStart{at: now, stamp: bagfmt.TimeOf(in.sim.At(now)), part: in.rotation.Part(), latched: in.pinLatched(want)}
 	for _, l := range o.latched {
-		if l.missed {
+		if l.Missed {
 			o.missed = append(o.missed, l)
 		}
 	}
 	for _, c := range in.connections.all {
-		c.missed = false
+		c.Missed = false
 	}
 	return o
 }

@@ -124,7 +124,7 @@ func (s *sink) write() {
 		}
 		c := next.chunk
 		s.encoder.Await(c)
-		if !s.in.ring.isOnly() {
+		if !s.in.ring.IsOnly() {
 			s.store(c)
 		}
 		if s.snapshots == nil {

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 )
 
 // repeat is repeatLatched with all that goes with it. If it fails the next chunk meets
@@ -15,7 +16,7 @@ import (
 func (s *sink) repeat(next *fileStart) {
 	defer s.in.unpin(next.latched)
 	s.snapshots.keepMissed(next)
-	if s.err != nil || s.in.ring.isOnly() {
+	if s.err != nil || s.in.ring.IsOnly() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -42,7 +43,7 @@ func (s *sink) repeatLatched(next *fileStart) error {
 
 // packLatched makes chunks of latched messages, with the time at, and hands them to
 // write, valid during the call only. It goes on behind a message that cannot be had.
-func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
+func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfmt.SealedChunk) error) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -57,9 +58,9 @@ func (s *sink) packLatched(all []pinned, at bagfmt.Time, write func(*bagfmt.Seal
 	for i, l := range slices.Backward(all) { // oldest connection first
 		frame, claimed, err := s.in.frameOf(l)
 		if err != nil {
-			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.conn.Topic, l.conn.Header.CallerID(), err))
+			missing = errors.Join(missing, fmt.Errorf("%s of %s: %w", l.Conn.Topic, l.Conn.Header.CallerID(), err))
 		} else {
-			b.AppendRun(l.conn, at, frame, 1)
+			b.AppendRun(l.Conn, at, frame, 1)
 			s.in.unclaimLatched(claimed) // the builder has a copy
 		}
 		if b.Messages() == 0 || b.Len() <= s.in.pool.ChunkBytes && i > 0 {
@@ -87,13 +88,13 @@ func (w *snapshotWriter) keepMissed(next *fileStart) {
 		return
 	}
 	for _, l := range next.missed {
-		c := w.in.freshChunk(len(l.frame) + l.bytes + recordOverhead)
+		c := w.in.freshChunk(len(l.Frame) + l.Bytes + recordOverhead)
 		if c == nil {
-			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.conn.Topic))
+			w.log.Warn("no memory to keep a latched message for a snapshot", zap.String("topic", l.Conn.Topic))
 			continue
 		}
 		c.Builder.Reset(nil)
-		c.Builder.AppendRun(l.conn, next.stamp, l.frame, 1)
+		c.Builder.AppendRun(l.Conn, next.stamp, l.Frame, 1)
 		c.FirstAt, c.LastAt = next.at, next.at
 		w.in.count(c)
 		w.keep(c)

@@ -14,7 +14,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
@@ -35,7 +37,7 @@ func sealedChunk(t testing.TB, in *intake, messages ...recorded) *memory.Chunk {
 	}
 	c.Builder.Reset(nil)
 	for _, m := range messages {
-		c.Builder.AppendRun(m.c.conn, m.at, m.frame, 1)
+		c.Builder.AppendRun(m.c.Conn, m.at, m.frame, 1)
 	}
 	in.count(c)
 	if c.Seal(nil); c.Err != nil {
@@ -81,13 +83,13 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
 		old := p.toRingChunk(sealed)
-		sn := &snapshot{taking: taking{from: start.Add(time.Duration(tc.from) * time.Second)}}
+		sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).root(sn, old)
-		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.state.before) != tc.latched {
-			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.state.before), tc.wanted, tc.rooted, tc.latched)
+		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.State.Before) != tc.latched {
+			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.State.Before), tc.wanted, tc.rooted, tc.latched)
 		}
-		if wanted && got.messages() != tc.messages {
-			t.Errorf("%s: %d messages, want %d", name, got.messages(), tc.messages)
+		if wanted && got.MessageCount() != tc.messages {
+			t.Errorf("%s: %d messages, want %d", name, got.MessageCount(), tc.messages)
 		}
 	}
 }
@@ -112,7 +114,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			}
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
-			sn := &snapshot{taking: taking{from: start.Add(from)}}
+			sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
 			got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
@@ -146,10 +148,10 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
-		sn := &snapshot{taking: taking{from: start.Add(from)}}
+		sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
 		got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
-		if wanted != (want > 0) || wanted && got.messages() != want || len(sn.state.before) != 1 {
-			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.state.before), want)
+		if wanted != (want > 0) || wanted && got.MessageCount() != want || len(sn.State.Before) != 1 {
+			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.State.Before), want)
 		}
 	}
 }
@@ -165,9 +167,9 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.toRingChunk(sealed)
 	p.pool.SetBudget(1)
-	sn := &snapshot{taking: taking{from: start.Add(time.Hour)}}
-	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.messages() != 2 {
-		t.Errorf("wanted %v, %d messages", wanted, got.messages())
+	sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
+	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.MessageCount() != 2 {
+		t.Errorf("wanted %v, %d messages", wanted, got.MessageCount())
 	}
 }
 
@@ -176,8 +178,8 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(1, time.Now())
 	p.pool.SetBudget(1)
-	p.ring.pending, p.ring.only = 1, true // the ring is needed
-	if err := p.addBefore(new(snapshotState), nil); err != nil {
+	p.ring.Pending, p.ring.Only = 1, true // the ring is needed
+	if err := p.addBefore(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -187,15 +189,15 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(0, 100)
-	addRing(p, ringOptions{most: 1 << 20})
+	addRing(p, ring.Options{Most: 1 << 20})
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-	large.bytes = 200
+	large.Bytes = 200
 	message := testlink.Frame(1, 1, 1000)
-	p.pool.SetBudget(int64(len(message) + large.bytes + recordOverhead - 1))
-	next := &fileStart{at: time.Now(), missed: []pinned{{&large.source, &latched{frame: message}}, {&small.source, &latched{frame: testlink.Frame(1, 2, 10)}}}}
+	p.pool.SetBudget(int64(len(message) + large.Bytes + recordOverhead - 1))
+	next := &fileStart{at: time.Now(), missed: []latch.Pinned{{Source: &large.Source, Message: &latch.Message{Frame: message}}, {Source: &small.Source, Message: &latch.Message{Frame: testlink.Frame(1, 2, 10)}}}}
 	snapshotsOf(p).keepMissed(next)
-	chunks := p.ring.chunks
-	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.conn {
+	chunks := p.ring.Chunks
+	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.Conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }
@@ -232,8 +234,8 @@ func TestSnapshotTells(t *testing.T) {
 			p.tick(at(60))
 			<-sn.out.finished
 			closePipeline(t, p)
-			if p.ring.pending != 0 {
-				t.Errorf("%d snapshots wait for the ring", p.ring.pending)
+			if p.ring.Pending != 0 {
+				t.Errorf("%d snapshots wait for the ring", p.ring.Pending)
 			}
 			begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
 			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
@@ -278,8 +280,8 @@ func TestFirstChunkBackdated(t *testing.T) {
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
 	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
-	if !wanted || got.messages() != 2 {
-		t.Errorf("%d messages of 2", got.messages())
+	if !wanted || got.MessageCount() != 2 {
+		t.Errorf("%d messages of 2", got.MessageCount())
 	}
 }
 
@@ -291,7 +293,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	p.pool.SetBudget(64 << 20)
 	p.pool.ChunkBytes = 100
 	c, mark := latchingConnection(p, "/a"), latchingConnection(p, "/b")
-	mark.conn.Topic = bagnote.MarksTopic
+	mark.Conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
 		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
@@ -301,8 +303,8 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	}
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
-	sn := &snapshot{taking: taking{from: start.Add(300 * time.Millisecond)}}
-	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.messages() != 8 {
-		t.Errorf("%d messages, want 7 and the mark", got.messages())
+	sn := &snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
+	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
+		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // Snapshots are taken one at a time, and after a burst one each second: a trigger that is
@@ -70,7 +72,7 @@ func (w *snapshotWriter) prolong(now time.Time) (*snapshot, error) {
 	if of == nil {
 		return nil, err
 	}
-	return of.job.(*snapshot), err
+	return of.Job.(*snapshot), err
 }
 
 // count adds to the triggers that came until now.
@@ -146,9 +148,9 @@ func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, erro
 		return nil, err
 	}
 	out.snapshot = true
-	sn := &snapshot{out: out, taking: taking{at: at, last: last, target: out.Target}}
-	sn.job = sn
-	if !w.in.beginSnapshot(&sn.taking) {
+	sn := &snapshot{out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
+	sn.Job = sn
+	if !w.in.beginSnapshot(&sn.Taking) {
 		return nil, errors.Join(ErrNotRecording, out.Discard())
 	}
 	w.latest = sn

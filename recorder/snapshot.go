@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
 // SnapshotMode says whether the latest messages are kept ready in memory, for a
@@ -54,8 +56,8 @@ func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 }
 
 // ring returns what the intake keeps ready.
-func (s Snapshot) ring() ringOptions {
-	return ringOptions{most: s.Bytes, window: s.PreRoll, postRoll: s.PostRoll, only: s.Mode == SnapshotOnly}
+func (s Snapshot) ring() ring.Options {
+	return ring.Options{Most: s.Bytes, Window: s.PreRoll, PostRoll: s.PostRoll, Only: s.Mode == SnapshotOnly}
 }
 
 // SnapshotStats is a live account of snapshots.

@@ -131,8 +131,8 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.ring.current != nil {
-			sn = p.ring.current.job.(*snapshot)
+		if p.ring.Current != nil {
+			sn = p.ring.Current.Job.(*snapshot)
 		}
 		return sn != nil
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -127,11 +128,11 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.ring.chunks) == chunks
+		return len(p.ring.Chunks) == chunks
 	})
 	p.mu.Lock()
-	for _, c := range p.ring.chunks {
-		memory = append(memory, weak.Make(&c.memory[0]))
+	for _, c := range p.ring.Chunks {
+		memory = append(memory, weak.Make(&c.Memory[0]))
 	}
 	p.mu.Unlock()
 	writes, held := 0, 0
@@ -149,7 +150,7 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 		}}
 	}
 	take(t, p, time.Now())
-	if writes < chunks || held > maxSpare+5 {
+	if writes < chunks || held > ring.MaxSpare+5 {
 		t.Errorf("after %d writes the memory of %d chunks is held", writes, held)
 	}
 	if err := p.close(); err != nil {

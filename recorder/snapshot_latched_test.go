@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -161,7 +162,7 @@ func (w *latchedWorld) send() {
 	} else {
 		l.Frames(f, 1, w.now)
 	}
-	c := l.connection.conn
+	c := l.connection.Conn
 	publisher := c.Topic + c.Header.CallerID()
 	switch {
 	case !c.Header.Latching():
@@ -209,24 +210,24 @@ func (w *latchedWorld) checkAccount(what string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	var forLatched int64
-	chunks := map[*heldChunk]bool{}
+	chunks := map[*latch.Held]bool{}
 	for _, c := range in.connections.all {
-		if c.last != nil {
-			forLatched += c.last.counted
+		if c.Last != nil {
+			forLatched += c.Last.Counted
 		}
 	}
-	for c, l := range in.latched.start.of {
-		if l.source != c || l.pins != 0 || l.gone {
-			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.conn.Topic)
+	for c, l := range in.latched.Start.Of {
+		if l.Source != c || l.Pins != 0 || l.Gone {
+			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.Pins, c.Conn.Topic)
 		}
-		if forLatched += l.counted; l.chunk != nil {
-			chunks[l.chunk] = true
+		if forLatched += l.Counted; l.Chunk != nil {
+			chunks[l.Chunk] = true
 		}
 	}
 	for c := range chunks {
-		forLatched += c.counted
-		if c.counted != c.weight {
-			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
+		forLatched += c.Counted
+		if c.Counted != c.Weight {
+			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.Weight, c.Counted)
 		}
 	}
 	if in.pool.Latched != forLatched || in.pool.Held != in.pool.Idle+in.ring.Held()+forLatched {
@@ -450,8 +451,8 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	s := &sink{in: p, compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &heldChunk{sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
-	all := []pinned{{&last.source, &latched{frame: testlink.Frame(3, 0, 8)}}, {&lost.source, &latched{chunk: held}}, {&first.source, &latched{frame: testlink.Frame(1, 0, 8)}}}
+	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
 	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {

@@ -1,6 +1,10 @@
 package recorder
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+)
 
 // State is what a recording does with the messages that arrive. Those that it does not
 // record are no losses; they are counted for themselves.
@@ -35,7 +39,7 @@ func (in *intake) accepts(t *topic) bool {
 func (c *connection) countUnrecorded(messages int) {
 	if !c.topic.atLimit() {
 		c.topic.passed += uint64(messages)
-		c.missed = c.latching
+		c.Missed = c.Latching
 	}
 }
 
@@ -92,7 +96,7 @@ func (in *intake) resume(now time.Time) error {
 // repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
 // mu is held.
 func (in *intake) repeatMissed(now time.Time) {
-	repeat := in.fileStart(now, func(c *source) bool { return c.missed })
+	repeat := in.fileStart(now, func(c *latch.Source) bool { return c.Missed })
 	repeat.resumed = true
 	if len(repeat.latched) > 0 {
 		in.sealOpen() // it came before
@@ -107,7 +111,7 @@ func (in *intake) requestSplit(now time.Time) (*command, error) {
 	if err := in.hasBag(); err != nil {
 		return nil, err
 	}
-	if in.ring.isOnly() {
+	if in.ring.IsOnly() {
 		return nil, ErrOnlySnapshots
 	}
 	return in.rotate(now), nil
@@ -142,7 +146,7 @@ func (in *intake) requestStart() (*command, error) {
 		return nil, ErrNotRecording
 	case in.state != StateStopped:
 		return nil, nil
-	case in.ring.isOnly(): // there is no file to open
+	case in.ring.IsOnly(): // there is no file to open
 		now := time.Now()
 		in.begun = in.sim.Steady(now)
 		in.enter(StateRecording)

@@ -9,8 +9,10 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
@@ -85,7 +87,7 @@ func bareIntake(budget int64, chunkBytes int) *intake {
 		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
-	in.latched.mem = &in.pool
+	in.latched = latch.New(&in.pool, false)
 	in.pool = memory.New(memory.Options{Limit: budget, ChunkBytes: chunkBytes, Freed: in.room.Broadcast})
 	return in
 }
@@ -136,7 +138,7 @@ func usedChunk(t testing.TB, p *memory.Memory, n int) *memory.Chunk {
 }
 
 // addRing makes an intake keep chunks for snapshots.
-func addRing(in *intake, o ringOptions) { in.ring = newRing(o, &in.pool, &in.latched) }
+func addRing(in *intake, o ring.Options) { in.ring = ring.New(o, &in.pool, &in.latched) }
 
 // rotationAt is a rotation in the given part, of which so many bytes are stored.
 func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {

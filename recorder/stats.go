@@ -106,7 +106,7 @@ func (in *intake) countDeleted(content map[string]tally) {
 		if t == nil {
 			continue
 		}
-		if !in.ring.isOnly() {
+		if !in.ring.IsOnly() {
 			t.sub(n)
 		}
 		t.written.sub(n)

@@ -78,7 +78,7 @@ func (t *trigger) watch(topic string, l *link, sink tcpros.LinkSink) tcpros.Link
 		return sink
 	}
 	l.in.list(l.connection.topic)
-	if l.connection.conn.Header.Type() != triggerType {
+	if l.connection.Conn.Header.Type() != triggerType {
 		return sink
 	}
 	return &triggerLink{sink, t}

@@ -67,7 +67,7 @@ func (r *session) watch(resolved string, l *link) tcpros.LinkSink {
 	if r.Watch == nil || !slices.Contains(r.Watch.Topics(), resolved) {
 		return l
 	}
-	return &watchedLink{l, r.Watch.Open(resolved, l.connection.conn.Header)}
+	return &watchedLink{l, r.Watch.Open(resolved, l.connection.Conn.Header)}
 }
 
 // triggers returns the accounts of the triggers, nil without any.

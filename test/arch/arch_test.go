@@ -87,6 +87,8 @@ var allowed = map[string][]string{
 	"recorder/internal/loss":      {"internal/msgheader"},
 	"recorder/internal/memory":    {"bagfmt"},
 	"recorder/internal/testlink":  {"bagfmt", "tcpros"},
+	"recorder/internal/latch":     {"bagfmt", "recorder/internal/memory"},
+	"recorder/internal/ring":      {"bagfmt", "recorder/internal/latch", "recorder/internal/memory"},
 	"recorder/internal/queue":     {},
 	"recorder/internal/rotation":  {"bagfmt"},
 	"recorder/internal/repair":    {"bagfmt", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile"},
@@ -128,6 +130,8 @@ func TestQuietPackages(t *testing.T) {
 
 		// The caller has the clock and the lock.
 		"recorder/internal/loss":     {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/latch":    {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
+		"recorder/internal/ring":     {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
 		"recorder/internal/memory":   {"context", "sync", "os", "net", "go.uber.org/zap"},
 		"recorder/internal/rotation": {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
 		"player/internal/transport":  {"context", "sync", "sync/atomic", "os", "net", "go.uber.org/zap"},
