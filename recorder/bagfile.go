@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"context"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
@@ -36,5 +37,15 @@ func (b *bagFile) hold(c *bagfmt.SealedChunk) {
 		sum := b.content[n.Conn.Topic]
 		sum.add(tally{uint64(n.Count), c.PayloadBytes[i]})
 		b.content[n.Conn.Topic] = sum
+	}
+}
+
+// Closed waits until the file is closed, and returns its name, or why it was not closed well.
+func (b *bagFile) Closed(ctx context.Context) (string, error) {
+	select {
+	case <-b.finished:
+		return b.Path(), b.fault
+	case <-ctx.Done():
+		return "", ctx.Err()
 	}
 }

@@ -22,20 +22,20 @@ type blockage struct {
 }
 
 // wait lets a link wait until there may be room. mu is held.
-func (m *buffer) wait(b *blockage) {
+func (in *intake) wait(b *blockage) {
 	if b.since.IsZero() {
 		b.since = time.Now()
-		m.blocked = append(m.blocked, b)
+		in.blocked = append(in.blocked, b)
 	}
-	m.room.Wait()
+	in.room.Wait()
 }
 
 // endBlockage is called when the link goes on, whether it had to wait or not. mu is held.
-func (m *buffer) endBlockage(b *blockage) {
+func (in *intake) endBlockage(b *blockage) {
 	if b.since.IsZero() {
 		return
 	}
-	m.blocked = slices.DeleteFunc(m.blocked, func(o *blockage) bool { return o == b })
+	in.blocked = slices.DeleteFunc(in.blocked, func(o *blockage) bool { return o == b })
 	took := time.Since(b.since)
 	if took >= blockageReport {
 		b.topic.heldUp += took
@@ -47,9 +47,9 @@ func (m *buffer) endBlockage(b *blockage) {
 
 // heldUp returns how long links of t have been held up, in waits that are worth a report.
 // mu is held.
-func (m *buffer) heldUp(t *topic, now time.Time) time.Duration {
+func (in *intake) heldUp(t *topic, now time.Time) time.Duration {
 	all := t.heldUp
-	for _, b := range m.blocked {
+	for _, b := range in.blocked {
 		if took := now.Sub(b.since); b.topic == t && took >= blockageReport {
 			all += took
 		}
@@ -66,7 +66,7 @@ type blockageNews struct {
 
 // blockageNews returns what is to be told. mu is held.
 func (in *intake) blockageNews(now time.Time) (all []blockageNews) {
-	if in.overflow != OverflowBlock {
+	if !in.pool.Blocks {
 		return nil
 	}
 	for _, b := range in.blocked {

@@ -31,7 +31,7 @@ type command struct {
 	since    time.Time
 
 	done   chan struct{} // closed when it is done; then the following are final
-	file   *bagFile      // that was closed or opened; nil if none was
+	file   commandFile   // that was closed or opened; nil if none was
 	pinned []string      // names
 	err    error
 }
@@ -67,10 +67,11 @@ func (c *command) closedFile(ctx context.Context) (string, error) {
 	if err := c.wait(ctx); err != nil || c == nil || c.file == nil {
 		return "", err
 	}
-	select {
-	case <-c.file.finished:
-		return c.file.Path(), c.file.fault
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
+	return c.file.Closed(ctx)
+}
+
+// commandFile is a file that a command has opened or closed.
+type commandFile interface {
+	Target() string                             // its final name
+	Closed(ctx context.Context) (string, error) // waits until it is closed, and returns its name
 }

@@ -264,8 +264,8 @@ func publisherSize(id string) int64 { return connectionOverhead + namedBytes + i
 // something.
 func clip(name string) string { return strings.Clone(name[:min(len(name), namedBytes)]) }
 
-// FormerPublishers is the account of publishers that are gone, beyond the latest ones.
-type FormerPublishers struct {
+// formerPublishers is the account of publishers that are gone, beyond the latest ones.
+type formerPublishers struct {
 	Count       int
 	Missed      uint64 // as in PublisherSummary, as is all that follows
 	LinksLost   int
@@ -273,7 +273,7 @@ type FormerPublishers struct {
 	Without     time.Duration
 }
 
-func (f *FormerPublishers) add(u *loss.Publisher, now time.Time) {
+func (f *formerPublishers) add(u *loss.Publisher, now time.Time) {
 	f.Count++
 	a := u.Account(now)
 	f.Missed += a.Missed

@@ -54,7 +54,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 	text := strings.Repeat("float64 x\n", 10_000)
 	var links []*link
 	for i := range 20 {
-		topic := p.addTopic(fmt.Sprintf("/t%d", i%3))
+		topic := p.addTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
 		l, err := p.openLink(topic, withDefinition(topic.name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestDefinitionsAreShared(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.addTopic("/bad")
+	bad := p.addTopicOf("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
@@ -110,12 +110,10 @@ func TestHeadersAreBounded(t *testing.T) {
 	if bytes, _ := heldByConnections(p); bytes > headerBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.openLink(p.addTopic("/good"), withDefinition("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.openLink(p.addTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
-	p.mu.Lock()
-	s := Summary{Topics: p.accounts(time.Now())}
-	p.mu.Unlock()
+	s := Summary{Topics: accountsNow(p)}
 	if s.Refused() != refused || !strings.Contains(s.Losses(), "refused") {
 		t.Errorf("%d counted as refused, want %d: %s", s.Refused(), refused, s.Losses())
 	}
@@ -198,7 +196,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.addTopic("/goal")
+	topic := p.addTopicOf("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
 		l, err := p.openLink(topic, info)
@@ -222,7 +220,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.addTopic("/t")
+	topic := p.addTopicOf("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {
@@ -248,9 +246,7 @@ func TestPublishersComeAndGo(t *testing.T) {
 	if grown := heapBesideBuffer(p) - before; grown > 512<<10 {
 		t.Errorf("%d more publishers left %d bytes", publishers-1000, grown)
 	}
-	p.mu.Lock()
-	s := p.accounts(now)[0]
-	p.mu.Unlock()
+	s := accountsNow(p)[0]
 	if n := len(s.Publishers) + s.Former.Count; n != publishers || len(s.Publishers) > keptPublishers {
 		t.Errorf("%d publishers in the account, %d by name", n, len(s.Publishers))
 	}
@@ -283,11 +279,11 @@ func TestFormerPublishers(t *testing.T) {
 		topic.publishers = append(topic.publishers, u)
 	}
 	p.foldPublishers(topic, 1, func(u *loss.Publisher) bool { return u.ID != "0" })
-	want := FormerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
+	want := formerPublishers{Count: 3, Missed: 3, LinksLost: 6, Reconnected: 9, Without: 3 * time.Second}
 	if topic.former != want || len(topic.publishers) != 2 {
 		t.Errorf("%+v, %d left", topic.former, len(topic.publishers))
 	}
-	s := Summary{Topics: []TopicSummary{{Former: topic.former, Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
+	s := Summary{Topics: []TopicSummary{{Former: FormerPublishers(topic.former), Publishers: []PublisherSummary{{Missed: 1, LinksLost: 2}}}}}
 	if s.Missed() != 4 || s.LinksLost() != 8 {
 		t.Errorf("missed %d, lost %d", s.Missed(), s.LinksLost())
 	}

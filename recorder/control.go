@@ -2,17 +2,8 @@ package recorder
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
-)
-
-// Errors of Control.
-var (
-	// ErrNotRecording means that there is no recording: Run has not begun, or is ending.
-	ErrNotRecording = errors.New("there is no recording")
-	// ErrStopped means that there is no bag at present: Start begins the next.
-	ErrStopped = errors.New("stopped: there is no bag before the next start")
 )
 
 // Control steers and watches the recording of one Run from other goroutines: a

@@ -57,7 +57,7 @@ func latching(t testing.TB, p *pipeline, topic, publisher string) *link {
 	info := testlink.Info(topic, publisher)
 	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
-	l, err := p.openLink(p.addTopic(topic), info)
+	l, err := p.openLink(p.addTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

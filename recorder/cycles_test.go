@@ -35,7 +35,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/t")
+	topic := p.addTopicOf("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -94,7 +94,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.addTopic(name)
+		topic := p.addTopicOf(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
 			return p.openLink(topic, info)
 		}})
@@ -141,7 +141,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	}
 	byTime, _ := testlink.Numbers(t, p.out.Target())
 	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
-	if losses := (&Summary{Topics: p.accounts(time.Now())}).Losses(); losses != "" {
+	if losses := (&Summary{Topics: accountsNow(p)}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
 	if all := testlink.OpenBag(t, p.out.Target()).Connections(); len(all) != 2*topics {

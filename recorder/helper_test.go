@@ -45,7 +45,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *link {
 	t.Helper()
-	l, err := p.openLink(p.addTopic(topic), testlink.Info(topic, publisher))
+	l, err := p.openLink(p.addTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

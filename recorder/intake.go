@@ -30,7 +30,7 @@ const recordOverhead = 42
 type intake struct {
 	log      *zap.Logger
 	flush    time.Duration
-	limits   []Limit
+	limits   []topicLimit
 	node     string       // our name
 	sim      *simtime.Sim // nil for the wall clock
 	onChange func()       // the state is another one
@@ -38,8 +38,13 @@ type intake struct {
 	encoder *encode.Encoder
 	sealed  *queue.FIFO[queued] // to the sink, in file order
 
-	mu sync.Mutex
-	buffer
+	mu          sync.Mutex
+	pool        memory.Memory // all bytes of -b
+	latched     latch.Store
+	ring        *ring.Ring          // nil without snapshots
+	room        sync.Cond           // where links wait: memory came back, or the waiting is over
+	blocked     []*blockage         // links that wait for room
+	open        *memory.Chunk       // the shared chunk that is filled; nil until the next message
 	openedAt    time.Time           // when open got its first message
 	sealAt      int                 // seal open when it is longer than this
 	latest      time.Time           // when the latest message came
@@ -64,20 +69,36 @@ type intake struct {
 	verifications chan struct{} // there are sequence gaps that were not verified
 }
 
-func newIntake(o *Options, encoder *encode.Encoder) *intake {
+// intakeConfig is what an intake is made of.
+type intakeConfig struct {
+	log      *zap.Logger
+	node     string // our name
+	flush    time.Duration
+	limits   []topicLimit
+	memory   memory.Options
+	rotation rotation.Options
+	ring     *ring.Options // nil without snapshots
+	noRepeat bool          // files do not begin with latched messages
+	begin    State
+	sim      *simtime.Sim // nil for the wall clock
+	onChange func()       // called after the recording state changed; must not wait
+	encoder  *encode.Encoder
+}
+
+// newIntake returns an intake that records as soon as there are links.
+func newIntake(o intakeConfig) *intake {
 	in := &intake{
-		log:           o.Log,
-		buffer:        buffer{log: o.Log, overflow: o.Overflow},
-		flush:         o.FlushInterval,
-		limits:        o.limits(),
-		node:          o.Node.Name(),
+		log:           o.log,
+		flush:         o.flush,
+		limits:        o.limits,
+		node:          o.node,
 		sim:           o.sim,
-		onChange:      o.Control.notify,
-		encoder:       encoder,
+		onChange:      o.onChange,
+		encoder:       o.encoder,
 		sealed:        queue.New[queued](),
 		records:       new(bagfmt.ConnRecords),
-		rotation:      rotation.New(rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped}, o.sim.Steady(time.Now()), o.sim.GoneBack()),
-		state:         o.Begin,
+		rotation:      rotation.New(o.rotation, o.sim.Steady(time.Now()), o.sim.GoneBack()),
+		state:         o.begin,
 		limited:       make(chan struct{}, 1),
 		filled:        make(chan struct{}, 1),
 		verifications: make(chan struct{}, 1),
@@ -86,10 +107,11 @@ func newIntake(o *Options, encoder *encode.Encoder) *intake {
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
-	in.latched = latch.New(&in.pool, o.NoRepeatLatched)
-	if o.Snapshot.Mode != SnapshotOff {
-		in.ring = ring.New(o.Snapshot.ring(), &in.pool, &in.latched)
+	o.memory.Twice, o.memory.Freed = o.encoder.Compresses(), in.room.Broadcast
+	in.pool = memory.New(o.memory)
+	in.latched = latch.New(&in.pool, o.noRepeat)
+	if o.ring != nil {
+		in.ring = ring.New(*o.ring, &in.pool, &in.latched)
 	}
 	return in
 }

@@ -82,7 +82,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 	}
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.openLink(p.addTopic("/scan"), info)
+		l, err := p.openLink(p.addTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -178,23 +178,20 @@ func (in *intake) warnShort(now time.Time) {
 	}
 }
 
-// snapshotStats makes the account. mu is held.
-func (in *intake) snapshotStats(now time.Time) SnapshotStats {
+// snapshotFigures returns the account of the ring. mu is held.
+func (in *intake) snapshotFigures(now time.Time) snapshotFigures {
 	r := in.ring
 	if r == nil {
-		return SnapshotStats{}
+		return snapshotFigures{}
 	}
-	stats := SnapshotStats{Mode: SnapshotBeside, Held: r.Reach(now), Bytes: r.Bytes, Most: r.Most, Taken: r.Taken}
-	if r.Only {
-		stats.Mode = SnapshotOnly
-	}
+	f := snapshotFigures{on: true, only: r.Only, held: r.Reach(now), bytes: r.Bytes, most: r.Most, taken: r.Taken}
 	if r.Window > 0 {
-		stats.Held = min(stats.Held, r.Window)
+		f.held = min(f.held, r.Window)
 	}
 	if r.Current != nil {
-		stats.File = r.Current.Target()
+		f.file = r.Current.Target()
 	}
-	return stats
+	return f
 }
 
 // recorded returns what of t is in bags, or about to be. mu is held.

@@ -41,15 +41,15 @@ func (in *intake) awaitGrowth(f *largeFrame, more int64) bool {
 }
 
 // startWait notes that f may have to wait. mu is held.
-func (m *buffer) startWait(f *largeFrame) {
+func (in *intake) startWait(f *largeFrame) {
 	c := f.link.connection
 	f.turn.Waiting, f.turn.Proven, f.blockage = true, c.proven, blockage{topic: c.topic}
 }
 
 // endWait ends that. mu is held.
-func (m *buffer) endWait(f *largeFrame) {
+func (in *intake) endWait(f *largeFrame) {
 	f.turn.Waiting = false
-	m.endBlockage(&f.blockage)
+	in.endBlockage(&f.blockage)
 }
 
 // awaitLease waits for the turn of a message, and reports whether it has a lease: not if

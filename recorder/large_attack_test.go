@@ -264,7 +264,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 	const publishers = 60
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic, before := p.addTopic("/bad"), heapBesideBuffer(p)
+	topic, before := p.addTopicOf("/bad", "/bad", time.Time{}), heapBesideBuffer(p)
 	for n := range publishers {
 		l, err := p.openLink(topic, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, strings.Repeat("x", 1_000_000))))
 		if err != nil {
@@ -286,7 +286,7 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 func TestNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/bad")
+	topic := p.addTopicOf("/bad", "/bad", time.Time{})
 	for n := range 100 {
 		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
@@ -306,7 +306,7 @@ func TestNamesAreBounded(t *testing.T) {
 func TestOneOfTwoLinksIsHeldUp(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(100, 10)
-	p.overflow = OverflowBlock
+	p.pool.Blocks = true
 	topic := &topic{name: "/t"}
 	p.topics = append(p.topics, topic)
 	now := time.Now()

@@ -40,7 +40,7 @@ func TestRoomBesideLargeMessages(t *testing.T) {
 func TestBufferOfTheMessageBefore(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(10_000_000, 100)
-	in.overflow, in.pool.Blocks, in.state = OverflowBlock, true, StateRecording
+	in.pool.Blocks, in.state = true, StateRecording
 	free := usedChunk(t, &in.pool, 50_000)
 	in.pool.Put(free)
 	f := largeOf(in, free.Counted)
@@ -100,7 +100,7 @@ func TestWhoWaitsForMemoryIsCounted(t *testing.T) {
 	t.Parallel()
 	for shared, alone := range map[int64]int{100: 0, 0: 1} {
 		in := bareIntake(10_000, 100)
-		in.state, in.overflow, in.pool.Held = StateRecording, OverflowBlock, 10_000
+		in.state, in.pool.Blocks, in.pool.Held = StateRecording, true, 10_000
 		f := largeOf(in, 5000)
 		f.blockage.topic, f.turn.Shared = f.link.connection.topic, shared
 		took := make(chan bool, 1)

@@ -218,9 +218,7 @@ func TestBlockageIsReported(t *testing.T) {
 	if logs.FilterMessage("a publisher goes on").Len() != 1 {
 		t.Error("the end was not reported")
 	}
-	p.mu.Lock()
-	held := p.accounts(time.Now())[0].HeldUp
-	p.mu.Unlock()
+	held := accountsNow(p)[0].HeldUp
 	if held < blockageReport {
 		t.Errorf("held up for %v in the account, want %v or more", held, blockageReport)
 	}

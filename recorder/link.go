@@ -78,7 +78,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		return nil
 	}
 	f := &l.frame
-	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
+	*f = largeFrame{link: l, size: frameBytes, blocks: in.pool.Blocks && !idle}
 	size := frameBytes + largeOverhead + c.Bytes
 	f.turn.Need = in.pool.Weight(size)
 	if in.pool.Limit >= 0 && f.turn.Need > in.pool.Limit {

@@ -85,7 +85,7 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 	in.state = StatePaused
 	l := bareLink(in, 100)
 	l.connection.Latching = true
-	l.connection.topic.sampler = samplerOf([]Limit{{Topics: "**", Every: 10}}, "/t")
+	l.connection.topic.sampler = samplerOf([]topicLimit{{Topics: "**", Every: 10}}, "/t")
 	for n := range uint32(3) {
 		m := l.Large(2000)
 		if m == nil {
@@ -145,7 +145,7 @@ func TestMessageThatGrows(t *testing.T) {
 func TestStuckMessageIsGivenUp(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(20<<20, 100)
-	in.overflow = OverflowBlock
+	in.pool.Blocks = true
 	first, last := bareLink(in, 100), bareLink(in, 100)
 	for _, l := range []*link{first, last} {
 		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
@@ -192,7 +192,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
 	info, definition := longRecordInfo()
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.openLink(p.addTopic("/scan"), info)
+	l, err := p.openLink(p.addTopicOf("/scan", "/scan", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestRecordBehindASplit(t *testing.T) {
 	for splits := range 3 {
 		info, definition := longRecordInfo()
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.openLink(p.addTopic("/scan"), info)
+		l, err := p.openLink(p.addTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,23 +53,32 @@ func (r *session) stats() Stats {
 	}
 	s.DiskFree, s.TimeLeft = p.disk.Forecast()
 	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
-	p.addStats(&s)
+	live := p.live(now)
+	s.State, s.Ending, s.Part, s.FileBytes = live.state, live.ending, live.part, live.fileBytes
+	s.Buffered, s.BufferMost, s.Unread = live.buffered, live.bufferMost, live.unread
+	s.Snapshots, s.Topics = snapshotStats(live.snapshots), topicStats(live.topics)
 	s.Snapshots.Failed = p.snapshots.failures()
 	return s
 }
 
-// addStats adds what the intake knows to an account.
-func (in *intake) addStats(s *Stats) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	s.State, s.Ending = in.state, in.ended || in.atSizeLimit
-	s.Part, s.FileBytes = max(in.rotation.Part(), 0), in.rotation.Stored()
-	s.Buffered, s.BufferMost = in.pool.Held-in.pool.Idle, in.pool.Limit
-	s.Snapshots, s.Unread = in.snapshotStats(s.Taken), in.unread.now
-	s.Topics = make([]TopicStats, 0, len(in.topics))
-	for _, t := range in.topics {
-		ts := TopicStats{Topic: t.name, Type: t.typ, Passed: t.passed, Publishers: t.linked, Messages: t.messages, Bytes: t.bytes, HeldUp: in.heldUp(t, s.Taken), Last: t.last}
-		for cause, n := range t.dropped {
+// snapshotStats returns the account of the ring.
+func snapshotStats(f snapshotFigures) SnapshotStats {
+	s := SnapshotStats{Held: f.held, Bytes: f.bytes, Most: f.most, Taken: f.taken, File: f.file}
+	switch {
+	case f.only:
+		s.Mode = SnapshotOnly
+	case f.on:
+		s.Mode = SnapshotBeside
+	}
+	return s
+}
+
+// topicStats returns the live accounts of topics.
+func topicStats(topics []figures) []TopicStats {
+	all := make([]TopicStats, 0, len(topics))
+	for _, f := range topics {
+		ts := TopicStats{Topic: f.topic, Type: f.typ, Passed: f.passed, Publishers: f.linked, Messages: f.taken.messages, Bytes: f.taken.bytes, HeldUp: f.heldUp, Last: f.last}
+		for cause, n := range f.dropped {
 			if n == 0 {
 				continue
 			}
@@ -79,12 +88,12 @@ func (in *intake) addStats(s *Stats) {
 			ts.Dropped += n
 			ts.Causes[dropCause(cause).String()] = n
 		}
-		ts.Missed, ts.LinksLost, ts.Refused = t.former.Missed, t.former.LinksLost, len(t.refused)
-		for _, u := range t.publishers {
-			a := u.Account(s.Taken)
+		ts.Missed, ts.LinksLost, ts.Refused = f.former.Missed, f.former.LinksLost, f.refused
+		for _, a := range f.publishers {
 			ts.Missed += a.Missed
 			ts.LinksLost += a.LinksLost
 		}
-		s.Topics = append(s.Topics, ts)
+		all = append(all, ts)
 	}
+	return all
 }

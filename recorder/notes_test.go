@@ -152,7 +152,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %v, want %v", paths[i], marks, want)
 		}
 	}
-	s := p.accountsNow()
+	s := accountsNow(p)
 	if len(s) != 1 || s[0].Messages != 5 || s[0].Topic != bagnote.MarksTopic {
 		t.Errorf("account: %+v", s)
 	}
@@ -251,13 +251,6 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	}
 }
 
-// accountsNow returns the account of all topics.
-func (in *intake) accountsNow() []TopicSummary {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.accounts(time.Now())
-}
-
 // TestMarkWithoutRoom: a mark that the buffer has no room for is an error.
 func TestMarkWithoutRoom(t *testing.T) {
 	t.Parallel()
@@ -301,7 +294,7 @@ func TestOwnTopicIsRecordedToo(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := p.accountsNow(); len(s) != 1 || s[0].Messages != 3 {
+	if s := accountsNow(p); len(s) != 1 || s[0].Messages != 3 {
 		t.Errorf("accounts: %+v", s)
 	}
 }

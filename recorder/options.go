@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -180,6 +181,28 @@ func (o Options) MemoryBytes() int64 {
 		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
+}
+
+// intake returns what the intake is made of.
+func (o *Options) intake(encoder *encode.Encoder) intakeConfig {
+	c := intakeConfig{
+		log:      o.Log,
+		node:     o.Node.Name(),
+		flush:    o.FlushInterval,
+		limits:   o.limits(),
+		memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
+		rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		noRepeat: o.NoRepeatLatched,
+		begin:    o.Begin,
+		sim:      o.sim,
+		onChange: o.Control.notify,
+		encoder:  encoder,
+	}
+	if o.Snapshot.Mode != SnapshotOff {
+		kept := o.Snapshot.ring()
+		c.ring = &kept
+	}
+	return c
 }
 
 // encoder returns how chunks are compressed.

@@ -44,7 +44,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 	defer node.Close(t.Context())
 	p := testPipeline(t, Options{BufferBytes: 16 << 20}, func(f bagfile.Handle) bagfile.Handle { return &throttled{Handle: f, rate: 20_000_000} })
 	subscribe := func(name string) (*topic, *load.Publisher) {
-		topic := p.addTopic(name)
+		topic := p.addTopicOf(name, name, time.Time{})
 		pub, err := load.Advertise(t.Context(), m.Addr().String(), "/pub"+name, name)
 		if err != nil {
 			t.Fatal(err)

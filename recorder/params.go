@@ -35,6 +35,9 @@ const (
 	stringDefinition = bagnote.Definition
 )
 
+// stringOwn is the type of the texts that the recorder publishes.
+var stringOwn = ownType{stringType, stringMD5, stringDefinition}
+
 // stringFrame is a std_msgs/String as links carry it.
 func stringFrame(text []byte) []byte {
 	frame := binary.LittleEndian.AppendUint32(make([]byte, 0, 8+len(text)), uint32(4+len(text)))
@@ -98,7 +101,7 @@ func (r *session) keep(topic string, value any) error {
 	if text.Len() > maxParams {
 		return fmt.Errorf("%d bytes, at most %d are stored", text.Len(), maxParams)
 	}
-	l := r.pipe.openLatched(topic, stringType, stringMD5, stringDefinition)
+	l := r.pipe.openLatched(topic, stringOwn)
 	deliver(l, stringFrame(bytes.TrimSpace(text.Bytes())), time.Now())
 	l.Closed(nil)
 	return nil

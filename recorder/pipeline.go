@@ -25,7 +25,7 @@ type pipeline struct {
 
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
 	encoder := encode.New(o.encoder())
-	in := newIntake(&o, encoder)
+	in := newIntake(o.intake(encoder))
 	p := &pipeline{intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
 	encoder.Start(p.skipsCompression)
 	p.start()

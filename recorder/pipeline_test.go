@@ -181,7 +181,7 @@ func (f told) WriteAt(p []byte, off int64) (int, error) {
 func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/t")
+	topic := p.addTopicOf("/t", "/t", time.Time{})
 	info := testlink.Info("/t", "/p")
 	first, err1 := p.openLink(topic, info)
 	again, err2 := p.openLink(topic, info)

@@ -16,7 +16,7 @@ import (
 func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
-	topic := p.addTopic("/t")
+	topic := p.addTopicOf("/t", "/t", time.Time{})
 	l, err := p.openLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestMissedMessages(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: p.accounts(time.Now())}
+	s := Summary{Topics: accountsNow(p)}
 	ts := s.Topics[1] // after the account itself
 	if ts.Publishers[0].Missed != 5 || ts.Publishers[1].Missed != 0 || s.Dropped() != 1 || ts.Publishers[0].LinksLost != 1 {
 		t.Errorf("%+v", ts)
@@ -56,7 +56,7 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
 	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
-		l, err := p.openLink(p.addTopic("/t"), info)
+		l, err := p.openLink(p.addTopicOf("/t", "/t", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,14 +65,14 @@ func TestNoNumbersOfLatched(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if s := (Summary{Topics: p.accounts(time.Now())}); s.Losses() != "" {
+	if s := (Summary{Topics: accountsNow(p)}); s.Losses() != "" {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestWatchingAllocatesNothing(t *testing.T) {
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
-	l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
+	l, err := p.openLink(p.addTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		}
 	}
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.openLink(p.addTopic("/map"), info)
+	l, err := p.openLink(p.addTopicOf("/map", "/map", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

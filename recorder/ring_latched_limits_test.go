@@ -135,7 +135,7 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
-	topic := p.addTopic("/goal")
+	topic := p.addTopicOf("/goal", "/goal", time.Time{})
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)

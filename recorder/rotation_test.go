@@ -209,7 +209,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
 			info.Header[i].Value = "1"
 		}
 	}
-	l, err := p.openLink(p.addTopic(topic), info)
+	l, err := p.openLink(p.addTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
 		}
 	}
-	l, err := p.openLink(p.addTopic("/t"), info)
+	l, err := p.openLink(p.addTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

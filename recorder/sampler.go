@@ -1,32 +1,18 @@
 package recorder
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
 )
 
-// Limit says how much of some topics is recorded. Several limits of one topic hold
-// together; of one kind the last one counts. Zero values mean no limit.
-type Limit struct {
-	Topics  string  // a name, or a glob; a name that is not absolute matches the end of topics
-	MaxRate float64 // messages a second
-	Every   int     // only each Nth message
-	Count   int     // end with the topic after this many
-}
-
-func (l Limit) check() error {
-	if l.Topics == "" || !(l.MaxRate >= 0) || l.MaxRate > 1e9 || l.Every < 0 || l.Count < 0 {
-		return fmt.Errorf("limit of %q: want a topic and a positive number", l.Topics)
-	}
-	return nil
-}
-
-// limits returns all limits, that of all topics first.
-func (o *Options) limits() []Limit {
-	return append([]Limit{{Topics: "**", Count: o.Limit}}, o.Limits...)
+// topicLimit says how much of some topics is recorded, as Limit of the recorder does.
+type topicLimit struct {
+	Topics  string
+	MaxRate float64
+	Every   int
+	Count   int
 }
 
 // sampler is how much of one topic is recorded. It is guarded by intake.mu.
@@ -40,7 +26,7 @@ type sampler struct {
 	skipped uint64
 }
 
-func samplerOf(limits []Limit, topic string) sampler {
+func samplerOf(limits []topicLimit, topic string) sampler {
 	var s sampler
 	for _, l := range limits {
 		glob := l.Topics

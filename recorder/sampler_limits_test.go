@@ -11,7 +11,7 @@ import (
 func TestRateIsExact(t *testing.T) {
 	t.Parallel()
 	const gap = 100 * time.Millisecond
-	s := samplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
+	s := samplerOf([]topicLimit{{Topics: "/a", MaxRate: 10}}, "/a")
 	start := time.Now()
 	for i, c := range []struct {
 		at   time.Duration
@@ -44,7 +44,7 @@ func TestRateIsExact(t *testing.T) {
 func TestEveryNth(t *testing.T) {
 	t.Parallel()
 	for every, want := range map[int]string{1: "xxxxxxx", 2: "x.x.x.x", 3: "x..x..x"} {
-		s := samplerOf([]Limit{{Topics: "/a", Every: every}}, "/a")
+		s := samplerOf([]topicLimit{{Topics: "/a", Every: every}}, "/a")
 		if s.thin != (every > 1) {
 			t.Errorf("each %d: messages are looked at: %v", every, s.thin)
 		}

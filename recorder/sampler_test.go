@@ -12,20 +12,20 @@ func TestShare(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	tests := map[string]struct {
-		limits []Limit
+		limits []topicLimit
 		topic  string
 		hz     int // of ten seconds of messages
 		want   int
 	}{
 		"none":          {nil, "/a", 100, 1000},
-		"rate":          {[]Limit{{Topics: "/a", MaxRate: 10}}, "/a", 100, 100},
-		"uneven rate":   {[]Limit{{Topics: "/a", MaxRate: 10}}, "/a", 33, 100},
-		"slower":        {[]Limit{{Topics: "/a", MaxRate: 10}}, "/a", 7, 70},
-		"every":         {[]Limit{{Topics: "/a", Every: 3}}, "/a", 30, 100},
-		"other topic":   {[]Limit{{Topics: "/b", Every: 3}}, "/a", 30, 300},
-		"glob":          {[]Limit{{Topics: "/*/image", MaxRate: 1}}, "/cam/image", 30, 10},
-		"end of names":  {[]Limit{{Topics: "image", MaxRate: 1}}, "/cam/image", 30, 10},
-		"last one wins": {[]Limit{{Topics: "/**", MaxRate: 1}, {Topics: "/a", MaxRate: 5}}, "/a", 30, 50},
+		"rate":          {[]topicLimit{{Topics: "/a", MaxRate: 10}}, "/a", 100, 100},
+		"uneven rate":   {[]topicLimit{{Topics: "/a", MaxRate: 10}}, "/a", 33, 100},
+		"slower":        {[]topicLimit{{Topics: "/a", MaxRate: 10}}, "/a", 7, 70},
+		"every":         {[]topicLimit{{Topics: "/a", Every: 3}}, "/a", 30, 100},
+		"other topic":   {[]topicLimit{{Topics: "/b", Every: 3}}, "/a", 30, 300},
+		"glob":          {[]topicLimit{{Topics: "/*/image", MaxRate: 1}}, "/cam/image", 30, 10},
+		"end of names":  {[]topicLimit{{Topics: "image", MaxRate: 1}}, "/cam/image", 30, 10},
+		"last one wins": {[]topicLimit{{Topics: "/**", MaxRate: 1}, {Topics: "/a", MaxRate: 5}}, "/a", 30, 50},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestShare(t *testing.T) {
 // TestShareWithoutBursts: after a pause a topic does not make up for it.
 func TestShareWithoutBursts(t *testing.T) {
 	t.Parallel()
-	s := samplerOf([]Limit{{Topics: "/a", MaxRate: 10}}, "/a")
+	s := samplerOf([]topicLimit{{Topics: "/a", MaxRate: 10}}, "/a")
 	now := time.Now()
 	s.keep(now)
 	kept := 0
@@ -68,18 +68,18 @@ func TestWhichMessagesAreKept(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	for name, c := range map[string]struct {
-		limits []Limit
+		limits []topicLimit
 		at     []int // milliseconds
 		want   string
 	}{
-		"rate":            {[]Limit{{Topics: "/a", MaxRate: 10}}, []int{0, 99, 100, 101, 199, 200, 250, 301, 399, 401}, "+++--+-+-+"},
-		"after a pause":   {[]Limit{{Topics: "/a", MaxRate: 10}}, []int{0, 100, 1000, 1001, 1002, 1101, 1150}, "++++-+-"},
-		"just in time":    {[]Limit{{Topics: "/a", MaxRate: 10}}, []int{0, 100, 101, 102, 200}, "+++-+"},
-		"each second":     {[]Limit{{Topics: "/a", Every: 2}}, []int{0, 1, 2, 3, 1, 0, 2}, "+-+-+-+"},
-		"each":            {[]Limit{{Topics: "/a", Every: 1}}, []int{3, 2, 1, 0}, "++++"},
-		"both":            {[]Limit{{Topics: "/a", Every: 2}, {Topics: "/*", MaxRate: 10}}, []int{0, 100, 150, 200, 260, 300}, "+-+-+-"},
-		"and in reverse":  {[]Limit{{Topics: "/a", MaxRate: 10}, {Topics: "/*", Every: 2}}, []int{0, 100, 150, 200, 260, 300}, "+-+-+-"},
-		"and with a last": {[]Limit{{Topics: "/a", Every: 2}, {Topics: "/*", Count: 3}}, []int{0, 1, 2, 3}, "+-+-"},
+		"rate":            {[]topicLimit{{Topics: "/a", MaxRate: 10}}, []int{0, 99, 100, 101, 199, 200, 250, 301, 399, 401}, "+++--+-+-+"},
+		"after a pause":   {[]topicLimit{{Topics: "/a", MaxRate: 10}}, []int{0, 100, 1000, 1001, 1002, 1101, 1150}, "++++-+-"},
+		"just in time":    {[]topicLimit{{Topics: "/a", MaxRate: 10}}, []int{0, 100, 101, 102, 200}, "+++-+"},
+		"each second":     {[]topicLimit{{Topics: "/a", Every: 2}}, []int{0, 1, 2, 3, 1, 0, 2}, "+-+-+-+"},
+		"each":            {[]topicLimit{{Topics: "/a", Every: 1}}, []int{3, 2, 1, 0}, "++++"},
+		"both":            {[]topicLimit{{Topics: "/a", Every: 2}, {Topics: "/*", MaxRate: 10}}, []int{0, 100, 150, 200, 260, 300}, "+-+-+-"},
+		"and in reverse":  {[]topicLimit{{Topics: "/a", MaxRate: 10}, {Topics: "/*", Every: 2}}, []int{0, 100, 150, 200, 260, 300}, "+-+-+-"},
+		"and with a last": {[]topicLimit{{Topics: "/a", Every: 2}, {Topics: "/*", Count: 3}}, []int{0, 1, 2, 3}, "+-+-"},
 	} {
 		s := samplerOf(c.limits, "/a")
 		got := ""

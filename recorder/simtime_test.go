@@ -50,11 +50,11 @@ func TestSimStamps(t *testing.T) {
 	}
 	sink.Frames(ticks(100), 1, time.Now())
 	p := testPipeline(t, Options{sim: sim, Split: true, Duration: 10 * time.Second, FlushInterval: time.Hour}, nil)
-	topic := p.addTopic("/clock")
+	topic := p.addTopicOf("/clock", "/clock", time.Time{})
 	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.openLink(p.addTopic("/t"), testlink.LatchingInfo("/t", "p"))
+	l, err := p.openLink(p.addTopicOf("/t", "/t", time.Time{}), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSimClock(t *testing.T) {
 	sim := simtime.New()
 	sim.Release()
 	p := testPipeline(t, Options{}, nil)
-	topic := p.addTopic("/clock")
+	topic := p.addTopicOf("/clock", "/clock", time.Time{})
 	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestSimClock(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	s := Summary{Topics: p.accounts(time.Now())}
+	s := Summary{Topics: accountsNow(p)}
 	if n := s.Messages(); n != 5 || topic.linked != 0 {
 		t.Errorf("%d messages recorded, %d links", n, topic.linked)
 	}

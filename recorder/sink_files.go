@@ -42,12 +42,13 @@ func (s *sink) openFile(c *command) error {
 
 // closeFile leaves the file to the closer.
 func (s *sink) closeFile(c *command) {
-	c.file = s.out
-	if c.file == nil { // the start before failed
+	old := s.out
+	if old == nil { // the start before failed
 		return
 	}
+	c.file = old
 	s.setOut(nil)
-	s.closing <- c.file
+	s.closing <- old
 }
 
 // rotateFile opens the next file and leaves the old one to the closer, so that what

@@ -32,9 +32,6 @@ type Snapshot struct {
 // ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
 var ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
 
-// ErrOnlySnapshots means that there is no bag but those of snapshots.
-var ErrOnlySnapshots = errors.New("only snapshots are written: there is no bag to split")
-
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	switch most := buffer / 4 * 3; {

@@ -83,7 +83,7 @@ func flushOpen(p *pipeline) { p.tick(time.Now().Add(time.Minute)) }
 // what it decides.
 func bareIntake(budget int64, chunkBytes int) *intake {
 	in := &intake{
-		log: zap.NewNop(), encoder: encode.New(encode.Options{}), buffer: buffer{log: zap.NewNop()},
+		log: zap.NewNop(), encoder: encode.New(encode.Options{}),
 		sealed: queue.New[queued](), records: new(bagfmt.ConnRecords), filled: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
@@ -148,4 +148,10 @@ func rotationAt(o rotation.Options, part int, stored int64) rotation.Rotation {
 	}
 	r.Written(part, 0, stored, false)
 	return r
+}
+
+// accountsNow returns the account of all topics.
+func accountsNow(p *pipeline) []TopicSummary {
+	topics, _ := p.summary(time.Now())
+	return topicSummaries(topics)
 }

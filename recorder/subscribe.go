@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -20,9 +18,6 @@ const (
 	priorityLive         // has a publisher that answers, as far as is known
 	priorityRest
 )
-
-// errEnded refuses links that open too late.
-var errEnded = errors.New("the recording has ended")
 
 type subscription struct {
 	name  string // as it was asked for
@@ -77,20 +72,6 @@ func (r *session) leaveDeserted(listed []string) {
 		delete(r.tried, resolved)
 		r.Log.Debug("topic left: it has no publisher", zap.String("topic", resolved))
 	}
-}
-
-// isLinked reports whether a link of t is open.
-func (in *intake) isLinked(t *topic) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return t.linked > 0
-}
-
-// leaveTopic releases what is not needed of a topic without links but its account.
-func (in *intake) leaveTopic(t *topic) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.foldPublishers(t, 0, func(*loss.Publisher) bool { return true })
 }
 
 // consider subscribes to a topic that the master knows, if it is new. A name that
@@ -160,8 +141,7 @@ func (r *session) account(resolved string, s *subscription) {
 		delete(r.left, resolved)
 		return
 	}
-	s.topic = r.pipe.addTopicOf(s.name, resolved)
-	s.topic.since = s.since // no link has it yet
+	s.topic = r.pipe.addTopicOf(s.name, resolved, s.since)
 }
 
 // receive subscribes to the topic of s. Links that open before there is a file wait.
@@ -183,7 +163,7 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			if err != nil {
 				return nil, err
 			}
-			return r.trigger.watch(resolved, l, r.watch(resolved, l)), nil
+			return r.fires(resolved, s, info, r.watch(resolved, info, l)), nil
 		},
 	})
 	if err == nil {

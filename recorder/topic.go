@@ -32,7 +32,7 @@ type topic struct {
 	sampler
 	account         memory.Account // of the buffer
 	publishers      []*loss.Publisher
-	former          FormerPublishers
+	former          formerPublishers
 	refused         map[string]struct{} // publishers, by URI; nil for none
 	headers         int64               // bytes that connections counts for it
 	met             bool                // there was a link
@@ -49,17 +49,21 @@ type topic struct {
 	reportedDrops   *[dropCauses]loss.Told // drops already reported by tick; nil before the first
 }
 
-func (in *intake) addTopic(name string) *topic { return in.addTopicOf(name, name) }
+// newTopic returns an account that is not listed yet.
+func (in *intake) newTopic(name string) *topic {
+	return &topic{name: name, sampler: samplerOf(in.limits, name)}
+}
 
-// addTopicOf makes an account for a topic that stands under name in the bag.
-func (in *intake) addTopicOf(name, resolved string) *topic {
+// addTopicOf makes an account for a topic that stands under name in the bag. since is before the
+// topic was registered, if that is known.
+func (in *intake) addTopicOf(name, resolved string, since time.Time) *topic {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if t := topicNamed(in.ownTopics, name); t != nil {
-		t.sampler = samplerOf(in.limits, resolved)
+		t.sampler, t.since = samplerOf(in.limits, resolved), since
 		return t
 	}
-	t := &topic{name: name, sampler: samplerOf(in.limits, resolved)}
+	t := &topic{name: name, sampler: samplerOf(in.limits, resolved), since: since}
 	in.topics = append(in.topics, t)
 	return t
 }

@@ -16,7 +16,7 @@ func (in *intake) waitForChunk(t *topic) bool {
 		if !in.pool.LargeFirst() && in.openChunk() {
 			break
 		}
-		if in.overflow == OverflowDrop {
+		if !in.pool.Blocks {
 			return false
 		}
 		if b == nil {

@@ -41,13 +41,13 @@ func TestWatchedLink(t *testing.T) {
 	w := &watching{topics: []string{"/t"}}
 	r := &session{Options: Options{Watch: w}}
 	l, other := open(t, p, "/t", "/p"), open(t, p, "/other", "/p")
-	if got := r.watch("/other", other); got != tcpros.LinkSink(other) {
+	if got := r.watch("/other", testlink.Info("/other", "/p"), other); got != tcpros.LinkSink(other) {
 		t.Errorf("a link that is not watched is %T", got)
 	}
-	if got := (&session{}).watch("/t", l); got != tcpros.LinkSink(l) {
+	if got := (&session{}).watch("/t", testlink.Info("/t", "/p"), l); got != tcpros.LinkSink(l) {
 		t.Errorf("without a watcher the link is %T", got)
 	}
-	sink := r.watch("/t", l)
+	sink := r.watch("/t", testlink.Info("/t", "/p"), l)
 	w.p = l
 	at := time.Now()
 	sink.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
@@ -76,8 +76,8 @@ func TestWatchedLink(t *testing.T) {
 func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it counts allocations
 	p := testPipeline(t, Options{Begin: StatePaused}, nil)
 	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
-	watched := r.watch("/t", open(t, p, "/t", "/p"))
-	other := r.watch("/other", open(t, p, "/other", "/p"))
+	watched := r.watch("/t", testlink.Info("/t", "/p"), open(t, p, "/t", "/p"))
+	other := r.watch("/other", testlink.Info("/other", "/p"), open(t, p, "/other", "/p"))
 	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
 		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {
