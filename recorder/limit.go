@@ -1,6 +1,10 @@
 package recorder
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
 
 // Limit says how much of some topics is recorded. Several limits of one topic hold
 // together; of one kind the last one counts. Zero values mean no limit.
@@ -19,10 +23,10 @@ func (l Limit) check() error {
 }
 
 // limits returns all limits, that of all topics first.
-func (o *Options) limits() []topicLimit {
-	all := []topicLimit{{Topics: "**", Count: o.Limit}}
+func (o *Options) limits() []intake.Limit {
+	all := []intake.Limit{{Topics: "**", Count: o.Limit}}
 	for _, l := range o.Limits {
-		all = append(all, topicLimit(l))
+		all = append(all, intake.Limit(l))
 	}
 	return all
 }

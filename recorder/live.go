@@ -1,6 +1,10 @@
 package recorder
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
 
 // Stats is a live account of a recording. What it holds belongs to the caller. Rates are
 // for the caller to make of two accounts.
@@ -53,32 +57,32 @@ func (r *session) stats() Stats {
 	}
 	s.DiskFree, s.TimeLeft = p.disk.Forecast()
 	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
-	live := p.live(now)
-	s.State, s.Ending, s.Part, s.FileBytes = live.state, live.ending, live.part, live.fileBytes
-	s.Buffered, s.BufferMost, s.Unread = live.buffered, live.bufferMost, live.unread
-	s.Snapshots, s.Topics = snapshotStats(live.snapshots), topicStats(live.topics)
+	live := p.LiveFigures(now)
+	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
+	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread
+	s.Snapshots, s.Topics = snapshotStats(live.Snapshots), topicStats(live.Topics)
 	s.Snapshots.Failed = p.snapshots.failures()
 	return s
 }
 
 // snapshotStats returns the account of the ring.
-func snapshotStats(f snapshotFigures) SnapshotStats {
-	s := SnapshotStats{Held: f.held, Bytes: f.bytes, Most: f.most, Taken: f.taken, File: f.file}
+func snapshotStats(f intake.SnapshotFigures) SnapshotStats {
+	s := SnapshotStats{Held: f.Held, Bytes: f.Bytes, Most: f.Most, Taken: f.Taken, File: f.File}
 	switch {
-	case f.only:
+	case f.Only:
 		s.Mode = SnapshotOnly
-	case f.on:
+	case f.On:
 		s.Mode = SnapshotBeside
 	}
 	return s
 }
 
 // topicStats returns the live accounts of topics.
-func topicStats(topics []figures) []TopicStats {
+func topicStats(topics []intake.Figures) []TopicStats {
 	all := make([]TopicStats, 0, len(topics))
 	for _, f := range topics {
-		ts := TopicStats{Topic: f.topic, Type: f.typ, Passed: f.passed, Publishers: f.linked, Messages: f.taken.messages, Bytes: f.taken.bytes, HeldUp: f.heldUp, Last: f.last}
-		for cause, n := range f.dropped {
+		ts := TopicStats{Topic: f.Topic, Type: f.Typ, Passed: f.Passed, Publishers: f.Linked, Messages: f.Taken.Messages, Bytes: f.Taken.Bytes, HeldUp: f.HeldUp, Last: f.Last}
+		for cause, n := range f.Dropped {
 			if n == 0 {
 				continue
 			}
@@ -86,10 +90,10 @@ func topicStats(topics []figures) []TopicStats {
 				ts.Causes = map[string]uint64{}
 			}
 			ts.Dropped += n
-			ts.Causes[dropCause(cause).String()] = n
+			ts.Causes[intake.DropCause(cause).String()] = n
 		}
-		ts.Missed, ts.LinksLost, ts.Refused = f.former.Missed, f.former.LinksLost, f.refused
-		for _, a := range f.publishers {
+		ts.Missed, ts.LinksLost, ts.Refused = f.Former.Missed, f.Former.LinksLost, f.Refused
+		for _, a := range f.Publishers {
 			ts.Missed += a.Missed
 			ts.LinksLost += a.LinksLost
 		}

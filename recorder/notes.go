@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // Mark is a line of text about a moment of the recording. In the bag it is a
@@ -29,7 +30,7 @@ func (c *Control) MarkAt(text string, at time.Time) (Mark, error) {
 	if err != nil {
 		return Mark{}, err
 	}
-	m, err := r.pipe.marks.write(r.pipe.intake, text, at)
+	m, err := r.pipe.marks.write(r.pipe.Intake, text, at)
 	if err == nil {
 		r.Log.Info("Mark", loglimit.OnRequest(), zap.String("text", m.Text))
 	}
@@ -39,12 +40,12 @@ func (c *Control) MarkAt(text string, at time.Time) (Mark, error) {
 // marks writes marks into a recording. It may be used by anybody.
 type marks struct {
 	mu    sync.Mutex
-	link  *link // nil before the first mark: a bag without marks does not have their topic
+	link  *intake.Link // nil before the first mark: a bag without marks does not have their topic
 	count int
 }
 
 // write records a mark. Its error says why it is not in the bag.
-func (m *marks) write(in *intake, text string, at time.Time) (Mark, error) {
+func (m *marks) write(in *intake.Intake, text string, at time.Time) (Mark, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if text == "" {
@@ -55,11 +56,11 @@ func (m *marks) write(in *intake, text string, at time.Time) (Mark, error) {
 		return Mark{}, err
 	}
 	if m.link == nil {
-		if m.link, err = in.openMarks(bagnote.MarksTopic, stringOwn); err != nil {
+		if m.link, err = in.OpenMarks(bagnote.MarksTopic, stringOwn); err != nil {
 			return Mark{}, err
 		}
 	}
-	stamp, err := in.appendOwn(m.link, stringFrame([]byte(text)), at)
+	stamp, err := in.AppendOwn(m.link, stringFrame([]byte(text)), at)
 	if err != nil {
 		return Mark{}, err
 	}
@@ -70,6 +71,6 @@ func (m *marks) write(in *intake, text string, at time.Time) (Mark, error) {
 // writeNotes records the notes of Options, if there are any, before any message.
 func (r *session) writeNotes() {
 	if len(r.Notes) > 0 {
-		deliver(r.pipe.openNotes(bagnote.NotesTopic, stringOwn), stringFrame([]byte(bagnote.Text(r.Notes))), time.Now())
+		deliver(r.pipe.OpenNotes(bagnote.NotesTopic, stringOwn), stringFrame([]byte(bagnote.Text(r.Notes))), time.Now())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -184,23 +185,23 @@ func (o Options) MemoryBytes() int64 {
 }
 
 // intake returns what the intake is made of.
-func (o *Options) intake(encoder *encode.Encoder) intakeConfig {
-	c := intakeConfig{
-		log:      o.Log,
-		node:     o.Node.Name(),
-		flush:    o.FlushInterval,
-		limits:   o.limits(),
-		memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
-		rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
-		noRepeat: o.NoRepeatLatched,
-		begin:    o.Begin,
-		sim:      o.sim,
-		onChange: o.Control.notify,
-		encoder:  encoder,
+func (o *Options) intake(encoder *encode.Encoder) intake.Config {
+	c := intake.Config{
+		Log:      o.Log,
+		Node:     o.Node.Name(),
+		Flush:    o.FlushInterval,
+		Limits:   o.limits(),
+		Memory:   memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Blocks: o.Overflow == OverflowBlock},
+		Rotation: rotation.Options{Split: o.Split, MaxBytes: o.MaxBytes, Every: o.Duration, At: o.SplitAt, Stopped: o.Begin == StateStopped},
+		NoRepeat: o.NoRepeatLatched,
+		Begin:    o.Begin,
+		Sim:      o.sim,
+		OnChange: o.Control.notify,
+		Encoder:  encoder,
 	}
 	if o.Snapshot.Mode != SnapshotOff {
 		kept := o.Snapshot.ring()
-		c.ring = &kept
+		c.Ring = &kept
 	}
 	return c
 }

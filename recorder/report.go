@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -96,15 +97,15 @@ func (s *sink) writeReport() error {
 	if s.err != nil {
 		return s.err
 	}
-	topics, unread := s.in.summary(time.Now())
+	topics, unread := s.in.SummaryFigures(time.Now())
 	sum := Summary{Topics: topicSummaries(topics), Unread: unread}
 	if s.report == ReportOnLoss && sum.Losses() == "" {
 		return nil
 	}
-	conn := s.in.openReport(ReportTopic, ownType{tcpros.DiagnosticArrayType, tcpros.DiagnosticArrayMD5Sum, tcpros.DiagnosticArrayDefinition})
+	conn := s.in.OpenReport(ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.sim.At(time.Now()))
+		at = bagfmt.TimeOf(s.in.Sim.At(time.Now()))
 	}
 	frame := sum.diagnostics(at.Std()).AppendFrame(nil)
 	if err := s.writeOwn(conn, at, frame); err != nil {
@@ -128,7 +129,7 @@ func (s *sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) erro
 	if err := s.out.WriteChunk(chunk.Sealed); err != nil {
 		return err
 	}
-	chunk.Part = s.in.ownWritten(c, len(frame)-4)
+	chunk.Part = s.in.OwnWritten(c, len(frame)-4)
 	s.written(chunk)
 	return nil
 }

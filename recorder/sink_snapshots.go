@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
@@ -28,7 +29,7 @@ import (
 // A chunk belongs to one of them. nil means that there are no snapshots.
 type snapshotWriter struct {
 	sink    *sink
-	in      *intake
+	in      *intake.Intake
 	log     *zap.Logger
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
@@ -94,7 +95,7 @@ func (w *snapshotWriter) close() {
 	defer w.starting.Unlock()
 	w.queue.Close()
 	w.writer.Wait()
-	taken := w.in.snapshotsTaken()
+	taken := w.in.SnapshotsTaken()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.triggers > uint64(taken) {
@@ -106,7 +107,7 @@ func (w *snapshotWriter) close() {
 // calls it.
 func (w *snapshotWriter) begin(of *ring.Taking) {
 	w.current = of.Job.(*snapshot)
-	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.takeRing(of), begin: true})
+	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.TakeRing(of), begin: true})
 }
 
 // end ends that.
@@ -123,13 +124,13 @@ func (w *snapshotWriter) keep(c *memory.Chunk) {
 	}
 	switch {
 	case c.Sealed == nil:
-		w.in.release(c)
+		w.in.Release(c)
 	case w.current != nil:
-		rc := w.in.toRingChunk(c)
-		w.in.goBy(&rc)
+		rc := w.in.ToRingChunk(c)
+		w.in.GoBy(&rc)
 		w.queue.Put(snapshotWork{snapshot: w.current, chunk: rc})
 	default:
-		w.in.addToRing(w.in.toRingChunk(c))
+		w.in.AddToRing(w.in.ToRingChunk(c))
 	}
 }
 
@@ -203,8 +204,8 @@ func (sn *snapshot) addConns(chunks []ring.Chunk) {
 
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
 func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ring.Chunk) {
-	defer w.in.unpinState(&sn.State)
-	at := bagfmt.TimeOf(w.in.sim.At(sn.At))
+	defer w.in.UnpinState(&sn.State)
+	at := bagfmt.TimeOf(w.in.Sim.At(sn.At))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
@@ -218,7 +219,7 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.in.repeatedInSnapshot(c)
+		w.in.RepeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
@@ -236,19 +237,19 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.in.sim != nil || p.back > 0 {
+		if p := passageOf(&old); w.in.Sim != nil || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
 	if from > 0 && before > span && w.divide(sn, &old, from, nil) == nil {
-		w.in.giveBack(old)
+		w.in.GiveBack(old)
 		return ring.Chunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.pool.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.Pool.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.rooted = true
-	fresh := w.in.freshChunk(int(old.UncompressedBytes))
+	fresh := w.in.FreshChunk(int(old.UncompressedBytes))
 	if fresh == nil {
 		return old, true
 	}
@@ -261,8 +262,8 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 	switch {
 	case err == nil && fresh.Builder.Messages() == 0:
 		sn.rooted = false
-		w.in.release(fresh)
-		w.in.giveBack(old)
+		w.in.Release(fresh)
+		w.in.GiveBack(old)
 		return ring.Chunk{}, false
 	case err == nil:
 		fresh.Seal(w.pack)
@@ -270,11 +271,11 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 	}
 	if err != nil {
 		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
-		w.in.release(fresh)
+		w.in.Release(fresh)
 		return old, true
 	}
-	w.in.giveBack(old)
-	w.in.count(fresh)
+	w.in.GiveBack(old)
+	w.in.Count(fresh)
 	return ring.Chunk{SealedChunk: fresh.Sealed, Chunk: fresh}, true
 }
 
@@ -325,7 +326,7 @@ func passageOf(c *ring.Chunk) (p passage) {
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
 func (w *snapshotWriter) divide(sn *snapshot, c *ring.Chunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := w.in.latchingOf(c.SealedChunk)
+	latching := w.in.LatchingOf(c.SealedChunk)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
@@ -348,7 +349,7 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ring.Chunk, from time.Duration,
 		}
 	}
 	before = slices.DeleteFunc(before, func(l latch.Pinned) bool { return l.Message == nil })
-	return w.in.addBefore(&sn.State, before)
+	return w.in.AddBefore(&sn.State, before)
 }
 
 // leastLarge is how large a message is at least before its chunk is left as it is.
@@ -367,18 +368,18 @@ func (w *snapshotWriter) addToSnapshot(sn *snapshot, c ring.Chunk) {
 
 // addChunk writes a chunk, or counts why it does not.
 func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
-	defer w.in.giveBack(c)
+	defer w.in.GiveBack(c)
 	switch {
 	case w.sink.drainAborted():
-		w.countMissing(sn, &c, dropAborted)
+		w.countMissing(sn, &c, intake.DropAborted)
 		return
 	case sn.err != nil:
-		w.countMissing(sn, &c, dropDisk)
+		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
 	if sn.err = sn.out.WriteChunk(c.SealedChunk); sn.err != nil {
 		w.log.Error("the snapshot ends here", zap.Error(sn.err))
-		w.countMissing(sn, &c, dropDisk)
+		w.countMissing(sn, &c, intake.DropDisk)
 		return
 	}
 	w.sink.snapped.Add(int64(len(c.Record)))
@@ -386,7 +387,7 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
 	sn.messages += c.MessageCount()
 	if w.only {
 		sn.out.hold(c.SealedChunk)
-		w.in.snapshotWritten(c.SealedChunk)
+		w.in.SnapshotWritten(c.SealedChunk)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)
@@ -396,12 +397,12 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
 
 // countMissing counts messages that should be in a snapshot and are not. Beside a recording
 // they are in its bag.
-func (w *snapshotWriter) countMissing(sn *snapshot, c *ring.Chunk, cause dropCause) {
+func (w *snapshotWriter) countMissing(sn *snapshot, c *ring.Chunk, cause intake.DropCause) {
 	sn.missing += c.MessageCount()
 	if !w.only {
 		return
 	}
-	w.in.loseFromSnapshot(c.SealedChunk, cause)
+	w.in.LoseFromSnapshot(c.SealedChunk, cause)
 }
 
 // closeSnapshot leaves the file to the closer.
@@ -413,6 +414,6 @@ func (w *snapshotWriter) closeSnapshot(sn *snapshot) {
 		w.sink.finished.fault(sn.err)
 	}
 	w.log.Info("Snapshot", zap.String("file", sn.out.Target()), zap.Uint64("messages", sn.messages), zap.Int64("bytes", sn.out.Bytes()))
-	w.in.snapshotClosed()
+	w.in.SnapshotClosed()
 	w.sink.closing <- sn.out
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 )
 
 // DropCauses returns the causes that TopicStats.Causes may have.
 func DropCauses() []string {
-	causes := make([]string, dropCauses)
-	for c := range dropCauses {
+	causes := make([]string, intake.DropCauses)
+	for c := range intake.DropCauses {
 		causes[c] = c.String()
 	}
 	return causes
@@ -176,12 +177,12 @@ func (r *session) summary(d time.Duration) Summary {
 	}
 	r.pipe.finished.summarize(&s)
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
-		bytes := r.pipe.fileBytes()
+		bytes := r.pipe.FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	topics, unread := r.pipe.summary(time.Now())
+	topics, unread := r.pipe.SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {
@@ -193,16 +194,16 @@ func (r *session) summary(d time.Duration) Summary {
 }
 
 // topicSummaries returns the accounts of topics by name.
-func topicSummaries(topics []figures) []TopicSummary {
+func topicSummaries(topics []intake.Figures) []TopicSummary {
 	all := make([]TopicSummary, 0, len(topics))
 	for _, f := range topics {
-		ts := TopicSummary{Topic: f.topic, Type: f.typ, Former: FormerPublishers(f.former), Refused: f.refused, Messages: f.recorded.messages, Repeated: f.repeated, Skipped: f.skipped, Passed: f.passed, Pickup: f.pickup, Waiting: f.waitsFor, Bytes: f.recorded.bytes, HeldUp: f.heldUp, Dropped: map[string]uint64{}}
-		for _, a := range f.publishers {
-			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: a.id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
+		ts := TopicSummary{Topic: f.Topic, Type: f.Typ, Former: FormerPublishers(f.Former), Refused: f.Refused, Messages: f.Recorded.Messages, Repeated: f.Repeated, Skipped: f.Skipped, Passed: f.Passed, Pickup: f.Pickup, Waiting: f.WaitsFor, Bytes: f.Recorded.Bytes, HeldUp: f.HeldUp, Dropped: map[string]uint64{}}
+		for _, a := range f.Publishers {
+			ts.Publishers = append(ts.Publishers, PublisherSummary{CallerID: a.Id, Missed: a.Missed, LinksLost: a.LinksLost, Reconnected: a.Reconnected, Away: a.Away, Without: a.Without})
 		}
-		for cause, n := range f.dropped {
+		for cause, n := range f.Dropped {
 			if n > 0 {
-				ts.Dropped[dropCause(cause).String()] = n
+				ts.Dropped[intake.DropCause(cause).String()] = n
 			}
 		}
 		all = append(all, ts)

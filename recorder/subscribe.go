@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -22,7 +23,7 @@ const (
 type subscription struct {
 	name  string // as it was asked for
 	since time.Time
-	topic *topic               // nil while the recording waits for the clock
+	topic *intake.Topic        // nil while the recording waits for the clock
 	sub   *tcpros.Subscription // nil for the clock's
 	close func()
 	ended bool // the limit is reached: no longer subscribed
@@ -50,7 +51,7 @@ func (r *session) leaveDeserted(listed []string) {
 		case present[resolved]:
 			s.deserted = time.Time{}
 		case s.ended || s.topic == nil || !r.tried[resolved] || r.names(resolved): // what was named is waited for
-		case r.pipe.isLinked(s.topic):
+		case r.pipe.IsLinked(s.topic):
 			s.deserted = time.Time{}
 		default:
 			if s.deserted.IsZero() {
@@ -66,7 +67,7 @@ func (r *session) leaveDeserted(listed []string) {
 	for _, resolved := range deserted[:len(deserted)-mostDeserted] {
 		s := r.subs[resolved]
 		s.close()
-		r.pipe.leaveTopic(s.topic)
+		r.pipe.LeaveTopic(s.topic)
 		r.left[resolved] = s.topic
 		delete(r.subs, resolved)
 		delete(r.tried, resolved)
@@ -104,7 +105,7 @@ func (r *session) subscribe(name string, priority int, since time.Time) error {
 		r.account(resolved, s)
 	}
 	if r.sim != nil && resolved == r.sim.Topic() {
-		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.openLink(s.topic, info) })
+		err = r.sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return r.pipe.OpenLink(s.topic, info) })
 		s.close = r.sim.Forget
 	} else {
 		err = r.receive(resolved, priority, s)
@@ -141,7 +142,7 @@ func (r *session) account(resolved string, s *subscription) {
 		delete(r.left, resolved)
 		return
 	}
-	s.topic = r.pipe.addTopicOf(s.name, resolved, s.since)
+	s.topic = r.pipe.AddTopicOf(s.name, resolved, s.since)
 }
 
 // receive subscribes to the topic of s. Links that open before there is a file wait.
@@ -157,9 +158,9 @@ func (r *session) receive(resolved string, priority int, s *subscription) error 
 			select {
 			case <-r.ready:
 			case <-r.given:
-				return nil, errEnded
+				return nil, intake.ErrEnded
 			}
-			l, err := r.pipe.openLink(s.topic, info)
+			l, err := r.pipe.OpenLink(s.topic, info)
 			if err != nil {
 				return nil, err
 			}
@@ -189,7 +190,7 @@ func (r *session) endLimited() bool {
 	for _, s := range r.subs {
 		switch {
 		case s.ended:
-		case r.pipe.reachedLimit(s.topic):
+		case r.pipe.ReachedLimit(s.topic):
 			s.close()
 			s.ended = true
 		default:

@@ -1,8 +1,12 @@
 package recorder
 
+import (
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+)
+
 // noteWaiting notes what topics wait for, before their subscriptions are closed.
 func (r *session) noteWaiting() {
-	waiting := map[*topic]Waiting{}
+	waiting := map[*intake.Topic]Waiting{}
 	for _, s := range r.subs {
 		if s.sub == nil || s.topic == nil {
 			continue
@@ -13,12 +17,11 @@ func (r *session) noteWaiting() {
 			waiting[s.topic] = WaitingPublisher
 		}
 	}
-	r.pipe.noteWaiting(waiting)
+	r.pipe.NoteWaiting(waiting)
 }
 
 func (r *session) noteUnread() {
-	now, ever := r.Node.Unread()
-	r.pipe.noteUnread(unread{now, ever})
+	r.pipe.NoteUnread(r.Node.Unread())
 }
 
 // Waiting returns how many topics waited for w when the recording ended.

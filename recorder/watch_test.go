@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -13,7 +14,7 @@ import (
 // watching notes what it is shown of one topic.
 type watching struct {
 	topics  []string
-	p       *link
+	p       *intake.Link
 	shown   int
 	skipped int
 	before  uint64 // recorded or passed when the last message was shown
@@ -29,7 +30,7 @@ func (w *watching) Frames(_ []byte, count int, stamp, _ time.Time) {
 	w.stamp = stamp
 	if w.p != nil {
 		a := accountOf(w.p)
-		w.before = a.recorded + a.passed
+		w.before = a.Recorded + a.Passed
 	}
 }
 
@@ -54,7 +55,7 @@ func TestWatchedLink(t *testing.T) {
 	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
 		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
 	}
-	if err := p.pause(); err != nil {
+	if err := p.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	sink.Frames(testlink.Frame(0, 3, 8), 1, time.Now())

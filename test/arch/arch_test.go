@@ -89,6 +89,7 @@ var allowed = map[string][]string{
 	"recorder/internal/testlink":  {"bagfmt", "tcpros"},
 	"recorder/internal/latch":     {"bagfmt", "recorder/internal/memory"},
 	"recorder/internal/ring":      {"bagfmt", "recorder/internal/latch", "recorder/internal/memory"},
+	"recorder/internal/intake":    {"bagfmt", "internal/topicmatch", "recorder/internal/", "tcpros"},
 	"recorder/internal/queue":     {},
 	"recorder/internal/rotation":  {"bagfmt"},
 	"recorder/internal/repair":    {"bagfmt", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile"},
