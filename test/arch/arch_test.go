@@ -128,6 +128,9 @@ var allowed = map[string][]string{
 	"internal/mcapwriter":            {},
 	"internal/newdir":                {"internal/explain", "internal/newfile"},
 	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
+	"recorder/internal/intake":       {"bagfmt", "internal/topicmatch", "recorder/internal/", "tcpros"},
+	"recorder/internal/latch":        {"bagfmt", "recorder/internal/memory"},
+	"recorder/internal/ring":         {"bagfmt", "recorder/internal/latch", "recorder/internal/memory"},
 }
 
 type pkg struct {
