@@ -45,7 +45,7 @@ func TestReport(t *testing.T) {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
-				l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
+				l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), testlink.HeaderInfo("/t", "p"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -62,7 +62,7 @@ func TestReport(t *testing.T) {
 				if len(reports) != tc.want || end != rosbag.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, rosbag.TimeOf(last))
 				}
-				s := Summary{Topics: p.accounts(time.Now())}
+				s := Summary{Topics: accountsNow(p)}
 				if n := 10 + tc.want; !tc.lossy && s.Messages() != uint64(n) {
 					t.Errorf("%d messages, want %d", s.Messages(), n)
 				}

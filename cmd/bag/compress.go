@@ -94,7 +94,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	}
 	in := bagjob.Inputs{b}
 	defer in.Close()
-	encrypted := b.Encrypted()
+	info, encrypted := b.Source.Info(), b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
@@ -111,7 +111,7 @@ func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o 
 	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Bag.Info().Indexed && b.Bag.Info().Version == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && info.Version == "2.0": // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"

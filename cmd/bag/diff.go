@@ -83,7 +83,7 @@ func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
 	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
-	found, err := bagdiff.Compare(ctx, bags[0].Bag, bags[1].Bag, o)
+	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
 	d.Bar.Clear()
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range b.Bag.Info().Damage {
+	for _, err := range b.Source.Info().Damage {
 		d.note(s, err)
 	}
 	return b, nil

@@ -17,6 +17,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// readOnly is embedded in the flags of a command that writes no file which would have to be removed
+// if it is not complete.
+type readOnly struct{}
+
+func (readOnly) readsOnly() {}
+
 // jobFlags are the options of every command that writes files.
 type jobFlags struct {
 	Force bool `short:"f" help:"Overwrite files that exist."`
@@ -113,7 +119,7 @@ type latchedFlags struct {
 
 // options translates the flags. bag tells the times that relative ones refer to;
 // nil if they are not known beforehand.
-func (f *selectFlags) options(bag *bagfmt.Reader) (o rebag.Options, err error) {
+func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
 	s := bagquery.Selection(*f)
 	if o.Keep, err = s.Keep(); err != nil {
 		return o, err
@@ -136,8 +142,10 @@ func (f emptyFlags) refuse(selected uint64, in *bagopen.Recording) error {
 		return nil
 	}
 	what := explain.Name(in.Name)
-	if in.Bag != nil && in.Bag.Info().End != (rosbag.Time{}) {
-		what += fmt.Sprintf(", which lasts %.1f s from @%s on", in.Bag.Info().End.Sub(in.Bag.Info().Start).Seconds(), in.Bag.Info().Start)
+	if in.Source != nil {
+		if info := in.Source.Info(); info.Messages > 0 {
+			what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+		}
 	}
 	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", what)
 }

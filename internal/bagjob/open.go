@@ -30,7 +30,7 @@ func (j *Job) Open(path string) (*bagopen.Recording, error) {
 		return nil, err
 	}
 	j.Bar.Clear() // of a scan
-	for _, damage := range b.Bag.Info().Damage {
+	for _, damage := range b.Source.Info().Damage {
 		if errors.Is(damage, rosbag.ErrUnindexed) { // nothing is lost by that
 			continue
 		}

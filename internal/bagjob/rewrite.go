@@ -23,11 +23,7 @@ func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options
 	var list []rebag.Input
 	var total int64
 	for _, s := range inputs {
-		in := rebag.Input{Name: s.Name, Scanner: s.Pipe}
-		if s.Bag != nil {
-			in.Source = s.Bag
-		}
-		list = append(list, in)
+		list = append(list, rebag.Input{Name: s.Name, Source: s.Source, Scanner: s.Pipe})
 		total += s.Size
 	}
 	o.Workers = Workers()
@@ -101,10 +97,11 @@ const maxTold = 10
 // sayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) sayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		if in.Bag == nil || in.Bag.MCAP() == nil {
+		bag := in.Bag()
+		if bag == nil || bag.MCAP() == nil {
 			continue
 		}
-		m := in.Bag.MCAP()
+		m := bag.MCAP()
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra
@@ -150,10 +147,10 @@ func leftOut(sum rebag.Summary) string {
 func (all Inputs) typesWithoutDefinition() []string {
 	var types []string
 	for _, in := range all {
-		if in.Bag == nil {
+		if in.Pipe != nil {
 			continue
 		}
-		for _, c := range in.Bag.Connections() {
+		for _, c := range in.Connections() {
 			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != rosmsg.EmptyMD5Sum && h.Type() != "std_msgs/Empty" {
 				types = append(types, h.Type())
 			}
@@ -168,12 +165,12 @@ func (all Inputs) Compression() rosbag.Compression {
 	count := make(map[rosbag.Compression]int)
 	best := rosbag.CompressionNone
 	for _, in := range all {
-		if in.Bag == nil || in.Bag.Info().Version != "2.0" {
+		bag := in.Bag()
+		if bag == nil || bag.Info().Version != "2.0" {
 			continue
 		}
-		chunks := in.Bag.NumSpans()
-		for n := range min(chunks, 100) { // a sample is enough
-			h, err := in.Bag.ChunkHeader(n)
+		for n := range min(bag.NumSpans(), 100) { // a sample is enough
+			h, err := bag.ChunkHeader(n)
 			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}

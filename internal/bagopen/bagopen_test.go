@@ -84,7 +84,7 @@ func TestRecordings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if file.Size != int64(len(b)) || file.Bag == nil || pipe.Pipe == nil {
+	if file.Size != int64(len(b)) || file.Bag() == nil || pipe.Pipe == nil {
 		t.Errorf("the file is %+v, the pipe %+v", file, pipe)
 	}
 	for name, r := range map[string]*bagopen.Recording{"file": file, "pipe": pipe} {

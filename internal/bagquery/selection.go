@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
@@ -37,9 +36,9 @@ type Selection struct {
 	Rename []string // rules as of topicmatch.ParseRename; the first that matches applies
 }
 
-// WindowTimes returns the first and the last instant that are wanted of a bag. The zero Time stands for
+// Times returns the first and the last instant that are wanted of a bag. The zero Time stands for
 // the start and the end of the bag. bag is nil if it is a pipe, whose times nobody knows beforehand.
-func (s *Selection) Times(bag *bagfmt.Reader) (start, end rosbag.Time, err error) {
+func (s *Selection) Times(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Around != nil {
 		return s.around(bag)
 	}
@@ -47,7 +46,7 @@ func (s *Selection) Times(bag *bagfmt.Reader) (start, end rosbag.Time, err error
 }
 
 // around returns the first and the last instant of what is around --around.
-func (s *Selection) around(bag *bagfmt.Reader) (start, end rosbag.Time, err error) {
+func (s *Selection) around(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Window != (config.Window{}) {
 		return start, end, errors.New("--around stands in place of --start, --until and --duration")
 	}
@@ -63,7 +62,7 @@ func (s *Selection) around(bag *bagfmt.Reader) (start, end rosbag.Time, err erro
 }
 
 // Unmatched names what the user asks for and bag has nothing of.
-func (s *Selection) Unmatched(bag *bagfmt.Reader) []string {
+func (s *Selection) Unmatched(bag rosbag.Source) []string {
 	var all []string
 	for _, asked := range []struct {
 		flag string
@@ -177,7 +176,7 @@ func (s *Selection) Renames() (func(*rosbag.Connection) string, error) {
 
 // WindowTimes returns the first and the last instant that a window selects of a bag, which is nil for a
 // pipe. The zero Time stands for the start and the end of the bag.
-func WindowTimes(w *config.Window, bag *bagfmt.Reader) (start, end rosbag.Time, err error) {
+func WindowTimes(w *config.Window, bag rosbag.Source) (start, end rosbag.Time, err error) {
 	from, to, bounded, err := w.Times(bagsOf(bag))
 	if err != nil {
 		return start, end, err
@@ -195,12 +194,13 @@ func WindowTimes(w *config.Window, bag *bagfmt.Reader) (start, end rosbag.Time, 
 func endTime(at time.Duration) rosbag.Time { return rosbag.Time{}.Add(max(at, 1)) }
 
 // bagsOf returns what moments in a bag are relative to; nil for a pipe, which is nil.
-func bagsOf(bag *bagfmt.Reader) *config.Bags {
+func bagsOf(bag rosbag.Source) *config.Bags {
 	if bag == nil {
 		return nil
 	}
+	info := bag.Info()
 	return &config.Bags{
-		First: bag.Info().Start.Sub(rosbag.Time{}), Last: bag.Info().End.Sub(rosbag.Time{}),
+		First: info.Start.Sub(rosbag.Time{}), Last: info.End.Sub(rosbag.Time{}),
 		Mark: func(text string) (time.Duration, error) {
 			marks, _, err := bagnote.ReadMarks(bag, func(error) error { return nil }) // copying tells about damage
 			if err != nil {
