@@ -46,7 +46,7 @@ func bagFiles(fsys fs.FS, names []string) ([]string, error) {
 	return out, nil
 }
 
-// bagsIn lists the bags in a directory, also those that were not closed. X.orig.bag
+// bagsIn lists the bags and MCAP files in a directory, also those that were not closed. X.orig.bag
 // beside X.bag is the same again, as a tool left it, and not listed.
 func bagsIn(fsys fs.FS, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, dir)
@@ -55,12 +55,13 @@ func bagsIn(fsys fs.FS, dir string) ([]string, error) {
 	}
 	var names, out []string
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".bag.active")) {
+		if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".bag.active") || strings.HasSuffix(name, ".mcap")) {
 			names = append(names, name)
 		}
 	}
 	for _, name := range names {
-		if first, backup := strings.CutSuffix(name, ".orig.bag"); !backup || !slices.Contains(names, first+".bag") {
+		ext := path.Ext(name)
+		if first, backup := strings.CutSuffix(name, ".orig"+ext); !backup || !slices.Contains(names, first+ext) {
 			out = append(out, path.Join(dir, name))
 		}
 	}
