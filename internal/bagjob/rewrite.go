@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -85,7 +86,7 @@ func (j *Job) Rewrite(p Plan) error {
 			j.Say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
-	j.sayDropped(p.Inputs)
+	j.SayDropped(p.Inputs)
 	j.SayPlain(p.Inputs)
 	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
@@ -97,8 +98,8 @@ func (j *Job) Rewrite(p Plan) error {
 // maxTold is how many extra records of one kind are named.
 const maxTold = 10
 
-// sayDropped names what MCAP files have beside messages and an output does not get.
-func (j *Job) sayDropped(inputs Inputs) {
+// SayDropped names what MCAP files have beside messages and an output does not get.
+func (j *Job) SayDropped(inputs Inputs) {
 	for _, in := range inputs {
 		if in.Bag == nil || in.Bag.MCAP() == nil {
 			continue
@@ -162,17 +163,21 @@ func (all Inputs) typesWithoutDefinition() []string {
 	return slices.Compact(types)
 }
 
-// Compression returns the most frequent compression of the chunks of the inputs.
+// Compression returns the most frequent compression of the chunks of the inputs, for a bag: lz4 stands
+// for zstd, which bags do not have.
 func (all Inputs) Compression() bagfmt.Compression {
 	count := make(map[bagfmt.Compression]int)
 	best := bagfmt.CompressionNone
 	for _, in := range all {
-		if in.Bag == nil || in.Bag.Version() != "2.0" {
+		if in.Bag == nil || in.Bag.Version() != "2.0" && in.Bag.MCAP() == nil {
 			continue
 		}
 		chunks := len(in.Bag.Chunks())
 		for n := range min(chunks, 100) { // a sample is enough
 			h, err := in.Bag.ChunkHeader(n)
+			if h.Compression == rosbag.CompressionZstd {
+				h.Compression = bagfmt.CompressionLZ4 // bags have nothing closer to it
+			}
 			if _, e := bagfmt.ParseCompression(string(h.Compression)); err != nil || e != nil {
 				continue
 			}
