@@ -11,14 +11,15 @@ type convertFlags struct {
 	jobFlags
 	packFlags
 	To  string `enum:",bag,mcap" default:"" placeholder:"FORMAT" help:"Write bag (version 2.0) or mcap. Default: mcap if OUT ends in .mcap, else bag."`
-	In  string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version; - is standard input."`
+	In  string `arg:"" name:"in" completion-predictor:"bag" help:"Bag of any version, or MCAP file; - is standard input."`
 	Out string `arg:"" name:"out" completion-predictor:"file" help:"File to write; - is standard output."`
 }
 
 // Help is the long help.
 func (convertFlags) Help() string {
-	return `Bags of any version become version 2.0, or MCAP of the profile ros1, with the same
-payloads, times, callerids and latching. Bags of versions 0, 1.0 and ROSLOG 1.1 count
+	return `Bags of any version, and MCAP files with messages of ROS 1, become bags of version 2.0, or
+MCAP of the profile ros1, with the same payloads, times, callerids and latching. What else MCAP
+files have, attachments and metadata records, is named and left out. Bags of versions 0, 1.0 and ROSLOG 1.1 count
 time from the start of the recording; their times stay so.
 
 A bag on standard output has no finished header, because that comes first and is
