@@ -24,8 +24,8 @@ var _ interface {
 	rosbag.Latest
 } = (*Reader)(nil)
 
-// NewReader opens a bag of size bytes, of any version. Of a bag with a good index
-// section it reads that and the bag header only. Any other one, not closed, torn,
+// NewReader opens a bag of size bytes, of any version, or an MCAP file. Of a bag with a good index
+// section, or a file with a good summary, it reads that and the header only. Any other one, not closed, torn,
 // damaged or of a version before 2.0, it reads from front to back, but passes over the
 // messages: Damage tells why, and what could not be read.
 //
@@ -48,7 +48,7 @@ type ChunkHeader struct {
 }
 
 // Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
-// FutureVersion any "2.x".
+// FutureVersion any "2.x". Of an MCAP file it is "mcap".
 func (r *Reader) Version() string { return r.t.Version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
@@ -76,14 +76,26 @@ func (r *Reader) Damage() []error { return r.t.Damage }
 // Info implements rosbag.Source.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
+	format, version := "bag", t.Version
+	if t.MCAP != nil {
+		format, version = "mcap", "0"
+	}
 	return rosbag.Info{
-		Format: "bag", Version: t.Version, Size: t.Size, Start: t.Start, End: t.End, Messages: t.Messages, Elapsed: t.Elapsed,
+		Format: format, Version: version, Size: t.Size, Start: t.Start, End: t.End, Messages: t.Messages, Elapsed: t.Elapsed,
 		Indexed: t.Indexed, Remote: t.Prefetches(), Repeated: t.Repeated, Damage: t.Damage,
 	}
 }
 
-// Connections returns all connections by ascending id. The caller must not modify
-// the slice.
+// MCAP returns what an MCAP file has beside messages, nil of a bag. The caller must not modify it.
+func (r *Reader) MCAP() *MCAPInfo {
+	if r.t.MCAP == nil {
+		return nil
+	}
+	return &r.t.MCAP.Info
+}
+
+// Connections returns all connections by ascending id. Those of an MCAP file have the ids of its
+// channels. The caller must not modify the slice.
 func (r *Reader) Connections() []*rosbag.Connection { return r.t.Conns }
 
 // NumSpans returns the number of segments, see Span.

@@ -10,7 +10,7 @@ func TestQueueCrowded(t *testing.T) {
 	for budget, most := range map[int64]int64{8000: 1000, -1: 32 << 20} {
 		in := bareIntake(budget, 100)
 		for waiting, want := range map[int64]bool{0: false, most: false, most + 1: true} {
-			in.pool.waiting = waiting
+			in.pool.Waiting = waiting
 			if got := in.queueCrowded(); got != want {
 				t.Errorf("%d bytes wait in a buffer of %d: crowded %v, want %v", waiting, budget, got, want)
 			}
@@ -18,7 +18,7 @@ func TestQueueCrowded(t *testing.T) {
 	}
 	closing := bareIntake(8000, 100)
 	closing.unblockLinks()
-	closing.pool.waiting = 1001
+	closing.pool.Waiting = 1001
 	if !closing.queueCrowded() {
 		t.Error("not crowded while the links are closed")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // slowDisk takes as many bytes as the test gives it. The pipeline's lock guards it.
@@ -57,13 +58,13 @@ func (d *slowDisk) turn(n int64) {
 	d.credit += n
 	d.waiting = false
 	p.room.Broadcast()
-	for !d.waiting && p.pool.waiting > 0 {
+	for !d.waiting && p.pool.Waiting > 0 {
 		p.room.Wait()
 	}
 }
 
-// source is one publisher of a load.
-type source struct {
+// flow is one publisher of a flow.
+type flow struct {
 	topic string
 	bytes int     // of each message
 	rate  float64 // bytes for each byte that the disk takes
@@ -81,9 +82,9 @@ type source struct {
 }
 
 // send publishes one message as the link of a socket does.
-func (s *source) send(n uint32) {
+func (s *flow) send(n uint32) {
 	if s.buf == nil {
-		s.buf = frame(0, 0, s.bytes)
+		s.buf = testlink.Frame(0, 0, s.bytes)
 		noise := rand.New(rand.NewPCG(1, 2))
 		for i := 12; i < len(s.buf); i++ {
 			s.buf[i] = byte(noise.Uint32())
@@ -118,60 +119,60 @@ func offer(l *link, f []byte) {
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	const mb, turns, perTurn = 1 << 20, 1500, 64 << 10
-	imu := source{topic: "/imu", bytes: 300, rate: 0.01}
+	imu := flow{topic: "/imu", bytes: 300, rate: 0.01}
 	for _, c := range []struct {
 		name        string
 		buffer      int64
 		compression bagfmt.Compression
-		load        []source
+		flow        []flow
 	}{
-		{"camera and IMU", 16 * mb, "", []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
-		{"camera of small messages", 16 * mb, "", []source{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
-		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []source{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
-		{"smallest buffer", 1, "", []source{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
-		{"a slower camera", 24 * mb, "", []source{
+		{"camera and IMU", 16 * mb, "", []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"camera of small messages", 16 * mb, "", []flow{{topic: "/camera", bytes: 50_000, rate: 5, loses: true}, imu}},
+		{"compressed", 24 * mb, bagfmt.CompressionLZ4, []flow{{topic: "/camera", bytes: mb, rate: 5, loses: true}, imu}},
+		{"smallest buffer", 1, "", []flow{{topic: "/camera", bytes: 200_000, rate: 5, loses: true}, imu}},
+		{"a slower camera", 24 * mb, "", []flow{
 			{topic: "/a", bytes: 140_000, rate: 2, loses: true, shares: 0.4},
 			{topic: "/b", bytes: 140_000, rate: 6, loses: true, shares: 0.4},
 			{topic: "/slow", bytes: 140_000, rate: 0.2, shares: 0.2},
 			imu,
 		}},
-		{"small beside large messages", 16 * mb, "", []source{
+		{"small beside large messages", 16 * mb, "", []flow{
 			{topic: "/a", bytes: mb, rate: 4, loses: true, shares: 0.5},
 			{topic: "/b", bytes: 20_000, rate: 4, loses: true, shares: 0.5},
 			imu,
 		}},
-		{"equals", 8 * mb, "", []source{
+		{"equals", 8 * mb, "", []flow{
 			{topic: "/a", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/b", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/c", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 			{topic: "/d", bytes: 10_000, rate: 1, loses: true, shares: 0.25},
 		}},
-		{"a topic turns heavy", 16 * mb, "", []source{
+		{"a topic turns heavy", 16 * mb, "", []flow{
 			{topic: "/a", bytes: mb, rate: 5, loses: true},
 			{topic: "/b", bytes: mb, rate: 5, from: turns / 2, loses: true},
 			imu,
 		}},
-		{"one large map", 64 * mb, "", []source{
+		{"one large map", 64 * mb, "", []flow{
 			{topic: "/camera", bytes: mb, rate: 5, loses: true},
 			{topic: "/map", bytes: 8 * mb, rate: 1, from: turns / 2, most: 1},
 			imu,
 		}},
-		{"nearly the whole buffer", 4 * mb, "", []source{{topic: "/map", bytes: 3_900_000, rate: 0.5}}},
+		{"nearly the whole buffer", 4 * mb, "", []flow{{topic: "/map", bytes: 3_900_000, rate: 0.5}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newSlowDisk(t, Options{BufferBytes: c.buffer, Compression: c.compression, Sync: SyncNone})
 			p := d.pipe
-			for i := range c.load {
-				c.load[i].link = open(t, p, c.load[i].topic, "/p")
+			for i := range c.flow {
+				c.flow[i].link = open(t, p, c.flow[i].topic, "/p")
 			}
 			for turn := range turns {
 				if turn == turns/2 {
-					for i := range c.load {
-						c.load[i].half = c.load[i].link.connection.topic.bytes
+					for i := range c.flow {
+						c.flow[i].half = c.flow[i].link.connection.topic.bytes
 					}
 				}
-				play(c.load, turn, perTurn)
+				play(c.flow, turn, perTurn)
 				if turn%200 == 0 {
 					p.tick(time.Now().Add(time.Minute)) // the open chunk is old
 				}
@@ -181,25 +182,25 @@ func TestOverload(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
-			for _, s := range c.load {
+			for _, s := range c.flow {
 				checkLoss(t, &s, turns/2*perTurn)
 			}
 		})
 	}
 }
 
-// play sends what is due in one turn, a message of each source after the other; who is
+// play sends what is due in one turn, a message of each flow after the other; who is
 // first changes.
-func play(load []source, turn, perTurn int) {
-	for i := range load {
-		if s := &load[i]; turn >= s.from {
+func play(flow []flow, turn, perTurn int) {
+	for i := range flow {
+		if s := &flow[i]; turn >= s.from {
 			s.due += s.rate * float64(perTurn) / float64(s.bytes)
 		}
 	}
 	for more := true; more; {
 		more = false
-		for i := range load {
-			s := &load[(i+turn)%len(load)]
+		for i := range flow {
+			s := &flow[(i+turn)%len(flow)]
 			if s.due < 1 || s.most > 0 && s.sent == s.most {
 				continue
 			}
@@ -211,9 +212,9 @@ func play(load []source, turn, perTurn int) {
 	}
 }
 
-// checkLoss compares the account of a topic with what its source sent. In the second half
+// checkLoss compares the account of a topic with what its flow sent. In the second half
 // of the test the disk wrote written bytes.
-func checkLoss(t *testing.T, s *source, written float64) {
+func checkLoss(t *testing.T, s *flow, written float64) {
 	t.Helper()
 	topic := s.link.connection.topic
 	lost := topic.dropped[dropBufferFull]
@@ -262,14 +263,14 @@ func FuzzOverload(f *testing.F) {
 			script = script[2:]
 			switch op % 8 {
 			case 0, 1, 2:
-				links[l].Frames(frame(0, 0, 20*size), 1, time.Now())
+				links[l].Frames(testlink.Frame(0, 0, 20*size), 1, time.Now())
 				sent[l]++
 			case 3:
-				run := append(frame(0, 0, 10*size), frame(0, 0, 30*size)...)
+				run := append(testlink.Frame(0, 0, 10*size), testlink.Frame(0, 0, 30*size)...)
 				links[l].Frames(run, 2, time.Now())
 				sent[l] += 2
 			case 4, 5:
-				offer(links[l], frame(0, 0, 500*size))
+				offer(links[l], testlink.Frame(0, 0, 500*size))
 				sent[l]++
 			case 6:
 				cutOff(links[l], 600*size, &sent[l])
@@ -278,7 +279,7 @@ func FuzzOverload(f *testing.F) {
 				d.turn(int64(300 * size))
 			}
 			p.mu.Lock()
-			if over := p.pool.held - p.pool.budget; over > p.pool.weight(p.pool.grown) { // a chunk is counted as it grew when it is sealed
+			if over := p.pool.Held - p.pool.Budget; over > p.pool.Weight(p.pool.Grown) { // a chunk is counted as it grew when it is sealed
 				t.Fatalf("%d bytes more in use than given", over)
 			}
 			p.mu.Unlock()
@@ -293,12 +294,12 @@ func FuzzOverload(f *testing.F) {
 			for _, n := range topic.dropped {
 				got += n
 			}
-			if got != sent[i] || topic.waiting != 0 {
-				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.waiting)
+			if got != sent[i] || topic.account.Waiting != 0 {
+				t.Errorf("%s: %d sent, %d recorded, dropped %v; %d bytes wait", topic.name, sent[i], topic.messages, topic.dropped, topic.account.Waiting)
 			}
 		}
-		left := p.pool.held - p.pool.idle - p.latched.held
-		if p.pool.waiting != 0 || p.pool.waiters != 0 || left < 0 || p.open == nil && left != 0 {
+		left := p.pool.Held - p.pool.Idle - p.pool.Latched
+		if p.pool.Waiting != 0 || p.pool.Waiters != 0 || left < 0 || p.open == nil && left != 0 {
 			t.Errorf("at the end: %+v", p.pool)
 		}
 	})
@@ -351,13 +352,13 @@ func TestFullBufferOfNoUse(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	topic := l.connection.topic
 	for topic.dropped[dropBufferFull] == 0 {
-		offer(l, frame(0, 0, 200_000))
+		offer(l, testlink.Frame(0, 0, 200_000))
 	}
 	before := topic.dropped
 	p.mu.Lock()
 	p.atSizeLimit = true
 	p.mu.Unlock()
-	offer(l, frame(0, 0, 200_000))
+	offer(l, testlink.Frame(0, 0, 200_000))
 	if topic.dropped != before {
 		t.Errorf("dropped %v, before %v", topic.dropped, before)
 	}
@@ -374,7 +375,7 @@ func TestRingMakesRoom(t *testing.T) {
 	p := d.pipe
 	l := open(t, p, "/t", "/p")
 	for range 20 {
-		offer(l, frame(0, 0, 4_500_000))
+		offer(l, testlink.Frame(0, 0, 4_500_000))
 		d.turn(math.MaxInt64 / 2)
 	}
 	if err := p.close(); err != nil {
@@ -392,21 +393,21 @@ func TestWholeBufferBesideLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 8 << 20, ChunkBytes: 100_000, Overflow: OverflowBlock, Sync: SyncNone}, nil)
 	maps, l := latching(t, p, "/map", "/server"), open(t, p, "/t", "/p")
-	offer(maps, frame(0, 0, 1_500_000))
-	offer(l, frame(0, 0, 7_500_000))
-	waitFor(t, func() bool {
+	offer(maps, testlink.Frame(0, 0, 1_500_000))
+	offer(l, testlink.Frame(0, 0, 7_500_000))
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.openChunk()
 	})
-	offer(l, frame(0, 0, 8_300_000))
+	offer(l, testlink.Frame(0, 0, 8_300_000))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	if maps.connection.topic.messages != 1 || l.connection.topic.messages != 2 {
 		t.Errorf("%d and %d recorded", maps.connection.topic.messages, l.connection.topic.messages)
 	}
-	if p.latched.held != 0 || p.pool.held != p.pool.idle {
-		t.Errorf("%d bytes for latched messages; %+v", p.latched.held, p.pool)
+	if p.pool.Latched != 0 || p.pool.Held != p.pool.Idle {
+		t.Errorf("%d bytes for latched messages; %+v", p.pool.Latched, p.pool)
 	}
 }

@@ -3,11 +3,14 @@ package recorder
 import (
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // smallRun is a run of three messages of 100 bytes, which take runBytes in a chunk.
 func smallRun() []byte {
-	return append(append(frame(1, 0, 96), frame(1, 1, 96)...), frame(1, 2, 96)...)
+	return append(append(testlink.Frame(1, 0, 96), testlink.Frame(1, 1, 96)...), testlink.Frame(1, 2, 96)...)
 }
 
 const runBytes = 3 * (100 + recordOverhead)
@@ -28,8 +31,8 @@ func TestWhatARunTakes(t *testing.T) {
 			if inFile {
 				l.connection.stored = in.rotation.Part() + 1
 			}
-			in.pool.waiting, in.pool.waiters = 1, 1 // of another topic, so that this one is not light
-			in.pool.held = budget - keptChunks*chunkBytes - need + short
+			in.pool.Waiting, in.pool.Waiters = 1, 1 // of another topic, so that this one is not light
+			in.pool.Held = budget - memory.KeptChunks*chunkBytes - need + short
 			in.append(l.connection, smallRun(), 3, time.Now())
 			of := l.connection.topic
 			if of.messages != uint64(3*(1-short)) || of.dropped[dropBufferFull] != uint64(3*short) {
@@ -47,12 +50,12 @@ func TestWhatARunCounts(t *testing.T) {
 	l := bareLink(in, 100)
 	in.append(l.connection, smallRun(), 3, time.Now())
 	of := l.connection.topic
-	if of.messages != 3 || of.bytes != 3*96 || of.waiting != 0 {
-		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.messages, of.bytes, of.waiting)
+	if of.messages != 3 || of.bytes != 3*96 || of.account.Waiting != 0 {
+		t.Errorf("%d messages of %d bytes, %d wait; want 3 of 288, and none", of.messages, of.bytes, of.account.Waiting)
 	}
 	in.sealOpen()
-	if of.waiting != runBytes {
-		t.Errorf("%d bytes wait, want %d", of.waiting, runBytes)
+	if of.account.Waiting != runBytes {
+		t.Errorf("%d bytes wait, want %d", of.account.Waiting, runBytes)
 	}
 }
 
@@ -61,7 +64,7 @@ func TestWhenAChunkIsSealed(t *testing.T) {
 	t.Parallel()
 	first := bareIntake(-1, 10_000)
 	first.append(bareLink(first, 100).connection, smallRun(), 3, time.Now())
-	size := first.open.builder.Len()
+	size := first.open.Builder.Len()
 	for chunkBytes, open := range map[int]bool{size: true, size - 1: false} {
 		in := bareIntake(-1, chunkBytes)
 		in.append(bareLink(in, 100).connection, smallRun(), 3, time.Now())
@@ -83,7 +86,7 @@ func TestHowManyMessagesFitTheRest(t *testing.T) {
 	l := bareLink(in, 100)
 	in.append(l.connection, smallRun(), 3, time.Now())
 	for room, want := range map[int]int{-1: 1, 0: 1, 100: 1, 100 + recordOverhead: 2, runBytes - 1: 3, runBytes: 3} {
-		in.sealAt = in.open.builder.Len() + room
+		in.sealAt = in.open.Builder.Len() + room
 		if n, size := in.fit(l.connection.topic, smallRun(), 3); n != want || size != 100*want {
 			t.Errorf("with room for %d bytes: %d messages of %d bytes, want %d", room, n, size, want)
 		}
@@ -109,15 +112,17 @@ func TestWhenAnOldChunkIsSealed(t *testing.T) {
 // without a recording it is not known what was to be written.
 func TestAbandonedMessages(t *testing.T) {
 	t.Parallel()
-	for name, snaps := range map[string]*snapshots{"a recording": nil, "a ring": {Snapshot: Snapshot{Mode: SnapshotOnly}}} {
+	for name, only := range map[string]bool{"a recording": false, "a ring": true} {
 		in := bareIntake(-1, 100)
-		in.snaps = snaps
+		if only {
+			addRing(in, ringOptions{only: true})
+		}
 		of := &topic{tally: tally{10, 1000}}
-		of.written.Add(tally{7, 700})
+		of.written = tally{7, 700}
 		of.dropped[dropDisk] = 1
 		in.topics = []*topic{of}
 		recorded, lost := tally{7, 700}, uint64(1+3)
-		if snaps != nil {
+		if only {
 			recorded, lost = tally{10, 1000}, 1
 		}
 		if in.abandon(); !in.ended || of.tally != recorded || of.dropped[dropDisk] != lost {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestTimesWithinARun: of messages that came with one read the last has the time at which
@@ -16,7 +17,7 @@ func TestTimesWithinARun(t *testing.T) {
 	const messages = 20
 	var run []byte
 	for n := range uint32(messages) {
-		run = append(run, frame(1, n, 100)...)
+		run = append(run, testlink.Frame(1, n, 100)...)
 	}
 	received := time.Now()
 	var want []bagfmt.Time

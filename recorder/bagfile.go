@@ -3,6 +3,7 @@ package recorder
 import (
 	"time"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 )
 
@@ -12,7 +13,7 @@ type bagFile struct {
 	snapshot bool
 	last     bool              // of the recording
 	part     int               // the last one of the recording that is in it; set by who writes it
-	content  map[*topic]tally  // in it; owned by who writes it, then by the closer
+	content  map[string]tally  // by topic, in it; owned by who writes it, then by the closer
 	retained *bagfile.Retained // what the retention knows of it; nil for a snapshot
 
 	finished chan struct{} // closed when the file is, and all is done about it
@@ -26,13 +27,14 @@ func createBag(s *bagfile.Series, now time.Time) (*bagFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bagFile{File: f, content: map[*topic]tally{}, finished: make(chan struct{})}, nil
+	return &bagFile{File: f, content: map[string]tally{}, finished: make(chan struct{})}, nil
 }
 
 // hold counts messages that were written to the file.
-func (b *bagFile) hold(t *topic, n tally) {
-	sum := b.content[t]
-	sum.add(n)
-	b.content[t] = sum
-	t.written.Add(n)
+func (b *bagFile) hold(c *bagfmt.SealedChunk) {
+	for i, n := range c.Counts {
+		sum := b.content[n.Conn.Topic]
+		sum.add(tally{uint64(n.Count), c.PayloadBytes[i]})
+		b.content[n.Conn.Topic] = sum
+	}
 }

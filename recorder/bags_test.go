@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestFinishedBags: bags that are closed are listed and can be read, but only as what
@@ -18,7 +19,7 @@ func TestFinishedBags(t *testing.T) {
 	p, c := controlled(t, Options{})
 	l := open(t, p, "/t", "/p")
 	for n := range 3 {
-		l.Frames(frame(1, uint32(n), 20), 1, time.Now())
+		l.Frames(testlink.Frame(1, uint32(n), 20), 1, time.Now())
 		if _, err := c.Split(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +82,7 @@ func TestDiskTimes(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const splits = 2
 	for n := range splits {
-		l.Frames(frame(1, uint32(n), 20), 1, time.Now())
+		l.Frames(testlink.Frame(1, uint32(n), 20), 1, time.Now())
 		if _, err := c.Split(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -31,7 +33,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, conn := new(chunk), testConnection()
+	c, conn := new(memory.Chunk), testlink.Connection()
 	var records bagfmt.ConnRecords
 	var packed []byte
 	const messages = 6
@@ -40,22 +42,22 @@ func TestChunkSealedInTurns(t *testing.T) {
 		if n%3 == 0 {
 			compressor = nil
 		}
-		c.builder.Reset(&records)
-		f := frame(1, n, 50_000)
+		c.Builder.Reset(&records)
+		f := testlink.Frame(1, n, 50_000)
 		for i := range f[12:] {
 			f[12+i] = byte(i/100) + byte(n)
 		}
-		c.builder.AppendRun(conn, bagfmt.Time{Sec: n + 1}, f, 1)
-		if c.seal(compressor); c.err != nil {
-			t.Fatal(c.err)
+		c.Builder.AppendRun(conn, bagfmt.Time{Sec: n + 1}, f, 1)
+		if c.Seal(compressor); c.Err != nil {
+			t.Fatal(c.Err)
 		}
 		if compressor != nil {
-			if packed != nil && &packed[0] != &c.sealed.Record[0] {
+			if packed != nil && &packed[0] != &c.Sealed.Record[0] {
 				t.Errorf("chunk %d is compressed into new memory", n)
 			}
-			packed = c.sealed.Record
+			packed = c.Sealed.Record
 		}
-		if err := out.WriteChunk(c.sealed); err != nil {
+		if err := out.WriteChunk(c.Sealed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,7 +65,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := uint32(0)
-	for m, err := range rosbag.Messages(openBag(t, out.Target()), bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, out.Target()), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,35 +83,11 @@ func TestChunkSealedInTurns(t *testing.T) {
 func TestChunksAreCounted(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
-	publishPlain(open(t, p, "/t", "/p"), 20)
+	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
-	chunks := uint64(len(openBag(t, p.out.Target()).Chunks()))
-	if got := p.sink.encoder.stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+	chunks := uint64(len(testlink.OpenBag(t, p.out.Target()).Chunks()))
+	if got := p.sink.encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
-	}
-}
-
-// TestYoungBufferIsReused for a larger chunk, where both do not fit beside each other.
-func TestYoungBufferIsReused(t *testing.T) {
-	t.Parallel()
-	p := pool{budget: -1}
-	small := usedChunk(t, &p, 1000)
-	p.put(small)
-	p.budget = 20_000
-	if got := p.get(20_000, 20_000); got != small || p.held != 20_000 {
-		t.Errorf("the buffer is the small one: %v, %d bytes are held", got == small, p.held)
-	}
-}
-
-// TestBufferBeyondTheBudget is let go, also when the others alone are too much.
-func TestBufferBeyondTheBudget(t *testing.T) {
-	t.Parallel()
-	p := pool{budget: -1}
-	c := usedChunk(t, &p, 1000)
-	p.budget = 5000
-	p.held += 10_000
-	if p.put(c); len(p.free) != 0 || p.idle != 0 || p.held != 10_000 {
-		t.Errorf("%d free buffers of %d bytes, %d are held", len(p.free), p.idle, p.held)
 	}
 }
 
@@ -120,7 +98,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.rotation.Queue(500)
-		c := &chunk{part: part, cost: 200}
+		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(bagfmt.SealedChunk)}
 		in.written(c, 70, part)
 		if got := [2]int64{in.rotation.Stored(), 1000 - in.rotation.Stored() - in.rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)

@@ -3,6 +3,8 @@ package recorder
 import (
 	"context"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // commandKind says what the writer is to do. It alone touches the file, so whatever is
@@ -24,7 +26,7 @@ const (
 type command struct {
 	kind     commandKind
 	start    *fileStart
-	snapshot *snapshot
+	snapshot *taking
 	since    time.Time
 
 	done   chan struct{} // closed when it is done; then the following are final
@@ -35,7 +37,7 @@ type command struct {
 
 // queued is what the intake hands to the writer: a chunk or a command.
 type queued struct {
-	chunk   *chunk
+	chunk   *memory.Chunk
 	command *command
 }
 

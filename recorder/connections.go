@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -39,22 +41,14 @@ type connections struct {
 // connection is one publisher's header on one topic. Several links may come and
 // go on it.
 type connection struct {
-	conn       *bagfmt.Connection
+	source
 	topic      *topic
 	stored     int         // one more than the number of the last file that has its record, or will before any later chunk
 	written    int         // the same of the last file to which the writer has brought a message of it
-	bytes      int         // of its record, about
 	links      int         // that are open
 	size       int64       // bytes that connections counts for it, but for the definition
 	definition *definition // nil if the header has none
-	latest     time.Time   // when its last message came
-	released   bool        // connections has forgotten it
 	proven     bool        // it has sent a large message to the end
-	fill       fill
-	latching   bool // its latest message begins each file
-	everyFile  bool // even where those of others do not
-	missed     bool // and came while nothing was recorded
-	last       *latched
 }
 
 // definition is the text of a message type. All connections with the same text share it.
@@ -83,7 +77,7 @@ func (s *connections) sizeOf(h bagfmt.ConnectionHeader) int64 {
 // admits decides whether t may hold so many bytes more. As with messages, what a topic has
 // is compared with what is left: the topic with the most is refused first.
 func (s *connections) admits(t *topic, bytes int64) bool {
-	return s.held+bytes <= headerBytes && t.headers+bytes <= fairnessFactor*(headerBytes-s.held)
+	return s.held+bytes <= headerBytes && t.headers+bytes <= memory.FairnessFactor*(headerBytes-s.held)
 }
 
 // find returns the connection of t with this header, or nil.
@@ -117,6 +111,15 @@ func (s *connections) add(t *topic, h bagfmt.ConnectionHeader) *connection {
 	s.all = append(s.all, c)
 	t.conns = append(t.conns, c)
 	return c
+}
+
+// of returns the account of a connection, nil if it was released.
+func (s *connections) of(conn *bagfmt.Connection) *connection {
+	i, ok := slices.BinarySearchFunc(s.all, conn.ID, func(c *connection, id bagfmt.ConnID) int { return cmp.Compare(c.conn.ID, id) })
+	if !ok {
+		return nil
+	}
+	return s.all[i]
 }
 
 // share returns the one copy of a definition.
@@ -181,7 +184,7 @@ func (in *intake) admitHeader(t *topic, c *connection, info tcpros.LinkInfo) err
 	if id := publisherID(info); t.publisher(id) == nil {
 		need += publisherSize(id)
 	}
-	if need == 0 || in.pool.budget < 0 || in.connections.admits(t, need) {
+	if need == 0 || in.pool.Budget < 0 || in.connections.admits(t, need) {
 		return nil
 	}
 	t.refuse(info.PublisherURI)
@@ -206,15 +209,15 @@ func (t *topic) refuse(uri string) {
 func (in *intake) releaseGone(now time.Time) {
 	kept := map[*topic]int{}
 	for _, c := range slices.Backward(in.connections.all) {
-		if c.links > 0 || !in.holdsLatched(c) {
+		if c.links > 0 || !in.latched.holdsLatched(&c.source) {
 			continue
 		}
 		if kept[c.topic]++; kept[c.topic] > keptLatched {
-			in.forgetLatched(c)
-			in.forgetStart(c)
+			in.latched.forgetLatched(&c.source)
+			in.latched.forgetStart(&c.source)
 		}
 	}
-	if !in.snaps.writing() { // its file has connections, too
+	if !in.ring.writing() { // its file has connections, too
 		in.connections.release(in.unneeded)
 	}
 	for _, t := range in.topics {
@@ -225,15 +228,13 @@ func (in *intake) releaseGone(now time.Time) {
 // unneeded reports whether no file that is not closed, no chunk and no latched message has
 // the connection. mu is held.
 func (in *intake) unneeded(c *connection) bool {
-	if in.holdsLatched(c) || c.topic.waiting > 0 || in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.latched.holdsLatched(&c.source) || c.topic.account.Waiting > 0 || in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
 		return false
 	}
-	if in.snaps != nil {
-		if ring := in.snaps.ring.chunks; len(ring) > 0 && !c.latest.Before(ring[0].firstAt) {
-			return false
-		}
+	if in.ring.needs(c.latest) {
+		return false
 	}
-	return in.snaps.only() || int64(max(c.stored, c.written)) <= in.closedParts.Load()
+	return in.ring.isOnly() || int64(max(c.stored, c.written)) <= in.closedParts.Load()
 }
 
 // foldPublishers adds accounts that which says to those of former publishers, the oldest

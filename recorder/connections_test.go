@@ -10,12 +10,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // withDefinition is linkInfo of a publisher with another definition.
 func withDefinition(topic, publisher, definition string) tcpros.LinkInfo {
-	info := linkInfo(topic, publisher)
+	info := testlink.Info(topic, publisher)
 	for i := range info.Header {
 		if info.Header[i].Key == "message_definition" {
 			info.Header[i].Value = definition
@@ -97,7 +99,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(frame(1, uint32(n), 100), 1, time.Now())
+		l.Frames(testlink.Frame(1, uint32(n), 100), 1, time.Now())
 		l.Closed(nil)
 		p.tick(time.Now().Add(time.Duration(n+1) * time.Minute))
 	}
@@ -105,7 +107,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		attack(n)
 	}
 	taken := 30 - refused
-	if bytes, _ := heldByConnections(p); bytes > headerBytes*fairnessFactor/(fairnessFactor+1)+1<<20 || taken < 10 {
+	if bytes, _ := heldByConnections(p); bytes > headerBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
 	if _, err := p.openLink(p.addTopic("/good"), withDefinition("/good", "/good", big[:100_000])); err != nil {
@@ -123,7 +125,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Errorf("%d connections, %d bytes after the bag is closed", n, bytes)
 	}
 	closePipeline(t, p)
-	if got := len(openBag(t, p.finished.list()[0].Name).Connections()); got != taken {
+	if got := len(testlink.OpenBag(t, p.finished.list()[0].Name).Connections()); got != taken {
 		t.Errorf("%d connections in the bag, want %d", got, taken)
 	}
 }
@@ -141,8 +143,8 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	}
 	p := testPipeline(t, Options{Split: true}, nil)
 	idle, sent, remembered := open(t, p, "/idle", "/p"), open(t, p, "/sent", "/p"), latching(t, p, "/map", "/p")
-	sent.Frames(frame(1, 0, 100), 1, now)
-	remembered.Frames(frame(1, 0, 100), 1, now)
+	sent.Frames(testlink.Frame(1, 0, 100), 1, now)
+	remembered.Frames(testlink.Frame(1, 0, 100), 1, now)
 	if n := sweep(p); n != 3 {
 		t.Errorf("%d connections with links", n)
 	}
@@ -159,20 +161,20 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	rotate(t, p)
 	closePipeline(t, p)
 	for _, b := range p.finished.list()[1:] {
-		if c := openBag(t, b.Name).Connections(); len(c) != 1 || c[0].Topic != "/map" {
+		if c := testlink.OpenBag(t, b.Name).Connections(); len(c) != 1 || c[0].Topic != "/map" {
 			t.Errorf("%s has %v", b.Name, c)
 		}
 	}
 
 	ring := ringPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 50 << 10})
 	l := open(t, ring, "/t", "/p")
-	l.Frames(frame(1, 0, 100), 1, now)
+	l.Frames(testlink.Frame(1, 0, 100), 1, now)
 	l.Closed(nil)
 	flushOpen(ring)
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		ring.mu.Lock()
 		defer ring.mu.Unlock()
-		return len(ring.snaps.ring.chunks) == 1
+		return len(ring.ring.chunks) == 1
 	})
 	if n := sweep(ring); n != 1 {
 		t.Error("the ring has a message without its connection")
@@ -198,18 +200,18 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	p := testPipeline(t, Options{Split: true}, nil)
 	topic := p.addTopic("/goal")
 	for n := range uint32(100) {
-		info := latchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
+		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
 		l, err := p.openLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(frame(1, n, 100), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 		l.Closed(nil)
 	}
 	p.tick(time.Now().Add(time.Hour))
 	rotate(t, p)
 	closePipeline(t, p)
-	got, _ := numbers(t, p.out.Target())
+	got, _ := testlink.Numbers(t, p.out.Target())
 	if want := sequence(100-keptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}
@@ -229,7 +231,7 @@ func TestPublishersComeAndGo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.Frames(frame(1, uint32(n), 100), 1, now)
+			l.Frames(testlink.Frame(1, uint32(n), 100), 1, now)
 			l.Closed(nil)
 			if n%500 == 0 {
 				now = now.Add(time.Minute)

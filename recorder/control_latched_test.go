@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestLatchedAroundAPause: a bag is of no use without the map that came before the
@@ -20,8 +21,8 @@ func TestLatchedAroundAPause(t *testing.T) {
 			p, c := controlled(t, Options{Begin: StatePaused})
 			before, after := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/robot")
 			send := func(l *link, publisher, n uint32) {
-				if f := frame(publisher, n, size); size > 1000 {
-					sendLarge(l, f)
+				if f := testlink.Frame(publisher, n, size); size > 1000 {
+					testlink.SendLarge(l, f)
 				} else {
 					l.Frames(f, 1, time.Now())
 				}
@@ -53,7 +54,7 @@ func TestLatchedAroundAPause(t *testing.T) {
 // latching opens the link of a latching publisher.
 func latching(t testing.TB, p *pipeline, topic, publisher string) *link {
 	t.Helper()
-	info := linkInfo(topic, publisher)
+	info := testlink.Info(topic, publisher)
 	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
 	l, err := p.openLink(p.addTopic(topic), info)
@@ -69,7 +70,7 @@ func TestEachBagBeginsWithLatched(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Begin: StateStopped})
 	l := latching(t, p, "/map", "/server")
-	l.Frames(frame(1, 7, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 7, 10), 1, time.Now())
 	for range 2 {
 		if _, err := c.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -95,7 +96,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	t.Parallel()
 	p, c := controlled(t, Options{Split: true, Duration: time.Hour})
 	l := open(t, p, "/t", "/p")
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if _, err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,12 +107,12 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	p.tick(time.Now().Add(p.flush))
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
-	if _, byFile := numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
+	if _, byFile := testlink.Numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
 	if s, err := c.Stats(); err != nil || s.Part != 2 || p.rotation.Next().Before(before.Add(time.Hour)) {

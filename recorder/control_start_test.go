@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestStartThatCannotBe leaves the recording stopped, and loses nothing.
@@ -24,7 +25,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	if _, err := c.Start(t.Context()); err == nil || !strings.Contains(err.Error(), "never overwrites") {
 		t.Errorf("error %v", err)
 	}
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if got := state(t, c); got != StateStopped {
 		t.Errorf("state %v", got)
 	}
@@ -34,7 +35,7 @@ func TestStartThatCannotBe(t *testing.T) {
 	if opened, err := c.Start(t.Context()); err != nil || opened != taken {
 		t.Errorf("opened %s, %v", opened, err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -76,11 +77,11 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	shut.Close()
 	dir := p.outputs.Dir
 	p.outputs.Dir = shut // the writer has nothing to do yet
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if name, err := c.Split(t.Context()); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("split: %s, %v", name, err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	p.outputs.Dir = dir // nor now
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestNextFileThatCannotBe(t *testing.T) {
 	if got := bases(files(t, p)); !slices.Equal(got, []string{"test.bag"}) {
 		t.Errorf("files %v", got)
 	}
-	checkCount(t, "in the old file", allNumbers(t, files(t, p)), 1, 2)
+	testlink.CheckCount(t, "in the old file", allNumbers(t, files(t, p)), 1, 2)
 }
 
 // TestStopTakesAStartBack: the later command counts, also while the writer is busy.
@@ -98,7 +99,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	g := gate{open: make(chan struct{})}
 	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 {
@@ -113,7 +114,7 @@ func TestStopTakesAStartBack(t *testing.T) {
 	if got := state(t, c); got != StateStopped {
 		t.Errorf("state %v", got)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // controlled is a pipeline with its control.
@@ -105,8 +106,8 @@ func TestBordersAreExact(t *testing.T) {
 	next := uint32(0)
 	send := func() { // small and large
 		for range 5 {
-			l.Frames(frame(1, next, 20), 1, time.Now())
-			sendLarge(l, frame(1, next+1, 300_000))
+			l.Frames(testlink.Frame(1, next, 20), 1, time.Now())
+			testlink.SendLarge(l, testlink.Frame(1, next+1, 300_000))
 			next += 2
 		}
 	}
@@ -123,7 +124,7 @@ func TestBordersAreExact(t *testing.T) {
 			if !slices.Equal(bases([]string{name}), bases([]string{want})) {
 				t.Errorf("%s, want %s", name, want)
 			}
-			if name != "" && !exists(name) {
+			if name != "" && !testlink.Exists(name) {
 				t.Errorf("%s is said to be closed, and is not there", name)
 			}
 		}
@@ -191,9 +192,9 @@ func TestCommandsWhileMessagesFlow(t *testing.T) {
 						default:
 						}
 						if n%50 == 0 {
-							sendLarge(l, frame(uint32(i), n, 30_000))
+							testlink.SendLarge(l, testlink.Frame(uint32(i), n, 30_000))
 						} else {
-							l.Frames(frame(uint32(i), n, 200), 1, time.Now())
+							l.Frames(testlink.Frame(uint32(i), n, 200), 1, time.Now())
 						}
 					}
 				})
@@ -273,7 +274,7 @@ func TestCommandsWhileItEnds(t *testing.T) {
 		})
 	}
 	for n := range uint32(200) {
-		l.Frames(frame(1, n, 10_000), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -290,25 +291,25 @@ func TestPauseWhileASplitIsDue(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	start := p.rotation.Next().Add(-time.Minute)
 	at := func(minutes float64) time.Time { return start.Add(time.Duration(minutes * float64(time.Minute))) }
-	l.Frames(frame(1, 0, 10), 1, at(0.5))
+	l.Frames(testlink.Frame(1, 0, 10), 1, at(0.5))
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	p.tick(at(1.5))
-	l.Frames(frame(1, 9, 10), 1, at(1.6))
+	l.Frames(testlink.Frame(1, 9, 10), 1, at(1.6))
 	p.tick(at(2.5))
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)
 	}
-	l.Frames(frame(1, 1, 10), 1, at(2.6))
+	l.Frames(testlink.Frame(1, 1, 10), 1, at(2.6))
 	p.tick(at(2.7))
-	l.Frames(frame(1, 2, 10), 1, at(3.1))
+	l.Frames(testlink.Frame(1, 2, 10), 1, at(3.1))
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	var got [][]uint32
 	for _, path := range files(t, p) {
-		byTime, _ := numbers(t, path)
+		byTime, _ := testlink.Numbers(t, path)
 		got = append(got, byTime[1])
 	}
 	if want := "[[0] [1] [2]]"; fmt.Sprint(got) != want {
@@ -323,19 +324,19 @@ func TestAWaitThatIsGivenUp(t *testing.T) {
 	g := gate{open: make(chan struct{})}
 	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if name, err := c.Split(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("split: %s, %v", name, err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	close(g.open)
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	for i, path := range files(t, p) {
-		if byTime, _ := numbers(t, path); !slices.Equal(byTime[1], []uint32{uint32(i)}) {
+		if byTime, _ := testlink.Numbers(t, path); !slices.Equal(byTime[1], []uint32{uint32(i)}) {
 			t.Errorf("file %d holds %v", i, byTime)
 		}
 	}
@@ -389,16 +390,16 @@ func TestOthersWaitForRoomAcrossAPause(t *testing.T) {
 	p.out.Wrap(func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large := open(t, p, "/s", "/p"), open(t, p, "/l", "/p")
 	var wg sync.WaitGroup
-	wg.Go(func() { publishPlain(small, 20) })
+	wg.Go(func() { testlink.PublishPlain(small, 20) })
 	wg.Go(func() {
 		for n := range uint32(20) {
-			sendLarge(large, frame(2, n, 5000))
+			testlink.SendLarge(large, testlink.Frame(2, n, 5000))
 		}
 	})
-	waitFor(t, func() bool { // both come to it; the large one shows it
+	testlink.WaitFor(t, func() bool { // both come to it; the large one shows it
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.large.short+len(p.large.queue) > 0
+		return largeWait(p.intake)
 	})
 	if err := c.Pause(); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // diary is what a file was told to do, in order.
@@ -112,7 +113,7 @@ func crashFrame(n uint32) []byte { return crashFrames()[n] }
 
 var crashFrames = sync.OnceValue(func() (all [crashMessages][]byte) {
 	for n := range uint32(crashMessages) {
-		all[n] = noise(frame(1, n, 1500))
+		all[n] = noise(testlink.Frame(1, n, 1500))
 	}
 	return all
 })
@@ -179,9 +180,9 @@ func recordForPowerCut(t *testing.T, c bagfmt.Compression) []diskOp {
 			queued := func() bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return l.connection.topic.written.Load().messages+2 < uint64(n)
+				return l.connection.topic.written.messages+2 < uint64(n)
 			}
-			waitFor(t, func() bool { return !queued() })
+			testlink.WaitFor(t, func() bool { return !queued() })
 			p.sync(p.out)
 		}
 	}

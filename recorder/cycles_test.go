@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -35,7 +36,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
 	topic := p.addTopic("/t")
-	both := []tcpros.LinkInfo{linkInfo("/t", "/p"), otherType(linkInfo("/t", "/p"))}
+	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	heap := func() uint64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -47,7 +48,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(frame(uint32(i%2), uint32(i/2), 12), 1, time.Now())
+		l.Frames(testlink.Frame(uint32(i%2), uint32(i/2), 12), 1, time.Now())
 		l.Closed(nil)
 		p.tick(time.Now())
 	}
@@ -68,9 +69,9 @@ func TestTopicComesAndGoes(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.Target())
-	checkCount(t, "two types", byTime, 2, cycles/2)
-	for _, c := range openBag(t, p.out.Target()).Connections() {
+	byTime, _ := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "two types", byTime, 2, cycles/2)
+	for _, c := range testlink.OpenBag(t, p.out.Target()).Connections() {
 		if c.Topic != "/t" {
 			continue // the account of losses
 		}
@@ -114,7 +115,7 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	goroutines, files := 0, 0
 	for i := range topics * cycles {
 		name, odd := topicName(i%topics), i/topics%2
-		info := linkInfo(name, "/robot")
+		info := testlink.Info(name, "/robot")
 		if odd == 1 {
 			info = otherType(info)
 		}
@@ -123,27 +124,27 @@ func TestPublisherComesAndGoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pub.Source(true).Publish(frame(uint32(i%topics*2+odd), uint32(i/topics/2), 12))
-		waitFor(t, func() bool { return recorded() == i+1 })
+		pub.Source(true).Publish(testlink.Frame(uint32(i%topics*2+odd), uint32(i/topics/2), 12))
+		testlink.WaitFor(t, func() bool { return recorded() == i+1 })
 		pub.Close()
 		if i == topics {
 			goroutines, files = runtime.NumGoroutine(), openFiles()
 		}
 	}
-	waitFor(t, func() bool { return count(func(t *topic) int { return t.linked }) == 0 })
-	waitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
+	testlink.WaitFor(t, func() bool { return count(func(t *topic) int { return t.linked }) == 0 })
+	testlink.WaitFor(t, func() bool { return runtime.NumGoroutine() <= goroutines+4 && openFiles() <= files+4 })
 	if err := rec.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.Target())
-	checkCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
+	byTime, _ := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "two types of each topic", byTime, 2*topics, cycles/2)
 	if losses := (&Summary{Topics: p.accounts(time.Now())}).Losses(); losses != "" {
 		t.Errorf("%s, although nothing was lost", losses)
 	}
-	if all := openBag(t, p.out.Target()).Connections(); len(all) != 2*topics {
+	if all := testlink.OpenBag(t, p.out.Target()).Connections(); len(all) != 2*topics {
 		for _, c := range all {
 			t.Logf("%d %s %q", c.ID, c.Topic, c.Header)
 		}
@@ -218,17 +219,17 @@ func TestTopicsComeAndGo(t *testing.T) {
 		var pubs []*tcpros.Publication
 		for _, name := range topics {
 			pub := advertise(name)
-			pub.Source(true).Publish(frame(1, 0, 12))
+			pub.Source(true).Publish(testlink.Frame(1, 0, 12))
 			pubs = append(pubs, pub)
 		}
 		sent += uint64(len(topics))
-		waitFor(t, func() bool { return messages() == sent })
+		testlink.WaitFor(t, func() bool { return messages() == sent })
 		// A publisher that the master still lists five seconds after its link has ended
 		// counts as lost. Unregistering takes a call for each, and on a busy machine many
 		// calls take longer than that.
 		for i, pub := range pubs {
 			pub.Close()
-			waitFor(t, func() bool {
+			testlink.WaitFor(t, func() bool {
 				state, err := robot.Master().SystemState(t.Context())
 				return err == nil && len(state.Publishers[topics[i]]) == 0
 			})
@@ -243,7 +244,7 @@ func TestTopicsComeAndGo(t *testing.T) {
 		send(names...)
 	}
 	defer advertise("/t99999").Close() // what is left is found out by comparison with what is listed
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		state, err := robot.Master().SystemState(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -100,7 +101,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 			var frames [messages][topics][]byte
 			for n := range frames {
 				for i := range frames[n] {
-					frames[n][i] = noise(frame(uint32(i), uint32(n), 3000))
+					frames[n][i] = noise(testlink.Frame(uint32(i), uint32(n), 3000))
 				}
 			}
 			for after := 1; after < 40; after += step {
@@ -130,7 +131,7 @@ func TestFullDiskAlwaysHasRoomForTheIndex(t *testing.T) {
 						t.Fatal(err)
 					}
 					size += max(st.Size(), 8<<10)
-					byTime, _ := numbers(t, path)
+					byTime, _ := testlink.Numbers(t, path)
 					for _, list := range byTime {
 						kept += len(list)
 					}
@@ -184,14 +185,14 @@ func TestHangingDisk(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const messages = 300
 	for n := range uint32(messages) {
-		l.Frames(frame(1, n, 10_000), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
 	p.mu.Lock()
-	if p.pool.held > budget {
-		t.Errorf("%d bytes held, more than the budget", p.pool.held)
+	if p.pool.Held > budget {
+		t.Errorf("%d bytes held, more than the budget", p.pool.Held)
 	}
 	p.mu.Unlock()
-	waitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
+	testlink.WaitFor(t, func() bool { return logs.FilterMessageSnippet("has not answered").Len() == 1 })
 	if s := r.stats(); s.Buffered == 0 || s.Ending { // a watchdog asks for them: it must not take this for a dead recorder
 		t.Errorf("while the disk hangs: %+v", s)
 	}
@@ -209,7 +210,7 @@ func TestHangingDisk(t *testing.T) {
 	}
 	p.mu.Unlock()
 	close(g.open) // for the end of the test
-	waitFor(t, func() bool { return p.finished.number() == 1 })
+	testlink.WaitFor(t, func() bool { return p.finished.number() == 1 })
 }
 
 // setClock moves the wall clock of t by d and leaves the monotonic one. The time package
@@ -244,7 +245,7 @@ func TestClockJump(t *testing.T) {
 			}
 			for n := range uint32(100) {
 				p.tick(at(n))
-				l.Frames(frame(1, n, 100), 1, at(n))
+				l.Frames(testlink.Frame(1, n, 100), 1, at(n))
 			}
 			if err := p.close(); err != nil {
 				t.Fatal(err)
@@ -253,10 +254,10 @@ func TestClockJump(t *testing.T) {
 			if len(paths) != 1 {
 				t.Fatalf("files %v", paths)
 			}
-			byTime, byFile := numbers(t, paths[0])
-			checkCount(t, "in the file", byFile, 1, 100)
+			byTime, byFile := testlink.Numbers(t, paths[0])
+			testlink.CheckCount(t, "in the file", byFile, 1, 100)
 			if by > 0 {
-				checkCount(t, "by time", byTime, 1, 100)
+				testlink.CheckCount(t, "by time", byTime, 1, 100)
 			} else if !slices.Equal(byTime[1][:2], []uint32{50, 51}) || len(byTime[1]) != 100 {
 				t.Errorf("by their stamps, which are of the clock: %v", byTime[1])
 			}
@@ -287,14 +288,14 @@ func TestNoSplitOnAFullDisk(t *testing.T) {
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, MinSpace: 1000, MinSpaceText: "1000"}, nil)
 	p.disk.Free = func() (int64, error) { return 999, nil }
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, 3)
-	l.Frames(frame(1, 3, 100), 1, p.rotation.Next())
+	testlink.PublishPlain(l, 3)
+	l.Frames(testlink.Frame(1, 3, 100), 1, p.rotation.Next())
 	<-p.disk.Full
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, files(t, p)[0])
-	if checkCount(t, "in the only file", byTime, 1, 4); p.finished.number() != 1 {
+	byTime, _ := testlink.Numbers(t, files(t, p)[0])
+	if testlink.CheckCount(t, "in the only file", byTime, 1, 4); p.finished.number() != 1 {
 		t.Errorf("%d files", p.finished.number())
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -30,9 +31,9 @@ func TestReserveOnARealFile(t *testing.T) {
 		p.close()
 		t.Skip("the file system of " + p.out.Path() + " knows no fallocate")
 	}
-	publishPlain(l, 3)
+	testlink.PublishPlain(l, 3)
 	p.unblockLinks()
-	waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+	testlink.WaitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
 	if n := blocks(t, p.out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)
 	}
@@ -63,7 +64,7 @@ func publishUntil(t *testing.T, l *link, ok func() bool) (sent uint32) {
 		if time.Now().After(deadline) {
 			t.Fatal("not within a minute")
 		}
-		l.Frames(frame(1, sent, 30_000), 1, time.Now())
+		l.Frames(testlink.Frame(1, sent, 30_000), 1, time.Now())
 		sent++
 	}
 	return sent
@@ -89,14 +90,14 @@ func TestFileThatLosesItsName(t *testing.T) {
 			p := testPipeline(t, Options{ChunkBytes: 20 << 10, Overflow: OverflowBlock, Log: zap.New(core)}, nil)
 			l := open(t, p, "/t", "/p")
 			first := p.out
-			l.Frames(frame(1, 0, 30_000), 1, time.Now())
-			waitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
+			l.Frames(testlink.Frame(1, 0, 30_000), 1, time.Now())
+			testlink.WaitFor(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.stored.Load() > 0 })
 			if err := tc.lose(first.Path()); err != nil {
 				t.Fatal(err)
 			}
 			// Message 0 was sent; the others are numbered from 0, too.
 			sent := 1 + publishUntil(t, l, func() bool { return p.current() != first })
-			l.Frames(frame(1, 1e6, 30_000), 1, time.Now())
+			l.Frames(testlink.Frame(1, 1e6, 30_000), 1, time.Now())
 			sent++
 			if err := p.close(); !errors.Is(err, tc.want) {
 				t.Errorf("got %v, want %v", err, tc.want)
@@ -110,7 +111,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			if len(said) != 2 {
 				t.Errorf("said %v", said)
 			}
-			byTime, _ := numbers(t, p.out.Target())
+			byTime, _ := testlink.Numbers(t, p.out.Target())
 			inSecond := uint64(len(byTime[1]))
 			topic := l.connection.topic
 			if inSecond < 2 || byTime[1][inSecond-1] != 1e6 {
@@ -119,7 +120,7 @@ func TestFileThatLosesItsName(t *testing.T) {
 			lost, bytes := uint64(sent)-inSecond, payloadBytes(t, p.out.Target(), "/t")
 			if tc.want == nil {
 				bytes += payloadBytes(t, elsewhere, "/t")
-				byTime, _ := numbers(t, elsewhere)
+				byTime, _ := testlink.Numbers(t, elsewhere)
 				if n := uint64(len(byTime[1])); n != lost {
 					t.Errorf("%d messages in the file that was moved, want %d", n, lost)
 				}
@@ -169,7 +170,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
 				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
 			}
-			byTime, _ := numbers(t, s.File)
+			byTime, _ := testlink.Numbers(t, s.File)
 			if len(byTime[1]) != int(sent) {
 				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
 			}
@@ -183,7 +184,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 // payloadBytes sums up the messages of a topic in a bag.
 func payloadBytes(t *testing.T, path, topic string) (n uint64) {
 	t.Helper()
-	for m, err := range rosbag.Messages(openBag(t, path), bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // heapInUse returns the bytes of what is reachable.
@@ -29,7 +31,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 	}
 	split := func(n int) {
 		for _, l := range links {
-			l.Frames(frame(1, uint32(n), 100), 1, time.Now())
+			l.Frames(testlink.Frame(1, uint32(n), 100), 1, time.Now())
 		}
 		c, err := p.requestSplit(time.Now())
 		if err != nil {

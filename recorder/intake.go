@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
@@ -31,7 +33,7 @@ type intake struct {
 	sim      *simtime.Sim // nil for the wall clock
 	onChange func()       // the state is another one
 
-	encoder *encoder
+	encoder *encode.Encoder
 	sealed  *queue.FIFO[queued] // to the sink, in file order
 
 	mu sync.Mutex
@@ -60,10 +62,10 @@ type intake struct {
 	verifications chan struct{} // there are sequence gaps that were not verified
 }
 
-func newIntake(o *Options, encoder *encoder) *intake {
+func newIntake(o *Options, encoder *encode.Encoder) *intake {
 	in := &intake{
 		log:           o.Log,
-		buffer:        buffer{log: o.Log, chunkBytes: o.ChunkBytes, budget: o.MemoryBytes(), overflow: o.Overflow},
+		buffer:        buffer{log: o.Log, overflow: o.Overflow},
 		flush:         o.FlushInterval,
 		limits:        o.limits(),
 		node:          o.Node.Name(),
@@ -79,14 +81,14 @@ func newIntake(o *Options, encoder *encoder) *intake {
 		verifications: make(chan struct{}, 1),
 	}
 	in.room.L = &in.mu
-	in.latched.off = o.NoRepeatLatched
-	if o.Snapshot.Mode != SnapshotOff {
-		in.snaps = &snapshots{Snapshot: o.Snapshot, ring: ring{most: o.Snapshot.Bytes, window: o.Snapshot.PreRoll}}
-	}
 	if in.state != StateStopped {
 		in.begun = in.sim.Steady(time.Now())
 	}
-	in.pool.budget, in.pool.twice, in.pool.reclaimElsewhere = in.budget, encoder.compresses(), in.reclaimForIntake
+	in.pool = memory.New(memory.Options{Limit: o.MemoryBytes(), ChunkBytes: o.ChunkBytes, Twice: encoder.Compresses(), Blocks: o.Overflow == OverflowBlock, Freed: in.room.Broadcast})
+	in.latched = latchStore{mem: &in.pool, off: o.NoRepeatLatched}
+	if o.Snapshot.Mode != SnapshotOff {
+		in.ring = newRing(o.Snapshot.ring(), &in.pool, &in.latched)
+	}
 	return in
 }
 
@@ -103,7 +105,7 @@ func (in *intake) append(c *connection, run []byte, count int, received time.Tim
 	if in.state != StateRecording {
 		c.countUnrecorded(count)
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run))
+			in.latched.rememberLatched(&c.source, lastFrame(run))
 		}
 		return
 	}
@@ -135,7 +137,7 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 		case in.state != StateRecording: // since it waits for room
 			c.countUnrecorded(count)
 			return
-		case !in.admits(c.topic, in.pool.weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
+		case !in.pool.Admits(&c.topic.account, in.pool.Weight(len(run)+count*recordOverhead+in.newRecordBytes(c)), true):
 			c.topic.drop(dropBufferFull, uint64(count))
 			return
 		case in.open == nil && !in.waitForChunk(c.topic):
@@ -146,19 +148,19 @@ func (in *intake) add(c *connection, run []byte, count int, stamp bagfmt.Time, r
 			return
 		}
 		n, size := in.fit(c.topic, run, count)
-		if in.open.builder.Messages() == 0 {
+		if in.open.Builder.Messages() == 0 {
 			in.openedAt = received
 		}
-		in.open.builder.AppendRun(c.conn, stamp, run[:size], n)
-		in.open.add(c, in.pool.weight(size+n*recordOverhead))
+		in.open.Builder.AppendRun(c.conn, stamp, run[:size], n)
+		in.open.Add(&c.topic.account, in.pool.Weight(size+n*recordOverhead))
 		c.stored = in.rotation.Part() + 1
 		in.account(c.topic, uint64(n), uint64(size-4*n))
 		if c.latching {
-			in.rememberLatched(c, lastFrame(run[:size]))
+			in.latched.rememberLatched(&c.source, lastFrame(run[:size]))
 		}
 		stamp = stamp.Add(time.Duration(n))
 		run, count = run[size:], count-n
-		if in.open.builder.Len() > in.sealAt {
+		if in.open.Builder.Len() > in.sealAt {
 			in.sealOpen()
 			in.checkSize(received)
 		}
@@ -180,7 +182,7 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 	if t.limit > 0 {
 		count = min(count, int(t.limit-t.messages))
 	}
-	free := in.sealAt - in.open.builder.Len()
+	free := in.sealAt - in.open.Builder.Len()
 	if t.limit == 0 && len(run)+count*recordOverhead <= free {
 		return count, len(run)
 	}
@@ -195,9 +197,9 @@ func (in *intake) fit(t *topic, run []byte, count int) (n, size int) {
 
 // sealOpen hands the open chunk on. mu is held.
 func (in *intake) sealOpen() {
-	if in.open != nil && in.open.builder.Messages() > 0 {
-		in.pool.settle(in.open)
-		in.open.firstAt, in.open.lastAt = in.openedAt, in.latest
+	if in.open != nil && in.open.Builder.Messages() > 0 {
+		in.pool.Settle(in.open)
+		in.open.FirstAt, in.open.LastAt = in.openedAt, in.latest
 		in.submit(in.open)
 		in.open = nil
 	}
@@ -205,21 +207,20 @@ func (in *intake) sealOpen() {
 
 // submit gives a chunk to the encoder and the sink. mu is held, so that the
 // order of the queue is the order of the file.
-func (in *intake) submit(c *chunk) {
-	in.pool.count(c)
-	in.pool.charge(c)
-	c.part, c.cost = in.rotation.Part(), rotation.ChunkCost(&c.builder)
-	in.rotation.Queue(c.cost)
-	in.encoder.put(c)
+func (in *intake) submit(c *memory.Chunk) {
+	in.pool.Count(c)
+	in.pool.Charge(c)
+	c.Part, c.Cost = in.rotation.Part(), rotation.ChunkCost(&c.Builder)
+	in.rotation.Queue(c.Cost)
+	in.encoder.Put(c)
 	in.sealed.Put(queued{chunk: c})
 }
 
 // release takes a chunk back after it was written or given up.
-func (in *intake) release(c *chunk) {
+func (in *intake) release(c *memory.Chunk) {
 	in.mu.Lock()
-	in.pool.put(c)
+	in.pool.Put(c)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // tick seals an old chunk, begins a new file when it is time and reports new drops.
@@ -232,9 +233,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	var lost []drop
 	var news []publisherNews
-	if in.large.expire(now) {
-		in.room.Broadcast()
-	}
+	in.pool.ExpireTurns(now)
 	held := in.blockageNews(now)
 	if now.Sub(in.warnAt) >= time.Second {
 		in.warnAt = now
@@ -244,6 +243,7 @@ func (in *intake) tick(now time.Time) {
 	}
 	in.mu.Unlock()
 	in.warnShort(now)
+	in.warnShortage()
 	in.logPublishers(news)
 	in.logBlockages(held)
 	for _, d := range lost {
@@ -256,9 +256,8 @@ func (in *intake) tick(now time.Time) {
 func (in *intake) unblockLinks() {
 	in.mu.Lock()
 	in.sealOpen()
-	in.pool.budget = -1
+	in.pool.SetBudget(-1)
 	in.mu.Unlock()
-	in.room.Broadcast()
 }
 
 // end ends the intake: the file has failed.
@@ -278,7 +277,8 @@ func (in *intake) close() {
 	in.enqueue(&command{kind: commandReport})
 	in.mu.Unlock()
 	in.room.Broadcast()
-	in.encoder.close()
+	in.warnShortage()
+	in.encoder.Close()
 	in.sealed.Close()
 }
 
@@ -287,10 +287,9 @@ func (in *intake) abandon() {
 	in.mu.Lock()
 	in.ended = true
 	for _, t := range in.topics {
-		if !in.snaps.only() { // otherwise it is not known what was to be written
-			written := t.written.Load()
-			t.dropped[dropDisk] += t.messages - written.messages
-			t.tally = written
+		if !in.ring.isOnly() { // otherwise it is not known what was to be written
+			t.dropped[dropDisk] += t.messages - t.written.messages
+			t.tally = t.written
 		}
 	}
 	in.mu.Unlock()

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestHowManyMessagesFit: a chunk takes messages up to the one that goes beyond its size,
@@ -15,7 +18,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 	const record = 4 + 58 + recordOverhead // of a message
 	var run []byte
 	for n := range uint32(10) {
-		run = append(run, frame(1, n, 58)...)
+		run = append(run, testlink.Frame(1, n, 58)...)
 	}
 	for name, c := range map[string]struct {
 		fill            int
@@ -33,7 +36,7 @@ func TestHowManyMessagesFit(t *testing.T) {
 		"more are left than fit": {fill: 3*record - 1, limit: 20, messages: 13, want: 3},
 	} {
 		p := bareIntake(-1, 100)
-		p.open, p.sealAt = new(chunk), c.fill
+		p.open, p.sealAt = new(memory.Chunk), c.fill
 		topic := &topic{tally: tally{messages: c.messages}}
 		topic.limit = c.limit
 		if n, size := p.fit(topic, run, 10); n != c.want || size != c.want*(4+58) {
@@ -71,7 +74,7 @@ func TestWhyAMessageIsLeft(t *testing.T) {
 // if no small message comes any more.
 func TestLargeMessageBehindASplit(t *testing.T) {
 	t.Parallel()
-	info := linkInfo("/scan", "/p")
+	info := testlink.Info("/scan", "/p")
 	for i := range info.Header {
 		if info.Header[i].Key == "message_definition" {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // much, so that each message relies on one
@@ -84,17 +87,17 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		publish := func(n uint32, split int) {
-			f := frame(1, n, 200_000)
+			f := testlink.Frame(1, n, 200_000)
 			m := l.Large(len(f))
 			for range split {
 				p.mu.Lock()
 				p.rotate(time.Now())
 				p.mu.Unlock()
 			}
-			fillFrame(m, f)
+			testlink.Fill(m, f)
 			m.Commit(time.Now())
 		}
-		l.Frames(frame(1, 0, 100), 1, time.Now())
+		l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
 		publish(1, splits)
 		publish(2, 0)
 		closePipeline(t, p)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -17,7 +18,7 @@ func goesThrough(t *testing.T, p *pipeline, do func()) {
 	defer stop()
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		select {
 		case <-done:
 			return true
@@ -34,9 +35,9 @@ func TestHalfMessageBesideTheRing(t *testing.T) {
 	for _, mode := range []SnapshotMode{SnapshotOnly, SnapshotBeside} {
 		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock, Snapshot: Snapshot{Mode: mode}})
 		small := open(t, p, "/small", "/p")
-		publishPlain(small, 2000)
-		f := beginLarge(t, open(t, p, "/liar", "/p"), 14<<20, 6<<20)
-		goesThrough(t, p, func() { publishPlain(small, 3000) })
+		testlink.PublishPlain(small, 2000)
+		f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 14<<20, 6<<20)
+		goesThrough(t, p, func() { testlink.PublishPlain(small, 3000) })
 		f.Abort()
 		closePipeline(t, p)
 	}
@@ -50,14 +51,14 @@ func TestProvenPublisherThatStops(t *testing.T) {
 	for _, overflow := range []Overflow{OverflowBlock, OverflowDrop} {
 		p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow}, nil)
 		liar, image := open(t, p, "/liar", "/p"), open(t, p, "/image", "/p")
-		sendLarge(liar, frame(1, 0, size))
-		waitFor(t, func() bool {
+		testlink.SendLarge(liar, testlink.Frame(1, 0, size))
+		testlink.WaitFor(t, func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.pool.idle > size
+			return p.pool.Idle > size
 		})
-		f := beginLarge(t, liar, size, 200_000)
-		goesThrough(t, p, func() { offer(image, frame(2, 0, 7<<20)) })
+		f := testlink.BeginLarge(t, liar, size, 200_000)
+		goesThrough(t, p, func() { offer(image, testlink.Frame(2, 0, 7<<20)) })
 		if got := accountOf(image).recorded; got != 1 {
 			t.Errorf("%v: %d images recorded", overflow, got)
 		}
@@ -71,9 +72,9 @@ func TestProvenPublisherThatStops(t *testing.T) {
 func TestNearlyTheWholeBuffer(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock}, nil)
-	f := beginLarge(t, open(t, p, "/liar", "/p"), 16<<20-20<<10, 8<<20+700_000)
+	f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 16<<20-20<<10, 8<<20+700_000)
 	small := open(t, p, "/small", "/p")
-	goesThrough(t, p, func() { publishPlain(small, 500) })
+	goesThrough(t, p, func() { testlink.PublishPlain(small, 500) })
 	f.Abort()
 	closePipeline(t, p)
 }
@@ -84,21 +85,21 @@ func TestLatchedMakesRoomForArrivedOnly(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 16 << 20, Overflow: OverflowBlock}, nil)
 	static := latching(t, p, "/tf_static", "/p")
-	static.Frames(frame(1, 0, 1000), 1, time.Now())
-	f := beginLarge(t, open(t, p, "/liar", "/p"), 16<<20-17<<10, 1000)
+	static.Frames(testlink.Frame(1, 0, 1000), 1, time.Now())
+	f := testlink.BeginLarge(t, open(t, p, "/liar", "/p"), 16<<20-17<<10, 1000)
 	if static.connection.last == nil {
 		t.Error("announced bytes cost a latched message its place in the next file")
 	}
 	f.Abort()
 
 	slow, room := open(t, p, "/slow", "/p"), latching(t, p, "/map", "/p")
-	f = beginLarge(t, slow, 11<<20, 2<<20)
+	f = testlink.BeginLarge(t, slow, 11<<20, 2<<20)
 	p.mu.Lock()
-	p.large.active[0].lease.granted = false // as when others waited
+	turnOf(f).Granted = false // as when others waited
 	p.mu.Unlock()
-	sendLarge(room, frame(2, 0, 3<<20))
+	testlink.SendLarge(room, testlink.Frame(2, 0, 3<<20))
 	goesThrough(t, p, func() {
-		if fillFrame(f, make([]byte, 9<<20)) {
+		if testlink.Fill(f, make([]byte, 9<<20)) {
 			f.Abort()
 		}
 	})
@@ -120,27 +121,27 @@ func TestWaitingIsNotBeingStuck(t *testing.T) {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: OverflowBlock}, nil)
 		var frames [3]tcpros.LargeFrame
 		for i := range frames {
-			frames[i] = beginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 20<<20, 2<<20)
+			frames[i] = testlink.BeginLarge(t, open(t, p, fmt.Sprintf("/l%d", i), "/p"), 20<<20, 2<<20)
 		}
 		p.mu.Lock()
-		for _, f := range p.large.active[1:] {
-			f.lease.granted = false // as when others waited
+		for _, f := range frames[1:] {
+			turnOf(f).Granted = false // as when others waited
 		}
-		p.large.active[0].lease.need = 58 << 20 // so that they wait for it
+		turnOf(frames[0]).Need = 58 << 20 // so that they wait for it
 		p.mu.Unlock()
 		var waiting sync.WaitGroup
 		for i, f := range frames[1:] {
 			waiting.Go(func() {
-				if !fillFrame(f, make([]byte, 18<<20)) {
+				if !testlink.Fill(f, make([]byte, 18<<20)) {
 					t.Errorf("message %d was given up", i+1)
 					return
 				}
 				f.Abort()
 			})
-			waitFor(t, func() bool {
+			testlink.WaitFor(t, func() bool {
 				p.mu.Lock()
 				defer p.mu.Unlock()
-				return len(p.large.queue) == i+1
+				return queuedTurns(p.intake) == i+1
 			})
 		}
 		frames[0].Abort()
@@ -155,11 +156,11 @@ func TestLatchedMessageAcrossAPause(t *testing.T) {
 	for _, overflow := range []Overflow{OverflowDrop, OverflowBlock} {
 		p := testPipeline(t, Options{BufferBytes: 64 << 20, Overflow: overflow}, nil)
 		l := latching(t, p, "/map", "/p")
-		f := beginLarge(t, l, 8<<20, 2<<20)
+		f := testlink.BeginLarge(t, l, 8<<20, 2<<20)
 		if err := p.pause(); err != nil {
 			t.Fatal(err)
 		}
-		if !fillFrame(f, make([]byte, 6<<20)) {
+		if !testlink.Fill(f, make([]byte, 6<<20)) {
 			t.Fatalf("%v: given up", overflow)
 		}
 		f.Commit(time.Now())
@@ -178,19 +179,19 @@ func TestLeaseOutlivesLargerChunks(t *testing.T) {
 	const size = come + 400<<10
 	p := testPipeline(t, Options{BufferBytes: 18*mib + 800<<10, Overflow: OverflowBlock}, nil)
 	a, b, small := open(t, p, "/a", "/p"), open(t, p, "/b", "/p"), open(t, p, "/small", "/p")
-	frames := []tcpros.LargeFrame{beginLarge(t, a, size, come), beginLarge(t, b, size, come)}
-	before := p.sharedChunk()
+	frames := []tcpros.LargeFrame{testlink.BeginLarge(t, a, size, come), testlink.BeginLarge(t, b, size, come)}
+	before := p.pool.SharedChunk()
 	for n := range uint32(60_000) { // their index takes as much as they do
-		small.Frames(frame(1, n, 8), 1, time.Now())
+		small.Frames(testlink.Frame(1, n, 8), 1, time.Now())
 	}
-	if p.sharedChunk() <= before {
+	if p.pool.SharedChunk() <= before {
 		t.Fatal("the chunks did not grow")
 	}
 	goesThrough(t, p, func() {
 		var all sync.WaitGroup
 		for _, f := range frames {
 			all.Go(func() {
-				if fillFrame(f, make([]byte, size-come)) {
+				if testlink.Fill(f, make([]byte, size-come)) {
 					f.Abort()
 				}
 			})
@@ -211,14 +212,14 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		p := ringPipeline(t, Options{BufferBytes: 16 << 20, Overflow: overflow, Snapshot: Snapshot{Mode: SnapshotOnly}})
 		small := open(t, p, "/small", "/p")
 		const messages = 1000
-		publishPlain(small, messages)
+		testlink.PublishPlain(small, messages)
 		flushOpen(p)
 		full := func() int64 {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.snaps.ring.bytes
+			return p.ring.bytes
 		}
-		waitFor(t, func() bool { return full() > 9<<20 })
+		testlink.WaitFor(t, func() bool { return full() > 9<<20 })
 		before := full()
 		if f := open(t, p, "/liar", "/p").Large(11 << 20); f != nil {
 			f.Abort()
@@ -229,7 +230,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		chunks := func() int { // the writer may still add some
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.snaps.ring.chunks)
+			return len(p.ring.chunks)
 		}
 		held := chunks()
 		release := holdWriter(p)
@@ -241,12 +242,12 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		received := make(chan struct{})
 		go func() {
 			defer close(received)
-			offer(l, frame(2, 0, 12<<20))
+			offer(l, testlink.Frame(2, 0, 12<<20))
 		}()
-		waitFor(t, func() bool { // it waits for the snapshot, or is dropped
+		testlink.WaitFor(t, func() bool { // it waits for the snapshot, or is dropped
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.large.short > 0 || l.connection.topic.dropped[dropBufferFull] > 0
+			return largeWait(p.intake) || l.connection.topic.dropped[dropBufferFull] > 0
 		})
 		if got := chunks(); got < held {
 			t.Errorf("%v: %d of %d chunks are left", overflow, got, held)
@@ -269,7 +270,7 @@ func TestAbandonedMessagesLeaveNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := beginLarge(t, l, 200_000, 1000)
+		f := testlink.BeginLarge(t, l, 200_000, 1000)
 		f.Abort()
 		l.Closed(nil)
 		p.tick(time.Now().Add(time.Duration(n+1) * time.Minute))
@@ -287,7 +288,7 @@ func TestNamesAreBounded(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
 	topic := p.addTopic("/bad")
 	for n := range 100 {
-		info := linkInfo("/bad", "")
+		info := testlink.Info("/bad", "")
 		info.PublisherURI = fmt.Sprint("http://", n, strings.Repeat("x", 500_000))
 		l, err := p.openLink(topic, info)
 		if err != nil {

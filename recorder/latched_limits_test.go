@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func latchingConnection(p *intake, publisher string) *connection {
-	c := &connection{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(linkInfo("/map", publisher).Header)}, topic: &topic{name: "/map"}, latching: true}
+	c := &connection{source: source{conn: &bagfmt.Connection{ID: bagfmt.ConnID(len(p.connections.all)), Topic: "/map", Header: bagfmt.ConnectionHeader(testlink.Info("/map", publisher).Header)}, latching: true}, topic: &topic{name: "/map"}}
 	if len(p.connections.all) > 0 {
 		c.topic = p.connections.all[0].topic
 	}
@@ -25,28 +26,28 @@ func TestMemoryForLatchedMessages(t *testing.T) {
 	for n, want := range map[int]bool{half / 2: true, half/2 + 1: false} {
 		p := bareIntake(10_000, 100)
 		c := latchingConnection(p, "/a")
-		p.rememberLatched(c, make([]byte, n))
+		p.latched.rememberLatched(&c.source, make([]byte, n))
 		if (c.last != nil) != want {
 			t.Errorf("a message of %d bytes is remembered: %v, want %v", n, c.last != nil, want)
 		}
 		if got, latched := bytesInUse(p); want && (got != int64(2*n) || latched != int64(2*n)) || !want && got+latched != 0 {
 			t.Errorf("a message of %d bytes: %d in use, %d for latched ones", n, got, latched)
 		}
-		p.forgetLatched(c)
+		p.latched.forgetLatched(&c.source)
 		if got, latched := bytesInUse(p); got+latched != 0 || c.last != nil {
 			t.Errorf("forgotten: %d in use, %d for latched ones", got, latched)
 		}
 	}
 	full := bareIntake(10_000, 100)
-	full.pool.held = 10_000 - 199
+	full.pool.Held = 10_000 - 199
 	c := latchingConnection(full, "/a")
-	full.rememberLatched(c, make([]byte, 100))
-	if c.last != nil || full.pool.held != 10_000-199 {
-		t.Errorf("remembered in a full buffer; %d held", full.pool.held)
+	full.latched.rememberLatched(&c.source, make([]byte, 100))
+	if c.last != nil || full.pool.Held != 10_000-199 {
+		t.Errorf("remembered in a full buffer; %d held", full.pool.Held)
 	}
 	endless := bareIntake(-1, 100)
 	c = latchingConnection(endless, "/a")
-	endless.rememberLatched(c, make([]byte, 1<<20))
+	endless.latched.rememberLatched(&c.source, make([]byte, 1<<20))
 	if c.last == nil {
 		t.Error("not remembered although there is no limit")
 	}
@@ -58,19 +59,19 @@ func TestLatestLatchedMessage(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
 	c := latchingConnection(p, "/a")
-	p.rememberLatched(c, []byte("first one"))
-	p.rememberLatched(c, []byte("second"))
-	if string(c.last.frame) != "second" || p.latched.held != 18 {
-		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.latched.held)
+	p.latched.rememberLatched(&c.source, []byte("first one"))
+	p.latched.rememberLatched(&c.source, []byte("second"))
+	if string(c.last.frame) != "second" || p.pool.Latched != 18 {
+		t.Errorf("%q is remembered with %d bytes, want the second in the 18 of the first", c.last.frame, p.pool.Latched)
 	}
 	one, two := p.pinLatched(nil), p.pinLatched(nil)
-	p.rememberLatched(c, []byte("third"))
-	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.latched.held != 18+10 {
-		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.latched.held)
+	p.latched.rememberLatched(&c.source, []byte("third"))
+	if string(one[0].frame) != "second" || string(c.last.frame) != "third" || p.pool.Latched != 18+10 {
+		t.Errorf("the file begins with %q, the next with %q; %d bytes", one[0].frame, c.last.frame, p.pool.Latched)
 	}
 	p.unpin(one)
-	if p.latched.held != 28 {
-		t.Errorf("%d bytes while a writer still reads, want 28", p.latched.held)
+	if p.pool.Latched != 28 {
+		t.Errorf("%d bytes while a writer still reads, want 28", p.pool.Latched)
 	}
 	p.unpin(two)
 	if all, latched := bytesInUse(p); latched != 10 || all != 10 {
@@ -90,7 +91,7 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	old, other, late, plain, silent := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/a"), latchingConnection(p, "/c"), latchingConnection(p, "/d")
 	for _, c := range []*connection{old, other, late, plain} {
-		p.rememberLatched(c, []byte("x"))
+		p.latched.rememberLatched(&c.source, []byte("x"))
 	}
 	plain.latching = false
 	got := p.pinLatched(nil)
@@ -98,7 +99,7 @@ func TestWhichLatchedMessagesAreRepeated(t *testing.T) {
 		t.Errorf("%d repeated; want that of /b, and of /a the later one", len(got))
 	}
 	p.unpin(got)
-	got = p.pinLatched(func(c *connection) bool { return c != late })
+	got = p.pinLatched(func(c *source) bool { return c != &late.source })
 	if len(got) != 1 || got[0].conn != other.conn || late.last.pins != 0 || silent.last != nil {
 		t.Errorf("%d repeated of those that were asked for, want one: an older one of /a does not take its place", len(got))
 	}
@@ -118,9 +119,9 @@ func TestPublisherThatComesBack(t *testing.T) {
 	now := time.Now()
 	for i, c := range []*connection{first, second, first} {
 		c.latest = now.Add(time.Duration(i) * time.Second)
-		p.rememberLatched(c, []byte("x"))
+		p.latched.rememberLatched(&c.source, []byte("x"))
 	}
-	if got := p.pinLatched(nil); len(got) != 1 || got[0].connection != first {
+	if got := p.pinLatched(nil); len(got) != 1 || got[0].source != &first.source {
 		t.Errorf("%d repeated, want the one of the connection that has the latest", len(got))
 	}
 }
@@ -133,12 +134,12 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 		p := bareIntake(-1, chunkBytes)
 		s := &sink{in: p, compression: bagfmt.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
-			p.rememberLatched(latchingConnection(p, publisher), frame(uint32(i), 0, 8))
+			p.latched.rememberLatched(&latchingConnection(p, publisher).source, testlink.Frame(uint32(i), 0, 8))
 		}
 		at := bagfmt.TimeOf(time.Now())
 		var got []bagfmt.ConnID
 		written := 0
-		err := s.packLatched(p.pinLatched(nil), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+		err := s.packLatched(p.pinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)
@@ -146,7 +147,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 			if c.Start != at || c.End != at {
 				t.Errorf("a chunk of the time %v to %v, want %v", c.Start, c.End, at)
 			}
-			p.countRepeated(c, usage)
+			p.countRepeated(c)
 			return nil
 		})
 		if err != nil || written != chunks || len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
@@ -161,7 +162,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 // TestLastFrame: of a run of messages the latest is repeated.
 func TestLastFrame(t *testing.T) {
 	t.Parallel()
-	a, b := frame(1, 1, 8), frame(1, 2, 30)
+	a, b := testlink.Frame(1, 1, 8), testlink.Frame(1, 2, 30)
 	for _, run := range [][]byte{b, append(bytes.Clone(a), b...), append(append(bytes.Clone(b), a...), b...)} {
 		if got := lastFrame(run); !bytes.Equal(got, b) {
 			t.Errorf("of %d bytes the last message is %v", len(run), got)

@@ -14,10 +14,10 @@ func TestOlderPublishersAreRepeated(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	oldest, old, late := latchingConnection(in, "/oldest"), latchingConnection(in, "/a"), latchingConnection(in, "/a")
 	for _, c := range []*connection{oldest, old, late} {
-		in.rememberLatched(c, []byte("x"))
+		in.latched.rememberLatched(&c.source, []byte("x"))
 	}
 	got := in.pinLatched(nil)
-	if len(got) != 2 || got[0].connection != late || got[1].connection != oldest {
+	if len(got) != 2 || got[0].source != &late.source || got[1].source != &oldest.source {
 		t.Errorf("%d repeated; want the latest of /a and that of /oldest", len(got))
 	}
 }
@@ -36,7 +36,7 @@ func TestRepeatedMessagesTakeRoomInTheirFile(t *testing.T) {
 	} {
 		in := bareIntake(-1, 100)
 		in.rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
-		in.repeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, nil, c.part)
+		in.repeatedInFile(&bagfmt.SealedChunk{Record: make([]byte, c.bytes)}, c.part)
 		if got := in.rotation.Stored(); got != c.want {
 			t.Errorf("%s: the file counts %d bytes, want %d", name, got, c.want)
 		}
@@ -50,9 +50,9 @@ func TestRepeatedConnectionsAreKept(t *testing.T) {
 	in := bareIntake(10_000, 100)
 	in.rotation = rotationAt(rotation.Options{}, 3, 0)
 	c := latchingConnection(in, "/a")
-	in.rememberLatched(c, []byte("x"))
+	in.latched.rememberLatched(&c.source, []byte("x"))
 	pinned := in.pinLatched(nil)
-	in.forgetLatched(c)
+	in.latched.forgetLatched(&c.source)
 	in.unpin(pinned)
 	for closed, want := range map[int64]bool{3: false, 4: true} { // parts below this number
 		if in.closedParts.Store(closed); in.unneeded(c) != want {

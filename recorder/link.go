@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -33,6 +34,9 @@ func (l *link) Frames(run []byte, count int, received time.Time) {
 // largeOverhead is room for the records around a large frame in its chunk: its
 // connection, its own header, the chunk's header and index.
 const largeOverhead = 16 << 10
+
+// trusted is how much of a publisher's claim is counted before it arrives.
+const trusted = 1 << 20
 
 // recordShare is the least ratio of a message to its connection record at which the
 // record goes along with each one.
@@ -66,7 +70,7 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 		return nil
 	}
 	if c.latching {
-		in.forgetLatched(c) // it will not be the latest any more
+		in.latched.forgetLatched(&c.source) // it will not be the latest any more
 	}
 	if in.ended || in.atSizeLimit || c.topic.atLimit() || idle && !c.latching {
 		in.countUnwanted(c)
@@ -75,8 +79,8 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	f := &l.frame
 	*f = largeFrame{link: l, size: frameBytes, blocks: in.overflow == OverflowBlock && !idle}
 	size := frameBytes + largeOverhead + c.bytes
-	f.lease.need = in.pool.weight(size)
-	if in.budget >= 0 && f.lease.need > in.budget {
+	f.turn.Need = in.pool.Weight(size)
+	if in.pool.Limit >= 0 && f.turn.Need > in.pool.Limit {
 		if idle {
 			in.countUnwanted(c)
 		} else {
@@ -87,16 +91,14 @@ func (l *link) takeLarge(frameBytes int) tcpros.LargeFrame {
 	first := min(size, trusted+c.bytes)
 	switch {
 	case f.blocks:
-		f.chunk = in.awaitChunk(f, size, first)
-	case in.admits(c.topic, f.lease.need, false):
-		if fit := in.reusable(c, size); fit >= 0 {
-			f.chunk = in.pool.take(fit)
-		} else {
-			f.chunk = in.pool.get(first, first)
+		f.turn.Chunk = in.awaitChunk(f, size, first)
+	case in.pool.Admits(&c.topic.account, f.turn.Need, false):
+		if f.turn.Chunk = in.pool.GetReusable(c.proven, size); f.turn.Chunk == nil {
+			f.turn.Chunk = in.pool.Get(first, first)
 		}
 	}
 	switch {
-	case f.chunk != nil:
+	case f.turn.Chunk != nil:
 		f.begin()
 		return f
 	case f.blocks || idle:
@@ -117,17 +119,9 @@ func (f *largeFrame) begin() {
 	if c.stored == in.rotation.Part()+1 && c.bytes*recordShare > f.size {
 		records, f.relies = in.records, true
 	}
-	f.chunk.builder.Reset(records)
-	f.chunk.builder.BeginMessage(c.conn, f.size)
-	in.pool.count(f.chunk)
-}
-
-// held returns the memory that counts for the message.
-func (f *largeFrame) held() int64 {
-	if !f.begun() {
-		return 0
-	}
-	return f.chunk.counted
+	f.turn.Chunk.Builder.Reset(records)
+	f.turn.Chunk.Builder.BeginMessage(c.conn, f.size)
+	in.pool.Count(f.turn.Chunk)
 }
 
 // Closed implements tcpros.LinkSink. The node has logged why.
@@ -155,28 +149,24 @@ func (l *link) Lost(messages int) {
 // largeFrame is a message on its way into a chunk of its own.
 type largeFrame struct {
 	link     *link
-	chunk    *chunk // nil before it begins, and behind the end: the link must not keep a buffer that is let go
 	size     int
-	relies   bool     // on the record of its connection in the file that was filled when it began
-	blocks   bool     // its link while there is no room, rather than being dropped
-	lease    lease    // if it blocks
-	blockage blockage // while it waits
+	relies   bool        // on the record of its connection in the file that was filled when it began
+	blocks   bool        // its link while there is no room, rather than being dropped
+	turn     memory.Turn // its chunk, and its lease if it blocks
+	blockage blockage    // while it waits
 }
-
-// begun reports whether the message has a chunk.
-func (f *largeFrame) begun() bool { return f.chunk != nil }
 
 // Room implements tcpros.LargeFrame. Memory is there before the message takes it; without,
 // the message is given up.
 func (f *largeFrame) Room(n int) []byte {
 	if f.blocks {
-		f.lease.arrived.Store(int64(f.chunk.builder.Len()))
-		n = min(n, leasePiece)
+		f.turn.Arrived.Store(int64(f.turn.Chunk.Builder.Len()))
+		n = min(n, memory.LeasePiece)
 	}
-	if next := f.link.in.pool.weight(f.chunk.builder.NextCap()); next > f.chunk.counted && !f.grow(next) {
+	if next := f.link.in.pool.Weight(f.turn.Chunk.Builder.NextCap()); next > f.turn.Chunk.Counted && !f.grow(next) {
 		return nil
 	}
-	return f.chunk.builder.Room(n)
+	return f.turn.Chunk.Builder.Room(n)
 }
 
 // grow makes the message count so many bytes, or gives it up.
@@ -184,10 +174,10 @@ func (f *largeFrame) grow(count int64) bool {
 	in, t := f.link.in, f.link.connection.topic
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.chunk.counted)
-	in.pool.grow(f.chunk, count)
+	grown := f.blocks && in.accepts(t) && in.awaitGrowth(f, count-f.turn.Chunk.Counted)
+	in.pool.Grow(f.turn.Chunk, count)
 	if !grown && (!f.blocks || !in.accepts(t)) { // what is not recorded may be remembered
-		grown = in.pool.makeRoom(0) && in.fitsBeside(count, 0)
+		grown = in.pool.MakeRoom(0, memory.ForMessages) && in.pool.FitsBeside(count, 0)
 	}
 	if grown {
 		return true
@@ -204,9 +194,8 @@ func (f *largeFrame) grow(count int64) bool {
 // giveUp takes the message out of its chunk and gives that back. intake.mu is held.
 func (f *largeFrame) giveUp() {
 	in := f.link.in
-	f.chunk.builder.AbortMessage()
-	in.pool.put(f.detachChunk())
-	in.room.Broadcast()
+	f.turn.Chunk.Builder.AbortMessage()
+	in.pool.Put(f.detachChunk())
 }
 
 // Commit implements tcpros.LargeFrame.
@@ -216,18 +205,18 @@ func (f *largeFrame) Commit(received time.Time) {
 	in.mu.Lock() // also guards in.records, which the builder shares
 	defer in.mu.Unlock()
 	c.topic.last, c.latest, c.proven = received, received, true
-	f.chunk.builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
+	f.turn.Chunk.Builder.FinishMessage(bagfmt.TimeOf(in.sim.At(received)))
 	in.rotateIfDue(received)
 	if latest != nil {
-		in.forgetLatched(c)
+		in.latched.forgetLatched(&c.source)
 		c.last = latest
 	}
 	stored := !f.relies || c.stored == in.rotation.Part()+1
 	if !stored && in.accepts(c.topic) && in.openChunk() {
 		// The record that it relied on is in an earlier file. A chunk without messages may
 		// never be written: the next large message brings the record, too.
-		in.open.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
-		stored = in.open.builder.Messages() > 0
+		in.open.Builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
+		stored = in.open.Builder.Messages() > 0
 	}
 	in.commit(f.detachChunk(), c, f.size-4, received, stored)
 }
@@ -239,44 +228,42 @@ func (f *largeFrame) latest() *latched {
 		return nil
 	}
 	in.mu.Lock()
-	weight := in.latchedWeight(f.size)
-	reserved := in.reserve(weight, c)
+	weight := in.latched.latchedWeight(f.size)
+	reserved := in.latched.reserve(weight, &c.source)
 	in.mu.Unlock()
 	if !reserved {
 		return nil
 	}
-	return &latched{frame: append([]byte(nil), f.chunk.builder.Frame()...), counted: weight}
+	return &latched{frame: append([]byte(nil), f.turn.Chunk.Builder.Frame()...), counted: weight}
 }
 
 // detachChunk gives the chunk away. intake.mu is held.
-func (f *largeFrame) detachChunk() *chunk {
-	c := f.chunk
-	f.chunk = nil
+func (f *largeFrame) detachChunk() *memory.Chunk {
+	c := f.turn.Chunk
+	f.turn.Chunk = nil // the link must not keep a buffer that is let go
 	if f.blocks {
-		f.link.in.large.end(f)
-		f.link.in.room.Broadcast() // others may have a lease now
+		f.link.in.pool.EndTurn(&f.turn)
 	}
 	return c
 }
 
 // commit hands on a chunk with one large message. stored says that the record of its
 // connection is in it or in an earlier one of the file. mu is held.
-func (in *intake) commit(chunk *chunk, c *connection, payload int, received time.Time, stored bool) {
+func (in *intake) commit(chunk *memory.Chunk, c *connection, payload int, received time.Time, stored bool) {
 	if !in.accepts(c.topic) {
 		in.countUnwanted(c)
-		in.pool.put(chunk)
-		in.room.Broadcast()
+		in.pool.Put(chunk)
 		return
 	}
-	if in.open != nil && in.open.builder.HasConn(c.conn.ID) {
+	if in.open != nil && in.open.Builder.HasConn(c.conn.ID) {
 		in.sealOpen() // the earlier messages of this publisher come first in the file
 	}
 	if stored {
 		c.stored = in.rotation.Part() + 1
 	}
 	in.latest = later(in.latest, received)
-	chunk.firstAt, chunk.lastAt = received, received
-	chunk.usage = append(chunk.usage, chunkUsage{c, in.pool.weight(chunk.builder.Cap())})
+	chunk.FirstAt, chunk.LastAt = received, received
+	chunk.AddAlone(&c.topic.account, in.pool.Weight(chunk.Builder.Cap()))
 	in.submit(chunk)
 	in.account(c.topic, 1, uint64(payload))
 	in.checkSize(received)

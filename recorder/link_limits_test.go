@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // bareLink is a link of an intake without a file, whose connection record takes so many bytes.
 func bareLink(in *intake, recordBytes int) *link {
-	return &link{in: in, connection: &connection{conn: testConnection(), topic: new(topic), bytes: recordBytes}}
+	return &link{in: in, connection: &connection{source: source{conn: testlink.Connection(), bytes: recordBytes}, topic: new(topic)}}
 }
 
 // TestLargestMessage: one that fits the whole buffer with its connection record and what is
@@ -39,7 +40,7 @@ func TestAnnouncedBytesCountLittle(t *testing.T) {
 	if f := bareLink(in, record).Large(20 << 20); f == nil {
 		t.Fatal("refused")
 	}
-	if got, want := in.pool.held, int64(1<<20+record); got != want {
+	if got, want := in.pool.Held, int64(1<<20+record); got != want {
 		t.Errorf("20 MiB that were announced count %d bytes, want %d", got, want)
 	}
 }
@@ -49,10 +50,10 @@ func TestLargeMessageTakesAFreeBuffer(t *testing.T) {
 	t.Parallel()
 	in := bareIntake(64<<20, 100)
 	free := usedChunk(t, &in.pool, 2<<20)
-	in.pool.put(free)
+	in.pool.Put(free)
 	l := bareLink(in, 100)
 	l.connection.proven = true
-	if l.Large(2<<20 - largeOverhead - 1000); l.frame.chunk != free {
+	if l.Large(2<<20 - largeOverhead - 1000); l.frame.turn.Chunk != free {
 		t.Error("it has another buffer")
 	}
 }
@@ -89,8 +90,8 @@ func TestLatchedMessageOfAThinTopic(t *testing.T) {
 		if m == nil {
 			t.Fatalf("message %d is not received", n)
 		}
-		f := frame(1, n, 1996)
-		fillFrame(m, f)
+		f := testlink.Frame(1, n, 1996)
+		testlink.Fill(m, f)
 		m.Commit(time.Now())
 		if c := l.connection; c.last == nil || !bytes.Equal(c.last.frame, f) {
 			t.Errorf("message %d is not remembered", n)
@@ -117,19 +118,19 @@ func TestMessageThatGrows(t *testing.T) {
 		in := bareIntake(budget, chunkBytes)
 		l := bareLink(in, 100)
 		if c.reused {
-			in.pool.put(usedChunk(t, &in.pool, 4<<20))
+			in.pool.Put(usedChunk(t, &in.pool, 4<<20))
 			l.connection.proven = true
 		}
 		m := l.Large(3 << 20)
 		if m == nil {
 			t.Fatalf("%s: refused", name)
 		}
-		fillFrame(m, make([]byte, 900_000))
-		in.pool.held = budget - c.left
+		testlink.Fill(m, make([]byte, 900_000))
+		in.pool.Held = budget - c.left
 		took := true
 		for range 3 { // some of them need more memory
-			if took = took && fillFrame(m, make([]byte, 600_000)); took {
-				in.pool.held = max(in.pool.held, budget-c.left)
+			if took = took && testlink.Fill(m, make([]byte, 600_000)); took {
+				in.pool.Held = max(in.pool.Held, budget-c.left)
 			}
 		}
 		if got := l.connection.topic.dropped[dropBufferFull]; took != (c.dropped == 0) || got != c.dropped {
@@ -146,26 +147,26 @@ func TestStuckMessageIsGivenUp(t *testing.T) {
 	in.overflow = OverflowBlock
 	first, last := bareLink(in, 100), bareLink(in, 100)
 	for _, l := range []*link{first, last} {
-		fillFrame(l.Large(8<<20), make([]byte, 1<<20))
+		testlink.Fill(l.Large(8<<20), make([]byte, 1<<20))
 	}
-	in.pool.budget = 8 << 20 // leases see to it that this cannot happen
+	in.pool.SetBudget(8 << 20) // leases see to it that this cannot happen
 	for _, l := range []*link{first, last} {
-		l.frame.lease.granted = false
+		l.frame.turn.Granted = false
 	}
-	first.frame.lease.waiting = true
-	in.large.enqueue(&first.frame)
-	if last.frame.grow(last.frame.chunk.counted + 1000) {
+	first.frame.turn.Waiting = true
+	in.pool.EnqueueTurn(&first.frame.turn)
+	if last.frame.grow(last.frame.turn.Chunk.Counted + 1000) {
 		t.Error("it goes on")
 	}
-	if got := last.connection.topic.dropped[dropBufferFull]; got != 1 || last.frame.begun() {
-		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.begun())
+	if got := last.connection.topic.dropped[dropBufferFull]; got != 1 || last.frame.turn.Begun() {
+		t.Errorf("%d dropped, and it has a chunk: %v", got, last.frame.turn.Begun())
 	}
 }
 
 // longRecordInfo is that of a publisher whose connection record is so long that large messages
 // rely on one in their file.
 func longRecordInfo() (info tcpros.LinkInfo, definition string) {
-	info, definition = linkInfo("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
+	info, definition = testlink.Info("/scan", "/p"), strings.Repeat("uint32 n\n", 2000)
 	for i := range info.Header {
 		if info.Header[i].Key == "message_definition" {
 			info.Header[i].Value = definition
@@ -195,7 +196,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range uint32(5) {
-		sendLarge(l, frame(1, n, 200_000))
+		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
 	}
 	closePipeline(t, p)
 	if n := records(t, p.out.Target(), definition); n != 3 {
@@ -215,16 +216,16 @@ func TestRecordBehindASplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := open(t, p, "/other", "/p")
-		l.Frames(frame(1, 0, 100), 1, time.Now())
-		f := frame(1, 1, 200_000)
+		l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
+		f := testlink.Frame(1, 1, 200_000)
 		m := l.Large(len(f))
-		fillFrame(m, f)
+		testlink.Fill(m, f)
 		for range splits {
 			p.mu.Lock()
 			p.rotate(time.Now())
 			p.mu.Unlock()
 		}
-		other.Frames(frame(2, 0, 100), 1, time.Now())
+		other.Frames(testlink.Frame(2, 0, 100), 1, time.Now())
 		m.Commit(time.Now())
 		closePipeline(t, p)
 		paths := files(t, p)

@@ -64,7 +64,7 @@ func (in *intake) addStats(s *Stats) {
 	defer in.mu.Unlock()
 	s.State, s.Ending = in.state, in.ended || in.atSizeLimit
 	s.Part, s.FileBytes = max(in.rotation.Part(), 0), in.rotation.Stored()
-	s.Buffered, s.BufferMost = in.pool.held-in.pool.idle, in.budget
+	s.Buffered, s.BufferMost = in.pool.Held-in.pool.Idle, in.pool.Limit
 	s.Snapshots, s.Unread = in.snapshotStats(s.Taken), in.unread.now
 	s.Topics = make([]TopicStats, 0, len(in.topics))
 	for _, t := range in.topics {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // controlOf steers a pipeline without a session's loop.
@@ -37,7 +38,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			r.writeNotes()
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")
-			l.Frames(frame(1, 1, 10), 1, time.Now())
+			l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 			switch o.Begin {
 			case StatePaused:
 				if err := c.Resume(); err != nil {
@@ -68,7 +69,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 				if got := len(stored(t, path, "/map")); i > 0 && o.NoRepeatLatched && got != 0 || i > 0 && !o.NoRepeatLatched && got != 1 {
 					t.Errorf("%s: %d latched messages of others", path, got)
 				}
-				for _, c := range openBag(t, path).Connections() {
+				for _, c := range testlink.OpenBag(t, path).Connections() {
 					if c.Topic == "/metadata" && (!c.Header.Latching() || c.Header.Type() != "std_msgs/String") {
 						t.Errorf("%s: header %v", path, c.Header)
 					}
@@ -140,7 +141,7 @@ func TestMarks(t *testing.T) {
 	}
 	paths := files(t, p)
 	for i, want := range [][]bagnote.Mark{{{Text: "old"}, {Text: "late"}, {Text: "door opened"}, {Text: "mark 2"}}, {{Text: "next"}}} {
-		marks, _, err := bagnote.ReadMarks(openBag(t, paths[i]), func(err error) error { return err })
+		marks, _, err := bagnote.ReadMarks(testlink.OpenBag(t, paths[i]), func(err error) error { return err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +185,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 			p.mu.Unlock()
 		},
 	} {
-		l.Frames(frame(1, uint32(n), 10), 1, time.Now())
+		l.Frames(testlink.Frame(1, uint32(n), 10), 1, time.Now())
 		next()
 		if _, err := c.MarkAt("late", time.Now().Add(-30*time.Second)); err != nil {
 			t.Fatal(err)
@@ -198,7 +199,7 @@ func TestMarkOfThePastStaysInItsFile(t *testing.T) {
 		t.Fatalf("files %v", paths)
 	}
 	for i, path := range paths[1:] {
-		if end, start := openBag(t, paths[i]).End(), openBag(t, path).Start(); start.Before(end) {
+		if end, start := testlink.OpenBag(t, paths[i]).End(), testlink.OpenBag(t, path).Start(); start.Before(end) {
 			t.Errorf("%s begins %v before the end of the one before", path, end.Sub(start))
 		}
 		if got := stored(t, path, bagnote.MarksTopic); !slices.Equal(got, []string{"late"}) {
@@ -212,11 +213,11 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, NoRepeatLatched: true, Overflow: OverflowBlock}, nil)
 	c := controlOf(p, Options{})
-	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
+	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	p.mu.Lock()
 	p.sealOpen()
-	budget := p.pool.budget
-	p.pool.budget = 1
+	budget := p.pool.Budget
+	p.pool.SetBudget(1)
 	p.mu.Unlock()
 	var m Mark
 	marked := make(chan error)
@@ -225,7 +226,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 		m, err = c.Mark("late")
 		marked <- err
 	}()
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return len(p.blocked) == 1
@@ -235,7 +236,7 @@ func TestMarkThatWaitsIsInItsFile(t *testing.T) {
 	}
 	p.mu.Lock()
 	begun := p.rotation.Begun()
-	p.pool.budget = budget
+	p.pool.SetBudget(budget)
 	p.mu.Unlock()
 	p.room.Broadcast()
 	if err := <-marked; err != nil {
@@ -267,14 +268,14 @@ func TestMarkWithoutRoom(t *testing.T) {
 	}
 	p.mu.Lock()
 	p.sealOpen()
-	budget := p.pool.budget
-	p.pool.budget = 1
+	budget := p.pool.Budget
+	p.pool.SetBudget(1)
 	p.mu.Unlock()
 	if _, err := c.Mark("second"); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("%v", err)
 	}
 	p.mu.Lock()
-	p.pool.budget = budget
+	p.pool.SetBudget(budget)
 	p.mu.Unlock()
 	if err := p.close(); err != nil {
 		t.Fatal(err)

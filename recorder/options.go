@@ -13,7 +13,9 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -173,11 +175,20 @@ func (o Options) MemoryBytes() int64 {
 	if chunk == 0 {
 		chunk = bagfmt.DefaultChunkBytes
 	}
-	least := leastChunks * chunk
+	least := memory.LeastChunks * chunk
 	if n := int64(workers(o.Compression)); n > 0 {
-		least = 2 * max(leastChunks, 2+n) * chunk // each chunk and what it is compressed into
+		least = 2 * max(memory.LeastChunks, 2+n) * chunk // each chunk and what it is compressed into
 	}
 	return max(o.BufferBytes, least)
+}
+
+// encoder returns how chunks are compressed.
+func (o *Options) encoder() encode.Options {
+	e := encode.Options{Log: o.Log, Compression: o.Compression, Adaptive: o.Adaptive, Room: o.MemoryBytes(), Workers: workers(o.Compression)}
+	if e.Room < 0 {
+		e.Room = DefaultBufferBytes
+	}
+	return e
 }
 
 // checkNames finds names that no master would take, and limits that mean nothing,

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 	"github.com/gorosbag/gorosbag/test/load"
@@ -72,7 +73,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 			return err
 		})
 	}()
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return camera.dropped[dropBufferFull] > 0
@@ -89,8 +90,8 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byTime, _ := numbers(t, p.out.Target())
-	checkCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
+	byTime, _ := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.dropped[dropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)
 	if uint64(recorded) != camera.messages || recorded+int(dropped) != cameraMessages || recorded == 0 {

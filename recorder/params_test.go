@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // stored returns what stands on a topic in a bag.
 func stored(t *testing.T, path, topic string) (texts []string) {
 	t.Helper()
-	s := scanBag(t, path)
+	s := testlink.ScanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestPin: files of the last minutes stay, the one that is written among them, and do
@@ -14,7 +16,7 @@ func TestPin(t *testing.T) {
 	p, c := controlled(t, Options{Split: true, Retain: Retention{Files: 1}})
 	l := open(t, p, "/t", "/p")
 	cut := func() {
-		l.Frames(frame(1, 0, 10), 1, time.Now())
+		l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 		if _, err := c.Split(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +41,7 @@ func TestPin(t *testing.T) {
 	}
 	var left []string
 	for _, b := range p.finished.list() {
-		if exists(b.place.Target()) {
+		if testlink.Exists(b.place.Target()) {
 			left = append(left, filepath.Base(b.place.Target()))
 		}
 	}

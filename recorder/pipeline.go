@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
 )
 
@@ -23,10 +24,10 @@ type pipeline struct {
 }
 
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
-	encoder := newEncoder(&o)
+	encoder := encode.New(o.encoder())
 	in := newIntake(&o, encoder)
 	p := &pipeline{intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
-	encoder.start(workers(o.Compression), p.skipsCompression)
+	encoder.Start(p.skipsCompression)
 	p.start()
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // faulty fails the at-th operation of all its files together, a write after half of
@@ -87,7 +88,7 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 	f := &faulty{at: at, err: injected}
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, f.wrap)
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, 20)
+	testlink.PublishPlain(l, 20)
 	err := p.close()
 	if err == nil {
 		return true
@@ -101,7 +102,7 @@ func testWriteFails(t *testing.T, at int, injected error) bool {
 			indexed = false
 			continue
 		}
-		byTime, _ := numbers(t, b.Name)
+		byTime, _ := testlink.Numbers(t, b.Name)
 		kept += uint64(len(byTime[1]))
 	}
 	topic := l.connection.topic
@@ -130,7 +131,7 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	var first bagfile.Handle
 	p.out.Wrap(func(h bagfile.Handle) bagfile.Handle { first = h.(faultyFile).Handle; return h })
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, 20)
+	testlink.PublishPlain(l, 20)
 	err := p.close()
 	if !errors.Is(err, errInjected) || !strings.Contains(err.Error(), "what was written after byte") {
 		t.Fatalf("got %v, want the failed sync", err)
@@ -140,10 +141,10 @@ func TestFailedSyncMovesOn(t *testing.T) {
 	}
 	var kept []uint32
 	for _, b := range p.finished.list() {
-		byTime, _ := numbers(t, b.Name)
+		byTime, _ := testlink.Numbers(t, b.Name)
 		kept = append(kept, byTime[1]...)
 	}
-	checkCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
+	testlink.CheckCount(t, "in both files", map[uint32][]uint32{1: kept}, 1, 20)
 	if good := p.finished.list()[1].Name; !slices.Equal(handed.names, []string{good}) {
 		t.Errorf("handed over: %v, want only %s", handed.names, good)
 	}
@@ -167,7 +168,7 @@ func TestSecondFaultEnds(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{ChunkBytes: 20 << 10}, func(f bagfile.Handle) bagfile.Handle { return broken{f} })
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, 20)
+	testlink.PublishPlain(l, 20)
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatalf("got %v", err)
 	}

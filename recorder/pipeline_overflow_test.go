@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -28,19 +29,19 @@ func TestOverflowDropsTheNewestAndCounts(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const messages = 1000
 	for n := range uint32(messages) {
-		l.Frames(frame(1, n, 10_000), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 10_000), 1, time.Now())
 	}
 	if l.Large(5<<20) != nil {
 		t.Error("a message larger than the buffer was taken")
 	}
-	if held := p.pool.held; held > 1<<20 {
+	if held := p.pool.Held; held > 1<<20 {
 		t.Errorf("%d bytes held, more than the budget", held)
 	}
 	close(g.open)
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.out.Target())
 	kept := len(byTime[1])
 	for i, v := range byTime[1] {
 		if int(v) != i {
@@ -67,14 +68,14 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		publishPlain(l, 300)
+		testlink.PublishPlain(l, 300)
 	}()
 	full := func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.fits(int64(p.pool.usual(p.chunkBytes)))
+		return p.open == nil && !p.pool.Fits(int64(p.pool.Usual(p.pool.ChunkBytes)))
 	}
-	waitFor(t, full)
+	testlink.WaitFor(t, full)
 	select {
 	case <-done:
 		t.Error("the publisher was not held up")
@@ -85,9 +86,9 @@ func TestOverflowBlocksAndLosesNothing(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, byFile := numbers(t, p.out.Target())
-	checkCount(t, "by time", byTime, 1, 300)
-	checkCount(t, "in the file", byFile, 1, 300)
+	byTime, byFile := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "by time", byTime, 1, 300)
+	testlink.CheckCount(t, "in the file", byFile, 1, 300)
 }
 
 // TestLastCallReleasesALargeMessage: at the end a link that waits for room for a
@@ -97,17 +98,17 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	g := gate{open: make(chan struct{})}
 	p := testPipeline(t, Options{BufferBytes: 2 << 20, ChunkBytes: 100 << 10, Overflow: OverflowBlock, FlushInterval: time.Hour}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	small, large, other := open(t, p, "/small", "/p"), open(t, p, "/large", "/p"), open(t, p, "/large", "/q")
-	small.Frames(frame(1, 0, 10_000), 1, time.Now())
+	small.Frames(testlink.Frame(1, 0, 10_000), 1, time.Now())
 	first := other.Large(1_800_000)
 	if first == nil {
 		t.Fatal("the first large message was refused")
 	}
 	second := make(chan tcpros.LargeFrame)
 	go func() { second <- large.Large(1_800_000) }()
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.large.queue) == 1
+		return queuedTurns(p.intake) == 1
 	})
 	p.unblockLinks()
 	if f := <-second; f != nil {
@@ -118,8 +119,8 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.Target())
-	checkCount(t, "in the file", byFile, 1, 1)
+	_, byFile := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "in the file", byFile, 1, 1)
 }
 
 func TestEndReleasesABlockedPublisher(t *testing.T) {
@@ -128,7 +129,7 @@ func TestEndReleasesABlockedPublisher(t *testing.T) {
 	p := testPipeline(t, Options{BufferBytes: 1, ChunkBytes: 10 << 10, Overflow: OverflowBlock}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
 	var wg sync.WaitGroup
-	wg.Go(func() { publishPlain(l, 100) })
+	wg.Go(func() { testlink.PublishPlain(l, 100) })
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
 	wg.Wait() // close ends the intake although the file hangs
@@ -154,13 +155,13 @@ func testHurry(t *testing.T, c bagfmt.Compression) {
 	hurry := make(chan struct{})
 	p := testPipeline(t, Options{ChunkBytes: 10 << 10, Hurry: hurry, Compression: c}, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	l := open(t, p, "/t", "/p")
-	publishPlain(l, 100)
+	testlink.PublishPlain(l, 100)
 	close(hurry)
 	close(g.open)
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.out.Target())
 	topic := l.connection.topic
 	if got := uint64(len(byTime[1])); got != topic.messages || topic.dropped[dropAborted] != 100-got || got > 2 {
 		t.Errorf("%d messages in the bag, %d counted, %d dropped", got, topic.messages, topic.dropped[dropAborted])

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
@@ -24,15 +25,15 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range publishers {
 					l := open(t, p, fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/p%d", i))
-					wg.Go(func() { publish(l, uint32(i), messages) })
+					wg.Go(func() { testlink.Publish(l, uint32(i), messages) })
 				}
 				wg.Wait()
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := numbers(t, p.out.Target())
-				checkCount(t, "by time", byTime, publishers, messages)
-				checkCount(t, "in the file", byFile, publishers, messages)
+				byTime, byFile := testlink.Numbers(t, p.out.Target())
+				testlink.CheckCount(t, "by time", byTime, publishers, messages)
+				testlink.CheckCount(t, "in the file", byFile, publishers, messages)
 			})
 		}
 	}
@@ -46,17 +47,17 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	f := l.Large(500_000)
 	f.Room(1000)
-	other, err := p.openLink(l.connection.topic, linkInfo("/t", "/p")) // it came back meanwhile
+	other, err := p.openLink(l.connection.topic, testlink.Info("/t", "/p")) // it came back meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.Frames(frame(1, 0, 10), 1, time.Now())
+	other.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	f.Abort()
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.Target())
-	checkCount(t, "in the file", byFile, 1, 1)
+	_, byFile := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "in the file", byFile, 1, 1)
 }
 
 // TestClaimsCostNothing: a publisher that announces much and sends little takes no
@@ -67,7 +68,7 @@ func TestClaimsCostNothing(t *testing.T) {
 	liar, honest := open(t, p, "/liar", "/p"), open(t, p, "/honest", "/p")
 	f := liar.Large(7 << 20)
 	f.Room(1000)
-	publishPlain(honest, 100)
+	testlink.PublishPlain(honest, 100)
 	if n := honest.connection.topic.messages; n != 100 {
 		t.Errorf("%d of 100 messages", n)
 	}
@@ -106,8 +107,8 @@ func TestLargeMessageGivenUpHalfway(t *testing.T) {
 			defer f.Abort()
 		}
 	}
-	if given == 0 || p.pool.held > 16<<20 {
-		t.Errorf("%d given up, %d bytes held", given, p.pool.held)
+	if given == 0 || p.pool.Held > 16<<20 {
+		t.Errorf("%d given up, %d bytes held", given, p.pool.Held)
 	}
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
@@ -122,19 +123,19 @@ func TestPoolReusesYoungBuffers(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	now := time.Now()
 	for n := range uint32(300) {
-		l.Frames(frame(1, n, 100), 1, now)
+		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		now = now.Add(time.Second)
 		p.tick(now)
-		waitFor(t, func() bool { // it is written and its buffer free again
+		testlink.WaitFor(t, func() bool { // it is written and its buffer free again
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.pool.free) > 0
+			return len(p.pool.Free) > 0
 		})
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(p.pool.free); n > 1 {
+	if n := len(p.pool.Free); n > 1 {
 		t.Errorf("%d buffers for small chunks one after the other", n)
 	}
 }
@@ -147,7 +148,7 @@ func TestFlushSealsAnOldChunk(t *testing.T) {
 	p := testPipeline(t, Options{FlushInterval: time.Second}, func(f bagfile.Handle) bagfile.Handle { return told{f, written} })
 	l := open(t, p, "/t", "/p")
 	now := time.Now()
-	l.Frames(frame(1, 0, 10), 1, now)
+	l.Frames(testlink.Frame(1, 0, 10), 1, now)
 	p.tick(now.Add(999 * time.Millisecond))
 	select {
 	case <-written:
@@ -181,7 +182,7 @@ func TestSameHeaderSameConnection(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
 	topic := p.addTopic("/t")
-	info := linkInfo("/t", "/p")
+	info := testlink.Info("/t", "/p")
 	first, err1 := p.openLink(topic, info)
 	again, err2 := p.openLink(topic, info)
 	info.Header = append(info.Header, fields.Field{Key: "zfoo", Value: "bar"})
@@ -204,7 +205,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	for n := uint32(0); n < 8; n += 4 {
 		var run []byte
 		for i := range uint32(4) {
-			run = append(run, frame(1, n+i, 20)...)
+			run = append(run, testlink.Frame(1, n+i, 20)...)
 		}
 		l.Frames(run, 4, time.Now())
 	}
@@ -215,8 +216,8 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := numbers(t, p.out.Target())
-	checkCount(t, "by time", byTime, 1, 5)
+	byTime, _ := testlink.Numbers(t, p.out.Target())
+	testlink.CheckCount(t, "by time", byTime, 1, 5)
 }
 
 // TestLargeAllocatesNothing: nor does a message with a chunk of its own, from the link to
@@ -227,7 +228,7 @@ func TestLargeAllocatesNothing(t *testing.T) {
 		return told{nowhere{f}, wrote}
 	})
 	l := open(t, p, "/t", "/p")
-	f := frame(1, 1, 300_000)
+	f := testlink.Frame(1, 1, 300_000)
 	for range 50 { // the index of the file grows a few times
 		offer(l, f)
 		<-wrote
@@ -255,7 +256,7 @@ func testAllocations(t *testing.T, overflow Overflow) {
 	const count = 64
 	var run []byte
 	for i := range uint32(count) {
-		run = append(run, frame(1, i, 1000)...)
+		run = append(run, testlink.Frame(1, i, 1000)...)
 	}
 	now := time.Now()
 	for range 200 { // let every buffer grow
@@ -278,7 +279,7 @@ func BenchmarkAppend(b *testing.B) {
 			count := max(64<<10/size, 1)
 			var run []byte
 			for i := range count {
-				run = append(run, frame(1, uint32(i), size)...)
+				run = append(run, testlink.Frame(1, uint32(i), size)...)
 			}
 			b.SetBytes(int64(len(run)))
 			b.ReportAllocs()

@@ -1,36 +1,15 @@
 package recorder
 
 import (
-	"encoding/binary"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-func headerInfo(topic, publisher string) tcpros.LinkInfo {
-	info := linkInfo(topic, publisher)
-	info.PublisherURI = "http://" + publisher
-	for i := range info.Header {
-		if info.Header[i].Key == "message_definition" {
-			info.Header[i].Value = "Header header\n"
-		}
-	}
-	return info
-}
-
-func latchingInfo(topic, publisher string) tcpros.LinkInfo {
-	info := headerInfo(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
-	return info
-}
 
 // TestMissedMessages: holes are counted over small and large messages and over links,
 // and what is dropped here is no hole.
@@ -38,24 +17,24 @@ func TestMissedMessages(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{BufferBytes: 4 << 20}, nil)
 	topic := p.addTopic("/t")
-	l, err := p.openLink(topic, headerInfo("/t", "p"))
+	l, err := p.openLink(topic, testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Frames(numbered(count(0, 10)...), 10, time.Now())
-	large(t, l, 12, 200_000) // 10 and 11 are missing
-	large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
-	l.Frames(numbered(14, 15), 2, time.Now())
+	l.Frames(testlink.Numbered(testlink.Count(0, 10)...), 10, time.Now())
+	testlink.Large(t, l, 12, 200_000) // 10 and 11 are missing
+	testlink.Large(t, l, 13, 8<<20)   // larger than the buffer: dropped, not missed
+	l.Frames(testlink.Numbered(14, 15), 2, time.Now())
 	l.Closed(errors.New("cut"))
-	if l, err = p.openLink(topic, headerInfo("/t", "p")); err != nil {
+	if l, err = p.openLink(topic, testlink.HeaderInfo("/t", "p")); err != nil {
 		t.Fatal(err)
 	}
-	l.Frames(numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
-	other, err := p.openLink(topic, headerInfo("/t", "q"))
+	l.Frames(testlink.Numbered(19), 1, time.Now()) // 16 to 18 came while there was no link
+	other, err := p.openLink(topic, testlink.HeaderInfo("/t", "q"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	other.Frames(numbered(count(500, 5)...), 5, time.Now())
+	other.Frames(testlink.Numbered(testlink.Count(500, 5)...), 5, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,39 +48,19 @@ func TestMissedMessages(t *testing.T) {
 	}
 }
 
-// large sends one message of n bytes as the node does.
-func large(t *testing.T, l *link, seq uint32, n int) {
-	t.Helper()
-	frame := numbered(seq)
-	frame = append(frame, make([]byte, n)...)
-	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
-	f := l.Large(len(frame))
-	if f == nil {
-		return
-	}
-	for rest := frame; len(rest) > 0; {
-		room := f.Room(len(rest))
-		if room == nil {
-			return
-		}
-		rest = rest[copy(room, rest):]
-	}
-	f.Commit(time.Now())
-}
-
 // TestNoNumbersOfLatched: their numbers have holes that are none.
 func TestNoNumbersOfLatched(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{}, nil)
-	info := latchingInfo("/t", "p")
-	udp := headerInfo("/t", "q")
+	info := testlink.LatchingInfo("/t", "p")
+	udp := testlink.HeaderInfo("/t", "q")
 	udp.Transport = "UDPROS"
-	for _, info := range []tcpros.LinkInfo{info, udp, linkInfo("/t", "r")} {
+	for _, info := range []tcpros.LinkInfo{info, udp, testlink.Info("/t", "r")} {
 		l, err := p.openLink(p.addTopic("/t"), info)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(numbered(1, 2, 3, 4, 5, 6, 9), 7, time.Now())
+		l.Frames(testlink.Numbered(1, 2, 3, 4, 5, 6, 9), 7, time.Now())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -113,12 +72,12 @@ func TestNoNumbersOfLatched(t *testing.T) {
 
 func TestWatchingAllocatesNothing(t *testing.T) {
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionNone}, nil)
-	l, err := p.openLink(p.addTopic("/t"), headerInfo("/t", "p"))
+	l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var w loss.Sequence
-	run := numbered(count(0, 100)...)
+	run := testlink.Numbered(testlink.Count(0, 100)...)
 	if n := testing.AllocsPerRun(100, func() {
 		l.countMissed(w.Run(run, 100))
 		w = loss.Sequence{}
@@ -134,7 +93,7 @@ func TestWatchingAllocatesNothing(t *testing.T) {
 // that was given up, or is too short for a number, is no hole.
 func TestLargeMessagesHaveNumbers(t *testing.T) {
 	t.Parallel()
-	info := linkInfo("/map", "/p")
+	info := testlink.Info("/map", "/p")
 	for i := range info.Header {
 		if info.Header[i].Key == "message_definition" {
 			info.Header[i].Value = "Header header\nuint8[] data\n"
@@ -146,7 +105,7 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := func(seq uint32, giveUp bool) {
-		f := frame(seq, 0, 200_000)
+		f := testlink.Frame(seq, 0, 200_000)
 		m := l.Large(len(f))
 		if giveUp {
 			l.watched.LargeFrame = refusal{l.watched.LargeFrame}
@@ -177,13 +136,13 @@ func TestLargeMessagesHaveNumbers(t *testing.T) {
 	if n := missed(); n != 2 {
 		t.Errorf("%d missing, want 2: a message that was given up is not one of the publisher's queue", n)
 	}
-	l.Frames(numbered(11), 1, time.Now())
+	l.Frames(testlink.Numbered(11), 1, time.Now())
 	if n := missed(); n != 3 {
 		t.Errorf("%d missing, want 3", n)
 	}
 	// The first piece has the number, or all but its last byte: then the message is taken for the next.
 	for i, first := range []int{8, 7, 8} {
-		f := frame(uint32(13+2*i), 0, 200_000)
+		f := testlink.Frame(uint32(13+2*i), 0, 200_000)
 		m := l.Large(len(f))
 		copy(m.Room(first), f)
 		for rest := f[first:]; len(rest) > 0; {
@@ -207,24 +166,4 @@ type refusal struct{ tcpros.LargeFrame }
 func (r refusal) Room(int) []byte {
 	r.Abort()
 	return nil
-}
-
-// numbered makes frames back to back whose payloads begin with the numbers.
-func numbered(seqs ...uint32) []byte {
-	var run []byte
-	for _, seq := range seqs {
-		run = binary.LittleEndian.AppendUint32(run, 12)
-		run = binary.LittleEndian.AppendUint32(run, seq)
-		run = append(run, "8 bytes."...)
-	}
-	return run
-}
-
-// count returns n numbers from first on.
-func count(first uint32, n int) []uint32 {
-	seqs := make([]uint32, n)
-	for i := range seqs {
-		seqs[i] = first + uint32(i)
-	}
-	return seqs
 }

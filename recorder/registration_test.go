@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -33,7 +34,7 @@ func record(t *testing.T, masterURI string, names []string, all bool, ended func
 		}
 		done <- s
 	}()
-	waitFor(t, ended)
+	testlink.WaitFor(t, ended)
 	cancel()
 	return <-done
 }

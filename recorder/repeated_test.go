@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -18,7 +19,7 @@ import (
 // latching publishers.
 func markedIn(t *testing.T, path string) (marked, others []uint32) {
 	t.Helper()
-	r := openBag(t, path)
+	r := testlink.OpenBag(t, path)
 	is := rosbag.FindRepeats(r)
 	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		switch {
@@ -47,7 +48,7 @@ func TestRepeatedAreMarked(t *testing.T) {
 			o.Split = true
 			p, c := controlled(t, o)
 			chart, base, arm := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/base"), latching(t, p, "/tf_static", "/arm")
-			send := func(l *link, n uint32, at time.Time) { l.Frames(frame(1, n, 10), 1, at) }
+			send := func(l *link, n uint32, at time.Time) { l.Frames(testlink.Frame(1, n, 10), 1, at) }
 			send(chart, 1, time.Now())
 			send(base, 2, time.Now())
 			split := func() {
@@ -93,16 +94,16 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 			chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
 			start := time.Now()
 			latest := start.Add(2 * time.Second)
-			if f := frame(1, 1, 300_000); large {
+			if f := testlink.Frame(1, 1, 300_000); large {
 				l := chart.Large(len(f))
-				if !fillFrame(l, f) {
+				if !testlink.Fill(l, f) {
 					t.Fatal("no memory")
 				}
 				l.Commit(latest)
 			} else {
 				chart.Frames(f, 1, latest)
 			}
-			odom.Frames(frame(2, 1, 10), 1, start) // its link has waited for the lock
+			odom.Frames(testlink.Frame(2, 1, 10), 1, start) // its link has waited for the lock
 			split, err := p.requestSplit(start.Add(time.Second))
 			if err != nil {
 				t.Fatal(err)
@@ -111,7 +112,7 @@ func TestFileBeginsBehindTheOneBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			closePipeline(t, p)
-			if got, want := openBag(t, files(t, p)[1]).Start(), bagfmt.TimeOf(latest); got != want {
+			if got, want := testlink.OpenBag(t, files(t, p)[1]).Start(), bagfmt.TimeOf(latest); got != want {
 				t.Errorf("the next file begins at %v, the one before ends at %v", got, want)
 			}
 		})
@@ -123,10 +124,10 @@ func TestRepeatedAfterAFault(t *testing.T) {
 	t.Parallel()
 	f := &faulty{err: errInjected, at: 2}
 	p := testPipeline(t, Options{}, f.wrap)
-	latching(t, p, "/map", "/server").Frames(frame(1, 1, 10), 1, time.Now())
+	latching(t, p, "/map", "/server").Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	odom := open(t, p, "/odom", "/p")
 	flushOpen(p)
-	odom.Frames(frame(2, 2, 10), 1, time.Now())
+	odom.Frames(testlink.Frame(2, 2, 10), 1, time.Now())
 	if err := p.close(); !errors.Is(err, errInjected) {
 		t.Fatal(err)
 	}
@@ -146,10 +147,10 @@ func TestRepeatedInSnapshots(t *testing.T) {
 	start := time.Now()
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	chart, base, odom := latching(t, p, "/map", "/server"), latching(t, p, "/tf_static", "/base"), open(t, p, "/odom", "/p")
-	chart.Frames(frame(1, 1, 10), 1, at(1))
-	base.Frames(frame(1, 2, 10), 1, at(2))
-	odom.Frames(frame(2, 0, 10), 1, at(15))
-	chart.Frames(frame(1, 3, 10), 1, at(18))
+	chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
+	base.Frames(testlink.Frame(1, 2, 10), 1, at(2))
+	odom.Frames(testlink.Frame(2, 0, 10), 1, at(15))
+	chart.Frames(testlink.Frame(1, 3, 10), 1, at(18))
 	path := take(t, p, at(20)).out.Target()
 	closePipeline(t, p)
 	if marked, others := markedIn(t, path); !slices.Equal(marked, []uint32{1, 2}) || !slices.Equal(others, []uint32{3}) {

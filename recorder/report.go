@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -116,17 +117,16 @@ func (s *sink) writeOwn(c *connection, at bagfmt.Time, frame []byte) error {
 	if err != nil {
 		return err
 	}
-	chunk := new(chunk)
-	chunk.builder.Reset(nil)
-	chunk.builder.AppendRun(c.conn, at, frame, 1)
-	chunk.usage = []chunkUsage{{connection: c}}
-	if chunk.sealed, err = chunk.builder.Seal(z, nil); err != nil {
+	chunk := new(memory.Chunk)
+	chunk.Builder.Reset(nil)
+	chunk.Builder.AppendRun(c.conn, at, frame, 1)
+	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
 		return err
 	}
-	if err := s.out.WriteChunk(chunk.sealed); err != nil {
+	if err := s.out.WriteChunk(chunk.Sealed); err != nil {
 		return err
 	}
-	chunk.part = s.in.countOwn(c, len(frame)-4)
+	chunk.Part = s.in.countOwn(c, len(frame)-4)
 	s.written(chunk)
 	return nil
 }

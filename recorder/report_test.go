@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reportIn returns the account that stands in a bag, and when the bag ends.
 func reportIn(t *testing.T, path string) (reports []*bagfmt.Message, end bagfmt.Time) {
 	t.Helper()
-	r := openBag(t, path)
+	r := testlink.OpenBag(t, path)
 	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -45,15 +46,15 @@ func TestReport(t *testing.T) {
 			t.Run(name+" "+string(c), func(t *testing.T) {
 				t.Parallel()
 				p := testPipeline(t, Options{Report: tc.when, Compression: c, Split: true, BufferBytes: 8 << 20}, nil)
-				l, err := p.openLink(p.addTopic("/t"), headerInfo("/t", "p"))
+				l, err := p.openLink(p.addTopic("/t"), testlink.HeaderInfo("/t", "p"))
 				if err != nil {
 					t.Fatal(err)
 				}
 				last := time.Now().Add(-time.Hour)
-				l.Frames(numbered(count(0, 10)...), 10, last)
+				l.Frames(testlink.Numbered(testlink.Count(0, 10)...), 10, last)
 				if tc.lossy {
-					large(t, l, 10, 9<<20)
-					l.Frames(numbered(12), 1, last)
+					testlink.Large(t, l, 10, 9<<20)
+					l.Frames(testlink.Numbered(12), 1, last)
 				}
 				if err := p.close(); err != nil {
 					t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // latchedChunk is a chunk of the ring with a message of a latching connection: a copy of n bytes or,
@@ -16,8 +18,8 @@ func latchedChunk(p *intake, c *connection, n int64) ringChunk {
 	if n >= 0 {
 		l.frame, l.counted = make([]byte, n), n
 	}
-	p.pool.held += 100 + l.counted
-	rc.note([]pinned{{c, l}})
+	p.pool.Held += 100 + l.counted
+	p.ring.note(&rc, []pinned{{&c.source, l}})
 	return rc
 }
 
@@ -40,29 +42,29 @@ func TestLatchedBeforeTheRingIsBounded(t *testing.T) {
 	} {
 		p := ringOf(0, time.Now())
 		c := latchingConnection(p, "/a")
-		p.latched.held, p.pool.held = tc.others, tc.others
-		p.keepInRing(latchedChunk(p, c, tc.bytes))
+		p.pool.Latched, p.pool.Held = tc.others, tc.others
+		p.ring.keepInRing(latchedChunk(p, c, tc.bytes))
 		ring, left := 100+max(tc.bytes, 0), max(tc.bytes, 0)
 		if tc.bytes < 0 {
 			left = 100
 		}
-		if p.snaps.ring.bytes != ring || p.latched.held != tc.others {
-			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.snaps.ring.bytes, ring, p.latched.held)
+		if p.ring.bytes != ring || p.pool.Latched != tc.others {
+			t.Errorf("%s: %d bytes in the ring, want %d; %d latched", name, p.ring.bytes, ring, p.pool.Latched)
 		}
-		p.pool.budget = 10_000
-		p.dropOldest()
+		p.pool.SetBudget(10_000)
+		p.ring.dropOldest()
 		if !tc.want {
 			left = 0
 		}
-		if p.holdsLatched(c) != tc.want || p.latched.held != tc.others+left || p.snaps.ring.bytes != 0 || p.pool.held != tc.others+left+p.snaps.ring.held() {
-			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.holdsLatched(c), tc.want, p.latched.held, p.pool.held)
+		if p.latched.holdsLatched(&c.source) != tc.want || p.pool.Latched != tc.others+left || p.ring.bytes != 0 || p.pool.Held != tc.others+left+p.ring.Held() {
+			t.Errorf("%s: it is remembered: %v, want %v; %d bytes latched, %d held", name, p.latched.holdsLatched(&c.source), tc.want, p.pool.Latched, p.pool.Held)
 		}
-		if p.latched.warned == tc.want {
-			t.Errorf("%s: warned: %v", name, p.latched.warned)
+		if p.latched.short == tc.want {
+			t.Errorf("%s: warned: %v", name, p.latched.short)
 		}
-		p.forgetStart(c)
-		if p.latched.held != tc.others || p.holdsLatched(c) {
-			t.Errorf("%s: forgotten, %d bytes latched", name, p.latched.held)
+		p.latched.forgetStart(&c.source)
+		if p.pool.Latched != tc.others || p.latched.holdsLatched(&c.source) {
+			t.Errorf("%s: forgotten, %d bytes latched", name, p.pool.Latched)
 		}
 	}
 }
@@ -74,16 +76,16 @@ func TestLatestLatchedComesFirst(t *testing.T) {
 	for n, want := range map[int]bool{2000: true, 2475: true, 2476: false} {
 		p := ringOf(0, time.Now())
 		a, b, c := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-		p.keepInRing(latchedChunk(p, a, 1000))
-		p.keepInRing(latchedChunk(p, b, -1))
-		p.dropOldest()
-		p.dropOldest()
-		if !p.holdsLatched(a) || !p.holdsLatched(b) || p.latched.held != 1100 {
-			t.Fatalf("%d bytes latched", p.latched.held)
+		p.ring.keepInRing(latchedChunk(p, a, 1000))
+		p.ring.keepInRing(latchedChunk(p, b, -1))
+		p.ring.dropOldest()
+		p.ring.dropOldest()
+		if !p.latched.holdsLatched(&a.source) || !p.latched.holdsLatched(&b.source) || p.pool.Latched != 1100 {
+			t.Fatalf("%d bytes latched", p.pool.Latched)
 		}
-		p.rememberLatched(c, make([]byte, n))
-		if p.holdsLatched(c) != want || p.holdsLatched(a) == want || p.holdsLatched(b) == want {
-			t.Errorf("a message of %d bytes is remembered: %v, want %v; those before: %v, %v", n, p.holdsLatched(c), want, p.holdsLatched(a), p.holdsLatched(b))
+		p.latched.rememberLatched(&c.source, make([]byte, n))
+		if p.latched.holdsLatched(&c.source) != want || p.latched.holdsLatched(&a.source) == want || p.latched.holdsLatched(&b.source) == want {
+			t.Errorf("a message of %d bytes is remembered: %v, want %v; those before: %v, %v", n, p.latched.holdsLatched(&c.source), want, p.latched.holdsLatched(&a.source), p.latched.holdsLatched(&b.source))
 		}
 	}
 }
@@ -96,32 +98,32 @@ func TestLatchedChunkIsKeptOnce(t *testing.T) {
 		p := ringOf(0, time.Now())
 		a, b := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 		rc := ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100}
-		p.pool.held = 100
-		rc.note([]pinned{{a, new(latched)}, {b, new(latched)}})
+		p.pool.Held = 100
+		p.ring.note(&rc, []pinned{{&a.source, new(latched)}, {&b.source, new(latched)}})
 		p.addToRing(rc)
-		sn := &snapshot{}
+		sn := &taking{}
 		if written {
 			for _, c := range p.takeRing(sn) {
-				if p.latched.held != 0 {
-					t.Errorf("%d bytes latched while the snapshot has the chunk", p.latched.held)
+				if p.pool.Latched != 0 {
+					t.Errorf("%d bytes latched while the snapshot has the chunk", p.pool.Latched)
 				}
 				p.giveBack(c)
 			}
 		} else {
-			p.dropOldest()
+			p.ring.dropOldest()
 		}
-		if p.latched.held != 100 {
-			t.Errorf("%d bytes latched, want 100", p.latched.held)
+		if p.pool.Latched != 100 {
+			t.Errorf("%d bytes latched, want 100", p.pool.Latched)
 		}
-		p.forgetStart(a)
-		next := p.pinStart()
-		p.forgetStart(b)
-		if p.latched.held != 100 || len(next) != 1 || next[0].connection != b {
-			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.latched.held)
+		p.latched.forgetStart(&a.source)
+		next := p.latched.pinStart()
+		p.latched.forgetStart(&b.source)
+		if p.pool.Latched != 100 || len(next) != 1 || next[0].source != &b.source {
+			t.Errorf("%d bytes latched that a snapshot needs, want 100", p.pool.Latched)
 		}
 		p.unpin(next)
-		if p.latched.held != 0 || p.pool.held != p.snaps.ring.held() || len(p.snaps.ring.spare) != 1 {
-			t.Errorf("%d bytes latched, %d held", p.latched.held, p.pool.held)
+		if p.pool.Latched != 0 || p.pool.Held != p.ring.Held() || len(p.ring.spare) != 1 {
+			t.Errorf("%d bytes latched, %d held", p.pool.Latched, p.pool.Held)
 		}
 	}
 }
@@ -135,11 +137,11 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
-		l, err := p.openLink(topic, latchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		l, err := p.openLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.Frames(frame(1, n, 100), 1, now)
+		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
 		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
 			t.Fatal(err)
@@ -147,7 +149,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		p.tick(now.Add(5 * time.Second))
 	}
 	p.mu.Lock()
-	start, bytes := len(p.snaps.ring.start.of), p.latched.held
+	start, bytes := len(p.latched.start.of), p.pool.Latched
 	p.mu.Unlock()
 	if _, n := heldByConnections(p); n > keptLatched+1 || start > keptLatched || bytes > 16<<10 {
 		t.Errorf("%d connections, %d latched messages from before the ring, %d bytes; want about %d", n, start, bytes, keptLatched)
@@ -161,16 +163,16 @@ func TestCopiesOfLatchedInTheRing(t *testing.T) {
 	t.Parallel()
 	const size = 2000
 	p := bareIntake(1<<20, 100)
-	p.snaps = new(snapshots)
+	addRing(p, ringOptions{})
 	c, other := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	other.latching = false
-	message := frame(1, 1, size)
+	message := testlink.Frame(1, 1, size)
 	counted := int64(latchedOverhead + 2*len(message))
-	build := func(filler int) *chunk {
-		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, frame(1, 1, filler)})
+	build := func(filler int) *memory.Chunk {
+		return sealedChunk(t, p, recorded{c, bagfmt.Time{}, message}, recorded{other, bagfmt.Time{}, testlink.Frame(1, 1, filler)})
 	}
 	const some = 100
-	beside := int64(len(build(some).sealed.Record)) - some
+	beside := int64(len(build(some).Sealed.Record)) - some
 	for more, want := range map[int64]bool{-1: false, 0: true, 1: true} {
 		all := p.latchedIn(build(int(counted + more - beside)))
 		if len(all) != 1 || (all[0].frame != nil) != want || want && all[0].counted != counted {
@@ -195,9 +197,10 @@ func TestMemoryForCopiesInTheRing(t *testing.T) {
 		"not in place of the snapshot":      {299, 1, false, 2},
 	} {
 		p := ringOf(2, time.Now())
-		p.pool.budget, p.snaps.pending = tc.budget, tc.pending
-		if got := p.claimForRing(100); got != tc.want || len(p.snaps.ring.chunks) != tc.chunks {
-			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.snaps.ring.chunks), tc.want, tc.chunks)
+		p.pool.SetBudget(tc.budget)
+		p.ring.pending = tc.pending
+		if got := p.claimForRing(100); got != tc.want || len(p.ring.chunks) != tc.chunks {
+			t.Errorf("%s: %v, %d chunks are left; want %v, %d", name, got, len(p.ring.chunks), tc.want, tc.chunks)
 		}
 	}
 }
@@ -214,12 +217,12 @@ func TestLatchedBehindOneThatIsLetGo(t *testing.T) {
 		if second.released = released; released {
 			large.counted = 10
 		}
-		rc.note([]pinned{{first, &latched{frame: make([]byte, 10), counted: 10}}, {second, large}})
-		p.pool.held += rc.weight + rc.copied
+		p.ring.note(&rc, []pinned{{&first.source, &latched{frame: make([]byte, 10), counted: 10}}, {&second.source, large}})
+		p.pool.Held += rc.weight + rc.copied
 		p.addToRing(rc)
-		p.dropOldest()
-		if !p.holdsLatched(first) || p.holdsLatched(second) || p.latched.held != 10 {
-			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.holdsLatched(first), p.holdsLatched(second), p.latched.held)
+		p.ring.dropOldest()
+		if !p.latched.holdsLatched(&first.source) || p.latched.holdsLatched(&second.source) || p.pool.Latched != 10 {
+			t.Errorf("%s: remembered: %v and %v, %d bytes; want the first", name, p.latched.holdsLatched(&first.source), p.latched.holdsLatched(&second.source), p.pool.Latched)
 		}
 	}
 }
@@ -231,14 +234,14 @@ func TestLatchedChunkOfASnapshot(t *testing.T) {
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
 	p.addToRing(latchedChunk(p, c, -1))
-	p.latched.held = 9000 // more than there may be
-	chunks := p.takeRing(&snapshot{})
-	if !p.holdsLatched(c) {
+	p.pool.Latched = 9000 // more than there may be
+	chunks := p.takeRing(&taking{})
+	if !p.latched.holdsLatched(&c.source) {
 		t.Error("let go with the ring")
 	}
-	p.latched.held = 0
+	p.pool.Latched = 0
 	p.giveBack(chunks[0])
-	if !p.holdsLatched(c) || p.latched.held != 100 {
-		t.Errorf("remembered: %v, %d bytes", p.holdsLatched(c), p.latched.held)
+	if !p.latched.holdsLatched(&c.source) || p.pool.Latched != 100 {
+		t.Errorf("remembered: %v, %d bytes", p.latched.holdsLatched(&c.source), p.pool.Latched)
 	}
 }

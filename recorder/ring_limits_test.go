@@ -5,18 +5,17 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // ringOf returns an intake whose ring holds chunks of 100 bytes, one a second.
 func ringOf(chunks int, start time.Time) *intake {
 	p := bareIntake(10_000, 100)
-	p.snaps = new(snapshots)
-	p.snaps.Mode = SnapshotBeside
-	p.snaps.ring.most = 1 << 40
+	addRing(p, ringOptions{most: 1 << 40})
 	for i := range chunks {
 		at := start.Add(time.Duration(i) * time.Second)
-		p.snaps.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
-		p.pool.held += 100
+		p.ring.push(ringChunk{SealedChunk: new(bagfmt.SealedChunk), memory: make([]byte, 0, 100), weight: 100, firstAt: at, lastAt: at.Add(500 * time.Millisecond)})
+		p.pool.Held += 100
 	}
 	return p
 }
@@ -38,9 +37,9 @@ func TestRingKeepsTheWindow(t *testing.T) {
 		"no window":            {0, start.Add(time.Hour), 5},
 	} {
 		p := ringOf(5, start)
-		r := &p.snaps.ring
+		r := p.ring
 		r.window = c.window
-		p.expire(c.now)
+		p.ring.expire(c.now)
 		if len(r.chunks) != c.left || r.bytes != int64(100*c.left) || r.short {
 			t.Errorf("%s: %d chunks of %d bytes left, want %d; too short: %v", name, len(r.chunks), r.bytes, c.left, r.short)
 		}
@@ -60,10 +59,10 @@ func TestRingKeepsItsSize(t *testing.T) {
 	start := time.Now()
 	for most, want := range map[int64]int{600: 6, 599: 5, 100: 1, 99: 0} {
 		p := ringOf(5, start)
-		r := &p.snaps.ring
+		r := p.ring
 		r.most = most
 		at := start.Add(5 * time.Second)
-		p.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
+		p.ring.keepInRing(ringChunk{SealedChunk: new(bagfmt.SealedChunk), weight: 100, firstAt: at, lastAt: at})
 		if len(r.chunks) != want || r.short != (want < 6) {
 			t.Errorf("of %d bytes: %d chunks, want %d; told that it is too short: %v", most, len(r.chunks), want, r.short)
 		}
@@ -76,32 +75,29 @@ func TestRingKeepsItsSize(t *testing.T) {
 // TestRingGivesMemory: first what is spare, then the oldest chunks, until there is none.
 func TestRingGivesMemory(t *testing.T) {
 	t.Parallel()
-	if bareIntake(10_000, 100).reclaimRing() {
-		t.Error("without snapshots memory was given up")
-	}
 	p := ringOf(3, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	second := r.chunks[1].firstAt
 	r.spare = [][]byte{make([]byte, 0, 70)}
-	p.pool.held += 70
-	if r.held() != 370 || p.snaps.reclaimable() != 370 {
-		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.held(), p.snaps.reclaimable())
+	p.pool.Held += 70
+	if r.Held() != 370 || p.pool.Reserve.Reclaimable() != 370 {
+		t.Errorf("the ring holds %d bytes, of which the intake may have %d; want 370", r.Held(), p.pool.Reserve.Reclaimable())
 	}
-	if !p.reclaimRing() || p.pool.held != 300 || len(r.spare) != 0 || r.short {
-		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.held, len(r.spare), r.short)
+	if !p.ring.reclaimRing() || p.pool.Held != 300 || len(r.spare) != 0 || r.short {
+		t.Errorf("with spare memory: %d held, %d pieces spare, too short: %v", p.pool.Held, len(r.spare), r.short)
 	}
 	if r.spare[:1][0] != nil {
 		t.Error("the memory that was given up is still there")
 	}
-	p.pool.budget = 250 // so that nothing is spare
+	p.pool.SetBudget(250) // so that nothing is spare
 	before := r.chunks
-	if !p.reclaimRing() || p.pool.held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
-		t.Errorf("without: %d held, too short: %v", p.pool.held, r.short)
+	if !p.ring.reclaimRing() || p.pool.Held != 200 || !r.short || !r.chunks[0].firstAt.Equal(second) || before[0].memory != nil {
+		t.Errorf("without: %d held, too short: %v", p.pool.Held, r.short)
 	}
-	for p.reclaimRing() {
+	for p.ring.reclaimRing() {
 	}
-	if p.pool.held-r.held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
-		t.Errorf("at the end %d held, %d chunks", p.pool.held, len(r.chunks))
+	if p.pool.Held-r.Held() != 0 || len(r.chunks) != 0 || r.bytes != 0 {
+		t.Errorf("at the end %d held, %d chunks", p.pool.Held, len(r.chunks))
 	}
 }
 
@@ -110,18 +106,18 @@ func TestRingGivesMemory(t *testing.T) {
 func TestSpareMemoryOfTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringOf(6, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	for range 6 {
-		p.dropOldest()
+		p.ring.dropOldest()
 	}
-	if len(r.spare) != 4 || p.pool.held != 400 {
-		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.held)
+	if len(r.spare) != 4 || p.pool.Held != 400 {
+		t.Errorf("%d pieces spare, %d bytes held; want 4 of 100 bytes", len(r.spare), p.pool.Held)
 	}
 	full := ringOf(1, time.Now())
-	full.pool.held = full.pool.budget + 1
-	full.dropOldest()
-	if len(full.snaps.ring.spare) != 0 || full.pool.held != full.pool.budget-99 {
-		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.snaps.ring.spare), full.pool.held)
+	full.pool.Held = full.pool.Budget + 1
+	full.ring.dropOldest()
+	if len(full.ring.spare) != 0 || full.pool.Held != full.pool.Budget-99 {
+		t.Errorf("beyond the budget %d pieces are kept, %d bytes held", len(full.ring.spare), full.pool.Held)
 	}
 	for n, want := range map[int]bool{101: false, 100: true, 67: true, 66: false} {
 		one := ring{spare: [][]byte{make([]byte, 50), make([]byte, 0, 100)}}
@@ -156,23 +152,23 @@ func TestWhenTheIntakeGetsTheRing(t *testing.T) {
 		"however much is filled, when lossy": {filled: 9000, want: true},
 	} {
 		p := ringOf(3, time.Now())
-		p.snaps.ring.most = 7500
-		p.pool.held = 300 + s.filled + 40 + 60
-		p.pool.idle, p.latched.held = 40, 60
+		p.ring.most = 7500
+		p.pool.Held = 300 + s.filled + 40 + 60
+		p.pool.Idle, p.pool.Latched = 40, 60
 		if s.blocks {
-			p.overflow = OverflowBlock
+			p.pool.Blocks = true
 		}
 		if s.only {
-			p.snaps.Mode = SnapshotOnly
+			p.ring.only = true
 		}
 		if s.asked {
-			p.snaps.pending = 1
+			p.ring.pending = 1
 		}
-		if got := p.reclaimForIntake(); got != s.want {
+		if got := p.pool.ReclaimFor(memory.ForMessages); got != s.want {
 			t.Errorf("%s: memory of the ring was given: %v, want %v", name, got, s.want)
 		}
 	}
-	if bareIntake(100, 100).reclaimForIntake() {
+	if bareIntake(100, 100).pool.ReclaimFor(memory.ForMessages) {
 		t.Error("without snapshots there is a ring")
 	}
 }
@@ -182,7 +178,7 @@ func TestRingIsTakenWhole(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	p := ringOf(3, start)
-	r := &p.snaps.ring
+	r := p.ring
 	all := r.takeAll()
 	if len(all) != 3 || len(r.chunks) != 0 || r.bytes != 0 {
 		t.Fatalf("%d taken, %d chunks of %d bytes left", len(all), len(r.chunks), r.bytes)
@@ -220,16 +216,16 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 		"asked for, longer":          {201, 1000, 8000, 1, true},
 	} {
 		p := ringOf(0, time.Now())
-		p.snaps.pending = c.asked
-		p.pool.held = c.counted + c.others
-		of := &chunk{counted: c.counted, sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
+		p.ring.pending = c.asked
+		p.pool.Held = c.counted + c.others
+		of := &memory.Chunk{Counted: c.counted, Sealed: &bagfmt.SealedChunk{Record: make([]byte, c.record)}}
 		rc := p.toRingChunk(of)
 		want := c.counted
 		if c.copied {
 			want = int64(c.record)
 		}
-		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.held != want+c.others || copied && cap(rc.memory) != c.record {
-			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.held-c.others, rc.weight)
+		if copied := rc.chunk == nil; copied != c.copied || rc.weight != want || p.pool.Held != want+c.others || copied && cap(rc.memory) != c.record {
+			t.Errorf("%s: copied %v into %d bytes, %d of it in use, counted as %d", name, copied, cap(rc.memory), p.pool.Held-c.others, rc.weight)
 		}
 	}
 }
@@ -239,11 +235,11 @@ func TestRingChunkInMemoryOfItsOwn(t *testing.T) {
 func TestRingChunkInSpareMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
-	r := &p.snaps.ring
+	r := p.ring
 	r.spare = [][]byte{make([]byte, 0, 120)}
-	p.pool.held = 1000 + 120
-	rc := p.toRingChunk(&chunk{counted: 1000, sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
-	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.held != 120 || len(r.spare) != 0 {
-		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.held, len(r.spare))
+	p.pool.Held = 1000 + 120
+	rc := p.toRingChunk(&memory.Chunk{Counted: 1000, Sealed: &bagfmt.SealedChunk{Record: make([]byte, 100)}})
+	if cap(rc.memory) != 120 || rc.weight != 120 || p.pool.Held != 120 || len(r.spare) != 0 {
+		t.Errorf("in memory of %d bytes, counted as %d; %d held, %d pieces spare", cap(rc.memory), rc.weight, p.pool.Held, len(r.spare))
 	}
 }

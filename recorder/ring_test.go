@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // ringPipeline is a pipeline that writes snapshots only.
@@ -29,13 +30,13 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	go func() {
 		defer close(sent)
 		for n := range uint32(1000) {
-			l.Frames(frame(1, n, 5000), 1, time.Now())
+			l.Frames(testlink.Frame(1, n, 5000), 1, time.Now())
 		}
 	}()
-	waitFor(t, func() bool { // it waits for room
+	testlink.WaitFor(t, func() bool { // it waits for room
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.open == nil && !p.pool.fits(p.sharedChunk())
+		return p.open == nil && !p.pool.Fits(p.pool.SharedChunk())
 	})
 	next, _ := p.sealed.Take() // in place of the writer
 	if next.command != nil {   // that has not come to its command yet
@@ -43,7 +44,7 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 		next, _ = p.sealed.Take()
 	}
 	c := next.chunk
-	c.seal(nil)
+	c.Seal(nil)
 	rc := p.toRingChunk(c)
 	if rc.chunk != c {
 		t.Error("a copy was made beyond the buffer")
@@ -63,12 +64,12 @@ func TestRingForgetsTheOld(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	start := time.Now()
 	for n := range 100 {
-		l.Frames(frame(1, uint32(n), 100), 1, start.Add(time.Duration(n)*time.Second))
+		l.Frames(testlink.Frame(1, uint32(n), 100), 1, start.Add(time.Duration(n)*time.Second))
 	}
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.snaps.ring.chunks) == 11 && p.snaps.ring.chunks[0].firstAt.Equal(start.Add(89*time.Second))
+		return len(p.ring.chunks) == 11 && p.ring.chunks[0].firstAt.Equal(start.Add(89*time.Second))
 	})
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -83,12 +84,12 @@ func TestSlowTopicsReachFarBack(t *testing.T) {
 	start := time.Now()
 	for n := range 3000 { // seconds
 		now := start.Add(time.Duration(n) * time.Second)
-		l.Frames(frame(1, uint32(n), 100), 1, now)
+		l.Frames(testlink.Frame(1, uint32(n), 100), 1, now)
 		p.tick(now.Add(time.Second))
-		waitFor(t, func() bool {
+		testlink.WaitFor(t, func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return len(p.snaps.ring.chunks) == n+1
+			return len(p.ring.chunks) == n+1
 		})
 	}
 	sn := take(t, p, start.Add(3000*time.Second))
@@ -110,17 +111,17 @@ func TestRecordingComesBeforeTheRing(t *testing.T) {
 	close(g.open)
 	publishSized := func(from, to uint32) {
 		for n := from; n < to; n++ {
-			l.Frames(frame(1, n, 5000), 1, time.Now())
+			l.Frames(testlink.Frame(1, n, 5000), 1, time.Now())
 		}
 	}
 	publishSized(0, 1000)
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return p.snaps.ring.bytes > 1<<20
+		return p.ring.bytes > 1<<20
 	})
 	large := l.Large(1_800_000) // more than the ring leaves
-	if large == nil || !fillFrame(large, frame(1, 1000, 1_800_000-4)) {
+	if large == nil || !testlink.Fill(large, testlink.Frame(1, 1000, 1_800_000-4)) {
 		t.Fatal("a message was refused for the sake of the ring")
 	}
 	large.Commit(time.Now())
@@ -141,15 +142,15 @@ func TestTriggerKeepsWhatWasThere(t *testing.T) {
 	const before = 400
 	send := func(from, to uint32) {
 		for n := from; n < to; n++ {
-			l.Frames(frame(1, n, 5000), 1, time.Now())
+			l.Frames(testlink.Frame(1, n, 5000), 1, time.Now())
 		}
 	}
 	for n := uint32(0); n < before; n += 10 {
 		send(n, n+10)
-		waitFor(t, func() bool {
+		testlink.WaitFor(t, func() bool {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return p.pool.waiting == 0 // nothing but the open chunk is on its way
+			return p.pool.Waiting == 0 // nothing but the open chunk is on its way
 		})
 	}
 	release := holdWriter(p)
@@ -178,7 +179,7 @@ func TestRingAllocatesNothing(t *testing.T) {
 		const count = 64
 		var run []byte
 		for i := range uint32(count) {
-			run = append(run, frame(1, i, 1000)...)
+			run = append(run, testlink.Frame(1, i, 1000)...)
 		}
 		now := time.Now()
 		for range 300 { // let the ring fill and every buffer grow

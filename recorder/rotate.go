@@ -4,16 +4,17 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // sealLimit returns the length beyond which the open chunk is sealed: the chunk size,
 // or less where the file has its size before. mu is held.
 func (in *intake) sealLimit() int {
 	left := in.rotation.Left()
-	if in.encoder.compresses() {
-		left = max(left, int64(in.chunkBytes)/8) // an estimate: not worth many small chunks
+	if in.encoder.Compresses() {
+		left = max(left, int64(in.pool.ChunkBytes)/8) // an estimate: not worth many small chunks
 	}
-	return int(max(min(int64(in.chunkBytes), left), 0))
+	return int(max(min(int64(in.pool.ChunkBytes), left), 0))
 }
 
 // checkSize ends the file that has its size. mu is held.
@@ -50,7 +51,7 @@ func (in *intake) rotateIfDue(now time.Time) {
 	if in.rotation.Due(in.sim.Steady(now)) {
 		in.nextFile(now)
 	}
-	if in.snaps.due(now) {
+	if in.ring.due(now) {
 		in.endSnapshot()
 	}
 }
@@ -74,7 +75,7 @@ func later(a, b time.Time) time.Time {
 
 // fileStart returns how a file, or what follows a pause, begins now, with the latched
 // messages of all connections or of those that want says. mu is held.
-func (in *intake) fileStart(now time.Time, want func(*connection) bool) *fileStart {
+func (in *intake) fileStart(now time.Time, want func(*source) bool) *fileStart {
 	o := &fileStart{at: now, stamp: bagfmt.TimeOf(in.sim.At(now)), part: in.rotation.Part(), latched: in.pinLatched(want)}
 	for _, l := range o.latched {
 		if l.missed {
@@ -101,19 +102,22 @@ func (in *intake) rotate(now time.Time) *command {
 func (in *intake) freshRecords() {
 	in.records = new(bagfmt.ConnRecords)
 	if in.open != nil { // it is empty
-		in.open.builder.Reset(in.records)
+		in.open.Builder.Reset(in.records)
 		in.sealAt = in.sealLimit()
 	}
 }
 
 // written accounts for a chunk that takes so many bytes in the file of part.
-func (in *intake) written(c *chunk, bytes int64, part int) {
+func (in *intake) written(c *memory.Chunk, bytes int64, part int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for i := range c.usage { // after a failover it is another file than the intake meant
-		c.usage[i].connection.written = part + 1
+	for i, n := range c.Sealed.Counts {
+		if of := in.connections.of(n.Conn); of != nil {
+			of.written = part + 1 // after a failover it is another file than the intake meant
+			of.topic.written.add(tally{uint64(n.Count), c.Sealed.PayloadBytes[i]})
+		}
 	}
-	in.rotation.Written(c.part, c.cost, bytes, in.encoder.compresses())
+	in.rotation.Written(c.Part, c.Cost, bytes, in.encoder.Compresses())
 }
 
 // failover makes all that comes from now on go into another file, which the sink has

@@ -4,7 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 )
 
@@ -30,7 +31,7 @@ func TestChunksBeforeTheEndOfAFile(t *testing.T) {
 		p := bareIntake(-1, 800)
 		p.rotation = rotationAt(rotation.Options{MaxBytes: 10_000}, 0, 10_000-c.left)
 		if c.compressed {
-			p.encoder.queue = queue.New[*chunk]()
+			p.encoder = encode.New(encode.Options{Compression: bagfmt.CompressionLZ4, Workers: 1})
 		}
 		if got := p.sealLimit(); got != c.want {
 			t.Errorf("room for %d, compressed %v: a chunk is sealed beyond %d, want %d", c.left, c.compressed, got, c.want)

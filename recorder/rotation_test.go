@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // files returns the names of the closed files, and fails if one is not closed.
@@ -31,7 +32,7 @@ func allNumbers(t *testing.T, paths []string) map[uint32][]uint32 {
 	t.Helper()
 	all := map[uint32][]uint32{}
 	for _, path := range paths {
-		_, byFile := numbers(t, path)
+		_, byFile := testlink.Numbers(t, path)
 		for publisher, list := range byFile {
 			all[publisher] = append(all[publisher], list...)
 		}
@@ -48,8 +49,8 @@ func TestSplitBySize(t *testing.T) {
 			p := testPipeline(t, Options{Split: true, MaxBytes: size, Compression: c, ChunkBytes: 100 << 10, Overflow: OverflowBlock}, nil)
 			l, other := open(t, p, "/t", "/p"), open(t, p, "/o", "/q")
 			const messages = 600
-			publish(l, 1, messages)
-			publishPlain(other, messages)
+			testlink.Publish(l, 1, messages)
+			testlink.PublishPlain(other, messages)
 			publishLarge(other, 2, 40)
 			if err := p.close(); err != nil {
 				t.Fatal(err)
@@ -59,7 +60,7 @@ func TestSplitBySize(t *testing.T) {
 			if n := len(got[1]); n < messages {
 				t.Errorf("%d messages of %d", n, messages)
 			}
-			checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, 40)
+			testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, 40)
 			for i, path := range paths {
 				if want := fmt.Sprintf("test_%d.bag", i); filepath.Base(path) != want {
 					t.Errorf("file %d is %s, want %s", i, path, want)
@@ -87,19 +88,8 @@ func TestSplitBySize(t *testing.T) {
 // publishLarge sends messages each in a chunk of its own.
 func publishLarge(l *link, publisher uint32, messages int) {
 	for n := range uint32(messages) {
-		sendLarge(l, frame(publisher, n, 300_000))
+		testlink.SendLarge(l, testlink.Frame(publisher, n, 300_000))
 	}
-}
-
-func sendLarge(l *link, f []byte) {
-	large := l.Large(len(f))
-	if large == nil {
-		return // it is not wanted
-	}
-	for rest := f; len(rest) > 0; {
-		rest = rest[copy(large.Room(min(len(rest), 70_000)), rest):]
-	}
-	large.Commit(time.Now())
 }
 
 // TestSizeWithoutSplitEnds: nothing more is taken, and that is no loss.
@@ -108,7 +98,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	p := testPipeline(t, Options{MaxBytes: 1 << 20}, nil)
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(200) {
-		l.Frames(frame(1, n, 20_000), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 20_000), 1, time.Now())
 	}
 	<-p.filled
 	if err := p.close(); err != nil {
@@ -121,7 +111,7 @@ func TestSizeWithoutSplitEnds(t *testing.T) {
 	if st.Size() < 1<<20 || st.Size() > 1_070_000 {
 		t.Errorf("%d bytes; stock stops at 1.00 to 1.07 MiB", st.Size())
 	}
-	byTime, _ := numbers(t, files(t, p)[0])
+	byTime, _ := testlink.Numbers(t, files(t, p)[0])
 	topic := l.connection.topic
 	if uint64(len(byTime[1])) != topic.messages || topic.dropped != [dropCauses]uint64{} {
 		t.Errorf("%d messages, %d counted, dropped %v", len(byTime[1]), topic.messages, topic.dropped)
@@ -138,7 +128,7 @@ func TestSplitOnAFixedGrid(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	for n, ms := range []int{100, 999, 1000, 1700, 2001, 9100, 10_000} {
-		l.Frames(frame(1, uint32(n), 10), 1, at(ms))
+		l.Frames(testlink.Frame(1, uint32(n), 10), 1, at(ms))
 		if ms == 2001 {
 			p.tick(at(3100)) // quiet
 			p.tick(at(3200))
@@ -150,7 +140,7 @@ func TestSplitOnAFixedGrid(t *testing.T) {
 	}
 	var got [][]uint32
 	for _, path := range files(t, p) {
-		byTime, _ := numbers(t, path)
+		byTime, _ := testlink.Numbers(t, path)
 		got = append(got, byTime[1])
 	}
 	want := [][]uint32{{0, 1}, {2, 3}, {4}, nil, nil, {5}, {6}}
@@ -170,14 +160,14 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			small, large := openLatched(t, p, "/map", "/p1"), openLatched(t, p, "/map", "/p2")
 			plain := open(t, p, "/t", "/p3")
 			for n := range uint32(3) {
-				sendLarge(large, frame(2, n, 400_000))
-				run := append(frame(1, 2*n, 50), frame(1, 2*n+1, 80)...)
+				testlink.SendLarge(large, testlink.Frame(2, n, 400_000))
+				run := append(testlink.Frame(1, 2*n, 50), testlink.Frame(1, 2*n+1, 80)...)
 				small.Frames(run, 2, time.Now())
 			}
 			next := p.rotation.Next()
-			plain.Frames(frame(3, 0, 10), 1, next)
-			plain.Frames(frame(3, 1, 10), 1, next.Add(time.Hour))
-			sendLarge(large, frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
+			plain.Frames(testlink.Frame(3, 0, 10), 1, next)
+			plain.Frames(testlink.Frame(3, 1, 10), 1, next.Add(time.Hour))
+			testlink.SendLarge(large, testlink.Frame(2, 3, 100)) // nothing waits for the writer: the old one is pinned
 			if err := p.close(); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +176,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 				t.Fatalf("files: %v", paths)
 			}
 			for i, path := range paths[1:] {
-				_, byFile := numbers(t, path)
+				_, byFile := testlink.Numbers(t, path)
 				wantSmall, wantLarge := []uint32{5}, []uint32{2}
 				if i == 1 {
 					wantLarge = []uint32{2, 3}
@@ -204,8 +194,8 @@ func TestLatchedBeginEachFile(t *testing.T) {
 			if r := small.connection.topic.repeated; !off && r != 2 || off && r != 0 {
 				t.Errorf("%d counted as repeated", r)
 			}
-			if p.pool.held < 0 || p.latched.held < 0 {
-				t.Errorf("%d bytes held, %d latched", p.pool.held, p.latched.held)
+			if p.pool.Held < 0 || p.pool.Latched < 0 {
+				t.Errorf("%d bytes held, %d latched", p.pool.Held, p.pool.Latched)
 			}
 		})
 	}
@@ -213,7 +203,7 @@ func TestLatchedBeginEachFile(t *testing.T) {
 
 func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
 	t.Helper()
-	info := linkInfo(topic, publisher)
+	info := testlink.Info(topic, publisher)
 	for i := range info.Header {
 		if info.Header[i].Key == "latching" {
 			info.Header[i].Value = "1"
@@ -228,7 +218,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *link {
 
 func checkLatchedConnections(t *testing.T, path string) {
 	t.Helper()
-	r := openBag(t, path)
+	r := testlink.OpenBag(t, path)
 	var ids []string
 	for _, c := range r.Connections() {
 		if c.Header.Latching() {
@@ -247,17 +237,17 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour, BufferBytes: 2 << 20, Overflow: OverflowBlock}, nil)
 	l := openLatched(t, p, "/map", "/p1")
-	l.Frames(frame(1, 0, 100), 1, time.Now())
-	sendLarge(l, frame(1, 1, 1_200_000))
+	l.Frames(testlink.Frame(1, 0, 100), 1, time.Now())
+	testlink.SendLarge(l, testlink.Frame(1, 1, 1_200_000))
 	p.tick(p.rotation.Next())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
 	paths := files(t, p)
-	if _, byFile := numbers(t, paths[0]); len(byFile[1]) != 2 {
+	if _, byFile := testlink.Numbers(t, paths[0]); len(byFile[1]) != 2 {
 		t.Errorf("the first file holds %v", byFile)
 	}
-	if _, byFile := numbers(t, paths[1]); len(byFile[1]) != 0 {
+	if _, byFile := testlink.Numbers(t, paths[1]); len(byFile[1]) != 0 {
 		t.Errorf("the second file holds %v", byFile)
 	}
 }
@@ -267,7 +257,7 @@ func TestLatchedWithinTheBudget(t *testing.T) {
 func TestLargeMessageAcrossASplit(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true, Duration: time.Hour}, nil)
-	info := linkInfo("/t", "/p")
+	info := testlink.Info("/t", "/p")
 	for i := range info.Header {
 		if info.Header[i].Key == "message_definition" {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
@@ -278,11 +268,11 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := open(t, p, "/o", "/q")
-	sendLarge(l, frame(1, 0, 300_000))
-	f := frame(1, 1, 300_000)
+	testlink.SendLarge(l, testlink.Frame(1, 0, 300_000))
+	f := testlink.Frame(1, 1, 300_000)
 	large := l.Large(len(f))
 	p.tick(p.rotation.Next())
-	plain.Frames(frame(2, 0, 10), 1, time.Now())
+	plain.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
 	for rest := f; len(rest) > 0; {
 		rest = rest[copy(large.Room(len(rest)), rest):]
 	}
@@ -290,7 +280,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, files(t, p)[1]) // reads from front to back
+	_, byFile := testlink.Numbers(t, files(t, p)[1]) // reads from front to back
 	if !slices.Equal(byFile[1], []uint32{1}) || len(byFile[2]) != 1 {
 		t.Errorf("the second file holds %v", byFile)
 	}
@@ -306,7 +296,7 @@ func TestNextNameTaken(t *testing.T) {
 	}
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(3) {
-		l.Frames(frame(1, n, 10), 1, p.rotation.Next())
+		l.Frames(testlink.Frame(1, n, 10), 1, p.rotation.Next())
 	}
 	if err := p.close(); err != nil {
 		t.Fatal(err)
@@ -318,7 +308,7 @@ func TestNextNameTaken(t *testing.T) {
 	if !slices.Equal(bases, []string{"test_0.bag", "test_2.bag", "test_3.bag", "test_4.bag"}) {
 		t.Errorf("files: %v", bases)
 	}
-	checkCount(t, "in all files", allNumbers(t, files(t, p)), 1, 3)
+	testlink.CheckCount(t, "in all files", allNumbers(t, files(t, p)), 1, 3)
 	if b, err := os.ReadFile(taken); err != nil || string(b) != "precious" {
 		t.Errorf("the other file holds %q, %v", b, err)
 	}
@@ -332,7 +322,7 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 		f := &faulty{at: at, err: errInjected}
 		p := testPipeline(t, Options{Split: true, MaxBytes: 40 << 10, ChunkBytes: 20 << 10}, f.wrap)
 		l := open(t, p, "/t", "/p")
-		publishPlain(l, 20)
+		testlink.PublishPlain(l, 20)
 		err := p.close()
 		if err == nil && f.n < at {
 			if at < 10 {
@@ -346,7 +336,7 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 		kept, closed := 0, true
 		for _, b := range p.finished.list() {
 			if closed = closed && b.Name == b.place.Target(); closed {
-				byTime, _ := numbers(t, b.Name)
+				byTime, _ := testlink.Numbers(t, b.Name)
 				kept += len(byTime[1])
 			}
 		}
@@ -361,7 +351,7 @@ func TestEveryWriteFailsOnceAcrossSplits(t *testing.T) {
 func BenchmarkSplits(b *testing.B) {
 	p := testPipeline(b, Options{Split: true, MaxBytes: 1 << 20, Retain: Retention{Files: 20}}, nil)
 	l := open(b, p, "/t", "/p")
-	f := frame(1, 0, 50_000)
+	f := testlink.Frame(1, 0, 50_000)
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	var waits []time.Duration

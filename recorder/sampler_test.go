@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 func TestShare(t *testing.T) {
@@ -97,7 +99,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	for n := uint32(0); n < 30; n += 3 {
 		var a, b []byte
 		for i := range uint32(3) {
-			a, b = append(a, frame(1, n+i, 20)...), append(b, frame(2, n+i, 20)...)
+			a, b = append(a, testlink.Frame(1, n+i, 20)...), append(b, testlink.Frame(2, n+i, 20)...)
 		}
 		third.Frames(a, 3, time.Now())
 		few.Frames(b, 3, time.Now())
@@ -109,7 +111,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.out.Target())
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}

@@ -147,7 +147,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
-		Crowded: p.queueCrowded, Buffer: p.budget, MinSpace: r.MinSpace,
+		Crowded: p.queueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -25,7 +26,7 @@ func ticks(seconds ...uint32) []byte {
 // stamps returns those of a topic in the order of the file.
 func stamps(t *testing.T, path, topic string) (all []bagfmt.Time) {
 	t.Helper()
-	s := scanBag(t, path)
+	s := testlink.ScanBag(t, path)
 	for {
 		m, err := s.Next()
 		if err != nil {
@@ -43,7 +44,7 @@ func TestSimStamps(t *testing.T) {
 	t.Parallel()
 	sim := simtime.New()
 	sim.Release()
-	sink, err := sim.Link(linkInfo("/clock", "/sim"))
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,16 +54,16 @@ func TestSimStamps(t *testing.T) {
 	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	l, err := p.openLink(p.addTopic("/t"), latchingInfo("/t", "p"))
+	l, err := p.openLink(p.addTopic("/t"), testlink.LatchingInfo("/t", "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := p.out.Target()
-	l.Frames(numbered(1, 2, 3), 3, time.Now())
+	l.Frames(testlink.Numbered(1, 2, 3), 3, time.Now())
 	sink.Frames(ticks(0, 105, 104), 3, time.Now()) // 0 is no time; back as it comes
-	large(t, l, 4, 200_000)
+	testlink.Large(t, l, 4, 200_000)
 	sink.Frames(ticks(111), 1, time.Now()) // the first one of the next file
-	l.Frames(numbered(5), 1, time.Now())
+	l.Frames(testlink.Numbered(5), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestSimClock(t *testing.T) {
 	if err := sim.Record(func(info tcpros.LinkInfo) (tcpros.LinkSink, error) { return p.openLink(topic, info) }); err != nil {
 		t.Fatal(err)
 	}
-	sink, err := sim.Link(linkInfo("/clock", "/sim"))
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestSimClockStartsAgain(t *testing.T) {
 	t.Parallel()
 	sim := simtime.New()
 	sim.Release()
-	sink, err := sim.Link(linkInfo("/clock", "/sim"))
+	sink, err := sim.Link(testlink.Info("/clock", "/sim"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,9 +165,9 @@ func TestSimClockStartsAgain(t *testing.T) {
 				sink.Frames(ticks(100+second), 1, time.Now())
 			}
 			for _, l := range links {
-				l.Frames(frame(1, second, 10), 1, time.Now())
+				l.Frames(testlink.Frame(1, second, 10), 1, time.Now())
 			}
-			large(t, big, second, 200_000)
+			testlink.Large(t, big, second, 200_000)
 			select {
 			case at := <-over:
 				if pass < 2 || second != 5 {
@@ -211,7 +212,7 @@ func TestSimSplitAtStartsAgain(t *testing.T) {
 		sim.Set(second * 1e9)
 		number := p.rotation.Part()
 		p.tick(time.Now())
-		l.Frames(frame(1, uint32(second), 10), 1, time.Now())
+		l.Frames(testlink.Frame(1, uint32(second), 10), 1, time.Now())
 		if p.rotation.Part() != number {
 			ends = append(ends, second)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/encode"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // sink writes what the intake queues to the files, in the order of the queue. Its one
@@ -19,7 +21,7 @@ import (
 type sink struct {
 	log         *zap.Logger
 	in          *intake
-	encoder     *encoder
+	encoder     *encode.Encoder
 	compression bagfmt.Compression
 	report      Report
 	abortDrain  <-chan struct{} // closed: give up what is queued
@@ -53,7 +55,7 @@ type sink struct {
 	closer       sync.WaitGroup
 }
 
-func newSink(o *Options, in *intake, encoder *encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
+func newSink(o *Options, in *intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
 	s := &sink{
 		log:          o.Log,
 		in:           in,
@@ -96,7 +98,7 @@ func (s *sink) start() {
 // them. The intake is closed before.
 func (s *sink) close() error {
 	s.writer.Wait()
-	s.encoder.wg.Wait()
+	s.encoder.Wait()
 	s.snapshots.close()
 	close(s.syncRequests)
 	s.syncer.Wait()
@@ -121,8 +123,8 @@ func (s *sink) write() {
 			continue
 		}
 		c := next.chunk
-		s.encoder.await(c)
-		if !s.in.snaps.only() {
+		s.encoder.Await(c)
+		if !s.in.ring.isOnly() {
 			s.store(c)
 		}
 		if s.snapshots == nil {
@@ -157,7 +159,7 @@ func (s *sink) execute(c *command) {
 }
 
 // store writes a chunk, or gives it up and counts why.
-func (s *sink) store(c *chunk) {
+func (s *sink) store(c *memory.Chunk) {
 	switch {
 	case s.err != nil:
 		s.giveUp(c, dropDisk)
@@ -165,14 +167,14 @@ func (s *sink) store(c *chunk) {
 	case s.drainAborted():
 		s.giveUp(c, dropAborted)
 		return
-	case c.err != nil:
-		s.log.Error("chunk lost", zap.Error(c.err))
+	case c.Err != nil:
+		s.log.Error("chunk lost", zap.Error(c.Err))
 		s.giveUp(c, dropCodec)
 		return
-	case c.sealed == nil: // a compressor has skipped it
-		c.seal(nil)
+	case c.Sealed == nil: // a compressor has skipped it
+		c.Seal(nil)
 	}
-	if err := s.writeChunk(c.sealed); err != nil {
+	if err := s.writeChunk(c.Sealed); err != nil {
 		s.err = err
 		s.halt()
 		s.giveUp(c, dropDisk)
@@ -183,24 +185,24 @@ func (s *sink) store(c *chunk) {
 }
 
 // written accounts for a chunk that is in the file.
-func (s *sink) written(c *chunk) {
-	bytes := int64(len(c.sealed.Record))
+func (s *sink) written(c *memory.Chunk) {
+	bytes := int64(len(c.Sealed.Record))
 	s.stored.Add(bytes)
-	if s.newest.Before(c.sealed.End) {
-		s.newest = c.sealed.End
+	if s.newest.Before(c.Sealed.End) {
+		s.newest = c.Sealed.End
 	}
-	eachCount(c.sealed, c.usage, s.out.hold)
-	s.encoder.count(c.sealed.Compression)
+	s.out.hold(c.Sealed)
+	s.encoder.Written(c.Sealed.Compression)
 	s.in.written(c, bytes, s.out.part)
 }
 
 // giveUp counts the messages of a chunk that will not be written.
-func (s *sink) giveUp(c *chunk, cause dropCause) {
-	if c.sealed == nil {
-		c.seal(nil) // not compressed: the counts are still to be had
+func (s *sink) giveUp(c *memory.Chunk, cause dropCause) {
+	if c.Sealed == nil {
+		c.Seal(nil) // not compressed: the counts are still to be had
 	}
-	if c.sealed == nil {
-		s.log.Error("messages lost that cannot be counted", zap.Error(c.err))
+	if c.Sealed == nil {
+		s.log.Error("messages lost that cannot be counted", zap.Error(c.Err))
 		return
 	}
 	s.in.lose(c, cause)

@@ -209,7 +209,7 @@ func (s *sink) closeFiles() {
 			s.in.fileClosed(b.part)
 		}
 		b.fault, b.ended = cmp.Or(err, b.Away()), time.Now()
-		s.finished.add(b, err, !b.snapshot || s.in.snaps.only())
+		s.finished.add(b, err, !b.snapshot || s.in.ring.isOnly())
 		close(b.finished)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/queue"
 )
 
@@ -30,7 +31,7 @@ type snapshotWriter struct {
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
 	pack    *bagfmt.Compressor // owned by run; nil if there is none
-	taking  *snapshot          // what sealed chunks go into; owned by the sink's goroutine
+	current *snapshot          // that sealed chunks go into; owned by the sink's goroutine
 	queue   *queue.FIFO[snapshotWork]
 	writer  sync.WaitGroup
 
@@ -44,6 +45,16 @@ type snapshotWriter struct {
 	next     *snapshotRequest // that waits for its turn; nil for none
 	triggers uint64           // until now
 	failed   int              // snapshots that could not begin
+}
+
+// snapshot is one that is written. The goroutine that writes it owns all fields but out, taking.at
+// and taking.last.
+type snapshot struct {
+	taking
+	out               *bagFile
+	rooted            bool // the records of taking.conns have been written
+	messages, missing uint64
+	err               error
 }
 
 // snapshotWork is what is to be done to the file of a snapshot: to begin it with the ring,
@@ -91,30 +102,30 @@ func (w *snapshotWriter) close() {
 
 // begin gives the ring to a snapshot, and what is kept from now on. The sink's goroutine
 // calls it.
-func (w *snapshotWriter) begin(sn *snapshot) {
-	w.taking = sn
-	w.queue.Put(snapshotWork{snapshot: sn, ring: w.in.takeRing(sn), begin: true})
+func (w *snapshotWriter) begin(of *taking) {
+	w.current = of.job.(*snapshot)
+	w.queue.Put(snapshotWork{snapshot: w.current, ring: w.in.takeRing(of), begin: true})
 }
 
 // end ends that.
-func (w *snapshotWriter) end(sn *snapshot) {
-	w.taking = nil
-	w.queue.Put(snapshotWork{snapshot: sn, end: true})
+func (w *snapshotWriter) end(of *taking) {
+	w.current = nil
+	w.queue.Put(snapshotWork{snapshot: of.job.(*snapshot), end: true})
 }
 
 // keep takes a chunk that the recording is done with, for the snapshot that is being taken
 // or for the ring. The sink's goroutine calls it.
-func (w *snapshotWriter) keep(c *chunk) {
-	if c.sealed == nil {
-		c.seal(nil) // a compressor has failed, or skipped it
+func (w *snapshotWriter) keep(c *memory.Chunk) {
+	if c.Sealed == nil {
+		c.Seal(nil) // a compressor has failed, or skipped it
 	}
 	switch {
-	case c.sealed == nil:
+	case c.Sealed == nil:
 		w.in.release(c)
-	case w.taking != nil:
+	case w.current != nil:
 		rc := w.in.toRingChunk(c)
 		w.in.goBy(&rc)
-		w.queue.Put(snapshotWork{snapshot: w.taking, chunk: rc})
+		w.queue.Put(snapshotWork{snapshot: w.current, chunk: rc})
 	default:
 		w.in.addToRing(w.in.toRingChunk(c))
 	}
@@ -174,15 +185,15 @@ func (sn *snapshot) beginning(chunks []ringChunk) time.Time {
 
 // addConns adds the connections of chunks to those whose records are needed.
 func (sn *snapshot) addConns(chunks []ringChunk) {
-	known := map[*connection]bool{}
+	known := map[*bagfmt.Connection]bool{}
 	for _, c := range sn.conns {
 		known[c] = true
 	}
 	for _, c := range chunks {
-		for _, u := range c.usage {
-			if !known[u.connection] {
-				known[u.connection] = true
-				sn.conns = append(sn.conns, u.connection)
+		for _, n := range c.Counts {
+			if !known[n.Conn] {
+				known[n.Conn] = true
+				sn.conns = append(sn.conns, n.Conn)
 			}
 		}
 	}
@@ -201,11 +212,11 @@ func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks [
 			seen[n.Conn.ID] = true
 		}
 	}
-	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk, usage []chunkUsage) error {
+	err := w.sink.packLatched(sn.state.latest(begin, seen), at, func(c *bagfmt.SealedChunk) error {
 		if err := sn.out.WriteRepeated(c); err != nil {
 			return err
 		}
-		w.in.repeatedInSnapshot(c, usage)
+		w.in.repeatedInSnapshot(c)
 		return nil
 	})
 	if err != nil {
@@ -231,7 +242,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.chunkBytes, leastLarge)) && old.messages() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.pool.ChunkBytes, leastLarge)) && old.messages() == 1 {
 		return old, true
 	}
 	sn.rooted = true
@@ -239,22 +250,21 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	if fresh == nil {
 		return old, true
 	}
-	fresh.builder.Reset(nil)
+	fresh.Builder.Reset(nil)
 	sn.addConns([]ringChunk{old}) // some may be new
 	for _, c := range sn.conns {
-		fresh.builder.AppendRun(c.conn, bagfmt.Time{}, nil, 0)
-		fresh.usage = append(fresh.usage, chunkUsage{connection: c})
+		fresh.Builder.AppendRun(c, bagfmt.Time{}, nil, 0)
 	}
-	err := w.divide(sn, &old, from, &fresh.builder)
+	err := w.divide(sn, &old, from, &fresh.Builder)
 	switch {
-	case err == nil && fresh.builder.Messages() == 0:
+	case err == nil && fresh.Builder.Messages() == 0:
 		sn.rooted = false
 		w.in.release(fresh)
 		w.in.giveBack(old)
 		return ringChunk{}, false
 	case err == nil:
-		fresh.seal(w.pack)
-		err = fresh.err
+		fresh.Seal(w.pack)
+		err = fresh.Err
 	}
 	if err != nil {
 		w.log.Warn("a snapshot begins with a chunk as it is", zap.Error(err))
@@ -263,7 +273,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ringChunk) (c ringChunk, wanted 
 	}
 	w.in.giveBack(old)
 	w.in.count(fresh)
-	return ringChunk{SealedChunk: fresh.sealed, usage: fresh.usage, chunk: fresh}, true
+	return ringChunk{SealedChunk: fresh.Sealed, chunk: fresh}, true
 }
 
 // passage measures the time that passes by the stamps of messages in the order of their arrival.
@@ -313,13 +323,13 @@ func passageOf(c *ringChunk) (p passage) {
 // as marks may have. What is latched before becomes part of the state where sn begins; there is an
 // error if there is no memory for that.
 func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, b *bagfmt.ChunkBuilder) error {
-	latching := latchingOf(c.usage)
+	latching := w.in.latchingOf(c.SealedChunk)
 	if b == nil && len(latching) == 0 {
 		return nil
 	}
 	var before []pinned
 	var passed passage
-	last := map[*connection]int{} // its place in before
+	last := map[*source]int{} // its place in before
 	for m, err := range c.Messages() {
 		switch {
 		case err != nil:
@@ -328,10 +338,10 @@ func (w *snapshotWriter) divide(sn *snapshot, c *ringChunk, from time.Duration, 
 			b.AppendRun(m.Conn, m.Time, m.Frame, 1)
 		case latching[m.Conn.ID] != nil:
 			l := pinned{latching[m.Conn.ID], &latched{frame: m.Frame}}
-			if i, ok := last[l.connection]; ok {
+			if i, ok := last[l.source]; ok {
 				before[i].latched = nil // there is a later one
 			}
-			last[l.connection] = len(before)
+			last[l.source] = len(before)
 			before = append(before, l)
 		}
 	}
@@ -373,7 +383,8 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ringChunk) {
 	w.sink.stored.Add(int64(len(c.Record)))
 	sn.messages += c.messages()
 	if w.only {
-		eachCount(c.SealedChunk, c.usage, sn.out.hold)
+		sn.out.hold(c.SealedChunk)
+		w.in.snapshotWritten(c.SealedChunk)
 	}
 	if sn.out.Mode == SyncChunk {
 		w.sink.sync(sn.out)
@@ -388,7 +399,7 @@ func (w *snapshotWriter) countMissing(sn *snapshot, c *ringChunk, cause dropCaus
 	if !w.only {
 		return
 	}
-	w.in.loseFromSnapshot(c, cause)
+	w.in.loseFromSnapshot(c.SealedChunk, cause)
 }
 
 // closeSnapshot leaves the file to the closer.

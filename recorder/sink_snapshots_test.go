@@ -14,7 +14,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // recorded is a message in a chunk.
@@ -25,20 +27,19 @@ type recorded struct {
 }
 
 // sealedChunk makes a chunk of messages as the encoder does.
-func sealedChunk(t testing.TB, in *intake, messages ...recorded) *chunk {
+func sealedChunk(t testing.TB, in *intake, messages ...recorded) *memory.Chunk {
 	t.Helper()
 	c := in.freshChunk(1)
 	if c == nil {
 		t.Fatal("no memory")
 	}
-	c.builder.Reset(nil)
+	c.Builder.Reset(nil)
 	for _, m := range messages {
-		c.builder.AppendRun(m.c.conn, m.at, m.frame, 1)
-		c.usage = append(c.usage, chunkUsage{connection: m.c})
+		c.Builder.AppendRun(m.c.conn, m.at, m.frame, 1)
 	}
 	in.count(c)
-	if c.seal(nil); c.err != nil {
-		t.Fatal(c.err)
+	if c.Seal(nil); c.Err != nil {
+		t.Fatal(c.Err)
 	}
 	return c
 }
@@ -70,16 +71,17 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		"too small for large, by bytes": {100, []int{leastLarge - 46 - 300}, 0, true, true, 1, 0},
 	} {
 		p := ringOf(0, time.Now())
-		p.pool.budget, p.chunkBytes = 64<<20, tc.chunkBytes
+		p.pool.SetBudget(64 << 20)
+		p.pool.ChunkBytes = tc.chunkBytes
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, size := range tc.sizes {
-			messages = append(messages, recorded{c, at(i), frame(1, uint32(i), size)})
+			messages = append(messages, recorded{c, at(i), testlink.Frame(1, uint32(i), size)})
 		}
 		sealed := sealedChunk(t, p, messages...)
-		sealed.firstAt, sealed.lastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
+		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
 		old := p.toRingChunk(sealed)
-		sn := &snapshot{from: start.Add(time.Duration(tc.from) * time.Second)}
+		sn := &snapshot{taking: taking{from: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).root(sn, old)
 		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.state.before) != tc.latched {
 			t.Errorf("%s: wanted %v, rooted %v, %d latched before; want %v, %v, %d", name, wanted, sn.rooted, len(sn.state.before), tc.wanted, tc.rooted, tc.latched)
@@ -101,15 +103,16 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			1500 * time.Millisecond: {2, 3, 4, 5}, 2500 * time.Millisecond: {2, 3, 4, 5}, 3500 * time.Millisecond: {4, 5}, 5 * time.Second: {5}, 6 * time.Second: nil,
 		} {
 			p := ringOf(0, time.Now())
-			p.pool.budget, p.chunkBytes, p.sim = 64<<20, 100, sim
+			p.pool.SetBudget(64 << 20)
+			p.pool.ChunkBytes, p.sim = 100, sim
 			c := latchingConnection(p, "/a")
 			var messages []recorded
 			for i, second := range []uint32{500, 501, 502, 10, 11, 12} { // one comes each second
-				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, frame(1, uint32(i), 10)})
+				messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 			}
 			sealed := sealedChunk(t, p, messages...)
-			sealed.firstAt, sealed.lastAt = start, start.Add(5*time.Second)
-			sn := &snapshot{from: start.Add(from)}
+			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
+			sn := &snapshot{taking: taking{from: start.Add(from)}}
 			got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
@@ -134,15 +137,16 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 	start := time.Unix(1000, 0)
 	for from, want := range map[time.Duration]uint64{1500 * time.Millisecond: 3, time.Hour: 0} {
 		p := ringOf(0, time.Now())
-		p.pool.budget, p.chunkBytes = 64<<20, 100
+		p.pool.SetBudget(64 << 20)
+		p.pool.ChunkBytes = 100
 		c := latchingConnection(p, "/a")
 		var messages []recorded
 		for i, second := range []uint32{500, 501, 502, 90_000, 90_001} { // one comes each second
-			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, frame(1, uint32(i), 10)})
+			messages = append(messages, recorded{c, bagfmt.Time{Sec: second}, testlink.Frame(1, uint32(i), 10)})
 		}
 		sealed := sealedChunk(t, p, messages...)
-		sealed.firstAt, sealed.lastAt = start, start.Add(4*time.Second)
-		sn := &snapshot{from: start.Add(from)}
+		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
+		sn := &snapshot{taking: taking{from: start.Add(from)}}
 		got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed))
 		if wanted != (want > 0) || wanted && got.messages() != want || len(sn.state.before) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.state.before), want)
@@ -157,11 +161,11 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
 	c := latchingConnection(p, "/a")
-	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), frame(1, 2, 10)})
-	sealed.firstAt, sealed.lastAt = start, start.Add(time.Second)
+	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
+	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
 	old := p.toRingChunk(sealed)
-	p.pool.budget = 1
-	sn := &snapshot{from: start.Add(time.Hour)}
+	p.pool.SetBudget(1)
+	sn := &snapshot{taking: taking{from: start.Add(time.Hour)}}
 	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.messages() != 2 {
 		t.Errorf("wanted %v, %d messages", wanted, got.messages())
 	}
@@ -171,7 +175,8 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	p := ringOf(1, time.Now())
-	p.pool.budget, p.snaps.pending, p.snaps.Mode = 1, 1, SnapshotOnly // the ring is needed
+	p.pool.SetBudget(1)
+	p.ring.pending, p.ring.only = 1, true // the ring is needed
 	if err := p.addBefore(new(snapshotState), nil); err != nil {
 		t.Error(err)
 	}
@@ -182,15 +187,15 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 func TestMissedLatchedWithoutMemory(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(0, 100)
-	p.snaps = &snapshots{ring: ring{most: 1 << 20}}
+	addRing(p, ringOptions{most: 1 << 20})
 	large, small := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	large.bytes = 200
-	message := frame(1, 1, 1000)
-	p.pool.budget = int64(len(message) + large.bytes + recordOverhead - 1)
-	next := &fileStart{at: time.Now(), missed: []pinned{{large, &latched{frame: message}}, {small, &latched{frame: frame(1, 2, 10)}}}}
+	message := testlink.Frame(1, 1, 1000)
+	p.pool.SetBudget(int64(len(message) + large.bytes + recordOverhead - 1))
+	next := &fileStart{at: time.Now(), missed: []pinned{{&large.source, &latched{frame: message}}, {&small.source, &latched{frame: testlink.Frame(1, 2, 10)}}}}
 	snapshotsOf(p).keepMissed(next)
-	chunks := p.snaps.ring.chunks
-	if len(chunks) != 1 || chunks[0].usage[0].connection != small {
+	chunks := p.ring.chunks
+	if len(chunks) != 1 || chunks[0].Counts[0].Conn != small.conn {
 		t.Fatalf("%d messages are kept, want the small one", len(chunks))
 	}
 }
@@ -210,9 +215,9 @@ func TestSnapshotTells(t *testing.T) {
 			start := time.Now()
 			at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 			chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-			chart.Frames(frame(1, 0, 10), 1, at(0))
+			chart.Frames(testlink.Frame(1, 0, 10), 1, at(0))
 			for s := 1; s <= 20; s++ {
-				odom.Frames(frame(1, uint32(s), 1000), 1, at(s))
+				odom.Frames(testlink.Frame(1, uint32(s), 1000), 1, at(s))
 			}
 			atOnce, shared := max(triggers-2, 0)*triggers, triggers == 2
 			sn, err := p.snapshots.triggerAll(at(20), at(20), max(atOnce, 1))
@@ -227,8 +232,8 @@ func TestSnapshotTells(t *testing.T) {
 			p.tick(at(60))
 			<-sn.out.finished
 			closePipeline(t, p)
-			if p.snaps.pending != 0 {
-				t.Errorf("%d snapshots wait for the ring", p.snaps.pending)
+			if p.ring.pending != 0 {
+				t.Errorf("%d snapshots wait for the ring", p.ring.pending)
 			}
 			begun := logs.FilterMessageSnippet("Triggered snapshot recording").All()
 			if n, told := begun[0].ContextMap()["triggers"]; len(begun) != 1 || told != (atOnce > 1) || told && n != int64(atOnce) {
@@ -252,7 +257,7 @@ func TestSnapshotTells(t *testing.T) {
 			if name := filepath.Base(path); !strings.HasPrefix(name, "test_snapshot_") {
 				t.Errorf("the bag of a snapshot beside a recording is named %s", name)
 			}
-			for h, err := range openBag(t, path).ChunkHeaders() {
+			for h, err := range testlink.OpenBag(t, path).ChunkHeaders() {
 				if err != nil || h.Compression != bagfmt.CompressionLZ4 {
 					t.Errorf("a chunk is stored with %q, %v", h.Compression, err)
 				}
@@ -266,11 +271,12 @@ func TestSnapshotTells(t *testing.T) {
 func TestFirstChunkBackdated(t *testing.T) {
 	t.Parallel()
 	p := ringOf(0, time.Now())
-	p.pool.budget, p.chunkBytes = 64<<20, 100
+	p.pool.SetBudget(64 << 20)
+	p.pool.ChunkBytes = 100
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p,
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, frame(1, 0, 10)},
-		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, frame(1, 1, 10)})
+		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
+		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
 	got, wanted := snapshotsOf(p).root(&snapshot{}, p.toRingChunk(sealed))
 	if !wanted || got.messages() != 2 {
 		t.Errorf("%d messages of 2", got.messages())
@@ -282,19 +288,20 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	p := ringOf(0, time.Now())
-	p.pool.budget, p.chunkBytes = 64<<20, 100
+	p.pool.SetBudget(64 << 20)
+	p.pool.ChunkBytes = 100
 	c, mark := latchingConnection(p, "/a"), latchingConnection(p, "/b")
 	mark.conn.Topic = bagnote.MarksTopic
 	var messages []recorded
 	for i := range 10 { // one comes each tenth of a second
-		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, frame(1, uint32(i), 10)})
+		messages = append(messages, recorded{c, bagfmt.Time{Sec: 500, Nsec: uint32(i) * 1e8}, testlink.Frame(1, uint32(i), 10)})
 		if i == 5 {
-			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, frame(1, 0, 10)})
+			messages = append(messages, recorded{mark, bagfmt.Time{Sec: 490}, testlink.Frame(1, 0, 10)})
 		}
 	}
 	sealed := sealedChunk(t, p, messages...)
-	sealed.firstAt, sealed.lastAt = start, start.Add(900*time.Millisecond)
-	sn := &snapshot{from: start.Add(300 * time.Millisecond)}
+	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
+	sn := &snapshot{taking: taking{from: start.Add(300 * time.Millisecond)}}
 	if got, wanted := snapshotsOf(p).root(sn, p.toRingChunk(sealed)); !wanted || got.messages() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.messages())
 	}

@@ -37,10 +37,10 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 		return nil, ErrNoSnapshots
 	}
 	w.count(count)
-	sn, err := w.in.prolong(at)
+	sn, err := w.prolong(at)
 	if sn != nil && last.After(at) {
 		at = last // of the next snapshot, if the post-roll has ended before it
-		sn, err = w.in.prolong(at)
+		sn, err = w.prolong(at)
 	}
 	if sn != nil || err != nil {
 		return sn, err
@@ -64,6 +64,15 @@ func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, e
 	return r.snapshot, r.err
 }
 
+// prolong moves the end of the post-roll that goes on, and returns its snapshot; nil for none.
+func (w *snapshotWriter) prolong(now time.Time) (*snapshot, error) {
+	of, err := w.in.prolong(now)
+	if of == nil {
+		return nil, err
+	}
+	return of.job.(*snapshot), err
+}
+
 // count adds to the triggers that came until now.
 func (w *snapshotWriter) count(triggers int) {
 	w.mu.Lock()
@@ -77,7 +86,7 @@ func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	w.starting.Lock()
 	defer w.starting.Unlock()
 	// Another may have begun meanwhile: to wait for its end would last as long as its post-roll.
-	if r.snapshot, r.err = w.in.prolong(at); r.snapshot == nil && r.err == nil {
+	if r.snapshot, r.err = w.prolong(at); r.snapshot == nil && r.err == nil {
 		w.in.requestSnapshot(at) // the one before may have ended that
 		r.err = w.awaitTurn()
 	}
@@ -89,7 +98,7 @@ func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	case r.err != nil:
 	case r.snapshot != nil:
 		w.in.endRequest()
-		_, r.err = w.in.prolong(last)
+		_, r.err = w.prolong(last)
 	default:
 		r.snapshot, r.err = w.open(at, last, triggers)
 	}
@@ -137,8 +146,9 @@ func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, erro
 		return nil, err
 	}
 	out.snapshot = true
-	sn := &snapshot{out: out, at: at, last: last}
-	if !w.in.beginSnapshot(sn) {
+	sn := &snapshot{out: out, taking: taking{at: at, last: last, target: out.Target}}
+	sn.job = sn
+	if !w.in.beginSnapshot(&sn.taking) {
 		return nil, errors.Join(ErrNotRecording, out.Discard())
 	}
 	w.latest = sn

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestCommandsAndSnapshots: whatever is commanded while messages flow, none is in two
@@ -26,7 +27,7 @@ func TestCommandsAndSnapshots(t *testing.T) {
 			})
 			l, m := open(t, p, "/t", "/p"), latching(t, p, "/map", "/server")
 			done := make(chan struct{})
-			l.Frames(frame(1, 0, 200), 1, time.Now()) // for the first snapshot, however late the sender begins
+			l.Frames(testlink.Frame(1, 0, 200), 1, time.Now()) // for the first snapshot, however late the sender begins
 			sent := uint32(1)
 			var wg, commands sync.WaitGroup
 			wg.Go(func() {
@@ -35,8 +36,8 @@ func TestCommandsAndSnapshots(t *testing.T) {
 					case <-done:
 						return
 					default:
-						l.Frames(frame(1, sent, 200), 1, time.Now())
-						m.Frames(frame(2, sent, 10), 1, time.Now())
+						l.Frames(testlink.Frame(1, sent, 200), 1, time.Now())
+						m.Frames(testlink.Frame(2, sent, 10), 1, time.Now())
 						p.tick(time.Now())
 					}
 				}
@@ -88,18 +89,18 @@ func TestSnapshotThroughControl(t *testing.T) {
 	p := ringPipeline(t, Options{Control: c})
 	c.attach(&session{pipe: p})
 	l := open(t, p, "/t", "/p")
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
 		t.Errorf("split: %v", err)
 	}
 	if closed, err := c.Stop(t.Context()); closed != "" || err != nil {
 		t.Errorf("stop: %q, %v", closed, err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	if opened, err := c.Start(t.Context()); opened != "" || err != nil {
 		t.Errorf("start: %q, %v", opened, err)
 	}
-	l.Frames(frame(1, 2, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 2, 10), 1, time.Now())
 	file, err := c.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -127,13 +128,15 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 		t.Errorf("snapshot: %v", err)
 	}
 	var sn *snapshot
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		sn = p.snaps.current
+		if p.ring.current != nil {
+			sn = p.ring.current.job.(*snapshot)
+		}
 		return sn != nil
 	})
-	open(t, p, "/t", "/p").Frames(frame(1, 0, 10), 1, time.Now())
+	open(t, p, "/t", "/p").Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,7 @@ func TestResumeWithoutABag(t *testing.T) {
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
 	c.attach(&session{pipe: p})
-	latching(t, p, "/map", "/server").Frames(frame(1, 5, 10), 1, time.Now())
+	latching(t, p, "/map", "/server").Frames(testlink.Frame(1, 5, 10), 1, time.Now())
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
 // TestTornSnapshotCanBeRead: the records of the connections come before the messages,
@@ -27,16 +28,16 @@ func TestTornSnapshotCanBeRead(t *testing.T) {
 	p := ringPipeline(t, Options{ChunkBytes: 1000, Snapshot: Snapshot{PreRoll: 20 * time.Second, PostRoll: time.Second}})
 	l, quiet := open(t, p, "/t", "/p"), open(t, p, "/quiet", "/q")
 	start := time.Now()
-	quiet.Frames(frame(2, 0, 10), 1, start) // long ago, with its record
+	quiet.Frames(testlink.Frame(2, 0, 10), 1, start) // long ago, with its record
 	for n := range 1000 {
-		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second/10))
+		l.Frames(testlink.Frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second/10))
 	}
 	end := start.Add(100 * time.Second)
 	sn, err := p.snapshots.trigger(end)
 	if err != nil {
 		t.Fatal(err)
 	}
-	quiet.Frames(frame(2, 1, 10), 1, end.Add(time.Millisecond))
+	quiet.Frames(testlink.Frame(2, 1, 10), 1, end.Add(time.Millisecond))
 	p.tick(end.Add(time.Second))
 	<-sn.out.finished
 	b, err := os.ReadFile(sn.out.Target())
@@ -75,7 +76,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	p := ringPipeline(t, Options{ChunkBytes: 1000})
 	l := open(t, p, "/t", "/p")
 	for n := range uint32(100) {
-		l.Frames(frame(1, n, 100), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 	}
 	p.snapshots.outputs.Wrap = func(f bagfile.Handle) bagfile.Handle { return failing{f} }
 	sn, err := p.snapshots.trigger(time.Now())
@@ -87,7 +88,7 @@ func TestSnapshotThatFails(t *testing.T) {
 		t.Errorf("missing %d: %v", sn.missing, sn.err)
 	}
 	p.snapshots.outputs.Wrap = nil
-	l.Frames(frame(1, 100, 100), 1, time.Now())
+	l.Frames(testlink.Frame(1, 100, 100), 1, time.Now())
 	if got := numbersOf(t, take(t, p, time.Now()).out.Target()); !slices.Equal(got, []uint32{100}) {
 		t.Errorf("the next snapshot has %v", got)
 	}
@@ -119,17 +120,17 @@ func TestSnapshotLetsMemoryGo(t *testing.T) {
 	const chunks = 40
 	now := time.Now()
 	for n := range uint32(chunks) {
-		l.Frames(frame(1, n, 5000), 1, now)
+		l.Frames(testlink.Frame(1, n, 5000), 1, now)
 		p.tick(now.Add(p.flush))
 	}
 	var memory []weak.Pointer[byte]
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return len(p.snaps.ring.chunks) == chunks
+		return len(p.ring.chunks) == chunks
 	})
 	p.mu.Lock()
-	for _, c := range p.snaps.ring.chunks {
+	for _, c := range p.ring.chunks {
 		memory = append(memory, weak.Make(&c.memory[0]))
 	}
 	p.mu.Unlock()
@@ -179,7 +180,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- p.close() }()
-	waitFor(t, func() bool {
+	testlink.WaitFor(t, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.ended
@@ -210,7 +211,7 @@ func TestTriggerFlood(t *testing.T) {
 		var wg sync.WaitGroup
 		const seconds = 5
 		for n := range uint32(1000 * seconds) {
-			l.Frames(frame(1, n, 100), 1, time.Now())
+			l.Frames(testlink.Frame(1, n, 100), 1, time.Now())
 			wg.Go(func() {
 				sn, err := p.snapshots.trigger(time.Now())
 				if err != nil {
@@ -266,7 +267,7 @@ func TestTriggersThatWait(t *testing.T) {
 		n := uint32(0)
 		step := func(count int) { // ten messages a second
 			for range count {
-				l.Frames(frame(1, n, 1000), 1, time.Now())
+				l.Frames(testlink.Frame(1, n, 1000), 1, time.Now())
 				n++
 				time.Sleep(100 * time.Millisecond)
 				p.tick(time.Now())
@@ -317,7 +318,7 @@ func TestTriggerWhileAnotherBegins(t *testing.T) {
 			}
 			got[i] = sn
 		})
-		waitFor(t, func() bool {
+		testlink.WaitFor(t, func() bool {
 			p.snapshots.mu.Lock()
 			defer p.snapshots.mu.Unlock()
 			return p.snapshots.next != nil

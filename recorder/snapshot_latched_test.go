@@ -19,6 +19,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -43,7 +44,7 @@ func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
 // latchedIn returns the messages of latching publishers in a bag by time, and its beginning.
 func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
 	t.Helper()
-	r := openBag(t, path)
+	r := testlink.OpenBag(t, path)
 	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -70,9 +71,9 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					base, arm := latching(t, p, "/tf_static", "/base"), latching(t, p, "/tf_static", "/arm")
 					send := func(l *link, n uint32, s int) {
-						if f := frame(1, n, size); size > 1000 && l != odom {
+						if f := testlink.Frame(1, n, size); size > 1000 && l != odom {
 							large := l.Large(len(f))
-							if !fillFrame(large, f) {
+							if !testlink.Fill(large, f) {
 								t.Fatal("no memory")
 							}
 							large.Commit(at(s))
@@ -140,7 +141,7 @@ func (w *latchedWorld) send() {
 		size = 60_000
 	}
 	w.n++
-	f := frame(7, w.n, size)
+	f := testlink.Frame(7, w.n, size)
 	if w.rnd.IntN(2) == 0 {
 		for i := 12; i < len(f); i++ { // what cannot be packed
 			f[i] = byte(w.rnd.Uint32())
@@ -154,7 +155,7 @@ func (w *latchedWorld) send() {
 			}
 			w.t.Fatal("a message is refused")
 		}
-		if !fillFrame(large, f) {
+		if !testlink.Fill(large, f) {
 			w.t.Fatal("no memory")
 		}
 		large.Commit(w.now)
@@ -215,9 +216,9 @@ func (w *latchedWorld) checkAccount(what string) {
 			forLatched += c.last.counted
 		}
 	}
-	for c, l := range in.snaps.ring.start.of {
-		if l.connection != c || l.pins != 0 || l.gone {
-			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.topic.name)
+	for c, l := range in.latched.start.of {
+		if l.source != c || l.pins != 0 || l.gone {
+			w.t.Errorf("%s: %d pins of what is latched on %s", what, l.pins, c.conn.Topic)
 		}
 		if forLatched += l.counted; l.chunk != nil {
 			chunks[l.chunk] = true
@@ -229,15 +230,15 @@ func (w *latchedWorld) checkAccount(what string) {
 			w.t.Errorf("%s: a chunk of %d bytes counts %d", what, c.weight, c.counted)
 		}
 	}
-	if in.latched.held != forLatched || in.pool.held != in.pool.idle+in.snaps.ring.held()+forLatched {
+	if in.pool.Latched != forLatched || in.pool.Held != in.pool.Idle+in.ring.Held()+forLatched {
 		w.t.Errorf("%s: %d bytes in use, %d free, %d in the ring, %d counted for what is latched; it has %d", what,
-			in.pool.held, in.pool.idle, in.snaps.ring.held(), in.latched.held, forLatched)
+			in.pool.Held, in.pool.Idle, in.ring.Held(), in.pool.Latched, forLatched)
 	}
-	if in.pool.waiting != 0 || in.pool.shared != 0 {
-		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.waiting, in.pool.shared)
+	if in.pool.Waiting != 0 || in.pool.Shared != 0 {
+		w.t.Errorf("%s: %d bytes wait for the disk, %d shared chunks are in use", what, in.pool.Waiting, in.pool.Shared)
 	}
-	if in.budget >= 0 && in.pool.held > in.budget {
-		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.held, in.budget)
+	if in.pool.Limit >= 0 && in.pool.Held > in.pool.Limit {
+		w.t.Errorf("%s: %d bytes held of %d", what, in.pool.Held, in.pool.Limit)
 	}
 }
 
@@ -270,7 +271,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
 			}
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
-			again := latchedInfo("/map", "/node0")
+			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
 			l, err := w.p.openLink(w.links[0].connection.topic, again)
 			if err != nil {
@@ -336,15 +337,15 @@ func TestSnapshotInAPause(t *testing.T) {
 			start := time.Now()
 			at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 			odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
-			chart.Frames(frame(1, 1, 10), 1, at(1))
+			chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 			for s := 2; s < 8; s++ {
-				odom.Frames(frame(1, 0, 10), 1, at(s))
+				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
 			if err := p.pause(); err != nil {
 				t.Fatal(err)
 			}
-			chart.Frames(frame(1, 2, 10), 1, at(8))
+			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
 			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).out.Target())
 			if len(got) != 1 || got[0].n != tc.want {
 				t.Errorf("%v, want message %d", got, tc.want)
@@ -367,7 +368,7 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					start := time.Now().Add(-10 * time.Second)
 					at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
-					chart.Frames(frame(1, 1, 10), 1, at(1))
+					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
 						if c, err := p.requestStop(); err != nil {
 							t.Fatal(err)
@@ -377,7 +378,7 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					} else if err := p.pause(); err != nil {
 						t.Fatal(err)
 					}
-					chart.Frames(frame(1, 2, 10), 1, at(5))
+					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
 						if c, err := p.requestStart(); err != nil {
 							t.Fatal(err)
@@ -391,8 +392,8 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					if preRoll == time.Hour {
 						want = []uint32{1, 2, 3}
 					}
-					odom.Frames(frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
-					chart.Frames(frame(1, 3, 10), 1, at(61))
+					odom.Frames(testlink.Frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
+					chart.Frames(testlink.Frame(1, 3, 10), 1, at(61))
 					var got []uint32
 					all, _ := latchedIn(t, take(t, p, at(62)).out.Target())
 					for _, m := range all {
@@ -417,11 +418,11 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	if err := p.pause(); err != nil {
 		t.Fatal(err)
 	}
-	chart.Frames(frame(1, 1, 10), 1, time.Now())
+	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	if err := p.resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	odom.Frames(frame(2, 0, 10), 1, time.Now())
+	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
 	sn, err := p.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -450,16 +451,16 @@ func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	p := bareIntake(10_000, 100)
 	s := &sink{in: p, compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
-	held := &heldChunk{ringChunk: ringChunk{SealedChunk: &bagfmt.SealedChunk{UncompressedBytes: 6000}}}
-	all := []pinned{{last, &latched{frame: frame(3, 0, 8)}}, {lost, &latched{chunk: held}}, {first, &latched{frame: frame(1, 0, 8)}}}
+	held := &heldChunk{sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
+	all := []pinned{{&last.source, &latched{frame: testlink.Frame(3, 0, 8)}}, {&lost.source, &latched{chunk: held}}, {&first.source, &latched{frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
-	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk, _ []chunkUsage) error {
+	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}
 		return nil
 	})
-	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.held != 0 || p.latched.held != 0 {
-		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.pool.held)
+	if !errors.Is(err, errNoLatchedMemory) || !slices.Equal(got, []bagfmt.ConnID{0, 2}) || p.pool.Held != 0 || p.pool.Latched != 0 {
+		t.Errorf("messages of %v, %v, %d bytes held; want those of 0 and 2", got, err, p.pool.Held)
 	}
 }

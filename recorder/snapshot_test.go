@@ -18,6 +18,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -38,7 +39,7 @@ func take(t testing.TB, p *pipeline, now time.Time) *snapshot {
 // numbersOf reads the messages of publisher 1 in a bag, and judges it first.
 func numbersOf(t testing.TB, path string) []uint32 {
 	t.Helper()
-	byTime, byFile := numbers(t, path)
+	byTime, byFile := testlink.Numbers(t, path)
 	if !slices.Equal(byTime[1], byFile[1]) {
 		t.Errorf("%s: messages %v by time, %v in the file", path, byTime[1], byFile[1])
 	}
@@ -70,7 +71,7 @@ func TestSnapshotHasTheWindow(t *testing.T) {
 				at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 				send := func(from, to int) {
 					for n := from; n < to; n++ {
-						l.Frames(frame(1, uint32(n), 50), 1, at(float64(n)))
+						l.Frames(testlink.Frame(1, uint32(n), 50), 1, at(float64(n)))
 					}
 				}
 				send(0, 30)
@@ -119,7 +120,7 @@ func TestSnapshotWithSlowClock(t *testing.T) {
 	start := time.Now()
 	for n := range 21 {
 		sim.Set(int64(time.Hour + time.Duration(n)*time.Second/10))
-		l.Frames(frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
+		l.Frames(testlink.Frame(1, uint32(n), 50), 1, start.Add(time.Duration(n)*time.Second))
 	}
 	sn := take(t, p, start.Add(20*time.Second))
 	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, sequence(10, 21)) {
@@ -139,7 +140,7 @@ func TestSnapshotProlonged(t *testing.T) {
 	var first, second *snapshot
 	for n := range 20 {
 		now := start.Add(time.Duration(n) * time.Second)
-		l.Frames(frame(1, uint32(n), 50), 1, now)
+		l.Frames(testlink.Frame(1, uint32(n), 50), 1, now)
 		var err error
 		switch n {
 		case 3:
@@ -181,9 +182,9 @@ func TestSnapshotsInARow(t *testing.T) {
 				go func() { // until the snapshots have been taken
 					defer close(done)
 					for n := range uint32(messages) {
-						links[0].Frames(frame(1, n, 300), 1, time.Now())
+						links[0].Frames(testlink.Frame(1, n, 300), 1, time.Now())
 						if n%1000 == 0 {
-							sendLarge(links[1], frame(2, n/1000, 100_000))
+							testlink.SendLarge(links[1], testlink.Frame(2, n/1000, 100_000))
 						}
 					}
 				}()
@@ -208,11 +209,11 @@ func TestSnapshotsInARow(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := allNumbers(t, slices.Compact(paths))
-				checkCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
-				checkCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
+				testlink.CheckCount(t, "in the snapshots", map[uint32][]uint32{1: got[1]}, 1, messages)
+				testlink.CheckCount(t, "large ones", map[uint32][]uint32{2: got[2]}, 1, messages/1000)
 				if mode == SnapshotBeside {
-					byTime, _ := numbers(t, p.out.Target())
-					checkCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
+					byTime, _ := testlink.Numbers(t, p.out.Target())
+					testlink.CheckCount(t, "in the recording", map[uint32][]uint32{1: byTime[1]}, 1, messages)
 				}
 				if m := links[0].connection.topic.messages; m != messages {
 					t.Errorf("%d messages counted", m)
@@ -235,12 +236,12 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	l := open(t, p, "/t", "/p")
 	const messages = 3000
 	for n := range uint32(messages) {
-		l.Frames(frame(1, n, 5000), 1, time.Now())
+		l.Frames(testlink.Frame(1, n, 5000), 1, time.Now())
 		if n%100 == 0 {
 			p.tick(time.Now())
 		}
 		p.mu.Lock()
-		if held := p.pool.held; held > buffer {
+		if held := p.pool.Held; held > buffer {
 			t.Fatalf("%d bytes held", held)
 		}
 		p.mu.Unlock()
@@ -260,36 +261,25 @@ func TestSnapshotStaysInMemory(t *testing.T) {
 	}
 }
 
-// latchedInfo is that of a latching publisher.
-func latchedInfo(topic, publisher string) tcpros.LinkInfo {
-	info := linkInfo(topic, publisher)
-	for i := range info.Header {
-		if info.Header[i].Key == "latching" {
-			info.Header[i].Value = "1"
-		}
-	}
-	return info
-}
-
 // TestSnapshotHasLatchedMessages: each snapshot begins with those that fell out of the
 // ring, under their own header, and has none twice.
 func TestSnapshotHasLatchedMessages(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: 10 * time.Second}})
 	l := open(t, p, "/t", "/p")
-	old, err1 := p.openLink(p.addTopic("/tf_static"), latchedInfo("/tf_static", "/old"))
-	fresh, err2 := p.openLink(old.connection.topic, latchedInfo("/tf_static", "/fresh"))
+	old, err1 := p.openLink(p.addTopic("/tf_static"), testlink.LatchedInfo("/tf_static", "/old"))
+	fresh, err2 := p.openLink(old.connection.topic, testlink.LatchedInfo("/tf_static", "/fresh"))
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	old.Frames(frame(7, 1, 10), 1, start)
+	old.Frames(testlink.Frame(7, 1, 10), 1, start)
 	p.tick(start.Add(2 * time.Second))
-	l.Frames(frame(1, 0, 10), 1, start.Add(95*time.Second))
-	fresh.Frames(frame(8, 1, 10), 1, start.Add(99*time.Second))
+	l.Frames(testlink.Frame(1, 0, 10), 1, start.Add(95*time.Second))
+	fresh.Frames(testlink.Frame(8, 1, 10), 1, start.Add(99*time.Second))
 	for i := range 2 {
 		path := take(t, p, start.Add(time.Duration(100+i)*time.Second)).out.Target()
-		byTime, _ := numbers(t, path)
+		byTime, _ := testlink.Numbers(t, path)
 		if len(byTime[7]) != 1 || len(byTime[8]) != 1 {
 			t.Errorf("%s: latched messages %v and %v", path, byTime[7], byTime[8])
 		}
@@ -325,12 +315,12 @@ func TestSnapshotEndsWithTheRecording(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	l := open(t, p, "/t", "/p")
-	l.Frames(frame(1, 0, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	sn, err := p.snapshots.trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Frames(frame(1, 1, 10), 1, time.Now())
+	l.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +341,7 @@ func TestEmptySnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{})
 	path := take(t, p, time.Now()).out.Target()
-	if byTime, _ := numbers(t, path); len(byTime) != 0 {
+	if byTime, _ := testlink.Numbers(t, path); len(byTime) != 0 {
 		t.Errorf("messages %v", byTime)
 	}
 	if err := p.close(); err != nil {

@@ -92,7 +92,7 @@ func (in *intake) resume(now time.Time) error {
 // repeatMissed makes the writer repeat the latched messages that came while nothing was recorded.
 // mu is held.
 func (in *intake) repeatMissed(now time.Time) {
-	repeat := in.fileStart(now, func(c *connection) bool { return c.missed })
+	repeat := in.fileStart(now, func(c *source) bool { return c.missed })
 	repeat.resumed = true
 	if len(repeat.latched) > 0 {
 		in.sealOpen() // it came before
@@ -107,7 +107,7 @@ func (in *intake) requestSplit(now time.Time) (*command, error) {
 	if err := in.hasBag(); err != nil {
 		return nil, err
 	}
-	if in.snaps.only() {
+	if in.ring.isOnly() {
 		return nil, ErrOnlySnapshots
 	}
 	return in.rotate(now), nil
@@ -142,7 +142,7 @@ func (in *intake) requestStart() (*command, error) {
 		return nil, ErrNotRecording
 	case in.state != StateStopped:
 		return nil, nil
-	case in.snaps.only(): // there is no file to open
+	case in.ring.isOnly(): // there is no file to open
 		now := time.Now()
 		in.begun = in.sim.Steady(now)
 		in.enter(StateRecording)

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // dropCause says why messages that were received are not in the bag.
@@ -71,10 +71,10 @@ func (t *topic) drop(cause dropCause, messages uint64) {
 }
 
 // lose counts the messages of a chunk that will not be written.
-func (in *intake) lose(c *chunk, cause dropCause) {
+func (in *intake) lose(c *memory.Chunk, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	eachCount(c.sealed, c.usage, func(t *topic, n tally) {
+	in.eachCount(c.Sealed, func(t *topic, n tally) {
 		t.sub(n)
 		t.dropped[cause] += n.messages
 	})
@@ -82,38 +82,45 @@ func (in *intake) lose(c *chunk, cause dropCause) {
 
 // loseFromSnapshot counts the messages of a chunk that should be in a snapshot and are not,
 // where nothing else is written.
-func (in *intake) loseFromSnapshot(c *ringChunk, cause dropCause) {
+func (in *intake) loseFromSnapshot(c *bagfmt.SealedChunk, cause dropCause) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	eachCount(c.SealedChunk, c.usage, func(t *topic, n tally) { t.dropped[cause] += n.messages })
+	in.eachCount(c, func(t *topic, n tally) { t.dropped[cause] += n.messages })
 }
 
-// countDeleted takes the messages of a deleted file for lost. Where only snapshots are written,
-// messages are those that came, and what came in a pause is not among them.
-func (in *intake) countDeleted(content map[*topic]tally) {
+// snapshotWritten counts the messages of a chunk that is in a snapshot, where nothing else is
+// written.
+func (in *intake) snapshotWritten(c *bagfmt.SealedChunk) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for t, n := range content {
-		if !in.snaps.only() {
+	in.eachCount(c, func(t *topic, n tally) { t.written.add(n) })
+}
+
+// countDeleted takes the messages of a deleted file, by topic, for lost. Where only snapshots are
+// written, messages are those that came, and what came in a pause is not among them.
+func (in *intake) countDeleted(content map[string]tally) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for name, n := range content {
+		t := topicNamed(in.topics, name)
+		if t == nil {
+			continue
+		}
+		if !in.ring.isOnly() {
 			t.sub(n)
 		}
-		t.written.Sub(n)
+		t.written.sub(n)
 		t.dropped[dropDeleted] += n.messages
 	}
 }
 
 // eachCount calls do with the topic and the messages of each connection that has some in a
-// chunk. It sorts usage as the counts are, by connection.
-func eachCount(c *bagfmt.SealedChunk, usage []chunkUsage, do func(*topic, tally)) {
-	slices.SortFunc(usage, func(a, b chunkUsage) int {
-		return cmp.Compare(a.connection.conn.ID, b.connection.conn.ID)
-	})
-	i := 0
-	for at, n := range c.Counts {
-		for usage[i].connection.conn != n.Conn {
-			i++
+// chunk. mu is held.
+func (in *intake) eachCount(c *bagfmt.SealedChunk, do func(*topic, tally)) {
+	for i, n := range c.Counts {
+		if of := in.connections.of(n.Conn); of != nil {
+			do(of.topic, tally{uint64(n.Count), c.PayloadBytes[i]})
 		}
-		do(usage[i].connection.topic, tally{uint64(n.Count), c.PayloadBytes[at]})
 	}
 }
 
@@ -286,7 +293,7 @@ func (s *Summary) Losses() string {
 func (r *session) summary(d time.Duration) Summary {
 	s := Summary{Duration: d, Triggers: r.triggers()}
 	if r.Adaptive {
-		s.Chunks = r.pipe.sink.encoder.stored()
+		s.Chunks = r.pipe.sink.encoder.Stored()
 	}
 	r.pipe.finished.summarize(&s)
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {

@@ -2,10 +2,10 @@ package recorder
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 )
 
 // tally is a number of messages, and the bytes of their payload.
@@ -21,31 +21,16 @@ func (t *tally) sub(n tally) {
 	t.bytes -= n.bytes
 }
 
-// writtenTally is a tally for concurrent use. Messages and bytes agree once nobody changes it.
-type writtenTally struct{ messages, bytes atomic.Uint64 }
-
-func (t *writtenTally) Add(n tally) {
-	t.messages.Add(n.messages)
-	t.bytes.Add(n.bytes)
-}
-
-func (t *writtenTally) Sub(n tally) {
-	t.messages.Add(-n.messages)
-	t.bytes.Add(-n.bytes)
-}
-
-func (t *writtenTally) Load() tally { return tally{t.messages.Load(), t.bytes.Load()} }
-
 // topic is the account of one subscription, guarded by intake.mu.
 type topic struct {
 	name     string
 	conns    []*connection
-	tally                 // what is in a chunk; minus what was dropped with it
-	repeated uint64       // latched ones, at the start of a later file or after a pause
-	passed   uint64       // while paused or stopped
-	written  writtenTally // of tally, what is in a file; counted by the writers
+	tally           // what is in a chunk; minus what was dropped with it
+	repeated uint64 // latched ones, at the start of a later file or after a pause
+	passed   uint64 // while paused or stopped
+	written  tally  // of tally, what is in a file; counted by the writers
 	sampler
-	topicUsage
+	account         memory.Account // of the buffer
 	publishers      []*loss.Publisher
 	former          FormerPublishers
 	refused         map[string]struct{} // publishers, by URI; nil for none

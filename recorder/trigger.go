@@ -33,7 +33,7 @@ const (
 
 // listen subscribes to the trigger, if there are snapshots.
 func (r *session) listen() error {
-	if r.pipe.snaps == nil {
+	if r.pipe.ring == nil {
 		return nil
 	}
 	name, err := r.Node.Resolve(triggerTopic)
@@ -42,7 +42,7 @@ func (r *session) listen() error {
 	}
 	t := &trigger{topic: name, fired: make(chan struct{}, 1)}
 	r.trigger = t
-	s := r.pipe.snaps
+	s := r.Snapshot
 	r.Log.Info("Keeping the latest messages for snapshots", zap.String("trigger", name),
 		zap.Int64("bytes", s.Bytes), zap.Duration("pre-roll", s.PreRoll), zap.Duration("post-roll", s.PostRoll))
 	r.tried[name] = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/loss"
 	"github.com/gorosbag/gorosbag/recorder/internal/testgraph"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -53,7 +54,7 @@ func TestExplainLinks(t *testing.T) {
 			g := testgraph.New(t)
 			g.Away, g.Publishers, g.Nodes = tc.graph.Away, tc.graph.Publishers, tc.graph.Nodes
 			r := recordingIn(t, g)
-			info := headerInfo("/t", "/p")
+			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
 			l, err := r.pipe.openLink(r.pipe.addTopic("/t"), info)
 			if err != nil {
@@ -101,16 +102,16 @@ func TestJudgeNumbers(t *testing.T) {
 			g := testgraph.New(t)
 			g.Away, g.Subscriptions, g.Services = tc.graph.Away, tc.graph.Subscriptions, tc.graph.Services
 			r := recordingIn(t, g)
-			info := headerInfo("/t", tc.node)
+			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
 			l, err := r.pipe.openLink(r.pipe.addTopic("/t"), info)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.Frames(numbered(append(count(0, 10), count(12, 3)...)...), 13, time.Now())
+			l.Frames(testlink.Numbered(append(testlink.Count(0, 10), testlink.Count(12, 3)...)...), 13, time.Now())
 			<-r.pipe.verifications
 			r.judgeNumbers(t.Context())
-			l.Frames(numbered(16), 1, time.Now())
+			l.Frames(testlink.Numbered(16), 1, time.Now())
 			if got := l.publisher.Account(time.Now()).Missed; got != tc.want {
 				t.Errorf("%d missed, want %d", got, tc.want)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -49,14 +50,14 @@ func TestWatchedLink(t *testing.T) {
 	sink := r.watch("/t", l)
 	w.p = l
 	at := time.Now()
-	sink.Frames(append(frame(0, 1, 8), frame(0, 2, 8)...), 2, at)
+	sink.Frames(append(testlink.Frame(0, 1, 8), testlink.Frame(0, 2, 8)...), 2, at)
 	if w.shown != 2 || w.before != 2 || !w.stamp.Equal(at) {
 		t.Errorf("shown %d, when the recording had %d, at %v", w.shown, w.before, w.stamp)
 	}
 	if err := p.pause(); err != nil {
 		t.Fatal(err)
 	}
-	sink.Frames(frame(0, 3, 8), 1, time.Now())
+	sink.Frames(testlink.Frame(0, 3, 8), 1, time.Now())
 	if w.shown != 3 || w.before != 3 {
 		t.Errorf("while paused: shown %d, when %d had come", w.shown, w.before)
 	}
@@ -77,7 +78,7 @@ func TestWatchedLinkAllocations(t *testing.T) { //nolint:paralleltest // it coun
 	r := &session{Options: Options{Watch: &watching{topics: []string{"/t"}}}}
 	watched := r.watch("/t", open(t, p, "/t", "/p"))
 	other := r.watch("/other", open(t, p, "/other", "/p"))
-	run, now := frame(0, 1, 100), time.Now()
+	run, now := testlink.Frame(0, 1, 100), time.Now()
 	for name, sink := range map[string]tcpros.LinkSink{"watched": watched, "not watched": other} {
 		if n := testing.AllocsPerRun(300, func() { sink.Frames(run, 1, now) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)

@@ -10,14 +10,15 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
 	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), pubs: map[string]*Publication{}}
-	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: names.AnyType, MD5Sum: wire.AnyMD5}}
-	n.pubs[p.topic] = p
+	p := &Publication{node: n, out: publink.New(publink.Options{Type: names.AnyType, MD5Sum: wire.AnyMD5}, "/t", n.name)}
+	n.pubs["/t"] = p
 	return n, p
 }
 
@@ -26,7 +27,7 @@ func pipeNode() (*Node, *Publication) {
 func TestAcceptedWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, p := pipeNode()
-		want := frameOf([]byte("latched"))
+		want := []byte("\x07\x00\x00\x00latched")
 		p.Source(true).Publish(want)
 		here, there := net.Pipe()
 		var wg sync.WaitGroup

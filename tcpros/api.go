@@ -5,6 +5,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -68,3 +70,51 @@ func AppendHeader(dst []byte, h Header) []byte { return wire.AppendHeader(dst, h
 // memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
 // an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
 func ReadHeader(r io.Reader) (Header, error) { return wire.ReadHeader(r) }
+
+// The master and its answers.
+type (
+	// Master is a client of the ROS master, of its parameter server and of other nodes' slave
+	// APIs. Every error is a *CallError; one that wraps a *StatusError means that the other side
+	// answered and refused. Its methods are LookupNode and LookupService, Param and SetParam,
+	// SystemState, PublishedTopics and TopicTypes, NodeSubscriptions, NodePublications and
+	// Accepts.
+	Master = rosapi.Master
+	// SystemState is the node graph as the master knows it: the nodes behind each topic and
+	// service.
+	SystemState = rosapi.SystemState
+	// TopicInfo is one topic and its type, "*" if that is not known.
+	TopicInfo = rosapi.TopicInfo
+	// CallError is a failed call to the master or to a node.
+	CallError = rosapi.CallError
+	// StatusError is a reply of the master or of a node whose code is not 1. It matches ErrStatus.
+	StatusError = rosapi.StatusError
+)
+
+// Publishing.
+type (
+	// Source is one original publisher of a topic. Its methods:
+	//
+	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
+	//	PublishNow(frame []byte) // Publish for a single frame that is due now
+	//	Unlatch()                // drops the latched frame
+	Source = publink.Source
+	// Overflow says what a publication does with a frame when a subscriber's queue is full.
+	Overflow = publink.Overflow
+	// SubscriberStats is the state of the link to one subscriber.
+	SubscriberStats = publink.SubscriberStats
+	// DrainError lists the subscribers that did not read all messages. It matches ErrNotDrained.
+	DrainError = publink.DrainError
+	// Undrained is one subscriber that did not read all messages.
+	Undrained = publink.Undrained
+)
+
+// What a publication does when a subscriber's queue is full.
+const (
+	// OverflowDrop drops the oldest frame of a queue that holds AdvertiseOptions.QueueFrames,
+	// and counts it, as stock does.
+	OverflowDrop = publink.OverflowDrop
+	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room
+	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A queue
+	// is full by its bytes, whatever QueueFrames says, so that memory is bounded.
+	OverflowBlock = publink.OverflowBlock
+)

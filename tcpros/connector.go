@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/placeheap"
 )
 
 // Limits of the attempts to reach publishers. A node that has crashed stays listed with all its
@@ -39,9 +41,9 @@ type connector struct {
 
 	mu       sync.Mutex // also guards the links of each subscription
 	peers    map[string]*peer
-	ready    placeHeap[*inLink] // may try now, except for the limits
-	later    placeHeap[*inLink] // wait for the time of their next attempt
-	added    uint64             // links that were ever added to ready
+	ready    placeheap.Heap[*inLink] // may try now, except for the limits
+	later    placeheap.Heap[*inLink] // wait for the time of their next attempt
+	added    uint64                  // links that were ever added to ready
 	unlisted map[*inLink]struct{}
 	probes   int       // in progress
 	tokens   int       // repeated attempts that may start now
@@ -51,8 +53,8 @@ type connector struct {
 // linkSchedule is what the connector knows of one link. connector.mu guards it.
 type linkSchedule struct {
 	peer   *peer
-	place  int                 // in Subscription.links
-	waits  *placeHeap[*inLink] // that has the link; nil if none
+	place  int                      // in Subscription.links
+	waits  *placeheap.Heap[*inLink] // that has the link; nil if none
 	slot   int
 	parked bool // in peer.parked
 	dueAt  time.Time
@@ -76,9 +78,9 @@ func newConnector(t timing, probe func(context.Context, string) error) *connecto
 		peers: map[string]*peer{}, unlisted: map[*inLink]struct{}{}, tokens: retryBurst, refilled: time.Now(),
 	}
 	moved := func(l *inLink, slot int) { l.slot = slot }
-	c.ready.moved, c.later.moved = moved, moved
-	c.later.before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
-	c.ready.before = func(x, y *inLink) bool {
+	c.ready.Moved, c.later.Moved = moved, moved
+	c.later.Before = func(x, y *inLink) bool { return x.dueAt.Before(y.dueAt) }
+	c.ready.Before = func(x, y *inLink) bool {
 		if x.rated != y.rated {
 			return y.rated
 		}
@@ -133,11 +135,11 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 	if n := int(now.Sub(c.refilled) / retryEvery); n > 0 {
 		c.tokens, c.refilled = min(c.tokens+n, retryBurst), now
 	}
-	for c.later.Len() > 0 && !c.later.list[0].dueAt.After(now) {
-		c.schedule(c.later.list[0], time.Time{})
+	for c.later.Len() > 0 && !c.later.List[0].dueAt.After(now) {
+		c.schedule(c.later.List[0], time.Time{})
 	}
 	for c.ready.Len() > 0 {
-		l := c.ready.list[0]
+		l := c.ready.List[0]
 		switch {
 		case l.rated && c.tokens == 0:
 			return c.refilled.Add(retryEvery), len(c.unlisted) > 0
@@ -150,7 +152,7 @@ func (c *connector) start(now time.Time) (next time.Time, unlisted bool) {
 		}
 	}
 	if c.later.Len() > 0 {
-		next = c.later.list[0].dueAt
+		next = c.later.List[0].dueAt
 	}
 	return next, len(c.unlisted) > 0
 }
@@ -216,7 +218,7 @@ func (c *connector) probePeer(ctx context.Context, l *inLink, timeout time.Durat
 	if err == nil {
 		l.peer.accepts, l.peer.leader = true, nil
 		c.unpark(l.peer)
-		for _, x := range slices.Clone(c.ready.list) {
+		for _, x := range slices.Clone(c.ready.List) {
 			if x.peer == l.peer && x.rated {
 				c.schedule(x, time.Time{})
 			}
@@ -287,14 +289,14 @@ func (c *connector) schedule(l *inLink, at time.Time) {
 	c.takeOut(l)
 	if !at.IsZero() {
 		l.dueAt = at
-		c.later.add(l)
+		c.later.Add(l)
 		l.waits = &c.later
 		return
 	}
 	l.order = c.added
 	c.added++
 	l.rated = l.backoff.failed > 0 && (!l.peer.accepts || l.backoff.failed > freeRetries)
-	c.ready.add(l)
+	c.ready.Add(l)
 	l.waits = &c.ready
 }
 
@@ -314,7 +316,7 @@ func (c *connector) retry(l *inLink) {
 // takeOut takes l out of where it waits. Called with c.mu held.
 func (c *connector) takeOut(l *inLink) {
 	if l.waits != nil {
-		l.waits.remove(l.slot)
+		l.waits.Remove(l.slot)
 		l.waits = nil
 	}
 	if l.parked {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // peerNet is a graph for a connector: nodes that refuse connections, that do not answer, and that
@@ -52,7 +53,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		g.probing--
 		g.mu.Unlock()
 		if err != nil {
-			return &CallError{Method: "requestTopic", Host: hostport, Err: err}
+			return &rosapi.CallError{Method: "requestTopic", Host: hostport, Err: err}
 		}
 		return nil
 	})
@@ -61,7 +62,7 @@ func newPeerNet(t *testing.T, dead func(hostport string) error) *peerNet {
 		err := dead(l.hostport)
 		g.mu.Unlock()
 		if errors.Is(err, errRefusedPeer) {
-			return 0, &CallError{Method: "requestTopic", Host: l.hostport, Err: err}
+			return 0, &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err}
 		}
 		g.c.reached(l)
 		l.isUp.Store(true)
@@ -151,7 +152,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 						return dead
 					})
 					s := g.subscribe(t, "/t")
-					s.setPublishers(publishers{uris: crowd(1100, live)})
+					s.SetPublishers(rosapi.Publishers{URIs: crowd(1100, live)})
 					time.Sleep(2 * time.Second)
 					synctest.Wait()
 					if _, ok := g.linkedAt(liveURI); !ok {
@@ -162,7 +163,7 @@ func TestDeadPublishersStarveNobody(t *testing.T) {
 					synctest.Wait()
 					start := time.Since(g.start)
 					other := g.subscribe(t, "/other")
-					other.setPublishers(publishers{uris: []string{liveURI}})
+					other.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 					synctest.Wait()
 					if at, ok := g.linkedAt(liveURI); !ok || at != start {
 						t.Errorf("a later one is linked after %v", at-start)
@@ -186,7 +187,7 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 		const topics = 1500
 		g := newPeerNet(t, func(string) error { return errRefusedPeer })
 		for i := range topics {
-			g.subscribe(t, fmt.Sprint("/t", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/t", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		total := func() (n int) {
 			synctest.Wait()
@@ -212,7 +213,7 @@ func TestDeadPublishersCostLittle(t *testing.T) {
 			}
 		}
 		fresh := g.subscribe(t, "/fresh")
-		fresh.setPublishers(publishers{uris: []string{"http://fresh:1/"}})
+		fresh.SetPublishers(rosapi.Publishers{URIs: []string{"http://fresh:1/"}})
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if n := g.times("fresh:1"); n < 4 {
@@ -235,13 +236,13 @@ func TestNetworkComesBack(t *testing.T) {
 			return nil
 		})
 		for i := range dead {
-			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		var all []*Subscription
 		for i := range topics {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
 			all = append(all, s)
-			s.setPublishers(publishers{uris: []string{liveURI}})
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 		}
 		links := func() (n int) {
 			synctest.Wait()
@@ -287,10 +288,10 @@ func TestLongDeadIsTried(t *testing.T) {
 			return nil
 		})
 		g.refusing.Store(true)
-		g.subscribe(t, "/t").setPublishers(publishers{uris: []string{liveURI}})
+		g.subscribe(t, "/t").SetPublishers(rosapi.Publishers{URIs: []string{liveURI}})
 		time.Sleep(time.Hour)
 		for i := range dead {
-			g.subscribe(t, fmt.Sprint("/dead", i)).setPublishers(publishers{uris: []string{fmt.Sprintf("http://dead%d:1/", i)}})
+			g.subscribe(t, fmt.Sprint("/dead", i)).SetPublishers(rosapi.Publishers{URIs: []string{fmt.Sprintf("http://dead%d:1/", i)}})
 		}
 		time.Sleep(10 * time.Minute) // all have failed often
 		g.refusing.Store(false)
@@ -316,11 +317,11 @@ func TestOneLinkProbesANode(t *testing.T) {
 		"the leader ends": {func(_ *peerNet, all []*Subscription) { leaderOf(all).stop() }, 1, 0},
 		"another ends":    {func(_ *peerNet, all []*Subscription) { followerOf(all).stop() }, 0, 0},
 		"the list changes": {func(_ *peerNet, all []*Subscription) {
-			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 0},
 		"it comes back": {func(g *peerNet, all []*Subscription) {
 			g.refusing.Store(false)
-			followerOf(all).setPublishers(publishers{uris: []string{uri}, retryNow: true})
+			followerOf(all).SetPublishers(rosapi.Publishers{URIs: []string{uri}, RetryNow: true})
 		}, 1, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -338,7 +339,7 @@ func TestOneLinkProbesANode(t *testing.T) {
 				for i := range 40 {
 					s := g.subscribe(t, fmt.Sprint("/t", i))
 					all = append(all, s)
-					s.setPublishers(publishers{uris: []string{uri}})
+					s.SetPublishers(rosapi.Publishers{URIs: []string{uri}})
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
@@ -396,12 +397,12 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 		var all []*Subscription
 		for i := range 3 * callsPerPeer {
 			s := g.subscribe(t, fmt.Sprint("/t", i))
-			s.setPublishers(publishers{uris: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
+			s.SetPublishers(rosapi.Publishers{URIs: []string{liveURI, "http://refused:1/", "http://silent:1/"}})
 			all = append(all, s)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		all[0].setPublishers(publishers{uris: []string{}}) // its link to the live one lingers
+		all[0].SetPublishers(rosapi.Publishers{URIs: []string{}}) // its link to the live one lingers
 		synctest.Wait()
 		g.c.mu.Lock()
 		if n := len(g.c.unlisted); n != 1 {
@@ -422,11 +423,11 @@ func TestClosedLinksAreForgotten(t *testing.T) {
 
 func TestNotConnected(t *testing.T) {
 	t.Parallel()
-	refused := &CallError{Method: "requestTopic", Host: "a:1", Err: errRefusedPeer}
-	if notConnected(nil) || notConnected(&CallError{Err: context.DeadlineExceeded}) || notConnected(refused.Err) {
+	refused := &rosapi.CallError{Method: "requestTopic", Host: "a:1", Err: errRefusedPeer}
+	if notConnected(nil) || notConnected(&rosapi.CallError{Err: context.DeadlineExceeded}) || notConnected(refused.Err) {
 		t.Error("takes an error for that of a node that accepts no connection")
 	}
-	if !notConnected(refused) || !notConnected(&CallError{Err: &endpoint.ResolveError{Host: "a"}}) {
+	if !notConnected(refused) || !notConnected(&rosapi.CallError{Err: &endpoint.ResolveError{Host: "a"}}) {
 		t.Error("takes a node whose host is not known for one that answers")
 	}
 }

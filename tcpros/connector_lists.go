@@ -1,6 +1,10 @@
 package tcpros
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
 
 // unreached returns the number of publishers of s that the last attempt did not reach.
 func (c *connector) unreached(s *Subscription) int {
@@ -16,7 +20,7 @@ func (c *connector) unreached(s *Subscription) int {
 }
 
 // update updates the links of s from a list.
-func (c *connector) update(s *Subscription, p publishers) {
+func (c *connector) update(s *Subscription, p rosapi.Publishers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.closed {
@@ -26,9 +30,9 @@ func (c *connector) update(s *Subscription, p publishers) {
 	for _, l := range s.links {
 		known[l.uri] = l
 	}
-	listed := make(map[string]bool, len(p.uris))
+	listed := make(map[string]bool, len(p.URIs))
 	// The last ones first: they registered last, so they are most likely alive.
-	for _, uri := range slices.Backward(p.uris) {
+	for _, uri := range slices.Backward(p.URIs) {
 		if listed[uri] {
 			continue
 		}
@@ -36,15 +40,15 @@ func (c *connector) update(s *Subscription, p publishers) {
 		if l := known[uri]; l != nil {
 			l.listed.Store(true)
 			l.orphan.Store(false)
-			l.epoch, l.idleChecks = p.epoch, 0
+			l.epoch, l.idleChecks = p.Epoch, 0
 			delete(c.unlisted, l)
-			if p.retryNow {
+			if p.RetryNow {
 				c.retry(l)
 			}
 			continue
 		}
 		if l := s.newLink(uri); l != nil {
-			l.epoch = p.epoch
+			l.epoch = p.Epoch
 			l.place = len(s.links)
 			s.links = append(s.links, l)
 			c.add(l)
@@ -58,7 +62,7 @@ func (c *connector) update(s *Subscription, p publishers) {
 		// A publisher that the same master has listed before is gone. Its link is read to the
 		// end; stock closes it and loses the messages in transit. A restarted master does not
 		// know a publisher until that registers again, which most never do: such links stay.
-		if l.epoch == p.epoch {
+		if l.epoch == p.Epoch {
 			l.listed.Store(false)
 			// A session in progress may have received messages: the publisher may be listed again
 			// at once, and a second session would repeat what is latched. dropUnlisted ends it.

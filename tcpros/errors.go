@@ -3,11 +3,11 @@ package tcpros
 import (
 	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -28,14 +28,15 @@ var (
 	ErrTooLarge = wire.ErrTooLarge
 	// ErrStalled says that a message stopped in the middle for too long.
 	ErrStalled = wire.ErrStalled
+	// ErrStatus matches every *StatusError.
+	ErrStatus = rosapi.ErrStatus
+	// ErrNotDrained matches every *DrainError.
+	ErrNotDrained = publink.ErrNotDrained
 	// ErrUnresolved matches every *ResolveError.
 	ErrUnresolved = endpoint.ErrUnresolved
-	// ErrStatus matches every *StatusError.
-	ErrStatus = errors.New("call refused")
+
 	// ErrService matches every *ServiceError.
 	ErrService = errors.New("refused by the service")
-	// ErrNotDrained matches every *DrainError.
-	ErrNotDrained = errors.New("not every subscriber took all messages")
 )
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
@@ -52,37 +53,6 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// StatusError is a reply of the master or of a node whose code is not 1.
-type StatusError struct {
-	Code int
-	Text string
-}
-
-// Error implements error.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("answered code %d: %q", e.Code, e.Text)
-}
-
-// Is reports whether target is ErrStatus.
-func (e *StatusError) Is(target error) bool { return target == ErrStatus }
-
-// CallError is a failed call to the master or to a node.
-type CallError struct {
-	Method string
-	Host   string // host:port called
-	Err    error
-
-	answered bool // a valid reply came: the peer is reachable
-}
-
-// Error implements error.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("%s at %s: %s", e.Method, e.Host, xmlrpc.Reason(e.Err))
-}
-
-// Unwrap returns the cause.
-func (e *CallError) Unwrap() error { return e.Err }
 
 // ServiceError is the answer of a service that refused a call.
 type ServiceError struct {
@@ -111,37 +81,3 @@ func (e *callServiceError) Error() string {
 
 // Unwrap returns the cause.
 func (e *callServiceError) Unwrap() error { return e.err }
-
-// DrainError lists the subscribers that did not read all messages.
-type DrainError struct {
-	Subscribers []Undrained
-	Err         error // the context's error when that ended the wait
-}
-
-// Undrained is one subscriber that did not read all messages.
-type Undrained struct {
-	Topic    string
-	CallerID string
-	Frames   int    // frames that never left the queue
-	Reason   string // "takes nothing", "left early", "no time left"
-}
-
-// Error implements error.
-func (e *DrainError) Error() string {
-	var b strings.Builder
-	b.WriteString("not taken to the end:")
-	for i, u := range e.Subscribers {
-		if i == 8 {
-			fmt.Fprintf(&b, " and %d more", len(e.Subscribers)-i)
-			break
-		}
-		fmt.Fprintf(&b, " %s by %q (%s, %d queued)", u.Topic, u.CallerID, u.Reason, u.Frames)
-	}
-	return b.String()
-}
-
-// Is reports whether target is ErrNotDrained.
-func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
-
-// Unwrap returns the context's error, or nil.
-func (e *DrainError) Unwrap() error { return e.Err }

@@ -20,9 +20,9 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 		to  *time.Duration
 		set time.Duration
 	}{
-		{&d.identifyEvery, t.Identify},
-		{&d.reconcileEvery, t.Reconcile},
-		{&d.updateEvery, t.Hint},
+		{&d.registrar.IdentifyEvery, t.Identify},
+		{&d.registrar.ReconcileEvery, t.Reconcile},
+		{&d.registrar.UpdateEvery, t.Hint},
 		{&d.unregisterTimeout, t.Unregister},
 		{&d.retry.first, t.RetryFirst},
 		{&d.lingerCheck, t.LingerCheck},

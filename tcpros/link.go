@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -65,7 +66,7 @@ type inLink struct {
 
 	// Owned by the goroutine of an attempt, and between attempts by the connector.
 	backoff  backoff
-	address  string // of the last answer to requestTopic
+	address  string // of the last answer to RequestTopic
 	failures int    // attempts in a row without a link
 }
 
@@ -269,13 +270,13 @@ func (l *inLink) logFailure(err error, wasUp bool, wait time.Duration) {
 // any. The most common reason is a loopback address: it leads to this machine, where another
 // node may answer. A node that is on loopback itself is on the only machine there is.
 func (l *inLink) explainFailure(err error) (text string, host zap.Field) {
-	call := (*CallError)(nil)
+	call := (*rosapi.CallError)(nil)
 	switch {
 	case errors.Is(err, errOpen):
 		return "link to a publisher not taken by this node", zap.Skip()
-	case errors.Is(err, ErrStatus):
+	case errors.Is(err, rosapi.ErrStatus):
 		text = "publisher is listed but says that it does not offer the topic"
-	case errors.As(err, &call) && call.answered:
+	case errors.As(err, &call) && call.Answered:
 		text = "publisher answers no usable TCPROS address"
 	case l.orphan.Load():
 		text = "publisher of an earlier master is not reached: it may be gone, or must register again"

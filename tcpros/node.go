@@ -21,6 +21,9 @@ import (
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -60,10 +63,9 @@ type Node struct {
 	connector  *connector
 	names      *names.Resolver
 	log        *zap.Logger
-	master     *Master
+	master     *rosapi.Master
 	dialer     *endpoint.Dialer
-	unread     unreadReplies
-	reg        *registrar
+	reg        *registrar.Registrar
 	api        *xmlrpc.Server
 	onShutdown func(reason, peer string)
 
@@ -117,9 +119,8 @@ func NewNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	}
 	n.name = n.names.Node
 	n.keepAlive.Store(true)
-	n.master = newMaster(uri, hostport, n.name, n.dialer, newHangWatch(n.log, n.timing.hangReport))
-	n.master.unread = &n.unread
-	n.connector = newConnector(n.timing, n.master.probe)
+	n.master = rosapi.NewMaster(uri, hostport, n.name, n.dialer, rosapi.NewHangWatch(n.log, n.timing.hangReport))
+	n.connector = newConnector(n.timing, n.master.Probe)
 	at := endpoint.NewLocator(n.dialer, getenv).Find(ctx, o.Bind, o.Args, hostport)
 	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
@@ -160,12 +161,12 @@ func (n *Node) serve(ctx context.Context, at endpoint.Endpoint, a names.Args) er
 	n.port = data.Addr().(*net.TCPAddr).Port
 	n.uri = "http://" + net.JoinHostPort(n.host, strconv.Itoa(api.Addr().(*net.TCPAddr).Port)) + "/"
 	n.api = xmlrpc.NewServer(n.slave, xmlrpc.ServerOptions{})
-	n.reg = &registrar{
-		log: n.log, timing: n.timing, master: n.master, uri: n.uri, params: a.Params, ns: n.name, loopbackDefault: at.LoopbackDefault,
-		sourceAddr: func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.hostport) },
-		rosrpc:     "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
-		entries:    map[regKey]*regEntry{}, agenda: newAgenda(), wake: make(chan struct{}, 1), setKeepAlive: n.keepAlive.Store,
-	}
+	n.reg = registrar.New(registrar.Options{
+		Log: n.log, Timing: n.timing.registrar, Master: n.master, URI: n.uri, Params: a.Params, Namespace: n.name, LoopbackDefault: at.LoopbackDefault,
+		SourceAddr:   func(ctx context.Context) netip.Addr { return n.dialer.SourceAddr(ctx, n.master.HostPort()) },
+		RosRPC:       "rosrpc://" + net.JoinHostPort(n.host, strconv.Itoa(n.port)),
+		SetKeepAlive: n.keepAlive.Store,
+	})
 	n.launch() //nolint:contextcheck // the node outlives ctx, which bounds its start only
 
 	server := &tcprosServer{node: n, ln: data}
@@ -202,7 +203,7 @@ func (n *Node) launch() {
 	}
 	n.start(func(context.Context) {
 		defer close(ended)
-		n.reg.run(ctx, calls)
+		n.reg.Run(ctx, calls)
 	})
 }
 
@@ -213,13 +214,21 @@ func (n *Node) Name() string { return n.name }
 func (n *Node) URI() string { return n.uri }
 
 // MasterURI returns the URI of the node's master.
-func (n *Node) MasterURI() string { return n.master.uri }
+func (n *Node) MasterURI() string { return n.master.URI() }
+
+// MasterUp reports whether the master answered the last call; there is one every few seconds.
+func (n *Node) MasterUp() bool { return n.reg.Up() }
 
 // Resolve resolves name to a full name and applies remappings.
 func (n *Node) Resolve(name string) (string, error) { return n.names.Resolve(name) }
 
 // Master returns a client of the node's master.
-func (n *Node) Master() *Master { return n.master }
+func (n *Node) Master() *rosapi.Master { return n.master }
+
+// Unread says what could not be read of the master's replies, such as names that are too long. now is
+// about the last replies to what is asked again and again; empty if all were read in full. ever is
+// the latest text that was not empty.
+func (n *Node) Unread() (now, ever string) { return n.master.Unread() }
 
 // Subscribe starts receiving a topic. Registration happens in the background and is retried
 // for ever.
@@ -242,7 +251,7 @@ func (n *Node) Subscribe(o SubscribeOptions) (*Subscription, error) {
 	}
 	s := newSubscription(n, topic, o)
 	n.subs[topic] = s
-	n.reg.add(regKey{name: topic}, o.Type, o.Priority, s)
+	n.reg.Add(rosapi.Key{Name: topic}, o.Type, o.Priority, s)
 	return s, nil
 }
 
@@ -262,11 +271,16 @@ func (n *Node) Advertise(o AdvertiseOptions) (*Publication, error) {
 		return nil, ErrClosed
 	}
 	if old := n.pubs[topic]; old != nil {
-		return nil, &ConflictError{topic, old.opts.Type + "/" + old.opts.MD5Sum, o.Type + "/" + o.MD5Sum}
+		typ, md5sum := old.out.Type()
+		return nil, &ConflictError{topic, typ + "/" + md5sum, o.Type + "/" + o.MD5Sum}
 	}
-	p := &Publication{node: n, opts: o, topic: topic, room: room{block: o.Overflow == OverflowBlock, freed: o.Freed}}
+	out := publink.New(publink.Options{
+		Type: o.Type, MD5Sum: o.MD5Sum, MessageDefinition: o.MessageDefinition,
+		Latching: o.Latching, QueueFrames: o.QueueFrames, Overflow: o.Overflow, Freed: o.Freed,
+	}, topic, n.name)
+	p := &Publication{node: n, out: out, transient: o.Transient}
 	n.pubs[topic] = p
-	n.reg.add(regKey{regPublisher, topic}, o.Type, 0, nil)
+	n.reg.Add(rosapi.Key{Kind: rosapi.Publisher, Name: topic}, o.Type, 0, nil)
 	return p, nil
 }
 
@@ -275,16 +289,16 @@ func (n *Node) dropSubscription(s *Subscription) {
 	defer n.mu.Unlock()
 	if n.subs[s.topic] == s {
 		delete(n.subs, s.topic)
-		n.reg.remove(regKey{name: s.topic})
+		n.reg.Remove(rosapi.Key{Name: s.topic})
 	}
 }
 
 func (n *Node) dropPublication(p *Publication) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.pubs[p.topic] == p {
-		delete(n.pubs, p.topic)
-		n.reg.remove(regKey{regPublisher, p.topic})
+	if topic := p.Topic(); n.pubs[topic] == p {
+		delete(n.pubs, topic)
+		n.reg.Remove(rosapi.Key{Kind: rosapi.Publisher, Name: topic})
 	}
 }
 
@@ -309,7 +323,7 @@ func (n *Node) Publications() []string {
 func (n *Node) allPublications() []*Publication {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.topic, b.topic) })
+	return slices.SortedFunc(maps.Values(n.pubs), func(a, b *Publication) int { return strings.Compare(a.Topic(), b.Topic()) })
 }
 
 func (n *Node) allSubscriptions() []*Subscription {
@@ -340,9 +354,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.mu.Unlock()
 	n.stopReg()
 	for _, p := range pubs {
-		for _, l := range p.stopPublishing() {
-			l.close()
-		}
+		p.out.Abort()
 	}
 	for _, s := range subs {
 		s.stop()
@@ -355,7 +367,7 @@ func (n *Node) Close(ctx context.Context) error {
 	err := n.unregisterAll(ctx)
 	calls.Wait()
 	n.stopAll()
-	n.master.close()
+	n.master.Close()
 	err = errors.Join(err, n.api.Close())
 	for _, s := range subs {
 		s.wait()
@@ -364,13 +376,31 @@ func (n *Node) Close(ctx context.Context) error {
 	return err
 }
 
-// unregisterAll unregisters everything, as long as the master keeps answering: a node that is
+// Drain ends publishing: it refuses new subscribers, sends every queue, closes every link for
+// writing, and waits until each subscriber has read everything and closed its side. It gives
+// up on a subscriber that reads nothing for 5 s, and on all when ctx ends. The error is a
+// *DrainError. Transient topics continue until Close.
+//
+// Unregister (Close) only afterwards: roscpp and rospy close a link, and lose what is unread
+// in it, when the master tells them that the publisher has unregistered.
+func (n *Node) Drain(ctx context.Context) error {
+	n.draining.Store(true)
+	var all []*publink.Publication
+	for _, p := range n.allPublications() {
+		if !p.transient {
+			all = append(all, p.out)
+		}
+	}
+	return publink.Drain(ctx, n.timing.drainTimeout, all)
+}
+
+// UnregisterAll unregisters everything, as long as the master keeps answering: a node that is
 // still listed after its end looks like one that has crashed.
 func (n *Node) unregisterAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silent := time.AfterFunc(n.timing.unregisterTimeout, cancel)
-	err := n.reg.unregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
+	err := n.reg.UnregisterAll(ctx, func() { silent.Reset(n.timing.unregisterTimeout) })
 	if !silent.Stop() && err != nil {
 		return fmt.Errorf("the master does not answer: %w", context.DeadlineExceeded)
 	}

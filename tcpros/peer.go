@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // peer is a node with links to it, by the address of its slave API.
@@ -49,7 +50,7 @@ func (c *connector) unpark(p *peer) {
 // notConnected reports whether err is that of a call for which there was no connection. Other
 // failures say nothing about other topics of the node.
 func notConnected(err error) bool {
-	call, op := (*CallError)(nil), (*net.OpError)(nil)
-	return errors.As(err, &call) && !call.answered &&
+	call, op := (*rosapi.CallError)(nil), (*net.OpError)(nil)
+	return errors.As(err, &call) && !call.Answered &&
 		(errors.Is(err, endpoint.ErrUnresolved) || errors.As(err, &op) && op.Op == "dial")
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -88,21 +89,21 @@ func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
 	}
 	// Go sets TCP_NODELAY on every connection. It stays set even for tcp_nodelay=0: frames
 	// are written in batches, and Nagle's algorithm would delay them.
-	l := newOutLink(conn, h.Value("callerid"), n.nextLink(), p.opts.QueueFrames, &p.room)
-	l.reply = wire.AppendHeader(nil, p.header(h))
+	l := p.out.NewLink(conn, h, n.nextLink())
 	// Added before it sends the reply: a subscriber that has received the reply gets the
 	// latched frames and all later ones, even if the node drains at the same moment.
-	if !p.add(l) {
+	if !p.out.Add(l) {
 		return
 	}
+	topic, caller := zap.String("topic", p.Topic()), zap.String("callerid", names.Clip(h.Value("callerid")))
 	read.End()
-	n.log.Debug("subscriber accepted", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)))
-	err = l.serve()
-	p.remove(l)
-	if errors.Is(err, errSilent) {
-		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)))
+	n.log.Debug("subscriber accepted", peer, topic, caller)
+	err = l.Serve()
+	p.out.Remove(l)
+	if errors.Is(err, publink.ErrSilent) {
+		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, topic, caller)
 	}
-	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", names.Clip(l.callerID)), zap.Error(err))
+	n.log.Debug("subscriber left", peer, topic, caller, zap.Error(err))
 }
 
 // refuse logs, and sends to the peer, why it is not served.
@@ -138,5 +139,5 @@ func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, string
 	if p == nil {
 		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
 	}
-	return p, p.refuse(h)
+	return p, p.out.Refuse(h)
 }

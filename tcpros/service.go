@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -109,7 +110,7 @@ func (n *Node) AdvertiseService(o ServiceOptions) (*Service, error) {
 	s.handle = func(request []byte) ([]byte, error) { return o.Handle(ctx, request) }
 	s.cancelHandlers = cancel
 	n.services[name] = s
-	n.reg.add(regKey{regService, name}, "", 0, nil)
+	n.reg.Add(rosapi.Key{Kind: rosapi.Service, Name: name}, "", 0, nil)
 	return s, nil
 }
 
@@ -124,7 +125,7 @@ func (n *Node) dropService(s *Service) {
 	defer n.mu.Unlock()
 	if n.services[s.name] == s {
 		delete(n.services, s.name)
-		n.reg.remove(regKey{regService, s.name})
+		n.reg.Remove(rosapi.Key{Kind: rosapi.Service, Name: s.name})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 )
 
 // slaveMethods are the calls of the slave API that tools and peers use. Each gets the
@@ -16,7 +17,7 @@ var slaveMethods = map[string]func(n *Node, peer string, args []any) any{
 	"getPid":           func(*Node, string, []any) any { return done("", os.Getpid()) },
 	"getUri":           func(n *Node, _ string, _ []any) any { return done("", n.uri) },
 	"getName":          func(n *Node, _ string, _ []any) any { return done("", n.name) },
-	"getMasterUri":     func(n *Node, _ string, _ []any) any { return done("", n.master.uri) },
+	"getMasterUri":     func(n *Node, _ string, _ []any) any { return done("", n.master.URI()) },
 	"getBusInfo":       func(n *Node, _ string, _ []any) any { return done("", n.busInfo()) },
 	"getBusStats":      func(n *Node, _ string, _ []any) any { return done("", n.busStats()) },
 	"getSubscriptions": func(n *Node, _ string, _ []any) any { return done("", n.subscriptions()) },
@@ -33,7 +34,7 @@ func (n *Node) slave(_ context.Context, peer, method string, args []any) (any, e
 	if !ok {
 		return nil, &xmlrpc.Fault{Code: -1, Text: method + ": unknown method name"}
 	}
-	if _, ok := arg[string](args, 0); !ok {
+	if _, ok := rosapi.Arg[string](args, 0); !ok {
 		return nil, &xmlrpc.Fault{Code: -1, Text: method + ": the first argument is the caller's ID"}
 	}
 	return answer(n, peer, args[1:]), nil
@@ -43,35 +44,27 @@ func done(text string, value any) any { return []any{1, text, value} }
 
 func refused(code int, text string, value any) any { return []any{code, text, value} }
 
-// arg returns argument i if it has type T.
-func arg[T any](args []any, i int) (v T, ok bool) {
-	if i < len(args) {
-		v, ok = args[i].(T)
-	}
-	return v, ok
-}
-
 func (n *Node) publisherUpdate(_ string, args []any) any {
-	topic, ok1 := arg[string](args, 0)
-	list, ok2 := arg[[]any](args, 1)
+	topic, ok1 := rosapi.Arg[string](args, 0)
+	list, ok2 := rosapi.Arg[[]any](args, 1)
 	uris := make([]string, 0, len(list))
 	for i := range list {
-		uri, ok := arg[string](list, i)
+		uri, ok := rosapi.Arg[string](list, i)
 		ok2 = ok2 && ok
 		uris = append(uris, uri)
 	}
 	if !ok1 || !ok2 {
 		return refused(-1, "ERROR: publisherUpdate takes a topic and a list of URIs", 0)
 	}
-	if !n.reg.publisherUpdate(topic, uris) {
+	if !n.reg.PublisherUpdate(topic, uris) {
 		return done("not subscribed", 0) // closed a moment ago
 	}
 	return done("", 0)
 }
 
 func (n *Node) requestTopic(_ string, args []any) any {
-	topic, ok1 := arg[string](args, 0)
-	protocols, ok2 := arg[[]any](args, 1)
+	topic, ok1 := rosapi.Arg[string](args, 0)
+	protocols, ok2 := rosapi.Arg[[]any](args, 1)
 	if !ok1 || !ok2 {
 		return refused(-1, "ERROR: requestTopic takes a topic and a list of protocols", []any{})
 	}
@@ -79,8 +72,8 @@ func (n *Node) requestTopic(_ string, args []any) any {
 		return refused(-1, "Not a publisher of ["+topic+"]", []any{})
 	}
 	for i := range protocols {
-		p, _ := arg[[]any](protocols, i)
-		if name, _ := arg[string](p, 0); name == "TCPROS" {
+		p, _ := rosapi.Arg[[]any](protocols, i)
+		if name, _ := rosapi.Arg[string](p, 0); name == "TCPROS" {
 			return done("ready", []any{"TCPROS", n.host, n.port})
 		}
 	}
@@ -88,7 +81,7 @@ func (n *Node) requestTopic(_ string, args []any) any {
 }
 
 func (n *Node) shutdown(peer string, args []any) any {
-	reason, _ := arg[string](args, 0)
+	reason, _ := rosapi.Arg[string](args, 0)
 	reason = names.Clip(reason)
 	if n.onShutdown == nil {
 		n.log.Warn("shutdown request refused", zap.String("peer", peer), zap.String("reason", reason))
@@ -110,7 +103,8 @@ func (n *Node) subscriptions() []any {
 func (n *Node) publications() []any {
 	rows := []any{}
 	for _, p := range n.allPublications() {
-		rows = append(rows, []any{p.topic, p.opts.Type})
+		typ, _ := p.out.Type()
+		rows = append(rows, []any{p.Topic(), typ})
 	}
 	return rows
 }
@@ -119,8 +113,8 @@ func (n *Node) publications() []any {
 func (n *Node) busInfo() []any {
 	rows := []any{}
 	for _, p := range n.allPublications() {
-		for _, l := range p.allLinks() {
-			rows = append(rows, []any{l.id, l.callerID, "o", "TCPROS", p.topic, true, l.name})
+		for _, l := range p.out.Rows() {
+			rows = append(rows, []any{l.ID, l.CallerID, "o", "TCPROS", p.Topic(), true, l.Title})
 		}
 	}
 	for _, s := range n.allSubscriptions() {
@@ -138,12 +132,11 @@ func (n *Node) busStats() []any {
 	pubs, subs := []any{}, []any{}
 	for _, p := range n.allPublications() {
 		rows, total := []any{}, uint64(0)
-		for _, l := range p.allLinks() {
-			s := l.snapshot()
-			total += s.Bytes
-			rows = append(rows, []any{l.id, wire32(s.Bytes), wire32(s.Frames), true})
+		for _, l := range p.out.Rows() {
+			total += l.Bytes
+			rows = append(rows, []any{l.ID, wire32(l.Bytes), wire32(l.Frames), true})
 		}
-		pubs = append(pubs, []any{p.topic, wire32(total), rows})
+		pubs = append(pubs, []any{p.Topic(), wire32(total), rows})
 	}
 	for _, s := range n.allSubscriptions() {
 		rows := []any{}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
 	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -132,7 +133,7 @@ func (s *Subscription) Publishers() int { return int(s.up.Load()) }
 // Registered reports whether the master has confirmed the subscription, and if so, how many
 // publishers it has listed last.
 func (s *Subscription) Registered() (publishers int, ok bool) {
-	return s.node.reg.registered(regKey{name: s.topic})
+	return s.node.reg.Registered(rosapi.Key{Name: s.topic})
 }
 
 // logger returns the node's log with the topic. It is made when it is needed: a node may have
@@ -147,7 +148,7 @@ func (s *Subscription) allLinks() []*inLink {
 
 // allUp reports whether every link is up, including links that the master no longer lists.
 // It ignores publishers that have no link because of an unusable URI.
-func (s *Subscription) allUp() bool {
+func (s *Subscription) AllUp() bool {
 	s.node.connector.mu.Lock()
 	defer s.node.connector.mu.Unlock()
 	for _, l := range s.links {
@@ -159,7 +160,7 @@ func (s *Subscription) allUp() bool {
 }
 
 // setPublishers updates the links from a list of the master.
-func (s *Subscription) setPublishers(p publishers) { s.node.connector.update(s, p) }
+func (s *Subscription) SetPublishers(p rosapi.Publishers) { s.node.connector.update(s, p) }
 
 // removeLink removes a link. Called with connector.mu held.
 func (s *Subscription) removeLink(l *inLink) {
@@ -170,7 +171,7 @@ func (s *Subscription) removeLink(l *inLink) {
 	s.links = s.links[:last]
 }
 
-// newLink returns a link to a publisher, or nil if its URI is not usable.
+// NewLink returns a link to a publisher, or nil if its URI is not usable.
 func (s *Subscription) newLink(uri string) *inLink {
 	hostport, err := endpoint.SplitURI(uri)
 	if err != nil {

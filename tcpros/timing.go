@@ -1,14 +1,15 @@
 package tcpros
 
-import "time"
+import (
+	"time"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/registrar"
+)
 
 // timing holds the intervals and timeouts of a node: how soon it detects a change, retries or
 // gives up. Every node uses defaultTiming; only tests set shorter ones.
 type timing struct {
-	identifyEvery     time.Duration // between checks that the master is the same
-	reconcileEvery    time.Duration // between comparisons of all registrations and publishers: does the master know us?
-	refusedWait       time.Duration // after the master answered a registration with an error
-	updateEvery       time.Duration // interval of confirmed publisherUpdates of a topic, after the first updateBurst
+	registrar         registrar.Timing
 	hangReport        time.Duration // after which a call of the master that is not answered is logged
 	unregisterTimeout time.Duration // for an answer of the master during Close
 
@@ -31,10 +32,7 @@ type retryTiming struct {
 
 func defaultTiming() timing {
 	return timing{
-		identifyEvery:     2 * time.Second,
-		reconcileEvery:    10 * time.Second,
-		refusedWait:       5 * time.Second,
-		updateEvery:       time.Second,
+		registrar:         registrar.DefaultTiming(),
 		hangReport:        3 * time.Second,
 		unregisterTimeout: time.Second,
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/fields"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
 	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
@@ -69,7 +70,7 @@ func (l *inLink) listenUDP(ctx context.Context) (*net.UDPConn, error) {
 func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, string, error) {
 	m := l.sub.node.master
 	if conn == nil {
-		address, err := m.requestTopic(ctx, l.hostport, l.sub.topic)
+		address, err := m.RequestTopic(ctx, l.hostport, l.sub.topic)
 		return nil, address, err
 	}
 	hello := fields.List{
@@ -80,37 +81,37 @@ func (l *inLink) request(ctx context.Context, conn *net.UDPConn) (*udpSource, st
 	}.Append(nil)
 	port := conn.LocalAddr().(*net.UDPAddr).Port
 	offer := []any{[]any{"UDPROS", hello, l.sub.node.host, port, udpDatagram}, []any{"TCPROS"}}
-	v, err := m.raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
+	v, err := m.Raw(ctx, l.uri, udpReply, "requestTopic", l.sub.topic, offer)
 	if network := net.Error(nil); err != nil && !errors.As(err, &network) && ctx.Err() == nil {
 		// The publisher may reject the request only because of UDPROS.
-		address, err := m.requestTopic(ctx, l.hostport, l.sub.topic)
+		address, err := m.RequestTopic(ctx, l.hostport, l.sub.topic)
 		return nil, address, err
 	}
 	if err != nil {
 		return nil, "", err
 	}
 	proto, _ := v.([]any)
-	if name, _ := arg[string](proto, 0); name == "UDPROS" {
+	if name, _ := rosapi.Arg[string](proto, 0); name == "UDPROS" {
 		src, err := parseUDPSource(proto)
 		if err != nil {
-			return nil, "", &CallError{"requestTopic", l.hostport, err, true}
+			return nil, "", &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err, Answered: true}
 		}
 		return src, src.hostport, nil
 	}
-	address, err := tcprosAddress(proto)
+	address, err := rosapi.TCPROSAddress(proto)
 	if err != nil {
-		return nil, "", &CallError{"requestTopic", l.hostport, err, true}
+		return nil, "", &rosapi.CallError{Method: "requestTopic", Host: l.hostport, Err: err, Answered: true}
 	}
 	return nil, address, nil
 }
 
 // parseUDPSource reads ["UDPROS", host, port, connection, datagram bytes, header].
 func parseUDPSource(proto []any) (*udpSource, error) {
-	host, ok1 := arg[string](proto, 1)
-	port, ok2 := arg[int](proto, 2)
-	id, ok3 := arg[int](proto, 3)
-	size, ok4 := arg[int](proto, 4)
-	block, ok5 := arg[[]byte](proto, 5)
+	host, ok1 := rosapi.Arg[string](proto, 1)
+	port, ok2 := rosapi.Arg[int](proto, 2)
+	id, ok3 := rosapi.Arg[int](proto, 3)
+	size, ok4 := rosapi.Arg[int](proto, 4)
+	block, ok5 := rosapi.Arg[[]byte](proto, 5)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || host == "" || port < 0 || port >= 1<<16 {
 		return nil, fmt.Errorf("answered %.100q, not a UDPROS address", fmt.Sprint(proto))
 	}
@@ -301,7 +302,7 @@ func (l *inLink) watchSender(ctx context.Context) error {
 			last, silent = now, 0
 			continue
 		}
-		rows, err := l.sub.node.master.raw(ctx, l.uri, slaveReply, "getBusInfo")
+		rows, err := l.sub.node.master.Raw(ctx, l.uri, rosapi.SlaveReply, "getBusInfo")
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -321,11 +322,11 @@ func (l *inLink) watchSender(ctx context.Context) error {
 func (l *inLink) sendsTo(answer any) bool {
 	rows, _ := answer.([]any)
 	for i := range rows {
-		row, _ := arg[[]any](rows, i)
-		to, _ := arg[string](row, 1)
-		direction, _ := arg[string](row, 2)
-		transport, _ := arg[string](row, 3)
-		topic, _ := arg[string](row, 4)
+		row, _ := rosapi.Arg[[]any](rows, i)
+		to, _ := rosapi.Arg[string](row, 1)
+		direction, _ := rosapi.Arg[string](row, 2)
+		transport, _ := rosapi.Arg[string](row, 3)
+		topic, _ := rosapi.Arg[string](row, 4)
 		if to == l.sub.node.name && direction == "o" && transport == "UDPROS" && topic == l.sub.topic {
 			return true
 		}

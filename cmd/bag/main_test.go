@@ -70,7 +70,7 @@ func TestUnusable(t *testing.T) {
 		"pattern":   {filepath.Join(t.TempDir(), "*.bag"), "no such files"},
 		"device":    {os.DevNull, "is not a regular file; copy the bag to one"},
 		"empty":     {write(t, "a.bag", nil), "not a bag: empty file"},
-		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP0\r\n\x01")), "not a bag: it is an MCAP file"},
+		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP1\r\n\x01")), `is a file of MCAP version "1"; this reader knows version 0`},
 		"text":      {write(t, "a.bag", []byte("hello\n")), `not a bag: it is text that starts with "hello"`},
 		"version":   {write(t, "a.bag", []byte("#ROSBAG V1.3\n")), "is a bag version 1.3, which was never released; "},
 		"future":    {write(t, "a.bag", []byte("#ROSBAG V3.0\n")), "is a bag version 3.0; "},

@@ -71,7 +71,7 @@ func write(t *testing.T, list []said) []byte {
 			}
 		}
 		data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(m.text))), m.text...)
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,10 +22,10 @@ import (
 // Info is the summary of one bag.
 type Info struct {
 	Path        string
-	Version     string
-	Indexed     bool // the bag has a valid index
-	Elapsed     bool // times count from the start of the recording
-	Detailed    bool // Connections and Topics have details
+	Version     string // of a bag; "mcap" of an MCAP file
+	Indexed     bool   // the bag has a valid index
+	Elapsed     bool   // times count from the start of the recording
+	Detailed    bool   // Connections and Topics have details
 	Size        int64
 	Messages    uint64
 	Chunks      int                // 0 in versions before 2.0
@@ -33,6 +33,7 @@ type Info struct {
 	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *bagfmt.Encryption // nil: it is not encrypted
+	MCAP        *bagfmt.MCAPInfo   // nil: it is a bag
 	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
@@ -104,11 +105,11 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	}
 	bag, isBag := r.(*bagfmt.Reader)
 	if isBag {
-		i.Encryption = bag.Encryption()
+		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
 	}
 	var sample []int
 	if isBag && i.hasChunks() {
-		if i.Chunks = r.NumSpans(); i.Indexed && i.Chunks > 0 {
+		if i.Chunks = r.NumSpans(); i.Indexed && i.Chunks > 0 && i.MCAP == nil {
 			i.First, i.Last = r.Span(0).Start, r.Span(i.Chunks-1).End
 		}
 		sample = o.sampled(bag)
@@ -153,7 +154,7 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 
 // hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
 // are ranges of the file.
-func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
+func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 	sums := make(map[bagfmt.Compression]*CompressionSum)

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// messageOverhead is what a message record has beside the message, as every known writer
-	// writes it.
-	messageOverhead = 46
+	// What a message record has beside the message, as every known writer writes it.
+	messageOverhead     = 46
+	mcapMessageOverhead = 31
 	// minPeriods of a topic in a sample give a median; with fewer the average counts.
 	minPeriods = 5
 )
@@ -112,13 +112,17 @@ func (e *estimate) addPeriods(entries []rosbag.Entry) {
 func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
 	slices.SortFunc(entries, func(a, b rosbag.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
 	seen := make(map[*bagfmt.Connection]bool)
+	overhead := uint64(messageOverhead)
+	if e.info.MCAP != nil {
+		overhead = mcapMessageOverhead
+	}
 	for n, x := range entries {
 		seen[x.Conn] = true
 		next, exact := end, true
 		if n+1 < len(entries) {
 			next, exact = uint64(entries[n+1].Offset), seen[entries[n+1].Conn]
 		}
-		if next < uint64(x.Offset)+messageOverhead {
+		if next < uint64(x.Offset)+overhead {
 			continue // the index is damaged
 		}
 		s := e.sizes[x.Conn]
@@ -126,7 +130,7 @@ func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
 			s = &messageSizes{}
 			e.sizes[x.Conn] = s
 		}
-		size := next - uint64(x.Offset) - messageOverhead
+		size := next - uint64(x.Offset) - overhead
 		switch {
 		case exact:
 			s.sum += size

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -81,12 +82,39 @@ func (j *Job) Rewrite(p Plan) error {
 			j.Say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
 		}
 	}
+	j.sayDropped(p.Inputs)
 	j.SayPlain(p.Inputs)
 	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
 		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
 	}
 	j.Say("%s: %s%s%s", explain.Name(out), plural.Of(sum.Messages, "message"), Repeated(sum), leftOut(sum))
 	return j.Done()
+}
+
+// maxTold is how many extra records of one kind are named.
+const maxTold = 10
+
+// sayDropped names what MCAP files have beside messages and an output does not get.
+func (j *Job) sayDropped(inputs Inputs) {
+	for _, in := range inputs {
+		bag := in.Bag()
+		if bag == nil || bag.MCAP() == nil {
+			continue
+		}
+		m := bag.MCAP()
+		for _, list := range []struct {
+			what  string
+			extra []bagfmt.MCAPExtra
+		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
+			for n, x := range list.extra {
+				if n == maxTold {
+					j.Say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))
+					break
+				}
+				j.Say("%s: %s %q (%d bytes) is left out", explain.Name(in.Name), list.what, x.Name, x.Bytes)
+			}
+		}
+	}
 }
 
 // SayPlain says that what was made of encrypted inputs is not encrypted.

@@ -56,7 +56,7 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 }
 
 // source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
-// never by the end of its name. bagfmt reads bags, and says what else it finds.
+// never by the end of its name. bagfmt reads bags and MCAP files, and says what else it finds.
 func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
 	interrupted := o.Interrupted
 	if interrupted == nil {
@@ -92,8 +92,8 @@ func UnwrapKey(ctx context.Context) func(rosbag.Encryption) ([]byte, error) {
 // Close closes the file, or ends the pipe.
 func (r *Recording) Close() error { return r.file.Close() }
 
-// Bag returns the reader of a recording that has the chunks of a bag; nil for a pipe and for other
-// formats.
+// Bag returns the reader of a bag or of an MCAP file, which knows their chunks; nil for a pipe and for
+// other formats.
 func (r *Recording) Bag() *bagfmt.Reader {
 	b, _ := r.Source.(*bagfmt.Reader)
 	return b

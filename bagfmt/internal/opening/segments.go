@@ -86,6 +86,9 @@ func (x *segmentScan) finish() {
 				all = append(all, rosbag.ConnCount{Conn: bag.Conns[at], Count: n.n})
 				continue
 			}
+			if bag.MCAP != nil && bag.MCAP.Channels.Foreign(uint16(n.id)) {
+				continue
+			}
 			if lost[n.id] == nil {
 				lost[n.id] = &orphan{at: bag.Chunks[i].Pos}
 			}

@@ -3,6 +3,7 @@ package table
 import (
 	"io"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -22,6 +23,7 @@ type Table struct {
 	Indexed   bool
 	Damage    []error
 	Old       *old.Format          // of a bag of a version before 2.0
+	MCAP      *mcap.File           // of an MCAP file
 	Decrypter *wire.Decrypter      // of an encrypted bag
 	Conns     []*rosbag.Connection // by id
 	ByID      map[rosbag.ConnID]int32
@@ -46,6 +48,10 @@ type Options struct {
 	// Interrupted, if not nil, is asked before each read, and while a chunk is unpacked or searched,
 	// every few MiB. An error that it returns ends that, and is returned. Goroutines may call it at the same time.
 	Interrupted func() error
+	// KeepForeign gives out also the connections and messages of an MCAP file that are not those of
+	// ROS 1, but for example cdr of ROS 2. Else a rosbag.EncodingError in Damage tells of each. See
+	// rosbag.KeyMCAPEncoding for what their connection headers hold.
+	KeepForeign bool
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
 	// The key that it returns is overwritten. Without it encrypted bags are refused.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
@@ -62,13 +68,14 @@ func (o Options) WithDefaults() (Options, error) {
 }
 
 // Chunk says where a segment of a bag is and what is in it. In a 2.0 bag that is a
-// chunk. Bags of older versions, and the end of a recording that was killed, have
+// chunk, as in MCAP. Bags of older versions, and the end of a recording that was killed, have
 // messages without chunks: there it is a range of the file of about 1 MiB.
 type Chunk struct {
 	rosbag.Span // its Pos is that of its record, or of its first one
 
-	Kind  Kind
-	Bytes int64 // of a segment that is not a chunk record: its length
+	Kind       Kind
+	Bytes      int64 // of a segment that is not a chunk record, and of a chunk record of MCAP: its length
+	IndexBytes int64 // of the message index records behind a chunk of MCAP
 }
 
 // Summarize computes what covers all chunks.
@@ -79,8 +86,8 @@ func (bag *Table) Summarize() {
 		for _, n := range c.Counts {
 			bag.Messages += uint64(n.Count)
 		}
-		if !bag.Indexed && len(c.Counts) == 0 {
-			continue // a scan found no times in it
+		if len(c.Counts) == 0 && (!bag.Indexed || bag.MCAP != nil) {
+			continue // a scan found no times in it; in MCAP they may be those of other encodings
 		}
 		if first || c.Start.Before(bag.Start) {
 			bag.Start = c.Start

@@ -1,0 +1,211 @@
+// Package encode compresses chunks on all cores, and compresses them less while that does not keep
+// up. The intake queues chunks, the sink awaits them in the order of the file.
+package encode
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+	"github.com/gorosbag/gorosbag/recorder/internal/queue"
+)
+
+const (
+	// A compressionController goes down where the queue to the compressors takes a quarter of the buffer,
+	// and to its second step where it takes half: long before messages are dropped.
+	downShare = 4
+	// It goes up where the queue takes less than this part, for so long each step.
+	upShare = 16
+	upAfter = 10 * time.Second
+)
+
+// compressionController chooses the compression of the next chunks. Only the queue to the compressors
+// counts: a slow disk is no reason to give it more to write. It is guarded by encoder.mu.
+type compressionController struct {
+	steps  []bagfmt.Compression // from what was asked for down
+	at     int                  // the present step
+	room   int64                // bytes of the whole buffer
+	queued int64                // of it, in the queue to the compressors
+	short  time.Time            // since when that is short, or since the last step up; zero: it is not
+
+	stored map[bagfmt.Compression]uint64 // chunks that were written
+}
+
+// Options says how chunks are compressed.
+type Options struct {
+	Log         *zap.Logger
+	Compression bagfmt.Compression
+	Adaptive    bool  // compress less, from bz2 to lz4 to none, while compression cannot keep up
+	Room        int64 // bytes of the whole buffer
+	Workers     int   // goroutines; zero: chunks are sealed by whoever awaits them
+}
+
+func newCompressionController(o *Options) compressionController {
+	l := compressionController{
+		steps:  []bagfmt.Compression{o.Compression},
+		room:   o.Room,
+		stored: map[bagfmt.Compression]uint64{},
+	}
+	if all := []bagfmt.Compression{bagfmt.CompressionBZ2, bagfmt.CompressionLZ4, bagfmt.CompressionNone}; o.Adaptive {
+		l.steps = all[slices.Index(all, o.Compression):]
+	}
+	return l
+}
+
+func (l *compressionController) compression() bagfmt.Compression { return l.steps[l.at] }
+
+// look goes a step down or up where that is due, and reports whether it did.
+func (l *compressionController) look(now time.Time) bool {
+	if l.queued >= l.room/upShare {
+		l.short = time.Time{}
+	} else if l.short.IsZero() {
+		l.short = now
+	}
+	switch {
+	case l.at < len(l.steps)-1 && l.queued >= l.room/downShare*int64(l.at+1):
+		l.at++
+	case l.at > 0 && !l.short.IsZero() && now.Sub(l.short) >= upAfter:
+		l.at--
+		l.short = now
+	default:
+		return false
+	}
+	return true
+}
+
+// Encoder compresses chunks on all cores, and compresses less where that does not keep up.
+// Without compression it does nothing.
+type Encoder struct {
+	log     *zap.Logger
+	workers int
+	queue   *queue.FIFO[*memory.Chunk] // nil without compression
+	wg      sync.WaitGroup
+
+	mu         sync.Mutex
+	controller compressionController
+}
+
+// New returns an encoder that does not compress yet.
+func New(o Options) *Encoder {
+	e := &Encoder{log: o.Log, workers: o.Workers, controller: newCompressionController(&o)}
+	if o.Workers > 0 {
+		e.queue = queue.New[*memory.Chunk]()
+	}
+	return e
+}
+
+// Start begins to compress. skip reports whether chunks will be given up anyway.
+func (e *Encoder) Start(skip func() bool) {
+	for range e.workers {
+		// owner: wait; ends when the queue is closed and empty.
+		e.wg.Go(func() { e.compress(skip) })
+	}
+}
+
+// Wait waits for the compressors, after close.
+func (e *Encoder) Wait() { e.wg.Wait() }
+
+// Close ends the queue.
+func (e *Encoder) Close() {
+	if e.queue != nil {
+		e.queue.Close()
+	}
+}
+
+// Compresses reports whether a chunk is compressed before it is written.
+func (e *Encoder) Compresses() bool { return e.queue != nil }
+
+// Put queues a chunk, for which await waits.
+func (e *Encoder) Put(c *memory.Chunk) {
+	if e.queue == nil {
+		return
+	}
+	e.mu.Lock()
+	e.controller.queued += c.Counted
+	e.mu.Unlock()
+	e.queue.Put(c)
+}
+
+// Await waits until a chunk that was queued is sealed, or seals it. One that will be given
+// up is not sealed.
+func (e *Encoder) Await(c *memory.Chunk) {
+	if e.queue != nil {
+		c.Await()
+	} else {
+		c.Seal(nil)
+	}
+}
+
+// compress is one compression goroutine.
+func (e *Encoder) compress(skip func() bool) {
+	z := compressors{}
+	for {
+		c, ok := e.queue.Take()
+		if !ok {
+			return
+		}
+		compression := e.nextCompression(c)
+		if !skip() {
+			z.seal(c, compression)
+		}
+		c.Done()
+	}
+}
+
+// nextCompression says how to compress c, which has just left the queue.
+func (e *Encoder) nextCompression(c *memory.Chunk) bagfmt.Compression {
+	e.mu.Lock()
+	l := &e.controller
+	l.queued -= c.Counted
+	before := l.at
+	stepped := l.look(time.Now())
+	next, down := l.compression(), l.at > before
+	e.mu.Unlock()
+	switch {
+	case !stepped:
+	case down:
+		e.log.Warn("compression does not keep up: less of it for the next chunks", zap.String("compression", string(next)))
+	default:
+		e.log.Info("compression keeps up: more of it for the next chunks", zap.String("compression", string(next)))
+	}
+	return next
+}
+
+// Written notes that a chunk was written.
+func (e *Encoder) Written(c bagfmt.Compression) {
+	e.mu.Lock()
+	e.controller.stored[c]++
+	e.mu.Unlock()
+}
+
+// Stored returns how many chunks were written with each compression.
+func (e *Encoder) Stored() map[bagfmt.Compression]uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.controller.stored)
+}
+
+// compressors compresses chunks in any of the compressions of a compressionController. One goroutine owns it.
+type compressors map[bagfmt.Compression]*bagfmt.Compressor
+
+// seal makes the record of a chunk.
+func (z compressors) seal(c *memory.Chunk, compression bagfmt.Compression) {
+	if compression == bagfmt.CompressionNone {
+		c.Seal(nil)
+		return
+	}
+	if z[compression] == nil {
+		made, err := bagfmt.NewCompressor(compression)
+		if err != nil {
+			c.Err = err
+			return
+		}
+		z[compression] = made
+	}
+	c.Seal(z[compression])
+}

@@ -1,0 +1,94 @@
+package encode
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/recorder/internal/memory"
+)
+
+func TestLadder(t *testing.T) {
+	t.Parallel()
+	const none, lz4, bz2 = bagfmt.CompressionNone, bagfmt.CompressionLZ4, bagfmt.CompressionBZ2
+	type look struct {
+		after  time.Duration // the look before
+		queued int64         // of 1600
+		want   bagfmt.Compression
+	}
+	for name, c := range map[string]struct {
+		o     Options
+		looks []look
+	}{
+		"not asked for": {Options{Compression: bz2}, []look{{0, 1600, bz2}, {time.Hour, 0, bz2}}},
+		"step by step": {Options{Compression: bz2, Adaptive: true}, []look{
+			{0, 399, bz2},
+			{0, 400, lz4},
+			{0, 799, lz4},
+			{0, 800, none},
+			{0, 1600, none},
+		}},
+		"lz4 has one step": {Options{Compression: lz4, Adaptive: true}, []look{{0, 399, lz4}, {0, 400, none}, {0, 1600, none}}},
+		"up when the queue has been short for long": {Options{Compression: bz2, Adaptive: true}, []look{
+			{0, 1600, lz4},
+			{0, 1600, none},
+			{time.Minute, 99, none}, // since now
+			{upAfter - 1, 99, none},
+			{1, 99, lz4},
+			{upAfter - 1, 99, lz4},
+			{1, 99, bz2},
+			{time.Hour, 0, bz2},
+		}},
+		"a queue that is long for a moment begins it anew": {Options{Compression: lz4, Adaptive: true}, []look{
+			{0, 400, none},
+			{time.Second, 0, none},
+			{upAfter - 1, 100, none},
+			{1, 0, none},
+			{upAfter - 1, 0, none},
+			{1, 0, lz4},
+		}},
+	} {
+		c.o.Room = 1600
+		l := newCompressionController(&c.o)
+		now := time.Now()
+		for i, look := range c.looks {
+			now = now.Add(look.after)
+			l.queued = look.queued
+			before := l.at
+			if stepped := l.look(now); stepped != (l.at != before) {
+				t.Errorf("%s: look %d says %v", name, i, stepped)
+			}
+			if got := l.compression(); got != look.want {
+				t.Errorf("%s: look %d: %s, want %s", name, i, got, look.want)
+			}
+		}
+	}
+}
+
+// TestQueuedBytes: what is queued counts until a compressor has it.
+func TestQueuedBytes(t *testing.T) {
+	t.Parallel()
+	e := New(Options{Log: zap.NewNop(), Compression: bagfmt.CompressionLZ4, Room: 1 << 20, Workers: 2})
+	pool := memory.New(memory.Options{Limit: -1})
+	var all []*memory.Chunk
+	for range 5 {
+		c := pool.Get(1000, 1000)
+		c.Builder.Reset(nil)
+		e.Put(c)
+		all = append(all, c)
+	}
+	if got := e.controller.queued; got != 5000 {
+		t.Errorf("%d bytes are queued, want 5000", got)
+	}
+	e.Start(func() bool { return true })
+	for _, c := range all {
+		e.Await(c)
+	}
+	e.Close()
+	e.Wait()
+	if got := e.controller.queued; got != 0 {
+		t.Errorf("at the end %d bytes are queued", got)
+	}
+}

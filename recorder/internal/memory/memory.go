@@ -1,0 +1,285 @@
+// Package memory decides about all bytes of the buffer of a recording: which chunks there are, who
+// gets room when little is left, and whose turn a large message is. It is pure: the caller has the
+// lock, which is that of the intake. Only the intake and what it calls use it; a Chunk belongs to
+// whoever has it.
+package memory
+
+const (
+	keepFree = 64 << 20 // the most that free buffers hold when the budget has no limit
+
+	// LeastChunks is how many chunks the budget has room for: one to fill, one to write, one kept
+	// free, and some choice.
+	LeastChunks = 4
+)
+
+// Options of a Memory.
+type Options struct {
+	Limit      int64  // bytes of all buffers together; negative means no limit
+	ChunkBytes int    // a chunk for the messages of many is sealed at this size
+	Twice      bool   // each buffer counts double: it will be compressed into a second one
+	Blocks     bool   // links wait for room, rather than that messages are dropped
+	Freed      func() // called when there may be room again; nil for nobody
+}
+
+// Usage is how much of the buffer is used, and what for.
+type Usage struct {
+	Held    int64 // bytes of all buffers, in use and free, and of all else that counts
+	Idle    int64 // of those, free buffers
+	Latched int64 // of those, latched messages
+	Waiting int64 // bytes of messages that wait for the disk
+	Waiters int   // topics that have some there
+	Shared  int   // chunks for the messages of many that are in use
+}
+
+// Memory hands out chunk buffers and holds all of them, used or free, within one number of bytes.
+// Buffers are reused: in steady state nothing is allocated. The caller has the lock.
+type Memory struct {
+	Options
+	Usage
+	Budget  int64 // limit as long as it holds; negative means no limit
+	Free    []*Chunk
+	Reserve Reserve // gives up memory that was only kept in case; nil for none
+	Grown   int     // the largest buffer that an ordinary chunk came to
+	filling *Chunk  // the chunk for the messages of many that is filled; nil for none
+	turns   Turns   // of large messages, if links wait
+}
+
+// New returns a Memory of which nothing is used.
+func New(o Options) Memory { return Memory{Options: o, Budget: o.Limit} }
+
+// Purpose says what memory of a reserve is for.
+type Purpose int
+
+const (
+	ForAny      Purpose = iota // whatever it costs
+	ForMessages                // new messages
+	ForLarge                   // a large message that is received already
+)
+
+// Reserve is memory that is only kept in case.
+type Reserve interface {
+	Held() int64        // bytes, as the pool counts them
+	Reclaimable() int64 // of those, what new messages may displace
+	// Reclaim gives some up, and reports whether there was any for that purpose. filled is how
+	// much of the buffer beside the reserve is used.
+	Reclaim(p Purpose, filled int64) bool
+}
+
+// Signal tells that there may be room again.
+func (p *Memory) Signal() {
+	if p.Freed != nil {
+		p.Freed()
+	}
+}
+
+// reserved returns the bytes that the reserve holds.
+func (p *Memory) reserved() int64 {
+	if p.Reserve == nil {
+		return 0
+	}
+	return p.Reserve.Held()
+}
+
+// ReclaimFor gives up memory of the reserve, and reports whether there was any.
+func (p *Memory) ReclaimFor(why Purpose) bool {
+	if p.Reserve == nil {
+		return false
+	}
+	return p.Reserve.Reclaim(why, p.Held-p.Idle-p.Reserve.Held()-p.Latched-p.turns.heldBytes())
+}
+
+// SetBudget sets the bound of all buffers; negative means no limit.
+func (p *Memory) SetBudget(n int64) {
+	p.Budget = n
+	p.Signal()
+}
+
+// Use counts n bytes that are no chunk. The caller has made sure that they fit.
+func (p *Memory) Use(n int64) { p.Held += n }
+
+// Unuse takes that back.
+func (p *Memory) Unuse(n int64) {
+	p.Held -= n
+	p.Signal()
+}
+
+// UseLatched counts n bytes for latched messages. The caller has made sure that they fit.
+func (p *Memory) UseLatched(n int64) {
+	p.Held += n
+	p.Latched += n
+}
+
+// UnuseLatched takes that back.
+func (p *Memory) UnuseLatched(n int64) {
+	p.Latched -= n
+	p.Unuse(n)
+}
+
+// ToLatched counts n bytes, which are counted already, for latched messages.
+func (p *Memory) ToLatched(n int64) { p.Latched += n }
+
+// LatchedFits reports whether latched messages may have n bytes more: half of what shared chunks
+// leave, and no more than large messages leave.
+func (p *Memory) LatchedFits(n int64) bool {
+	return p.Budget < 0 || p.Latched+n <= min((p.Budget-p.SharedChunk())/2, p.LeftByLarge())
+}
+
+// Crowded reports whether much waits for the disk.
+func (p *Memory) Crowded() bool {
+	const share, some = 8, 32 << 20
+	most := p.Limit / share
+	if p.Limit < 0 {
+		most = some
+	}
+	return p.Waiting > most
+}
+
+// Usual returns what a chunk that is sealed at n bytes is likely to hold: its last
+// message goes beyond that, and memory grows in steps.
+func (p *Memory) Usual(n int) int {
+	size := max(n, p.Grown)
+	if p.Budget >= 0 && p.Weight(size) > p.Budget {
+		return n // at least this much always has room
+	}
+	return size
+}
+
+// Settle counts what an ordinary chunk has come to, in place of what was claimed.
+func (p *Memory) Settle(c *Chunk) {
+	n := c.Builder.Cap()
+	p.Grown = max(p.Grown, n)
+	p.Held += p.Weight(n) - c.Counted
+	c.Counted = p.Weight(n)
+	if p.filling == c {
+		p.filling = nil
+	}
+}
+
+// Get returns a buffer for a chunk of about size bytes, of which counted are
+// counted from the start, or nil if that would go beyond the budget. A free buffer
+// that is much too large is not spent on a small chunk.
+func (p *Memory) Get(size, counted int) *Chunk {
+	fit, small := p.find(size)
+	if fit >= 0 {
+		return p.take(fit)
+	}
+	need := p.Weight(size)
+	if small >= 0 && p.Fits(need-p.Free[small].Counted) {
+		c := p.take(small) // sealed young, before it had grown
+		p.Grow(c, p.Weight(counted))
+		return c
+	}
+	for !p.Fits(need) {
+		if len(p.Free) > 0 {
+			p.dropFree()
+		} else if !p.ReclaimFor(ForMessages) {
+			return nil
+		} else if fit, _ := p.find(size); fit >= 0 {
+			return p.take(fit) // what was given up is as good as new
+		}
+	}
+	c := &Chunk{ready: make(chan struct{}, 1)}
+	p.Grow(c, p.Weight(counted))
+	return c
+}
+
+// find returns the smallest free buffer that is large enough, and the largest that is
+// not; negative for none.
+func (p *Memory) find(size int) (fit, small int) {
+	fit, small = -1, -1
+	for i, c := range p.Free {
+		n := c.Builder.Cap()
+		switch {
+		case n >= size && n <= 4*size && (fit < 0 || n < p.Free[fit].Builder.Cap()):
+			fit = i
+		case n < size && (small < 0 || n > p.Free[small].Builder.Cap()):
+			small = i
+		}
+	}
+	return fit, small
+}
+
+// Weight is what a buffer of n bytes counts.
+func (p *Memory) Weight(n int) int64 {
+	if p.Twice {
+		return 2 * int64(n)
+	}
+	return int64(n)
+}
+
+// take removes entry i from the free buffers.
+func (p *Memory) take(i int) *Chunk {
+	c := p.Free[i]
+	last := len(p.Free) - 1
+	p.Free[i], p.Free[last] = p.Free[last], nil
+	p.Free = p.Free[:last]
+	p.Idle -= c.Counted
+	return c
+}
+
+// dropFree leaves one free buffer to the garbage collector.
+func (p *Memory) dropFree() { p.Held -= p.take(len(p.Free) - 1).Counted }
+
+func (p *Memory) Fits(more int64) bool { return p.Budget < 0 || p.Held+more <= p.Budget }
+
+// MakeRoom lets go of free buffers, and of what was only kept in case, until more bytes
+// fit. It reports whether they do.
+func (p *Memory) MakeRoom(more int64, why Purpose) bool {
+	for !p.Fits(more) {
+		if len(p.Free) > 0 {
+			p.dropFree()
+		} else if !p.ReclaimFor(why) {
+			return false
+		}
+	}
+	return true
+}
+
+// Count brings the account up to date after the buffer of c has grown.
+func (p *Memory) Count(c *Chunk) { p.Grow(c, p.Weight(c.Builder.Cap())) }
+
+// Grow makes c count at least now.
+func (p *Memory) Grow(c *Chunk, now int64) {
+	if now > c.Counted {
+		p.Held += now - c.Counted
+		c.Counted = now
+	}
+}
+
+// unshare makes c none of the chunks for the messages of many that are in use.
+func (p *Memory) unshare(c *Chunk) {
+	if c.shared {
+		c.shared = false
+		p.Shared--
+	}
+}
+
+// Retire notes that c does not wait for the disk any more.
+func (p *Memory) Retire(c *Chunk) {
+	p.discharge(c)
+	p.unshare(c)
+}
+
+// Put takes a buffer back. Buffers that grew past the budget with one large
+// message, or pile up after a burst, are let go.
+func (p *Memory) Put(c *Chunk) {
+	c.Sealed, c.Err = nil, nil
+	if p.filling == c {
+		p.filling = nil
+	}
+	p.Retire(c)
+	if c.Builder.Cap() > 0 {
+		c.Builder.Reset(nil) // it holds on to connections
+	}
+	clear(c.usage)
+	c.usage = c.usage[:0]
+	p.Held -= c.Counted // what was claimed may not have come
+	c.Counted = 0
+	p.Count(c)
+	p.Free = append(p.Free, c)
+	p.Idle += c.Counted
+	for len(p.Free) > 0 && (!p.Fits(0) || p.Budget < 0 && p.Idle > keepFree) {
+		p.dropFree()
+	}
+	p.Signal()
+}

@@ -1,0 +1,286 @@
+// Package testlink has what tests of the recorder send over links, and how they read bags.
+package testlink
+
+import (
+	"encoding/binary"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/tcpros"
+)
+
+// Frame is one TCPROS frame whose payload says whose it is and which number it has.
+func Frame(publisher, n uint32, size int) []byte {
+	b := make([]byte, 4+max(size, 8))
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-4))
+	binary.LittleEndian.PutUint32(b[4:], publisher)
+	binary.LittleEndian.PutUint32(b[8:], n)
+	return b
+}
+
+// Info is the link of a publisher of numbered messages without a std_msgs/Header.
+func Info(topic, publisher string) tcpros.LinkInfo {
+	return tcpros.LinkInfo{Topic: topic, Header: tcpros.Header{
+		{Key: "callerid", Value: publisher},
+		{Key: "latching", Value: "0"},
+		{Key: "md5sum", Value: "0123456789abcdef0123456789abcdef"},
+		{Key: "message_definition", Value: "uint32 publisher\nuint32 n\n"},
+		{Key: "topic", Value: topic},
+		{Key: "type", Value: "test/Numbered"},
+	}}
+}
+
+// HeaderInfo is the link of a publisher whose messages begin with a std_msgs/Header.
+func HeaderInfo(topic, publisher string) tcpros.LinkInfo {
+	info := Info(topic, publisher)
+	info.PublisherURI = "http://" + publisher
+	for i := range info.Header {
+		if info.Header[i].Key == "message_definition" {
+			info.Header[i].Value = "Header header\n"
+		}
+	}
+	return info
+}
+
+// LatchingInfo is HeaderInfo of a publisher that latches.
+func LatchingInfo(topic, publisher string) tcpros.LinkInfo {
+	info := HeaderInfo(topic, publisher)
+	for i := range info.Header {
+		if info.Header[i].Key == "latching" {
+			info.Header[i].Value = "1"
+		}
+	}
+	return info
+}
+
+// LatchedInfo is that of a latching publisher.
+func LatchedInfo(topic, publisher string) tcpros.LinkInfo {
+	info := Info(topic, publisher)
+	for i := range info.Header {
+		if info.Header[i].Key == "latching" {
+			info.Header[i].Value = "1"
+		}
+	}
+	return info
+}
+
+// Numbered makes frames back to back whose payloads begin with the numbers.
+func Numbered(seqs ...uint32) []byte {
+	var run []byte
+	for _, seq := range seqs {
+		run = binary.LittleEndian.AppendUint32(run, 12)
+		run = binary.LittleEndian.AppendUint32(run, seq)
+		run = append(run, "8 bytes."...)
+	}
+	return run
+}
+
+// Count returns n numbers from first on.
+func Count(first uint32, n int) []uint32 {
+	seqs := make([]uint32, n)
+	for i := range seqs {
+		seqs[i] = first + uint32(i)
+	}
+	return seqs
+}
+
+// SendLarge sends one frame as a large message.
+func SendLarge(l tcpros.LinkSink, f []byte) {
+	large := l.Large(len(f))
+	if large == nil {
+		return // it is not wanted
+	}
+	for rest := f; len(rest) > 0; {
+		rest = rest[copy(large.Room(min(len(rest), 70_000)), rest):]
+	}
+	large.Commit(time.Now())
+}
+
+// Fill gives a large message its next bytes, and reports whether it took them all.
+func Fill(f tcpros.LargeFrame, b []byte) bool {
+	for len(b) > 0 {
+		room := f.Room(len(b))
+		if room == nil {
+			return false
+		}
+		b = b[copy(room, b):]
+	}
+	return true
+}
+
+// BeginLarge begins a large message of which only some bytes come. The goroutine that waits
+// for more ends with the test.
+func BeginLarge(t *testing.T, l tcpros.LinkSink, size, sent int) tcpros.LargeFrame {
+	t.Helper()
+	f := l.Large(size)
+	if f == nil {
+		t.Fatalf("a message of %d bytes was refused", size)
+	}
+	Fill(f, Frame(0, 0, size-4)[:sent])
+	return f
+}
+
+// Publish sends runs of small frames and, every seventh time, a large one.
+func Publish(l tcpros.LinkSink, publisher uint32, messages int) {
+	for n := 0; n < messages; {
+		if n%7 == 0 {
+			f := Frame(publisher, uint32(n), 3000)
+			large := l.Large(len(f))
+			for rest := f; len(rest) > 0; {
+				rest = rest[copy(large.Room(min(len(rest), 1000)), rest):]
+			}
+			large.Commit(time.Now())
+			n++
+			continue
+		}
+		var run []byte
+		count := 0
+		for ; count < 3 && n < messages && n%7 != 0; count++ {
+			run = append(run, Frame(publisher, uint32(n), 100*(n%5))...)
+			n++
+		}
+		l.Frames(run, count, time.Now())
+	}
+}
+
+// PublishPlain sends messages of 10 kB.
+func PublishPlain(l tcpros.LinkSink, messages uint32) {
+	for n := range messages {
+		l.Frames(Frame(1, n, 10_000), 1, time.Now())
+	}
+}
+
+// Large sends one message of n bytes as the node does.
+func Large(t *testing.T, l tcpros.LinkSink, seq uint32, n int) {
+	t.Helper()
+	frame := Numbered(seq)
+	frame = append(frame, make([]byte, n)...)
+	frame[0], frame[1], frame[2], frame[3] = byte(n+12), byte((n+12)>>8), byte((n+12)>>16), byte((n+12)>>24)
+	f := l.Large(len(frame))
+	if f == nil {
+		return
+	}
+	for rest := frame; len(rest) > 0; {
+		room := f.Room(len(rest))
+		if room == nil {
+			return
+		}
+		rest = rest[copy(room, rest):]
+	}
+	f.Commit(time.Now())
+}
+
+// Connection is a connection of a bag.
+func Connection() *bagfmt.Connection {
+	return &bagfmt.Connection{Topic: "/t", Header: bagfmt.ConnectionHeader(Info("/t", "/p").Header)}
+}
+
+// openFile opens a file; it is closed with the test.
+func openFile(tb testing.TB, path string) *os.File {
+	tb.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { f.Close() })
+	return f
+}
+
+// OpenBag opens a bag by its index.
+func OpenBag(tb testing.TB, path string) *bagfmt.Reader {
+	tb.Helper()
+	f := openFile(tb, path)
+	st, err := f.Stat()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+// ScanBag reads a bag from front to back.
+func ScanBag(tb testing.TB, path string) *bagfmt.Scanner {
+	tb.Helper()
+	s, err := bagfmt.NewScanner(openFile(tb, path), bagfmt.ScannerOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// Numbers reads a bag and returns the message numbers of each publisher in time
+// order, and in file order.
+func Numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
+	t.Helper()
+	r := OpenBag(t, path)
+	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(byTime, m)
+	}
+	s := ScanBag(t, path)
+	for {
+		m, err := s.Next()
+		if err != nil {
+			return byTime, byFile
+		}
+		add(byFile, m)
+	}
+}
+
+func add(to map[uint32][]uint32, m *bagfmt.Message) {
+	d := m.Data()
+	publisher := binary.LittleEndian.Uint32(d)
+	to[publisher] = append(to[publisher], binary.LittleEndian.Uint32(d[4:]))
+}
+
+// CheckCount checks that the numbers 0 to n-1 are all there, in order.
+func CheckCount(t *testing.T, what string, got map[uint32][]uint32, publishers, n int) {
+	t.Helper()
+	if len(got) != publishers {
+		t.Errorf("%s: %d publishers, want %d", what, len(got), publishers)
+	}
+	for publisher, all := range got {
+		if len(all) != n {
+			t.Errorf("%s: publisher %d: %d messages, want %d", what, publisher, len(all), n)
+		}
+		for i, v := range all {
+			if int(v) != i {
+				t.Errorf("%s: publisher %d: message %d at place %d", what, publisher, v, i)
+				break
+			}
+		}
+	}
+}
+
+// Exists reports whether there is a file of that name.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// WaitFor waits for a condition that another goroutine brings about. It leaves the
+// processor to that goroutine, and soon also to other tests.
+func WaitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	start := time.Now()
+	for looks := 0; !ok(); looks++ {
+		if time.Since(start) > patience {
+			t.Fatalf("not within %v", patience)
+		}
+		if runtime.Gosched(); looks > 100 {
+			<-time.After(200 * time.Microsecond)
+		}
+	}
+}
+
+const patience = 5 * time.Minute // of waitFor, for what takes milliseconds on an idle machine
