@@ -175,7 +175,7 @@ const pipeBytes = 256 << 10
 // abandoned; it ends with the process.
 func interruptible(ctx context.Context, r io.Reader) io.ReadCloser {
 	pr, pw := io.Pipe()
-	stop := context.AfterFunc(ctx, func() { _ = pr.CloseWithError(ctx.Err()) })
+	stop := context.AfterFunc(ctx, func() { _ = pw.CloseWithError(ctx.Err()) }) // what reads return
 	// owner: the command; ends with r, or with the first read after ctx or Close.
 	go func() {
 		_, err := io.CopyBuffer(struct{ io.Writer }{pw}, struct{ io.Reader }{r}, make([]byte, pipeBytes))
