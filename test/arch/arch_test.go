@@ -70,7 +70,7 @@ var allowed = map[string][]string{
 	"internal/bagcheck":         {"bagfmt", "internal/msgtypes", "internal/plural", "rosmsg"},
 	"internal/bagdiff":          {"internal/bagdiff/", "internal/msgheader", "rosbag"},
 	"internal/bagdiff/align":    {"rosbag"},
-	"internal/bagdiff/fields":   {"internal/bagdiff/report", "rosbag", "rosmsg"},
+	"internal/bagdiff/fields":   {"internal/bagdiff/report", "internal/msgtypes", "rosbag", "rosmsg"},
 	"internal/bagdiff/headers":  {"internal/bagdiff/report", "rosbag"},
 	"internal/bagdiff/report":   {"internal/escape", "internal/plural", "rosbag"},
 	"internal/bagexpr":          {"bagfmt", "internal/msgtypes", "rosmsg"},
