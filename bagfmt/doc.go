@@ -8,7 +8,7 @@
 //	Reader, Cursor         read a bag in time order, loading what is needed
 //	Scanner                read any prefix of any bag from front to back, closed or not
 //	recovery.Recover       copy what is good of a damaged bag
-//	NewAppendWriter        continue a bag
+//	Append                 add to a bag
 //
 // Bags that stock has encrypted are read with their key, see table.Options.UnwrapKey. They
 // are not written.

@@ -167,7 +167,7 @@ func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection,
 		own = append(own, oc)
 	}
 	for i, m := range msgs {
-		if err := w.WriteMessage(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
+		if err := w.Write(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
 			tb.Fatal(err)
 		}
 	}

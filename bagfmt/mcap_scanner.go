@@ -12,10 +12,12 @@ import (
 
 // mcapScanner is what a Scanner knows of an MCAP file.
 type mcapScanner struct {
-	file mcap.File
-	walk mcap.Walk       // over the data of the chunk in Scanner.chunk
-	told map[uint16]bool // channels whose messages are not given out, which was told
-	ends bool            // the end of the data section was read: no message follows
+	file  mcap.File
+	walk  mcap.Walk       // over the data of the chunk in Scanner.chunk
+	told  map[uint16]bool // channels whose messages are not given out, which was told
+	ends  bool            // the end of the data section was read: no message follows
+	found uint64          // messages, those of other encodings included
+	lost  bool            // damage was told
 }
 
 // startMCAP reads the header of an MCAP file.
@@ -34,6 +36,12 @@ func (s *Scanner) startMCAP() error {
 
 // nextMCAP is Next for an MCAP file.
 func (s *Scanner) nextMCAP() (*rosbag.Message, error) {
+	m, err := s.nextOfMCAP()
+	s.mcap.lost = s.mcap.lost || errors.Is(err, rosbag.ErrCorrupt) || errors.Is(err, rosbag.ErrLimit)
+	return m, err
+}
+
+func (s *Scanner) nextOfMCAP() (*rosbag.Message, error) {
 	for {
 		m, err := s.fromMCAPChunk()
 		if m != nil || err != nil {
@@ -71,6 +79,7 @@ func (s *Scanner) fromMCAPChunk() (*rosbag.Message, error) {
 		case op == mcap.OpChannel:
 			err = f.file.Channels.AddChannel(content, s.chunk.pos)
 		case op == mcap.OpMessage:
+			f.found++
 			m, wrong := mcap.MessageAt(f.walk.Data, int64(at))
 			if wrong != nil {
 				return nil, wire.Corrupt(s.chunk.pos, rosbag.OpChunk, "record at %d: message of %d bytes", at, len(content))
@@ -131,8 +140,11 @@ func (s *Scanner) mcapRecord() (*rosbag.Message, error) {
 	if err != nil {
 		return nil, s.stopMCAP(err)
 	}
-	if s.mcap.ends && op != mcap.OpFooter {
-		return nil, s.doneMCAP(s.s.Skip(n, start, op.Bag()))
+	if s.mcap.ends {
+		return nil, s.mcapSummary(op, n, start)
+	}
+	if err := op.Misplaced(n, start); err != nil {
+		return nil, s.passMCAP(n, start, err)
 	}
 	switch op {
 	case mcap.OpChunk:
@@ -144,9 +156,26 @@ func (s *Scanner) mcapRecord() (*rosbag.Message, error) {
 	case mcap.OpDataEnd:
 		s.mcap.ends = true
 	case mcap.OpFooter:
-		s.mcap.ends, s.final = true, true
+		s.final = true
 	}
 	return nil, s.doneMCAP(s.s.Skip(n, start, op.Bag()))
+}
+
+// mcapSummary passes over a record of the summary. The statistics tell whether messages are missing.
+func (s *Scanner) mcapSummary(op mcap.Op, n, start int64) error {
+	s.final = op == mcap.OpFooter
+	if op == mcap.OpStatistics {
+		b, err := mcap.Grab(s.s, op, n, start)
+		if err != nil {
+			return s.stopMCAP(err)
+		}
+		stated, err := mcap.ParseStatistics(b)
+		if err == nil && stated != s.mcap.found && !s.mcap.lost {
+			return mcap.CountDiffers(s.mcap.found, stated, start)
+		}
+		return nil
+	}
+	return s.doneMCAP(s.s.Skip(n, start, op.Bag()))
 }
 
 // doneMCAP ends a record: with an error the rest of the file cannot be read.
@@ -191,6 +220,7 @@ func (s *Scanner) mcapDefinition(op mcap.Op, n, start int64) error {
 
 // mcapMessage reads a message outside chunks, whose record has n bytes.
 func (s *Scanner) mcapMessage(n, start int64) (*rosbag.Message, error) {
+	s.mcap.found++
 	switch size := n - mcap.MessageHeadBytes; {
 	case size < 0:
 		return nil, s.passMCAP(n, start, wire.Corrupt(start, rosbag.OpMessage, "record of %d bytes", n))
@@ -234,15 +264,16 @@ func (s *Scanner) mcapMessage(n, start int64) (*rosbag.Message, error) {
 func (s *Scanner) startMCAPChunk(n, start int64) error {
 	s.chunks++
 	s.chunk.pos = start
-	b, err := s.s.R.Peek(int(min(n, mcap.MaxChunkHeadBytes)))
-	if err != nil {
-		if wire.IsEnd(err) {
-			err = wire.Torn(start, rosbag.OpChunk, "content", int64(len(b)), n)
-		}
-		return s.stopMCAP(err)
+	b, short := s.s.R.Peek(int(min(n, mcap.MaxChunkHeadBytes)))
+	if short != nil && !wire.IsEnd(short) {
+		return s.stopMCAP(wire.ReadError(s.s.Off, short))
 	}
 	p := wire.ChunkPlace{Pos: start}
-	if err := mcap.ParseChunkHead(b, n, &p); err != nil {
+	err := mcap.ParseChunkHead(b, n, &p)
+	switch {
+	case err != nil && short != nil:
+		return s.stopMCAP(wire.Torn(start, rosbag.OpChunk, "content", int64(len(b)), n))
+	case err != nil:
 		return s.passMCAP(n, start, wire.Corrupt(start, rosbag.OpChunk, "%v", err))
 	}
 	if err = p.CheckSize(s.o.MaxChunkBytes); !mcap.Packed(p.Compression) {

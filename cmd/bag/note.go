@@ -81,7 +81,26 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if err != nil {
 		return explain.Error(err)
 	}
-	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
+	return explainUnfit(appendAll(f, st.Size(), add))
+}
+
+// appendAll adds messages to the bag in f.
+func appendAll(f bagfmt.File, size int64, add []*rosbag.Message) error {
+	w, err := bagfmt.Append(f, size, bagfmt.WriterOptions{})
+	if err != nil {
+		return err
+	}
+	for _, m := range add {
+		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.

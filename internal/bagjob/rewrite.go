@@ -97,11 +97,10 @@ const maxTold = 10
 // sayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) sayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		bag := in.Bag()
-		if bag == nil || bag.MCAP() == nil {
+		if in.Bag() == nil || in.Bag().MCAP() == nil {
 			continue
 		}
-		m := bag.MCAP()
+		m := in.Bag().MCAP()
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra

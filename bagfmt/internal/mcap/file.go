@@ -4,6 +4,8 @@ package mcap
 type File struct {
 	Info
 	Channels Channels
+	// Stated is the number of messages that the statistics of a good summary know of, 0 without them.
+	Stated uint64
 }
 
 // Info is what a file has beside messages. All texts are untrusted.

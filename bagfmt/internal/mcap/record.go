@@ -50,6 +50,33 @@ func (op Op) Bag() rosbag.Op {
 	return 0
 }
 
+// Misplaced tells of a record of n bytes that does not belong in the data section, nil if it does.
+// Records of unknown kinds are allowed everywhere.
+func (op Op) Misplaced(n, at int64) error {
+	switch op {
+	case OpChunkIndex, OpAttachmentIndex, OpStatistics, OpMetadataIndex, OpSummaryOffset:
+	case OpFooter:
+		if n == footerContent {
+			return nil
+		}
+	case OpDataEnd:
+		if n == dataEndContent {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return wire.Corrupt(at, op.Bag(), "record of kind %#02x with %d bytes among the messages", byte(op), n)
+}
+
+// Known reports whether records of this kind are known.
+func (op Op) Known() bool { return op >= OpHeader && op <= OpDataEnd }
+
+// CountDiffers tells that the statistics, in the record or section at offset at, know of another number of messages.
+func CountDiffers(found, stated uint64, at int64) error {
+	return wire.Corrupt(at, 0, "%d messages were found, the statistics know of %d", found, stated)
+}
+
 // Sizes of records and limits on them.
 const (
 	HeadBytes         = 9                 // op and length of a record
@@ -59,6 +86,7 @@ const (
 	IndexEntryBytes   = 16
 	FooterBytes       = HeadBytes + footerContent
 	footerContent     = 8 + 8 + 4
+	dataEndContent    = 4
 	TailBytes         = FooterBytes + len(wire.MCAPMagic)
 	MinChunkIndex     = HeadBytes + 7*8 + 2*4                   // of a chunk index record
 	MaxSmallBytes     = 4 << 20                                 // content of a record that is neither message, chunk nor attachment
@@ -203,8 +231,8 @@ func ParseMessageIndex(b []byte) (channel uint16, entries []byte, err error) {
 	if err := c.done("message index"); err != nil {
 		return 0, nil, err
 	}
-	if len(entries)%IndexEntryBytes != 0 {
-		return 0, nil, fmt.Errorf("message index has %d bytes of entries", len(entries))
+	if len(entries)%IndexEntryBytes != 0 || len(c.b) > 0 { // no checksum covers the length
+		return 0, nil, fmt.Errorf("message index has %d bytes of entries and %d bytes behind them", len(entries), len(c.b))
 	}
 	return channel, entries, nil
 }

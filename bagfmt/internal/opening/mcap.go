@@ -54,6 +54,7 @@ func (x *mcapSummary) open(s *wire.Stream) error {
 		return err
 	}
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd = int64(f.Summary), bag.Size, int64(f.Summary)
+	bag.MCAP.Stated = x.stated
 	conns, wrong := bag.MCAP.Channels.Connections()
 	bag.SetConnections(conns)
 	if err := x.finish(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
@@ -20,6 +21,7 @@ import (
 // indexes. complete reports whether it met the end of the messages.
 func scanMCAP(bag *table.Table) (complete bool, err error) {
 	x := mcapScan{bag: bag, seg: segmentScan{bag: bag, kind: table.KindRecords}}
+	summary, stated, before := bag.IndexPos, bag.MCAP.Stated, len(bag.Damage)
 	bag.IndexPos, bag.IndexEnd, bag.DataEnd, bag.Chunks = 0, 0, bag.Size, nil
 	x.s = wire.NewFileStream(bag.File, bag.Size, scanBufferBytes)
 	x.s.SeekTo(int64(len(wire.MCAPMagic)))
@@ -35,6 +37,10 @@ func scanMCAP(bag *table.Table) (complete bool, err error) {
 	}
 	if err := x.endChunk(); err != nil {
 		return false, err
+	}
+	lost := slices.ContainsFunc(bag.Damage[before:], func(err error) bool { bad := wire.AsCorrupt(err); return bad == nil || !bad.Recovered })
+	if stated > 0 && x.total != stated && !lost {
+		bag.Damaged(mcap.CountDiffers(x.total, stated, summary))
 	}
 	conns, wrong := x.channels.Connections()
 	for _, err := range wrong {
@@ -53,8 +59,10 @@ type mcapScan struct {
 	channels *mcap.Channels
 	load     load.Loader
 	chunk    openMCAPChunk
-	complete bool // the end of the data section was read
-	torn     bool // the file ends in a chunk, whose records are read
+	total    uint64 // messages, those of other encodings included
+	passed   int64  // offset of a record of an unknown kind that may have been a chunk, 0 if there is none
+	complete bool   // the end of the data section was read
+	torn     bool   // the file ends in a chunk, whose records are read
 }
 
 // openMCAPChunk is a chunk whose message indexes are being read.
@@ -65,6 +73,8 @@ type openMCAPChunk struct {
 	index tally
 	seen  map[uint16]struct{}
 	bad   error // damage of its indexes
+
+	uncertain bool // some of its indexes may be missing
 }
 
 // next reads one record. more is false at the end.
@@ -74,14 +84,15 @@ func (x *mcapScan) next() (more bool, err error) {
 		return false, x.another(start)
 	}
 	op, n, err := mcap.ReadHead(x.s)
+	if err == nil && n > x.bag.Size-x.s.Off && op != mcap.OpChunk {
+		err = wire.Torn(start, op.Bag(), "content", x.bag.Size-x.s.Off, n)
+	}
+	x.chunk.uncertain = x.chunk.uncertain || err != nil || !op.Known()
 	switch {
 	case err != nil && wire.AsCorrupt(err) == nil && wire.IsEnd(err):
 		return false, nil
 	case err != nil:
 		return false, x.end(err)
-	}
-	if left := x.bag.Size - x.s.Off; n > left && op != mcap.OpChunk {
-		return false, x.end(wire.Torn(start, op.Bag(), "content", left, n))
 	}
 	if op != mcap.OpMessageIndex {
 		if err := x.endChunk(); err != nil {
@@ -107,8 +118,14 @@ func (x *mcapScan) next() (more bool, err error) {
 	case mcap.OpAttachment, mcap.OpMetadata:
 		err = x.extra(op, n, start)
 	case mcap.OpDataEnd, mcap.OpFooter:
-		x.complete = true
-		return false, nil
+		if err = op.Misplaced(n, start); err == nil {
+			x.complete = true
+			return false, nil
+		}
+	default:
+		if err = op.Misplaced(n, start); !op.Known() {
+			x.passed = start
+		}
 	}
 	return true, x.skip(start+mcap.HeadBytes+n-x.s.Off, start, op, err)
 }
@@ -187,6 +204,7 @@ func (x *mcapScan) message(n, start int64) error {
 	if err := x.s.Skip(n, start, rosbag.OpMessage); err != nil {
 		return err
 	}
+	x.total++
 	if !x.channels.Foreign(channel) {
 		t, wrong := mcap.MessageTime(channel, at, start)
 		if wrong == nil {
@@ -204,7 +222,7 @@ func (x *mcapScan) startChunk(n, start int64) (more bool, err error) {
 	x.seg.close()
 	b, _ := x.s.R.Peek(mcap.MaxChunkHeadBytes) // what is missing ParseChunkHead tells
 	c := &x.chunk
-	c.place = wire.ChunkPlace{Pos: start}
+	c.place, c.uncertain, x.passed = wire.ChunkPlace{Pos: start}, false, 0
 	err = mcap.ParseChunkHead(b[:min(int64(len(b)), n)], n, &c.place)
 	end := start + mcap.HeadBytes + n
 	switch left := x.bag.Size - c.place.Data; {
@@ -231,8 +249,13 @@ func (x *mcapScan) startChunk(n, start int64) (more bool, err error) {
 func (x *mcapScan) messageIndex(n, start int64) error {
 	c := &x.chunk
 	if !c.open {
+		var err error
+		if x.passed > 0 {
+			err = wire.Corrupt(start, rosbag.OpIndexData, "index of a chunk that was passed over at %d", x.passed)
+		}
+		x.passed = 0
 		x.seg.close()
-		return x.s.Skip(n, start, rosbag.OpIndexData)
+		return x.skip(n, start, mcap.OpMessageIndex, err)
 	}
 	b, err := mcap.Grab(x.s, mcap.OpMessageIndex, n, start)
 	if err != nil {
@@ -243,7 +266,7 @@ func (x *mcapScan) messageIndex(n, start int64) error {
 	_, twice := c.seen[channel]
 	switch {
 	case err != nil:
-	case twice:
+	case twice && len(entries) > 0:
 		err = fmt.Errorf("channel %d again", channel)
 	case !mcapEntryTimes(&c.index, rosbag.ConnID(channel), entries):
 		err = fmt.Errorf("message of channel %d after the year 2106", channel)
@@ -272,7 +295,8 @@ func (x *mcapScan) endChunk() error {
 		}
 		clear(c.seen)
 	}()
-	if len(c.seen) > 0 && c.bad == nil && x.knows(c.index.byID) {
+	if len(c.seen) > 0 && c.bad == nil && !c.uncertain && x.knows(c.index.byID) {
+		x.total += c.index.sum()
 		x.seg.segment(c.info, &c.index)
 		return nil
 	}
@@ -343,6 +367,7 @@ func (x *mcapScan) walk(data []byte, found *tally) (wrong error) {
 				err = wire.Corrupt(pos, rosbag.OpChunk, "record at %d: message of %d bytes", at, len(content))
 				break
 			}
+			x.total++
 			if x.channels.Foreign(m.Channel) {
 				break
 			}

@@ -20,21 +20,47 @@ import (
 
 // additions are messages on the topic and with the header of an old connection, before and behind
 // what is there, and of another topic.
-func additions(conns []*bagfmt.Connection, round int) (add []bagfmt.Addition, want []msg) {
-	old, at := conns[0], bagfmt.Time{Sec: uint32(1000 + round)}
-	add = []bagfmt.Addition{
-		{Topic: old.Topic, Header: old.Header, Time: at, Data: fmt.Appendf(nil, "old %d", round)},
-		{Topic: "/new", Header: header("a/New"), Time: at, Data: fmt.Appendf(nil, "new %d", round)},
-		{Topic: old.Topic, Header: old.Header, Time: bagfmt.Time{Sec: uint32(1000 - round)}, Data: fmt.Appendf(nil, "early %d", round)},
+func additions(conns []*bagfmt.Connection, round int) (add []addition, want []msg) {
+	like, at := &bagfmt.Connection{Topic: conns[0].Topic, Header: conns[0].Header}, bagfmt.Time{Sec: uint32(1000 + round)}
+	add = []addition{
+		{like, at, fmt.Sprintf("old %d", round)},
+		{&bagfmt.Connection{Topic: "/new", Header: header("a/New")}, at, fmt.Sprintf("new %d", round)},
+		{like, bagfmt.Time{Sec: uint32(1000 - round)}, fmt.Sprintf("early %d", round)},
 	}
 	for _, a := range add {
-		want = append(want, msg{a.Topic, a.Time, string(a.Data)})
+		want = append(want, msg{a.conn.Topic, a.time, a.data})
 	}
 	return add, want
 }
 
-// TestAmend adds to bags of ours and of stock, three times, and reads them in every way.
-func TestAmend(t *testing.T) {
+// addition is a message of a connection that the bag does not have.
+type addition struct {
+	conn *bagfmt.Connection
+	time bagfmt.Time
+	data string
+}
+
+// amend adds messages to the bag in f, as gobag note does.
+func amend(f bagfmt.File, size int, add ...addition) error {
+	w, err := bagfmt.Append(f, int64(size), bagfmt.WriterOptions{})
+	if err != nil {
+		return err
+	}
+	for _, a := range add {
+		if err := w.Write(a.conn, a.time, []byte(a.data)); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
+}
+
+// TestAppendOften adds to bags of ours and of stock, three times, and reads them in every way.
+func TestAppendOften(t *testing.T) {
 	t.Parallel()
 	bags := map[string][]byte{"empty": writeBag(t, bagfmt.WriterOptions{}, nil, nil)}
 	for _, c := range compressions {
@@ -67,7 +93,7 @@ func TestAmend(t *testing.T) {
 				}
 				size := len(f.b)
 				add, more := additions(conns, round)
-				if err := bagfmt.Amend(f, int64(size), add); err != nil {
+				if err := amend(f, size, add...); err != nil {
 					t.Fatal(err)
 				}
 				want = append(want, more...)
@@ -152,8 +178,8 @@ func connectionsOf(t *testing.T, b []byte) []*bagfmt.Connection {
 	return r.Connections()
 }
 
-// TestAmendRefuses: what is no closed bag is not touched.
-func TestAmendRefuses(t *testing.T) {
+// TestAppendRefuses: what is no closed bag is not touched.
+func TestAppendRefuses(t *testing.T) {
 	t.Parallel()
 	good := sampleBag(t, bagfmt.CompressionLZ4)
 	read := func(name string) []byte {
@@ -169,6 +195,7 @@ func TestAmendRefuses(t *testing.T) {
 	}{
 		"killed":      {read("testdata/cpp_killed.bag"), bagfmt.ErrUnindexed},
 		"index_pos 0": {unindexed(t, good), bagfmt.ErrUnindexed},
+		"torn chunk":  {unindexed(t, good)[:5000:5000], bagfmt.ErrUnindexed},
 		"cut":         {good[: len(good)-1 : len(good)-1], bagfmt.ErrCorrupt},
 		"two bags":    {slices.Concat(good, good), bagfmt.ErrCorrupt},
 		"old version": {[]byte("#ROSRECORD V1.1\n"), bagfmt.ErrVersion},
@@ -176,15 +203,18 @@ func TestAmendRefuses(t *testing.T) {
 		"nothing":     {nil, bagfmt.ErrNotBag},
 	} {
 		f := &memFile{b: slices.Clone(tc.b)}
-		if err := bagfmt.Amend(f, int64(len(f.b)), []bagfmt.Addition{{Topic: "/x", Header: header("a/X")}}); !errors.Is(err, tc.want) && (name != "old version" || err == nil) {
+		if err := amend(f, len(f.b), addition{conn: &bagfmt.Connection{Topic: "/x", Header: header("a/X")}}); !errors.Is(err, tc.want) && (name != "old version" || err == nil) {
 			t.Errorf("%s: %v, want %v", name, err, tc.want)
 		}
 		if !bytes.Equal(f.b, tc.b) {
 			t.Errorf("%s: the file was changed", name)
 		}
 	}
+	if _, err := bagfmt.Append(&memFile{b: good}, 0, bagfmt.WriterOptions{}); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("size 0: %v", err)
+	}
 	f := &memFile{b: slices.Clone(good)}
-	if err := bagfmt.Amend(f, int64(len(f.b)), []bagfmt.Addition{{Topic: "/x", Header: bagfmt.ConnectionHeader{{Key: "a=b"}}}}); err == nil || !bytes.Equal(f.b, good) {
+	if err := amend(f, len(f.b), addition{conn: &bagfmt.Connection{Topic: "/x", Header: bagfmt.ConnectionHeader{{Key: "a=b"}}}}); err == nil || !bytes.Equal(f.b, good) {
 		t.Errorf("a header that cannot be written: %v", err)
 	}
 }
@@ -243,10 +273,10 @@ func (d *disk) Sync() error {
 	return d.memFile.Sync()
 }
 
-// TestAmendCut ends the process, or the power, at each call of a run, and at each sector of
+// TestAppendCut ends the process, or the power, at each call of a run, and at each sector of
 // those that are not synced, in any order. The bag is the old or the new one, and another run
 // makes it the new one.
-func TestAmendCut(t *testing.T) {
+func TestAppendCut(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	conns, old := sample(300)
@@ -266,7 +296,7 @@ func TestAmendCut(t *testing.T) {
 		return false
 	}
 	whole := &memFile{b: slices.Clone(good)}
-	if err := bagfmt.Amend(whole, int64(len(good)), add); err != nil {
+	if err := amend(whole, len(good), add...); err != nil {
 		t.Fatal(err)
 	}
 	for _, rubbish := range []int{0, 700, 50_000} { // what an earlier run has left
@@ -274,7 +304,7 @@ func TestAmendCut(t *testing.T) {
 		olds, news := 0, 0
 		for left := 0; ; left++ {
 			d := &disk{memFile: memFile{b: slices.Clone(start)}, durable: slices.Clone(start), left: left}
-			err := bagfmt.Amend(d, int64(len(d.b)), add)
+			err := amend(d, len(d.b), add...)
 			if err != nil && !errors.Is(err, errCut) {
 				t.Fatal(err)
 			}
@@ -293,7 +323,7 @@ func TestAmendCut(t *testing.T) {
 					olds++
 				}
 				f := &memFile{b: b}
-				if err := bagfmt.Amend(f, int64(len(b)), add); err != nil {
+				if err := amend(f, len(b), add...); err != nil {
 					t.Fatalf("another run: %v", err)
 				}
 				if got := allOf(t, f.b); len(got) != len(will) && len(got) != len(will)+len(add) {
@@ -316,13 +346,13 @@ func TestAmendCut(t *testing.T) {
 	}
 }
 
-// FuzzAmend: whatever the file is, an error leaves it as it was, and success all messages.
-func FuzzAmend(f *testing.F) {
+// FuzzAppend: whatever the file is, an error leaves it as it was, and success all messages.
+func FuzzAppend(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before, errs := readAll(t, b, bagfmt.Query{})
 		file := &memFile{b: slices.Clone(b)}
-		err := bagfmt.Amend(file, int64(len(b)), []bagfmt.Addition{{Topic: "/new", Header: header("a/New"), Time: bagfmt.Time{Sec: 1}, Data: []byte("x")}})
+		err := amend(file, len(b), addition{&bagfmt.Connection{Topic: "/new", Header: header("a/New")}, bagfmt.Time{Sec: 1}, "x"})
 		if err != nil {
 			if !typed(err) && !errors.Is(err, io.ErrUnexpectedEOF) && err.Error() != "the bag has no connection id left" {
 				t.Fatalf("untyped error %v", err)
@@ -337,4 +367,141 @@ func FuzzAmend(f *testing.F) {
 			t.Fatalf("%d messages of %d: %v", len(after), len(before), errs)
 		}
 	})
+}
+
+// ReadAt and Truncate make a memFile one that can be appended to.
+func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(f.b).ReadAt(p, off)
+}
+
+func (f *memFile) Truncate(size int64) error {
+	f.b = f.b[:size]
+	return nil
+}
+
+// appendTo writes more messages behind the bag in f, and returns what it holds then.
+func appendTo(t *testing.T, f *memFile, o bagfmt.WriterOptions, more []msg) []msg {
+	t.Helper()
+	w, err := bagfmt.Append(f, int64(len(f.b)), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := w.Connections()
+	for i, m := range more {
+		if err := w.Write(conns[i%len(conns)], m.Time, []byte(m.Data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	extra, err := w.AddConnection("/extra", header("a/Extra"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(extra, bagfmt.Time{Sec: 900}, []byte("extra")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return allOf(t, f.b)
+}
+
+// allOf reads a sound bag.
+func allOf(t *testing.T, b []byte) []msg {
+	t.Helper()
+	out, errs := readAll(t, b, bagfmt.Query{})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return out
+}
+
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	conns, old := steady(30, 100)
+	_, more := steady(12, 200)
+	want := append(slices.Concat(old, more), msg{"/extra", bagfmt.Time{Sec: 900}, "extra"})
+	for _, c := range compressions {
+		closed := writeBag(t, bagfmt.WriterOptions{Compression: c, ChunkBytes: 200}, conns, old)
+		f := &memFile{b: slices.Clone(closed)}
+		if diff := cmp.Diff(want, appendTo(t, f, bagfmt.WriterOptions{Compression: c, ChunkBytes: 100, Workers: 2}, more)); diff != "" {
+			t.Errorf("%s: %s", c, diff)
+		}
+		if f.syncs != 2 {
+			t.Errorf("%s: %d syncs", c, f.syncs)
+		}
+	}
+}
+
+// TestAppendKeepsWhatIsThere: until it is closed the bag is the old one, and after Abort byte for byte.
+func TestAppendKeepsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	conns, old := steady(30, 100)
+	good := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 200}, conns, old)
+	for _, workers := range []int{0, 2} {
+		f := &memFile{b: slices.Clone(good)}
+		w, err := bagfmt.Append(f, int64(len(f.b)), bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(when string) {
+			t.Helper()
+			if got := allOf(t, f.b); !slices.Equal(got, old) {
+				t.Errorf("%s: %s", when, cmp.Diff(old, got))
+			}
+		}
+		check("opened")
+		for i := range 10 {
+			if err := w.Write(w.Connections()[0], bagfmt.Time{Sec: uint32(500 + i)}, []byte("new")); err != nil {
+				t.Fatal(err)
+			}
+			check("written")
+		}
+		w.Abort()
+		if !bytes.Equal(f.b, good) {
+			t.Error("after Abort it is another file")
+		}
+		w.Abort()
+		if err := w.Write(conns[0], bagfmt.Time{}, nil); !errors.Is(err, bagfmt.ErrClosed) {
+			t.Errorf("after Abort: %v", err)
+		}
+	}
+}
+
+func TestAppendEmpty(t *testing.T) {
+	t.Parallel()
+	conns, _ := steady(0, 0)
+	f := &memFile{b: writeBag(t, bagfmt.WriterOptions{}, conns, nil)}
+	if err := amend(f, len(f.b)); err != nil {
+		t.Fatal(err)
+	}
+	if got := allOf(t, f.b); len(got) != 0 {
+		t.Errorf("messages %v", got)
+	}
+}
+
+// TestAppendOddPosition: where a reader gets along with an index position before the index section,
+// nothing is lost.
+func TestAppendOddPosition(t *testing.T) {
+	t.Parallel()
+	conns, old := steady(30, 100)
+	good := writeBag(t, bagfmt.WriterOptions{ChunkBytes: 200}, conns, old)
+	pos := recordsOf(t, good, 3)[0].fields["index_pos"]
+	for _, r := range records(t, good) {
+		if r.op != 4 && r.op != 5 {
+			continue
+		}
+		for _, at := range []int{r.off, r.dataAt + 4} {
+			odd := setU64(good, pos, uint64(at))
+			f := &memFile{b: slices.Clone(odd)}
+			if err := amend(f, len(f.b), addition{&bagfmt.Connection{Topic: "/x", Header: header("a/X")}, bagfmt.Time{Sec: 900}, "x"}); err != nil {
+				if !bytes.Equal(f.b, odd) {
+					t.Errorf("index position at %d: %v, and the file was changed", at, err)
+				}
+				continue
+			}
+			if n := len(allOf(t, f.b)); n != len(old)+1 {
+				t.Errorf("index position at %d: %d messages, want %d", at, n, len(old)+1)
+			}
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package bagecho
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/gorosbag/gorosbag/internal/nearest"
 )
 
-// echoTopic is a topic that the user wants to see, or a field of its messages.
-type echoTopic struct {
+// Topic is a topic that the user wants to see, or a field of its messages.
+type Topic struct {
 	text string
 	glob *regexp.Regexp // nil for a name
 
@@ -20,12 +20,14 @@ type echoTopic struct {
 	noField error // why not
 }
 
-func newEchoTopic(text string, isRegex bool) (*echoTopic, error) {
+// NewTopic returns the topic of a text: a name, which a field of the messages may follow, a glob, or with
+// isRegex a regular expression for the whole name.
+func NewTopic(text string, isRegex bool) (*Topic, error) {
 	if isRegex {
 		re, err := bagquery.AnyOf([]string{text}, true)
-		return &echoTopic{text: text, glob: re}, err
+		return &Topic{text: text, glob: re}, err
 	}
-	t := &echoTopic{text: absolute(strings.TrimRight(text, "/"))}
+	t := &Topic{text: absolute(strings.TrimRight(text, "/"))}
 	if strings.Contains(text, ":") {
 		return nil, fmt.Errorf("%s: slices of arrays are not supported; name an element, as in /tf/transforms[0]", explain.Name(text))
 	}
@@ -46,7 +48,7 @@ func absolute(topic string) string {
 }
 
 // match tells whether a topic is meant, and which field of its messages.
-func (t *echoTopic) match(topic string) (field string, ok bool) {
+func (t *Topic) match(topic string) (field string, ok bool) {
 	topic = absolute(topic)
 	switch {
 	case t.glob != nil:
@@ -63,7 +65,7 @@ func (t *echoTopic) match(topic string) (field string, ok bool) {
 
 // problem says what kept a topic from being shown, if it is not that no message was
 // recorded. A topic that is in no bag may be similar to one that is recorded.
-func (t *echoTopic) problem(recorded []string) string {
+func (t *Topic) problem(recorded []string) string {
 	switch {
 	case t.shown:
 		return ""
