@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
-	"internal/bagcheck":         {"bagfmt", "internal/msgtypes", "internal/plural", "rosmsg"},
+	"internal/bagcheck":         {"bagfmt", "internal/msgtypes", "internal/plural", "rosbag", "rosmsg"},
 	"internal/bagdiff":          {"internal/bagdiff/", "internal/msgheader", "rosbag"},
 	"internal/bagdiff/align":    {"rosbag"},
 	"internal/bagdiff/fields":   {"internal/bagdiff/report", "rosbag", "rosmsg"},
