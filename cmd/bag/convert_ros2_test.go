@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,5 +158,32 @@ func TestToROS2Lossy(t *testing.T) {
 	code, stdout, stderr := gobag("convert", broken, out, "--to", "ros2")
 	if code != 3 || !strings.Contains(stderr, "topic /count: 25 of 25 messages left out: ") || !strings.Contains(stdout, "0 of 25") {
 		t.Errorf("code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// TestToROS2DiskFull converts into a file system that has no room for the result.
+func TestToROS2DiskFull(t *testing.T) {
+	t.Parallel()
+	for _, storage := range []string{"mcap", "sqlite3"} {
+		t.Run(storage, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := mountSmall(dir); err != nil {
+				t.Skip("no small file system: ", err)
+			}
+			t.Cleanup(func() {
+				if err := unmount(dir); err != nil {
+					t.Error(err)
+				}
+			})
+			in := write(t, "big.bag", bigBag(t, 9<<20))
+			code, _, stderr := gobag("convert", in, filepath.Join(dir, "run"), "--to", "ros2", "--storage", storage, "--compression", "none")
+			if code != 1 || !strings.Contains(stderr, syscall.ENOSPC.Error()) {
+				t.Errorf("code %d, stderr %q", code, stderr)
+			}
+			if left := names(t, dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
 	}
 }
