@@ -134,8 +134,8 @@ func TestMCAPForms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Info().Version != "mcap" || r.Info().Indexed != form.indexed || int(r.Info().Messages) != len(want) {
-					t.Errorf("version %s, indexed %t, %d messages, want %d; damage %v", r.Info().Version, r.Info().Indexed, r.Info().Messages, len(want), r.Info().Damage)
+				if r.Info().Format != "mcap" || r.Info().Indexed != form.indexed || int(r.Info().Messages) != len(want) {
+					t.Errorf("format %s, indexed %t, %d messages, want %d; damage %v", r.Info().Format, r.Info().Indexed, r.Info().Messages, len(want), r.Info().Damage)
 				}
 				var foreign []string
 				for _, err := range r.Info().Damage {

@@ -51,7 +51,13 @@ type ChunkHeader struct {
 // The caller must not modify it.
 func (r *Reader) Encryption() *rosbag.Encryption { return r.t.Decrypter.Encryption() }
 
-// Info implements rosbag.Source.
+// Info implements rosbag.Source. The version of a bag is "0", "1.0", "1.1", "1.2" or "2.0", and with
+// FutureVersion any "2.x". Times of the versions 0, 1.0 and, of the first recorder, 1.1 are elapsed. A 1.2
+// bag is read from front to back also where it has a good index, because that does not tell which
+// messages were latched. Of an MCAP file the format is "mcap".
+//
+// At most 1000 errors of damage are kept. What a segment hides comes from Cursor.Next. A bag that starts
+// behind the end of this one is damage, too: a Reader does not read it, recovery does.
 func (r *Reader) Info() rosbag.Info {
 	t := r.t
 	format, version := "bag", t.Version

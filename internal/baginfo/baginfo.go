@@ -106,6 +106,9 @@ func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
 	bag, isBag := r.(*bagfmt.Reader)
 	if isBag {
 		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
+		if i.MCAP != nil {
+			i.Version = known.Format
+		}
 	}
 	var sample []int
 	if isBag && i.hasChunks() {
