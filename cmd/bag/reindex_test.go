@@ -33,7 +33,7 @@ func count(t *testing.T, path string) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Messages()
+	return r.Info().Messages
 }
 
 func TestReindex(t *testing.T) {
