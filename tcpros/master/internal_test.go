@@ -117,7 +117,7 @@ func TestParamTreeIsBounded(t *testing.T) {
 
 func TestRegistryIsBounded(t *testing.T) {
 	t.Parallel()
-	m := &Master{log: zap.NewNop(), reg: newRegistry(), params: newParamTree(), notify: newTestNotifier()}
+	m := &state{log: zap.NewNop(), reg: newRegistry(), params: newParamTree(), notify: newTestNotifier()}
 	defer m.notify.close()
 	m.reg.count = maxRegistrations
 	for name, r := range map[string]reply{

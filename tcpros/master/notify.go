@@ -32,7 +32,7 @@ const (
 type notice struct {
 	key    string
 	method string
-	args   func() []any // called with Master's lock held, when the call is made: nodes get the latest state, and notices that wait hold none
+	args   func() []any // called with the lock of the state held, when the call is made: nodes get the latest state, and notices that wait hold none
 	once   bool         // a shutdown, which is not retried
 }
 
@@ -49,7 +49,7 @@ type notifier struct {
 	cancel       context.CancelFunc
 	http         *http.Client
 	log          *zap.Logger
-	state        sync.Locker    // Master's lock
+	state        sync.Locker    // of the master
 	version      *atomic.Uint64 // of the state
 	requests     *outgoing
 	callSlots    chan struct{}
@@ -96,7 +96,7 @@ func (n *notifier) close() {
 	n.http.CloseIdleConnections()
 }
 
-// send queues a notice and returns at once. It is called with Master's lock held, so that notices
+// send queues a notice and returns at once. It is called with the lock of the state held, so that notices
 // are in the order of the changes.
 func (n *notifier) send(uri string, x *notice) {
 	n.mu.Lock()
