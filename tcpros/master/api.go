@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 // The codes of ROS API answers.
@@ -100,7 +101,7 @@ func methods() map[string]method {
 
 // handle answers one call.
 func (m *Master) handle(ctx context.Context, peer, name string, args []any) (any, error) {
-	var answer *message
+	var answer *outgoing.Message
 	var err error
 	if name == "system.multicall" {
 		answer, err = m.multicall(ctx, peer, args)
@@ -110,11 +111,11 @@ func (m *Master) handle(ctx context.Context, peer, name string, args []any) (any
 	if err != nil {
 		return nil, err
 	}
-	return &xmlrpc.Answer{Body: answer.body, Begin: answer.begin}, nil
+	return &xmlrpc.Answer{Body: answer.Body, Begin: answer.Begin}, nil
 }
 
 // single answers a call that is not part of a system.multicall.
-func (m *Master) single(ctx context.Context, peer, name string, args []any) (*message, error) {
+func (m *Master) single(ctx context.Context, peer, name string, args []any) (*outgoing.Message, error) {
 	c, err := m.prepare(peer, name, args)
 	if err != nil {
 		return nil, err
@@ -126,7 +127,7 @@ func (m *Master) single(ctx context.Context, peer, name string, args []any) (*me
 		return fmt.Sprintf("%d %s %q", m.state.version.Load(), c.name, c.args)
 	}
 	var first *reply // of a call that must not be run again
-	return m.answers.get(ctx, identity, func(room int64) ([]byte, error) {
+	return m.answers.Get(ctx, identity, func(room int64) ([]byte, error) {
 		m.state.mu.Lock()
 		defer m.state.mu.Unlock()
 		if first != nil {
@@ -185,7 +186,7 @@ func (s *state) run(c call) reply {
 
 // multicall executes several calls in one request, as Python's servers do: roslaunch sets
 // parameters that way. A fault replaces the result of its call.
-func (m *Master) multicall(ctx context.Context, peer string, args []any) (*message, error) {
+func (m *Master) multicall(ctx context.Context, peer string, args []any) (*outgoing.Message, error) {
 	bad := &xmlrpc.Fault{Code: 1, Text: "system.multicall takes one list of {methodName, params}"}
 	if len(args) != 1 {
 		return nil, bad
@@ -195,7 +196,7 @@ func (m *Master) multicall(ctx context.Context, peer string, args []any) (*messa
 		return nil, bad
 	}
 	unshared := func() string { return "" }
-	return m.answers.get(ctx, unshared, func(room int64) ([]byte, error) {
+	return m.answers.Get(ctx, unshared, func(room int64) ([]byte, error) {
 		if room < maxMulticallBytes { // run nothing before there is room for all results
 			return nil, &xmlrpc.LimitError{What: "message", Limit: room}
 		}

@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
 )
 
 func (s *state) getURI(call) reply { return success(s.uri, "") }
@@ -134,9 +136,9 @@ func (s *state) notifyReplaced(name string, b replacement, except string) {
 		return
 	}
 	s.log.Warn("node replaced by another with its name", zap.String("node", name), zap.String("old", b.uri))
-	s.notify.send(b.uri, &notice{
-		key: "shutdown " + name, method: "shutdown", once: true,
-		args: func() []any { return []any{"/master", "[" + name + "] Reason: new node registered with same name"} },
+	s.notify.Send(b.uri, &notify.Notice{
+		Key: "shutdown " + name, Method: "shutdown", Once: true,
+		Args: func() []any { return []any{"/master", "[" + name + "] Reason: new node registered with same name"} },
 	})
 	for _, topic := range b.topics {
 		if topic != except {
@@ -147,11 +149,11 @@ func (s *state) notifyReplaced(name string, b replacement, except string) {
 
 // notifySubscribers sends the list of publishers of a topic to its subscribers. The lock is held.
 func (s *state) notifySubscribers(topic string) {
-	x := &notice{
-		key: "publishers of " + topic, method: "publisherUpdate",
-		args: func() []any { return []any{"/master", topic, s.reg.uris(publisher, topic)} },
+	x := &notify.Notice{
+		Key: "publishers of " + topic, Method: "publisherUpdate",
+		Args: func() []any { return []any{"/master", topic, s.reg.uris(publisher, topic)} },
 	}
 	for _, uri := range s.reg.uris(subscriber, topic) {
-		s.notify.send(uri, x)
+		s.notify.Send(uri, x)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/outgoing"
 )
 
 // DefaultPort is where a ROS master is expected.
@@ -67,7 +68,7 @@ type Master struct {
 	addr    net.Addr
 	methods map[string]method
 	server  *xmlrpc.Server
-	answers *outgoing
+	answers *outgoing.Budget
 	state   *state
 	wg      sync.WaitGroup
 	failed  chan error // one error of each listener at most
@@ -86,7 +87,7 @@ func New(ctx context.Context, o Options) (*Master, error) {
 	m := &Master{
 		addr:    listeners[0].Addr(),
 		methods: methods(),
-		answers: newOutgoing(),
+		answers: outgoing.New(),
 		failed:  make(chan error, len(listeners)),
 		state:   newState("http://"+net.JoinHostPort(o.URIHost, strconv.Itoa(port(listeners[0])))+"/", o.OnShutdown, o.Log),
 	}
@@ -134,7 +135,7 @@ func (m *Master) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
 	err := m.server.Shutdown(ctx)
-	m.state.notify.close()
+	m.state.notify.Close()
 	m.wg.Wait()
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err

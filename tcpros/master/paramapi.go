@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
 )
 
 func (s *state) setParam(c call) reply {
@@ -35,12 +37,12 @@ func (s *state) deleteParam(c call) reply {
 // notifyParamSubscribers queues updates. The lock is held.
 func (s *state) notifyParamSubscribers(updates []paramUpdate) {
 	for _, u := range updates {
-		x := &notice{
-			key: "parameter " + u.key, method: "paramUpdate",
-			args: func() []any { return []any{"/master", u.key, s.params.valueOrEmpty(u.key)} },
+		x := &notify.Notice{
+			Key: "parameter " + u.key, Method: "paramUpdate",
+			Args: func() []any { return []any{"/master", u.key, s.params.valueOrEmpty(u.key)} },
 		}
 		for _, c := range u.to {
-			s.notify.send(c.uri, x)
+			s.notify.Send(c.uri, x)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/master/internal/notify"
 )
 
 // state is what the master knows, and what answers calls about it: graph.go and paramapi.go have
@@ -13,7 +15,7 @@ type state struct {
 	uri        string // of the master
 	onShutdown func(caller, reason, peer string)
 	log        *zap.Logger
-	notify     *notifier
+	notify     *notify.Notifier
 	version    atomic.Uint64 // counts changes of what follows
 
 	mu     sync.Mutex // guards what follows; held while a call runs and while its answer is encoded, never during a network call
@@ -23,6 +25,6 @@ type state struct {
 
 func newState(uri string, onShutdown func(caller, reason, peer string), log *zap.Logger) *state {
 	s := &state{uri: uri, onShutdown: onShutdown, log: log, reg: newRegistry(), params: newParamTree()}
-	s.notify = newNotifier(log, &s.mu, &s.version)
+	s.notify = notify.New(log, &s.mu, &s.version)
 	return s
 }
