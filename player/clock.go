@@ -4,15 +4,18 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/aler9/goroslib/pkg/msgproc"
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // clockMD5 is that of rosgraph_msgs/Clock.
-const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
+var clockMD5 = stdmsg.MD5Sum(rosgraph_msgs.Clock{})
+
+// clockType is the type of the clock.
+const clockType = "rosgraph_msgs/Clock"
 
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
@@ -46,11 +49,7 @@ func checkClock(resolve func(string) (string, error), p *plan) error {
 	if p.selection.deny.match(name) {
 		return &DenyError{[]string{name}}
 	}
-	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
-	if err != nil {
-		return err
-	}
-	if t := p.topic(name); t != nil && t.md5 != md5 {
+	if t := p.topic(name); t != nil && t.md5 != clockMD5 {
 		return &OptionError{"Clock", fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
 			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
 	}
@@ -67,17 +66,8 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 	if t := p.topic(name); t != nil && t.publication != nil {
 		return clockPublisher{t.publication.Source(sourceKey{}), t.publication, false}, nil
 	}
-	msg := rosgraph_msgs.Clock{}
-	typ, err := msgproc.Type(msg)
-	if err != nil {
-		return c, err
-	}
-	md5, err := msgproc.MD5(msg)
-	if err != nil {
-		return c, err
-	}
 	pub, err := g.Advertise(tcpros.AdvertiseOptions{
-		Topic: clockTopic, Type: typ, MD5Sum: md5, MessageDefinition: tcpros.ClockDefinition, QueueFrames: clockQueue,
+		Topic: clockTopic, Type: clockType, MD5Sum: clockMD5, MessageDefinition: stdmsg.ClockDefinition, QueueFrames: clockQueue,
 	}, nil)
 	if err != nil {
 		return c, err

@@ -1,6 +1,10 @@
 package rosctl
 
 import (
+	"github.com/aler9/goroslib/pkg/msgs/std_msgs"
+
+	"github.com/gorosbag/gorosbag/internal/stdmsg"
+
 	"context"
 	"encoding/binary"
 	"errors"
@@ -57,10 +61,10 @@ func (p *playing) offer(s *Server) error {
 		return err
 	}
 	return s.commandTopics([]commandTopic{
-		{"seek", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.seek},
-		{"seek_to", "std_msgs/Time", "cd7166c74c552c311fbcc2fe5a7bc289", 8, p.seekTo},
-		{"set_rate", "std_msgs/Float64", "fdb28210bfa9d7c91146260178d9a584", 8, p.setRate},
-		{"burst", "std_msgs/UInt32", "304a39449588c7f8ce2df6e8001c5fce", 4, p.burst},
+		{"seek", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.seek},
+		{"seek_to", "std_msgs/Time", stdmsg.MD5Sum(std_msgs.Time{}), 8, p.seekTo},
+		{"set_rate", "std_msgs/Float64", stdmsg.MD5Sum(std_msgs.Float64{}), 8, p.setRate},
+		{"burst", "std_msgs/UInt32", stdmsg.MD5Sum(std_msgs.UInt32{}), 4, p.burst},
 	})
 }
 
