@@ -98,7 +98,7 @@ func TestWrittenChunkCountsInItsFile(t *testing.T) {
 		in.Rotation = rotationAt(rotation.Options{MaxBytes: 1000}, 3, 100)
 		in.Rotation.Queue(500)
 		c := &memory.Chunk{Part: part, Cost: 200, Sealed: new(bagfmt.SealedChunk)}
-		in.Written(c, 70, part)
+		in.Files().Written(c, 70, part)
 		if got := [2]int64{in.Rotation.Stored(), 1000 - in.Rotation.Stored() - in.Rotation.Left()}; got != want {
 			t.Errorf("a chunk of file %d: %v bytes are stored and on their way in file 3, want %v", part, got, want)
 		}

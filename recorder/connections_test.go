@@ -38,7 +38,7 @@ func heldByConnections(p *pipeline) (bytes int64, n int) {
 // rotate begins the next file and waits until the one before is closed.
 func rotate(t *testing.T, p *pipeline) {
 	t.Helper()
-	c, err := p.RequestSplit(time.Now())
+	c, err := p.Commands().RequestSplit(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,8 @@ func TestDefinitionsAreShared(t *testing.T) {
 	text := strings.Repeat("float64 x\n", 10_000)
 	var links []*intake.Link
 	for i := range 20 {
-		topic := p.AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
-		l, err := p.OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
+		topic := p.Links().AddTopicOf(fmt.Sprintf("/t%d", i%3), fmt.Sprintf("/t%d", i%3), time.Time{})
+		l, err := p.Links().OpenLink(topic, withDefinition(topic.Name, fmt.Sprintf("/p%d", i), text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,11 +89,11 @@ func TestDefinitionsAreShared(t *testing.T) {
 func TestHeadersAreBounded(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	bad := p.AddTopicOf("/bad", "/bad", time.Time{})
+	bad := p.Links().AddTopicOf("/bad", "/bad", time.Time{})
 	big := strings.Repeat("x", 1<<20)
 	refused := 0
 	attack := func(n int) {
-		l, err := p.OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
+		l, err := p.Links().OpenLink(bad, withDefinition("/bad", fmt.Sprintf("/bad%d", n), fmt.Sprint(n, big)))
 		if full := (*intake.HeadersFullError)(nil); errors.As(err, &full) {
 			refused++
 			return
@@ -111,7 +111,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if bytes, _ := heldByConnections(p); bytes > intake.HeaderBytes*memory.FairnessFactor/(memory.FairnessFactor+1)+1<<20 || taken < 10 {
 		t.Errorf("%d of 30 headers of 1 MiB were taken, %d bytes", taken, bytes)
 	}
-	if _, err := p.OpenLink(p.AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
+	if _, err := p.Links().OpenLink(p.Links().AddTopicOf("/good", "/good", time.Time{}), withDefinition("/good", "/good", big[:100_000])); err != nil {
 		t.Errorf("a publisher of another topic: %v", err)
 	}
 	s := Summary{Topics: accountsNow(p)}
@@ -197,10 +197,10 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 func TestGoneLatchedPublishers(t *testing.T) {
 	t.Parallel()
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
 	for n := range uint32(100) {
 		info := testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n))
-		l, err := p.OpenLink(topic, info)
+		l, err := p.Links().OpenLink(topic, info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,12 +221,12 @@ func TestGoneLatchedPublishers(t *testing.T) {
 func TestPublishersComeAndGo(t *testing.T) {
 	const publishers = 10_000
 	p := testPipeline(t, Options{Split: true}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	definition := strings.Repeat("float64 x\n", 1000)
 	now := time.Now()
 	come := func(from, to int) {
 		for n := from; n < to; n++ {
-			l, err := p.OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
+			l, err := p.Links().OpenLink(topic, withDefinition("/t", fmt.Sprintf("/p%d", n), definition))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func latching(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	info := testlink.Info(topic, publisher)
 	i := slices.IndexFunc(info.Header, func(f bagfmt.Field) bool { return f.Key == "latching" })
 	info.Header[i].Value = "1"
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func otherType(info tcpros.LinkInfo) tcpros.LinkInfo {
 // costs two connections, however often, and no memory.
 func TestTopicComesAndGoes(t *testing.T) {
 	p := testPipeline(t, Options{}, nil)
-	topic := p.AddTopicOf("/t", "/t", time.Time{})
+	topic := p.Links().AddTopicOf("/t", "/t", time.Time{})
 	both := []tcpros.LinkInfo{testlink.Info("/t", "/p"), otherType(testlink.Info("/t", "/p"))}
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -45,7 +45,7 @@ func TestTopicComesAndGoes(t *testing.T) {
 		return m.HeapAlloc
 	}
 	cycle := func(i int) {
-		l, err := p.OpenLink(topic, both[i%2])
+		l, err := p.Links().OpenLink(topic, both[i%2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,9 +95,9 @@ func TestPublisherComesAndGoes(t *testing.T) {
 	const topics, cycles = 12, 4 // of each topic: the master is asked at once about so many changes, then each second
 	for i := range topics {
 		name := topicName(i)
-		topic := p.AddTopicOf(name, name, time.Time{})
+		topic := p.Links().AddTopicOf(name, name, time.Time{})
 		sub, err := rec.Subscribe(tcpros.SubscribeOptions{Topic: name, Open: func(info tcpros.LinkInfo) (tcpros.LinkSink, error) {
-			return p.OpenLink(topic, info)
+			return p.Links().OpenLink(topic, info)
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -32,7 +32,7 @@ func TestReserveOnARealFile(t *testing.T) {
 		t.Skip("the file system of " + p.out.Path() + " knows no fallocate")
 	}
 	testlink.PublishPlain(l, 3)
-	p.UnblockLinks()
+	p.Links().UnblockLinks()
 	testlink.WaitFor(t, func() bool { p.Mu.Lock(); defer p.Mu.Unlock(); return p.stored.Load() > 0 })
 	if n := blocks(t, p.out.Path()); n < reserveLeast+30_000 {
 		t.Errorf("%d bytes of blocks while recording, want %d more than are written", n, reserveLeast)

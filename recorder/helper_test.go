@@ -46,7 +46,7 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {
 	t.Helper()
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), testlink.Info(topic, publisher))
 	if err != nil {
 		t.Fatal(err)
 	}

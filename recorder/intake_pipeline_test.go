@@ -66,11 +66,11 @@ func TestWhichTopicsALimitMeans(t *testing.T) {
 func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PreRoll: time.Second}})
-	topic := p.AddTopicOf("/goal", "/goal", time.Time{})
+	topic := p.Links().AddTopicOf("/goal", "/goal", time.Time{})
 	now := time.Now()
 	for n := range uint32(100) {
 		now = now.Add(10 * time.Second)
-		l, err := p.OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
+		l, err := p.Links().OpenLink(topic, testlink.LatchedInfo("/goal", fmt.Sprintf("/rostopic_%d", n)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink{in: p, compression: bagfmt.CompressionNone}
+		s := &sink{in: p.Files(), compression: bagfmt.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
@@ -129,7 +129,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 	t.Parallel()
 	info, definition := longRecordInfo()
 	p := testPipeline(t, Options{Sync: SyncNone}, nil)
-	l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestRecordBehindASplit(t *testing.T) {
 	for splits := range 3 {
 		info, definition := longRecordInfo()
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestLargeMessageBehindASplit(t *testing.T) {
 	}
 	for name, splits := range map[string]int{"no split": 0, "a split": 1, "two": 2} {
 		p := testPipeline(t, Options{Split: true, Sync: SyncNone}, nil)
-		l, err := p.OpenLink(p.AddTopicOf("/scan", "/scan", time.Time{}), info)
+		l, err := p.Links().OpenLink(p.Links().AddTopicOf("/scan", "/scan", time.Time{}), info)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (r *session) stats() Stats {
 	}
 	s.DiskFree, s.TimeLeft = p.disk.Forecast()
 	s.Disk, s.Finished, s.Deleted = p.outputs.Watchdog.Account(), p.finished.number(), p.finished.retain.Deletions()
-	live := p.LiveFigures(now)
+	live := p.Accounts().LiveFigures(now)
 	s.State, s.Ending, s.Part, s.FileBytes = live.State, live.Ending, live.Part, live.FileBytes
 	s.Buffered, s.BufferMost, s.Unread = live.Buffered, live.BufferMost, live.Unread
 	s.Snapshots, s.Topics = snapshotStats(live.Snapshots), topicStats(live.Topics)

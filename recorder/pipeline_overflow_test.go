@@ -111,7 +111,7 @@ func TestLastCallReleasesALargeMessage(t *testing.T) {
 		defer p.Mu.Unlock()
 		return queuedTurns(p.Intake) == 1
 	})
-	p.UnblockLinks()
+	p.Links().UnblockLinks()
 	if f := <-second; f != nil {
 		f.Abort()
 	}

@@ -45,11 +45,11 @@ func TestRingNeedsNoMemoryOfItsOwn(t *testing.T) {
 	}
 	c := next.Chunk
 	c.Seal(nil)
-	rc := p.ToRingChunk(c)
+	rc := p.Snapshots().ToRingChunk(c)
 	if rc.Chunk != c {
 		t.Error("a copy was made beyond the buffer")
 	}
-	p.GiveBack(rc)
+	p.Snapshots().GiveBack(rc)
 	release()
 	<-sent
 	if err := p.close(); err != nil {

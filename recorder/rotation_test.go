@@ -210,7 +210,7 @@ func openLatched(t *testing.T, p *pipeline, topic, publisher string) *intake.Lin
 			info.Header[i].Value = "1"
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf(topic, topic, time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf(topic, topic, time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestLargeMessageAcrossASplit(t *testing.T) {
 			info.Header[i].Value = strings.Repeat("uint32 n\n", 2000) // too long to go along with each message
 		}
 	}
-	l, err := p.OpenLink(p.AddTopicOf("/t", "/t", time.Time{}), info)
+	l, err := p.Links().OpenLink(p.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 	if err != nil {
 		t.Fatal(err)
 	}

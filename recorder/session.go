@@ -33,7 +33,7 @@ func (r *session) run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer func() {
-		r.pipe.UnblockLinks()
+		r.pipe.Links().UnblockLinks()
 		r.noteWaiting()
 		r.noteUnread()
 		r.closeSubscriptions()
@@ -102,7 +102,7 @@ func (r *session) run(ctx context.Context) error {
 		case now := <-tick.C:
 			r.noteUnread()
 			r.pipe.tick(now)
-		case <-r.pipe.Limited:
+		case <-r.pipe.Links().Limited():
 			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
 				return nil
 			}
@@ -110,7 +110,7 @@ func (r *session) run(ctx context.Context) error {
 			return nil // the sink keeps the error and returns it from close
 		case <-r.pipe.disk.Full:
 			return ErrMinSpace
-		case <-r.pipe.Filled:
+		case <-r.pipe.Commands().AtSize():
 			return nil
 		case <-over:
 			return nil
@@ -125,7 +125,7 @@ func (r *session) run(ctx context.Context) error {
 
 // over returns what tells that the duration is over; nil while there is none.
 func (r *session) over() <-chan time.Time {
-	begun := r.pipe.BegunAt()
+	begun := r.pipe.Commands().BegunAt()
 	if r.Duration == 0 || r.Split || begun.IsZero() {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (r *session) repairOrphans(ctx context.Context, found []string) (end func(e
 	}
 	stop := repair.Start(ctx, repair.Options{
 		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
-		Crowded: p.QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
+		Crowded: p.Accounts().QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
 }

@@ -21,11 +21,12 @@ import (
 // goroutine, write, owns all fields that are not marked otherwise.
 type sink struct {
 	log         *zap.Logger
-	in          *intake.Intake
+	in          intake.Files
+	commands    intake.Commands
 	encoder     *encode.Encoder
 	compression bagfmt.Compression
-	report      Report
-	abortDrain  <-chan struct{} // closed: give up what is queued
+	report      func(at time.Time) []byte // makes the account of losses; nil for none
+	abortDrain  <-chan struct{}           // closed: give up what is queued
 	writer      sync.WaitGroup
 
 	outputs      *bagfile.Series
@@ -59,10 +60,11 @@ type sink struct {
 func newSink(o *Options, in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
 	s := &sink{
 		log:          o.Log,
-		in:           in,
+		in:           in.Files(),
+		commands:     in.Commands(),
 		encoder:      encoder,
 		compression:  o.Compression,
-		report:       o.Report,
+		report:       o.lossReport(in.Accounts()),
 		abortDrain:   o.Hurry,
 		outputs:      outputs,
 		retain:       retain,
@@ -77,7 +79,7 @@ func newSink(o *Options, in *intake.Intake, encoder *encode.Encoder, outputs *ba
 	s.finished.retain = s.retain
 	s.disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log)
 	if o.Snapshot.Mode != SnapshotOff {
-		s.snapshots = newSnapshotWriter(s, o.Snapshot)
+		s.snapshots = newSnapshotWriter(s, in.Snapshots(), o.Snapshot)
 	}
 	return s
 }
@@ -115,7 +117,7 @@ func (s *sink) close() error {
 // write is the one goroutine that touches the file's data.
 func (s *sink) write() {
 	for {
-		next, ok := s.in.Sealed.Take()
+		next, ok := s.in.Next()
 		if !ok {
 			return
 		}
@@ -125,7 +127,7 @@ func (s *sink) write() {
 		}
 		c := next.Chunk
 		s.encoder.Await(c)
-		if !s.in.Ring.IsOnly() {
+		if !s.in.OnlySnapshots() {
 			s.store(c)
 		}
 		if s.snapshots == nil {
@@ -275,7 +277,7 @@ func (s *sink) current() *bagFile {
 // queued for files to come when it is written. It is for concurrent use.
 func (s *sink) pin(ctx context.Context, since time.Time) ([]string, error) {
 	s.retain.Pin(since)
-	c, err := s.in.RequestPin(since)
+	c, err := s.commands.RequestPin(since)
 	if err == nil {
 		err = c.Wait(ctx)
 	}

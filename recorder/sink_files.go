@@ -211,7 +211,7 @@ func (s *sink) closeFiles() {
 			s.in.FileClosed(b.part)
 		}
 		b.fault, b.ended = cmp.Or(err, b.Away()), time.Now()
-		s.finished.add(b, err, !b.snapshot || s.in.Ring.IsOnly())
+		s.finished.add(b, err, !b.snapshot || s.in.OnlySnapshots())
 		close(b.finished)
 	}
 }

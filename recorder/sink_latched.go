@@ -17,7 +17,7 @@ import (
 func (s *sink) repeat(next *intake.FileStart) {
 	defer s.in.Unpin(next.Latched)
 	s.snapshots.keepMissed(next)
-	if s.err != nil || s.in.Ring.IsOnly() {
+	if s.err != nil || s.in.OnlySnapshots() {
 		return
 	}
 	if err := s.repeatLatched(next); err != nil {
@@ -64,7 +64,7 @@ func (s *sink) packLatched(all []latch.Pinned, at bagfmt.Time, write func(*bagfm
 			b.AppendRun(l.Conn, at, frame, 1)
 			s.in.UnclaimLatched(claimed) // the builder has a copy
 		}
-		if b.Messages() == 0 || b.Len() <= s.in.Pool.ChunkBytes && i > 0 {
+		if b.Messages() == 0 || b.Len() <= s.in.ChunkBytes() && i > 0 {
 			continue
 		}
 		c, err := b.Seal(z, packed)

@@ -29,7 +29,7 @@ import (
 // A chunk belongs to one of them. nil means that there are no snapshots.
 type snapshotWriter struct {
 	sink    *sink
-	in      *intake.Intake
+	in      intake.Snapshots
 	log     *zap.Logger
 	only    bool // nothing is written but snapshots
 	outputs *bagfile.Series
@@ -69,9 +69,9 @@ type snapshotWork struct {
 	chunk      ring.Chunk
 }
 
-func newSnapshotWriter(s *sink, o Snapshot) *snapshotWriter {
+func newSnapshotWriter(s *sink, in intake.Snapshots, o Snapshot) *snapshotWriter {
 	return &snapshotWriter{
-		sink: s, in: s.in, log: s.log, only: o.Mode == SnapshotOnly,
+		sink: s, in: in, log: s.log, only: o.Mode == SnapshotOnly,
 		outputs: s.outputs.ForSnapshots(o.Mode == SnapshotBeside),
 		queue:   queue.New[snapshotWork](),
 		limiter: rate.NewLimiter(rate.Every(snapshotEvery), snapshotBurst),
@@ -205,7 +205,7 @@ func (sn *snapshot) addConns(chunks []ring.Chunk) {
 // openWithLatched writes what is latched at the beginning of a snapshot, with its time.
 func (w *snapshotWriter) openWithLatched(sn *snapshot, begin time.Time, chunks []ring.Chunk) {
 	defer w.in.UnpinState(&sn.State)
-	at := bagfmt.TimeOf(w.in.Sim.At(sn.At))
+	at := bagfmt.TimeOf(w.in.Stamp(sn.At))
 	seen := map[bagfmt.ConnID]bool{}
 	for _, c := range chunks {
 		if c.Start.Before(at) {
@@ -237,7 +237,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 	before, span := sn.From.Sub(old.FirstAt), old.LastAt.Sub(old.FirstAt) // by the monotonic clock, whatever others do
 	if before > 0 && span > 0 {
 		from = before
-		if p := passageOf(&old); w.in.Sim != nil || p.back > 0 {
+		if p := passageOf(&old); w.in.Simulated() || p.back > 0 {
 			from = time.Duration(float64(before) / float64(span) * float64(p.passed))
 		}
 	}
@@ -245,7 +245,7 @@ func (w *snapshotWriter) root(sn *snapshot, old ring.Chunk) (c ring.Chunk, wante
 		w.in.GiveBack(old)
 		return ring.Chunk{}, false
 	}
-	if old.UncompressedBytes > int64(max(2*w.in.Pool.ChunkBytes, leastLarge)) && old.MessageCount() == 1 {
+	if old.UncompressedBytes > int64(max(2*w.in.ChunkBytes(), leastLarge)) && old.MessageCount() == 1 {
 		return old, true
 	}
 	sn.rooted = true

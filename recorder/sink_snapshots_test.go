@@ -32,7 +32,7 @@ type recorded struct {
 // sealedChunk makes a chunk of messages as the encoder does.
 func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.Chunk {
 	t.Helper()
-	c := in.FreshChunk(1)
+	c := in.Snapshots().FreshChunk(1)
 	if c == nil {
 		t.Fatal("no memory")
 	}
@@ -40,7 +40,7 @@ func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.
 	for _, m := range messages {
 		c.Builder.AppendRun(m.c.Conn, m.at, m.frame, 1)
 	}
-	in.Count(c)
+	in.Snapshots().Count(c)
 	if c.Seal(nil); c.Err != nil {
 		t.Fatal(c.Err)
 	}
@@ -49,7 +49,7 @@ func sealedChunk(t testing.TB, in *intake.Intake, messages ...recorded) *memory.
 
 // snapshotsOf returns a writer of snapshots without a sink.
 func snapshotsOf(in *intake.Intake) *snapshotWriter {
-	return &snapshotWriter{in: in, log: zap.NewNop()}
+	return &snapshotWriter{in: in.Snapshots(), log: zap.NewNop()}
 }
 
 // TestFirstChunkOfASnapshot: it is written anew with what is in the window, but for one large
@@ -85,7 +85,7 @@ func TestFirstChunkOfASnapshot(t *testing.T) {
 		}
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(time.Duration(len(tc.sizes)-1)*time.Second)
-		old := p.ToRingChunk(sealed)
+		old := p.Snapshots().ToRingChunk(sealed)
 		sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Duration(tc.from) * time.Second)}}
 		got, wanted := snapshotsOf(p).root(sn, old)
 		if wanted != tc.wanted || sn.rooted != tc.rooted || len(sn.State.Before) != tc.latched {
@@ -118,7 +118,7 @@ func TestFirstChunkAcrossAStepBack(t *testing.T) {
 			sealed := sealedChunk(t, p, messages...)
 			sealed.FirstAt, sealed.LastAt = start, start.Add(5*time.Second)
 			sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
-			got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
+			got, wanted := snapshotsOf(p).root(sn, p.Snapshots().ToRingChunk(sealed))
 			var numbers []uint32
 			if wanted {
 				for m, err := range got.Messages() {
@@ -152,7 +152,7 @@ func TestFirstChunkAcrossAStepForward(t *testing.T) {
 		sealed := sealedChunk(t, p, messages...)
 		sealed.FirstAt, sealed.LastAt = start, start.Add(4*time.Second)
 		sn := &snapshot{Taking: ring.Taking{From: start.Add(from)}}
-		got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed))
+		got, wanted := snapshotsOf(p).root(sn, p.Snapshots().ToRingChunk(sealed))
 		if wanted != (want > 0) || wanted && got.MessageCount() != want || len(sn.State.Before) != 1 {
 			t.Errorf("from %v on: wanted %v, %d latched before; want %d messages and one", from, wanted, len(sn.State.Before), want)
 		}
@@ -168,7 +168,7 @@ func TestFirstChunkWithoutMemory(t *testing.T) {
 	c := latchingConnection(p, "/a")
 	sealed := sealedChunk(t, p, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 1, 10)}, recorded{c, bagfmt.TimeOf(start), testlink.Frame(1, 2, 10)})
 	sealed.FirstAt, sealed.LastAt = start, start.Add(time.Second)
-	old := p.ToRingChunk(sealed)
+	old := p.Snapshots().ToRingChunk(sealed)
 	p.Pool.SetBudget(1)
 	sn := &snapshot{Taking: ring.Taking{From: start.Add(time.Hour)}}
 	if got, wanted := snapshotsOf(p).root(sn, old); !wanted || got.MessageCount() != 2 {
@@ -182,7 +182,7 @@ func TestNothingLatchedTakesNoMemory(t *testing.T) {
 	p := ringOf(1, time.Now())
 	p.Pool.SetBudget(1)
 	p.Ring.Pending, p.Ring.Only = 1, true // the ring is needed
-	if err := p.AddBefore(new(latch.State), nil); err != nil {
+	if err := p.Snapshots().AddBefore(new(latch.State), nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -282,7 +282,7 @@ func TestFirstChunkBackdated(t *testing.T) {
 	sealed := sealedChunk(t, p,
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 2}, testlink.Frame(1, 0, 10)},
 		recorded{c, bagfmt.Time{Sec: 500, Nsec: 1}, testlink.Frame(1, 1, 10)})
-	got, wanted := snapshotsOf(p).root(&snapshot{}, p.ToRingChunk(sealed))
+	got, wanted := snapshotsOf(p).root(&snapshot{}, p.Snapshots().ToRingChunk(sealed))
 	if !wanted || got.MessageCount() != 2 {
 		t.Errorf("%d messages of 2", got.MessageCount())
 	}
@@ -307,7 +307,7 @@ func TestFirstChunkWithAMark(t *testing.T) {
 	sealed := sealedChunk(t, p, messages...)
 	sealed.FirstAt, sealed.LastAt = start, start.Add(900*time.Millisecond)
 	sn := &snapshot{Taking: ring.Taking{From: start.Add(300 * time.Millisecond)}}
-	if got, wanted := snapshotsOf(p).root(sn, p.ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
+	if got, wanted := snapshotsOf(p).root(sn, p.Snapshots().ToRingChunk(sealed)); !wanted || got.MessageCount() != 8 {
 		t.Errorf("%d messages, want 7 and the mark", got.MessageCount())
 	}
 }

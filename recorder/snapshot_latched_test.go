@@ -177,7 +177,7 @@ func (w *latchedWorld) send() {
 // resume ends a pause. What was latched meanwhile counts from now on.
 func (w *latchedWorld) resume() {
 	w.now = w.now.Add(time.Second)
-	if err := w.p.Resume(w.now); err != nil {
+	if err := w.p.Commands().Resume(w.now); err != nil {
 		w.t.Fatal(err)
 	}
 	for publisher, n := range w.unheard {
@@ -274,7 +274,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			w.links = append(w.links, latching(t, w.p, "/tf_static", "/node0"), open(t, w.p, "/odom", "/node0"), open(t, w.p, "/odom", "/node1"))
 			again := testlink.LatchedInfo("/map", "/node0")
 			again.Header = append(again.Header, bagfmt.Field{Key: "tcp_nodelay", Value: "1"})
-			l, err := w.p.OpenLink(w.links[0].Connection.Topic, again)
+			l, err := w.p.Links().OpenLink(w.links[0].Connection.Topic, again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					case rnd.IntN(30) == 0:
 						w.p.tick(w.now.Add(2 * time.Hour)) // seals the open chunk
 					case !w.paused && rnd.IntN(50) == 0:
-						if err := w.p.Pause(); err != nil {
+						if err := w.p.Commands().Pause(); err != nil {
 							t.Fatal(err)
 						}
 						w.paused = true
@@ -343,7 +343,7 @@ func TestSnapshotInAPause(t *testing.T) {
 				odom.Frames(testlink.Frame(1, 0, 10), 1, at(s))
 				p.tick(at(s + 1))
 			}
-			if err := p.Pause(); err != nil {
+			if err := p.Commands().Pause(); err != nil {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
@@ -371,22 +371,22 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom, chart := open(t, p, "/odom", "/p"), latching(t, p, "/map", "/server")
 					chart.Frames(testlink.Frame(1, 1, 10), 1, at(1))
 					if stopped {
-						if c, err := p.RequestStop(); err != nil {
+						if c, err := p.Commands().RequestStop(); err != nil {
 							t.Fatal(err)
 						} else if _, err := c.ClosedFile(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Pause(); err != nil {
+					} else if err := p.Commands().Pause(); err != nil {
 						t.Fatal(err)
 					}
 					chart.Frames(testlink.Frame(1, 2, 10), 1, at(5))
 					if stopped {
-						if c, err := p.RequestStart(); err != nil {
+						if c, err := p.Commands().RequestStart(); err != nil {
 							t.Fatal(err)
 						} else if err := c.Wait(t.Context()); err != nil {
 							t.Fatal(err)
 						}
-					} else if err := p.Resume(at(10)); err != nil {
+					} else if err := p.Commands().Resume(at(10)); err != nil {
 						t.Fatal(err)
 					}
 					want := []uint32{2, 3}
@@ -416,11 +416,11 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 	t.Parallel()
 	p := ringPipeline(t, Options{Snapshot: Snapshot{PostRoll: time.Hour}})
 	chart, odom := latching(t, p, "/map", "/server"), open(t, p, "/odom", "/p")
-	if err := p.Pause(); err != nil {
+	if err := p.Commands().Pause(); err != nil {
 		t.Fatal(err)
 	}
 	chart.Frames(testlink.Frame(1, 1, 10), 1, time.Now())
-	if err := p.Resume(time.Now()); err != nil {
+	if err := p.Commands().Resume(time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
@@ -450,7 +450,7 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink{in: p, compression: bagfmt.CompressionNone}
+	s := &sink{in: p.Files(), compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
 	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}

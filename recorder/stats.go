@@ -177,12 +177,12 @@ func (r *session) summary(d time.Duration) Summary {
 	}
 	r.pipe.finished.summarize(&s)
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
-		bytes := r.pipe.FileBytes()
+		bytes := r.pipe.Accounts().FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
 		s.Bytes += bytes
 		s.Files = append(s.Files, FileSummary{File: s.File, Bytes: bytes})
 	}
-	topics, unread := r.pipe.SummaryFigures(time.Now())
+	topics, unread := r.pipe.Accounts().SummaryFigures(time.Now())
 	s.Topics, s.Unread = topicSummaries(topics), unread
 	for _, t := range s.Topics {
 		if len(t.Publishers)+t.Former.Count+t.Refused == 0 && slices.Contains(r.Select.literal, t.Topic) {

@@ -51,7 +51,7 @@ func (r *session) listen() error {
 	case r.names(name):
 		return r.subscribe(name, priorityNamed, time.Time{})
 	case r.Select.selects(name, triggerType): // the account has it when there is a publisher
-		sub := &subscription{name: name, topic: r.pipe.NewTopic(name)}
+		sub := &subscription{name: name, topic: r.pipe.Links().NewTopic(name)}
 		if err := r.receive(name, priorityNamed, sub); err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (r *session) fires(topic string, s *subscription, info tcpros.LinkInfo, sin
 	if t == nil || topic != t.topic {
 		return sink
 	}
-	r.pipe.List(s.topic)
+	r.pipe.Links().List(s.topic)
 	if bagfmt.ConnectionHeader(info.Header).Type() != triggerType {
 		return sink
 	}

@@ -56,7 +56,7 @@ func TestExplainLinks(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", "/p")
 			info.PublisherURI = mine
-			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.pipe.Links().OpenLink(r.pipe.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestJudgeNumbers(t *testing.T) {
 			r := recordingIn(t, g)
 			info := testlink.HeaderInfo("/t", tc.node)
 			info.PublisherURI = g.URI
-			l, err := r.pipe.OpenLink(r.pipe.AddTopicOf("/t", "/t", time.Time{}), info)
+			l, err := r.pipe.Links().OpenLink(r.pipe.Links().AddTopicOf("/t", "/t", time.Time{}), info)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,11 +17,11 @@ func (r *session) noteWaiting() {
 			waiting[s.topic] = WaitingPublisher
 		}
 	}
-	r.pipe.NoteWaiting(waiting)
+	r.pipe.Links().NoteWaiting(waiting)
 }
 
 func (r *session) noteUnread() {
-	r.pipe.NoteUnread(r.Node.Unread())
+	r.pipe.Links().NoteUnread(r.Node.Unread())
 }
 
 // Waiting returns how many topics waited for w when the recording ended.
