@@ -93,7 +93,7 @@ func TestBeyond4GiB(t *testing.T) {
 	if n := len(r.Chunks()); n != chunks || r.Chunks()[n-1].Pos < 1<<32 || r.Messages() != 2*chunks {
 		t.Errorf("%d chunks, %d messages", n, r.Messages())
 	}
-	m, err := r.LastBefore(1, bagfmt.Time{Sec: 9})
+	m, err := lastOf(r, 1, bagfmt.Time{Sec: 9})
 	if err != nil || string(m.Data()) != "end" {
 		t.Errorf("last message: %v, %v", m, err)
 	}
@@ -144,7 +144,7 @@ func TestManyChunksAndConnections(t *testing.T) {
 		list = append(list, c)
 	}
 	for i := range uint32(chunks) {
-		if err := w.WriteMessage(list[i%conns], bagfmt.Time{Sec: chunks - i}, nil); err != nil {
+		if err := w.Write(list[i%conns], bagfmt.Time{Sec: chunks - i}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

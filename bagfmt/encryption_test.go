@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // stockKeys are the AES keys of the bags in testdata/encrypted, made by stock of
@@ -140,7 +141,7 @@ func readWith(b []byte, o bagfmt.ReaderOptions, q bagfmt.Query) (msgs []msg, err
 		return nil, []error{err}
 	}
 	errs = slices.Clone(r.Damage())
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -262,15 +263,15 @@ func TestEncryptedAsPlain(t *testing.T) {
 			t.Fatalf("%s: %d chunks, want %d", comp, len(r.Chunks()), len(p.Chunks()))
 		}
 		for i := range p.Chunks() {
-			want, err := p.ChunkIndex(i, nil)
-			got, err2 := r.ChunkIndex(i, nil)
+			want, err := p.Index(i, nil)
+			got, err2 := r.Index(i, nil)
 			if d := gocmp.Diff(want, got); d != "" || err != nil || err2 != nil {
 				t.Errorf("%s: index of chunk %d: %v, %v, differs (-want +got):\n%s", comp, i, err, err2, d)
 			}
 		}
 		for _, c := range p.Connections() {
-			want, err := p.LastBefore(c.ID, p.End())
-			got, err2 := r.LastBefore(c.ID, r.End())
+			want, err := lastOf(p, c.ID, p.End())
+			got, err2 := lastOf(r, c.ID, r.End())
 			if err != nil || err2 != nil || want == nil || got == nil || asMsg(want) != asMsg(got) {
 				t.Errorf("%s: last message of %d: %v, %v; %v, %v", comp, c.ID, got, want, err, err2)
 			}
@@ -318,7 +319,7 @@ func TestEncryptedWithoutKey(t *testing.T) {
 	}
 }
 
-// TestEncryptedNotRewritten: Recover and NewAppendWriter leave encrypted bags alone, because
+// TestEncryptedNotRewritten: Recover and Append leave encrypted bags alone, because
 // they would mix them with what is plain.
 func TestEncryptedNotRewritten(t *testing.T) {
 	t.Parallel()
@@ -332,8 +333,8 @@ func TestEncryptedNotRewritten(t *testing.T) {
 		t.Errorf("Recover: %v", err)
 	}
 	f := &appendable{memFile{b: bytes.Clone(b)}}
-	if _, err := bagfmt.NewAppendWriter(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) || !bytes.Equal(f.b, b) {
-		t.Errorf("NewAppendWriter: %v, or it has changed the bag", err)
+	if _, err := bagfmt.Append(f, int64(len(b)), bagfmt.WriterOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) || !bytes.Equal(f.b, b) {
+		t.Errorf("Append: %v, or it has changed the bag", err)
 	}
 }
 

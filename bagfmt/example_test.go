@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Record to memory and read it again. A bytes.Buffer cannot go back to complete
@@ -27,7 +28,7 @@ func Example() {
 	}
 	for i := range 3 {
 		data := []byte("\x05\x00\x00\x00hello") // a serialized std_msgs/String
-		if err := w.WriteMessage(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
+		if err := w.Write(conn, bagfmt.Time{Sec: uint32(10 + i)}, data); err != nil {
 			panic(err)
 		}
 	}
@@ -57,7 +58,7 @@ func Example() {
 
 // Read the messages of one topic in a range of time. A damaged part of the bag is
 // an error of one step; the loop goes on behind it.
-func ExampleReader_All() {
+func ExampleReader() {
 	bag := exampleBag()
 	r, err := bagfmt.NewReader(bytes.NewReader(bag), int64(len(bag)), bagfmt.ReaderOptions{})
 	if err != nil {
@@ -68,7 +69,7 @@ func ExampleReader_All() {
 		Keep:  func(c *bagfmt.Connection) bool { return c.Topic == "/odd" },
 		Start: bagfmt.Time{Sec: 3},
 	}
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			fmt.Println(err)
 			continue
@@ -95,7 +96,7 @@ func exampleBag() []byte {
 		}
 	}
 	for i := 1; i <= 6; i++ {
-		if err := w.WriteMessage(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
+		if err := w.Write(conns[i%2], bagfmt.Time{Sec: uint32(i)}, make([]byte, i)); err != nil {
 			panic(err)
 		}
 	}

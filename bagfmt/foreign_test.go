@@ -13,7 +13,6 @@ func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	for start, want := range map[string]string{
 		"":                            "empty file",
-		"\x89MCAP0\r\n\x01":           "it is an MCAP file",
 		"SQLite format 3\x00\x10\x00": "it is an SQLite database, perhaps a ROS 2 bag",
 		"version https://git-lfs.g":   "it is a git LFS pointer; fetch the bag itself with git lfs pull",
 		"\x1f\x8b\x08\x00":            "it is packed with gzip",

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // exhaustive makes the tests of damage visit every byte of every bag, and those that
@@ -166,7 +167,7 @@ func writeBag(tb testing.TB, o bagfmt.WriterOptions, conns []*bagfmt.Connection,
 		own = append(own, oc)
 	}
 	for i, m := range msgs {
-		if err := w.WriteMessage(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
+		if err := w.Write(own[i%len(own)], m.Time, []byte(m.Data)); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -200,7 +201,7 @@ func readAll(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error)
 	if err != nil {
 		return nil, []error{err}
 	}
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -307,4 +308,22 @@ func u32s(v ...uint32) string {
 		b = binary.LittleEndian.AppendUint32(b, x)
 	}
 	return string(b)
+}
+
+// lastOf returns the latest message of a connection with a time of at most t.
+func lastOf(r rosbag.Latest, id bagfmt.ConnID, t bagfmt.Time) (*bagfmt.Message, error) {
+	for _, found := range r.Latest(t, func(c *bagfmt.Connection) bool { return c.ID == id }) {
+		return found.Message, found.Err
+	}
+	return nil, nil
+}
+
+// steady returns n messages of the connections of sample with times that rise by 1 s
+// every third message.
+func steady(n, from int) (conns []*bagfmt.Connection, msgs []msg) {
+	conns, _ = sample(0)
+	for i := range n {
+		msgs = append(msgs, msg{conns[i%3].Topic, bagfmt.Time{Sec: uint32(from + i/3)}, fmt.Sprintf("message %d of %d", i, from)})
+	}
+	return conns, msgs
 }

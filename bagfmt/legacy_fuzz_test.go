@@ -97,13 +97,13 @@ func fuzzRead(t *testing.T, r *bagfmt.Reader, size int) (msgs []msg, errs []erro
 		switch {
 		case errors.Is(err, io.EOF):
 			for _, c := range r.Connections() {
-				if _, err := r.LastBefore(c.ID, r.End()); err != nil && !typed(err) {
-					t.Fatalf("LastBefore: untyped error %v", err)
+				if _, err := lastOf(r, c.ID, r.End()); err != nil && !typed(err) {
+					t.Fatalf("Latest: untyped error %v", err)
 				}
 			}
 			for i := range r.Chunks() {
 				_, headerErr := r.ChunkHeader(i)
-				_, indexErr := r.ChunkIndex(i, nil)
+				_, indexErr := r.Index(i, nil)
 				if headerErr != nil && !typed(headerErr) || indexErr != nil && !typed(indexErr) {
 					t.Fatalf("segment %d: untyped error %v, %v", i, headerErr, indexErr)
 				}

@@ -11,11 +11,7 @@ import (
 // startOld reads what a bag of an old version has before its messages.
 func (s *Scanner) startOld() error {
 	s.old = old.New(s.version)
-	if err := s.old.Start(s.s); err != nil {
-		return err
-	}
-	s.good = s.s.Off
-	return nil
+	return s.old.Start(s.s)
 }
 
 // nextOld is Next for a bag of an old version.

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // oldBag is what the file beside a bag of testdata/old says about it.
@@ -142,7 +143,7 @@ func TestOldBags(t *testing.T) {
 			errs = r.Damage()
 			found = summary{}
 			var inOrder []msg
-			for m, err := range r.All(bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -163,14 +164,14 @@ func TestOldBags(t *testing.T) {
 	}
 }
 
-// lookUp finds m through LastBefore.
+// lookUp finds m through Latest.
 func lookUp(t *testing.T, r *bagfmt.Reader, m msg) *bagfmt.Message {
 	t.Helper()
 	for _, c := range r.Connections() {
 		if c.Topic != m.Topic {
 			continue
 		}
-		found, err := r.LastBefore(c.ID, m.Time)
+		found, err := lastOf(r, c.ID, m.Time)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func lookUp(t *testing.T, r *bagfmt.Reader, m msg) *bagfmt.Message {
 			return found
 		}
 	}
-	t.Fatalf("LastBefore does not find %v", m)
+	t.Fatalf("Latest does not find %v", m)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunksInEachOther reads a bag of chunks each of which claims the whole rest of
@@ -50,7 +51,7 @@ func TestChunksInEachOther(t *testing.T) { // not parallel: it looks at what all
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	messages := 0
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil && !typed(err) {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // chunkReads notes which chunks are read.
@@ -53,7 +54,7 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 	}
 	b := writeBag(t, bagfmt.WriterOptions{Compression: comp, ChunkBytes: 1}, conns, msgs)
 	file := &chunkReads{Reader: bytes.NewReader(b)}
-	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{})
+	r, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: cache})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,6 @@ func cachedBag(t *testing.T, comp bagfmt.Compression, n int, cache *bagfmt.Cache
 		file.stored = append(file.stored, h.StoredBytes)
 	}
 	file.chunks = r.Chunks()
-	r.Use(cache)
 	return r, file
 }
 
@@ -80,18 +80,14 @@ func TestCache(t *testing.T) {
 			t.Parallel()
 			r, file := cachedBag(t, comp, 20, bagfmt.NewCache(1<<20, 1<<20))
 			walk := func(from, to uint32) {
-				for _, err := range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: from}, End: bagfmt.Time{Sec: to}, Workers: 2}) {
+				for _, err := range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: from}, End: bagfmt.Time{Sec: to}, Workers: 2}) {
 					if err != nil {
 						t.Error(err)
 					}
 				}
 			}
 			last := func() {
-				var ids []bagfmt.ConnID
-				for _, c := range r.Connections() {
-					ids = append(ids, c.ID)
-				}
-				for _, l := range r.LastOfEach(ids, bagfmt.Time{Sec: 3, Nsec: 5}) {
+				for _, l := range r.Latest(bagfmt.Time{Sec: 3, Nsec: 5}, nil) {
 					if l.Err != nil || l.Message != nil && l.Message.Time.Sec > 3 {
 						t.Errorf("got %v", l)
 					}
@@ -113,15 +109,15 @@ func TestCache(t *testing.T) {
 func TestCacheBounds(t *testing.T) {
 	t.Parallel()
 	r, file := cachedBag(t, bagfmt.CompressionBZ2, 100, bagfmt.NewCache(4000, 0))
-	for range r.All(bagfmt.Query{}) {
+	for range rosbag.Messages(r, bagfmt.Query{}) {
 	}
 	file.since()
-	for range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: 99}}) {
+	for range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: 99}}) {
 	}
 	if got := file.since(); len(got) != 0 {
 		t.Errorf("the last chunks are read again: %v", got)
 	}
-	for range r.All(bagfmt.Query{Start: bagfmt.Time{Sec: 1}, End: bagfmt.Time{Sec: 3}}) {
+	for range rosbag.Messages(r, bagfmt.Query{Start: bagfmt.Time{Sec: 1}, End: bagfmt.Time{Sec: 3}}) {
 	}
 	if d := cmp.Diff([]int{0, 1, 2}, file.since()); d != "" {
 		t.Error(d)
@@ -138,11 +134,10 @@ func TestCacheIsTransparent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cached, err := openAny(b)
+			cached, err := bagfmt.NewReader(bytes.NewReader(b), int64(len(b)), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(8000, 2000)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cached.Use(bagfmt.NewCache(8000, 2000))
 			c := plain.Cursor(bagfmt.Query{})
 			want, wantLast := events(t, c.Next), lasts(plain)
 			var wg sync.WaitGroup
@@ -151,7 +146,7 @@ func TestCacheIsTransparent(t *testing.T) {
 				wg.Go(func() {
 					c := cached.Cursor(bagfmt.Query{Workers: 2, Reuse: true})
 					defer c.Close()
-					c.Begin()
+					c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
 					if d := cmp.Diff(want, events(t, c.Next)); d != "" {
 						t.Error(d)
 					}
@@ -164,15 +159,11 @@ func TestCacheIsTransparent(t *testing.T) {
 	}
 }
 
-// lasts tells what LastOfEach finds at the time of every chunk.
+// lasts tells what Latest finds at the time of every chunk.
 func lasts(r *bagfmt.Reader) (list []string) {
-	var ids []bagfmt.ConnID
-	for _, c := range r.Connections() {
-		ids = append(ids, c.ID)
-	}
-	for i := range r.Chunks() {
-		for n, l := range r.LastOfEach(ids, r.Chunks()[i].End) {
-			text := fmt.Sprint(n, l.Err)
+	for i := range r.NumSpans() {
+		for c, l := range r.Latest(r.Span(i).End, nil) {
+			text := fmt.Sprint(c.ID, l.Err)
 			if l.Message != nil {
 				text += fmt.Sprintf(" %d %s %x", l.Message.Conn.ID, l.Message.Time, l.Message.Frame)
 			}
@@ -213,7 +204,7 @@ func TestCancel(t *testing.T) {
 	c.Close()
 	file.from = 0
 	c = r.Cursor(bagfmt.Query{Workers: 2, Cancel: cancel})
-	c.Begin()
+	c.(rosbag.Starter).Begin() //nolint:forcetypeassert // those of bags are
 	close(cancel)
 	for range 2 {
 		if _, err := c.Next(); !errors.Is(err, bagfmt.ErrCanceled) {

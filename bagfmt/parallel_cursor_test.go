@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // events tells everything that next returns, in order.
@@ -265,7 +266,7 @@ func TestCursorClose(t *testing.T) {
 			}
 		}
 		n := 0
-		for _, err := range r.All(bagfmt.Query{Workers: 3}) {
+		for _, err := range rosbag.Messages(r, bagfmt.Query{Workers: 3}) {
 			if err != nil {
 				t.Fatal(err)
 			}

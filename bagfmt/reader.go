@@ -1,7 +1,6 @@
 package bagfmt
 
 import (
-	"errors"
 	"io"
 	"iter"
 
@@ -20,8 +19,13 @@ type Reader struct {
 	indexes load.IndexLoaders
 }
 
-// NewReader opens a bag of size bytes, of any version. Of a bag with a good index
-// section it reads that and the bag header only. Any other one, not closed, torn,
+var _ interface {
+	rosbag.Indexed
+	rosbag.Latest
+} = (*Reader)(nil)
+
+// NewReader opens a bag of size bytes, of any version, or an MCAP file. Of a bag with a good index
+// section, or a file with a good summary, it reads that and the header only. Any other one, not closed, torn,
 // damaged or of a version before 2.0, it reads from front to back, but passes over the
 // messages: Damage tells why, and what could not be read.
 //
@@ -44,7 +48,7 @@ type ChunkHeader struct {
 }
 
 // Version returns the version of the bag: "0", "1.0", "1.1", "1.2" or "2.0", and with
-// FutureVersion any "2.x".
+// FutureVersion any "2.x". Of an MCAP file it is "mcap".
 func (r *Reader) Version() string { return r.t.Version }
 
 // Encryption returns what an encrypted bag says about itself, nil if the bag is not encrypted.
@@ -69,9 +73,36 @@ func (r *Reader) Indexed() bool { return r.t.Indexed }
 // it, Recover does.
 func (r *Reader) Damage() []error { return r.t.Damage }
 
-// Connections returns all connections by ascending id. The caller must not modify
-// the slice.
+// Info implements rosbag.Source.
+func (r *Reader) Info() rosbag.Info {
+	t := r.t
+	format, version := "bag", t.Version
+	if t.MCAP != nil {
+		format, version = "mcap", "0"
+	}
+	return rosbag.Info{
+		Format: format, Version: version, Size: t.Size, Start: t.Start, End: t.End, Messages: t.Messages, Elapsed: t.Elapsed,
+		Indexed: t.Indexed, Remote: t.Prefetches(), Repeated: t.Repeated, Damage: t.Damage,
+	}
+}
+
+// MCAP returns what an MCAP file has beside messages, nil of a bag. The caller must not modify it.
+func (r *Reader) MCAP() *MCAPInfo {
+	if r.t.MCAP == nil {
+		return nil
+	}
+	return &r.t.MCAP.Info
+}
+
+// Connections returns all connections by ascending id. Those of an MCAP file have the ids of its
+// channels. The caller must not modify the slice.
 func (r *Reader) Connections() []*rosbag.Connection { return r.t.Conns }
+
+// NumSpans returns the number of segments, see Span.
+func (r *Reader) NumSpans() int { return len(r.t.Chunks) }
+
+// Span returns segment i, in file order: a chunk, or up to 1 MiB of messages that are in none.
+func (r *Reader) Span(i int) *rosbag.Span { return &r.t.Chunks[i].Span }
 
 // Chunks returns the segments in file order. The caller must not modify the slice.
 func (r *Reader) Chunks() []table.Chunk { return r.t.Chunks }
@@ -120,26 +151,21 @@ func (r *Reader) ChunkHeaders() iter.Seq2[ChunkHeader, error] {
 	}
 }
 
-// ChunkIndex reads the index of chunk i and returns the entries of the connections
-// that keep wants, nil for all, sorted by time and place. It does not look at the
-// chunk itself unless there is no index for it.
-func (r *Reader) ChunkIndex(i int, keep func(*rosbag.Connection) bool) ([]IndexEntry, error) {
+// Index implements rosbag.Indexed. It does not look at the chunk itself unless there is no index
+// for it.
+func (r *Reader) Index(i int, keep func(*rosbag.Connection) bool) ([]rosbag.Entry, error) {
 	l := r.indexes.Get(r.t)
 	defer r.indexes.Put(l)
 	entries, err := l.Load(r.t, i, keep)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]IndexEntry, len(entries))
+	out := make([]rosbag.Entry, len(entries))
 	for n, e := range entries {
-		out[n] = IndexEntry{r.t.Conns[e.Conn], e.Time(), e.Offset}
+		out[n] = rosbag.Entry{Conn: r.t.Conns[e.Conn], Time: e.Time(), Offset: e.Offset}
 	}
 	return out, nil
 }
-
-// Use makes r keep chunks and messages in c, or nowhere if c is nil. Query.Reuse is then of
-// no effect.
-func (r *Reader) Use(c *table.Cache) { r.t.Cache.Store(c) }
 
 // Prefetches reports whether r reads from a Prefetcher.
 func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
@@ -148,71 +174,12 @@ func (r *Reader) Prefetches() bool { return r.t.Prefetches() }
 // ChunkHeader are going to be called for chunk i.
 func (r *Reader) PrefetchIndex(i int) { r.t.PrefetchIndex(i) }
 
-// Cursor returns a Cursor at the start of what q selects. It reads nothing yet.
-func (r *Reader) Cursor(q rosbag.Query) *cursor.Cursor { return cursor.New(r.t, q) }
+// Cursor returns a Cursor at the start of what q selects. It reads nothing yet. It believes the
+// chunk infos about which times and connections a chunk holds.
+func (r *Reader) Cursor(q rosbag.Query) rosbag.Cursor { return cursor.New(r.t, q) }
 
-// All calls Next of a new Cursor for each step of the loop. A step with an error
-// has no message; the loop may go on, as with Next.
-func (r *Reader) All(q rosbag.Query) iter.Seq2[*rosbag.Message, error] {
-	return func(yield func(*rosbag.Message, error) bool) {
-		c := r.Cursor(q)
-		defer c.Close()
-		for {
-			m, err := c.Next()
-			if errors.Is(err, io.EOF) || !yield(m, err) {
-				return
-			}
-		}
-	}
-}
-
-// LastBefore returns the latest message of a connection with a time of at most t,
-// the last one in the file if several have that time, nil if there is none. It
-// reads no more than it needs, newest chunk first.
-//
-// An error says that a chunk which may hold a later message could not be read, the
-// first one if there are several; the message is then the latest of the others, nil
-// if they have none. A damaged index of which nothing was lost is no error.
-func (r *Reader) LastBefore(conn rosbag.ConnID, t rosbag.Time) (*rosbag.Message, error) {
-	var last *rosbag.Message
-	var failed error
-	for _, found := range r.LastOfEach([]rosbag.ConnID{conn}, t) {
-		last, failed = found.Message, found.Err
-	}
-	return last, failed
-}
-
-// LastOfEach is LastBefore for several connections, which it gives out by their number
-// in conns. It looks through the list of chunks once for all, and loads a chunk once for
-// all that have their message there.
-func (r *Reader) LastOfEach(conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, cursor.Last] {
-	return cursor.LastOfEach(r.t, &r.lists, conns, t)
-}
-
-// LastLatched gives out, of each latching connection that keep wants, nil for all, the
-// latest message with a time of at most t, as LastOfEach finds it: what a subscriber that
-// comes at t gets, if a node continues on no other connection and in no other bag.
-// Connections without such a message are left out, unless there is an error.
-func (r *Reader) LastLatched(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, cursor.Last] {
-	return func(yield func(*rosbag.Connection, cursor.Last) bool) {
-		var conns []*rosbag.Connection
-		var ids []rosbag.ConnID
-		for _, c := range r.t.Conns {
-			if c.Header.Latching() && (keep == nil || keep(c)) {
-				conns, ids = append(conns, c), append(ids, c.ID)
-			}
-		}
-		for i, last := range r.LastOfEach(ids, t) {
-			if (last.Message != nil || last.Err != nil) && !yield(conns[i], last) {
-				return
-			}
-		}
-	}
-}
-
-// IndexEntry says where one message is.
-type IndexEntry struct {
-	Conn   *rosbag.Connection
-	Time   rosbag.Time
-	Offset uint32 // of its record in the unpacked chunk
+// Latest implements rosbag.Latest. It reads no more than it needs, newest chunk first, and a chunk
+// once for all connections that have their message there.
+func (r *Reader) Latest(t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	return cursor.Latest(r.t, &r.lists, t, keep)
 }

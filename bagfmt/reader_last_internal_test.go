@@ -30,9 +30,9 @@ func (b *buffer) Write(p []byte) (int, error) {
 
 func (b *buffer) WriteAt(p []byte, off int64) (int, error) { return copy(b.data[off:], p), nil }
 
-// TestLastOfEachCost has many connections with one message each, as latched ones have,
+// TestLatestCost has many connections with one message each, as latched ones have,
 // in few of many chunks.
-func TestLastOfEachCost(t *testing.T) {
+func TestLatestCost(t *testing.T) {
 	t.Parallel()
 	const conns, chunks = 300, 200
 	var b buffer
@@ -44,17 +44,17 @@ func TestLastOfEachCost(t *testing.T) {
 	at := rosbag.Time{Sec: 1}
 	write := func(c *rosbag.Connection) {
 		at = at.Add(1)
-		if err := w.WriteMessage(c, at, []byte(c.Topic)); err != nil {
+		if err := w.Write(c, at, []byte(c.Topic)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var ids []rosbag.ConnID
+	ids := map[rosbag.ConnID]bool{}
 	for i := range conns {
 		c, err := w.AddConnection(fmt.Sprint("/", i), header)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, c.ID)
+		ids[c.ID] = true
 		write(c)
 	}
 	other, err := w.AddConnection("/other", header)
@@ -73,22 +73,25 @@ func TestLastOfEachCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for turn := range 3 {
-		for n, last := range r.LastOfEach(append(ids, 12345), at) {
+		found := 0
+		for c, last := range r.Latest(at, func(c *rosbag.Connection) bool { return ids[c.ID] }) {
 			switch {
 			case last.Err != nil:
 				t.Fatal(last.Err)
-			case n == conns && last.Message != nil:
-				t.Errorf("a message of no connection: %v", last.Message)
-			case n < conns && (last.Message == nil || string(last.Message.Data()) != fmt.Sprint("/", n)):
-				t.Errorf("connection %d: %v", n, last.Message)
+			case last.Message == nil || last.Message.Conn != c || string(last.Message.Data()) != c.Topic:
+				t.Errorf("connection %d: %v", c.ID, last.Message)
 			}
+			found++
+		}
+		if found != conns {
+			t.Errorf("%d connections, want %d", found, conns)
 		}
 		if r.lists.Passes != 1 {
 			t.Errorf("turn %d: %d passes through the chunks, want one", turn, r.lists.Passes)
 		}
 	}
 	file.reads = 0
-	for range r.LastOfEach(ids, at) {
+	for range r.Latest(at, func(c *rosbag.Connection) bool { return ids[c.ID] }) {
 		break
 	}
 	if most := 8; file.reads > most {

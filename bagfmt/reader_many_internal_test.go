@@ -44,7 +44,7 @@ func manyPublishers(t *testing.T, n, chunkBytes int) []byte {
 			{Key: "callerid", Value: fmt.Sprint("/", i)}, {Key: "latching", Value: "1"}, {Key: "md5sum", Value: "*"}, {Key: "type", Value: "a/B"},
 		})
 		if err == nil {
-			err = w.WriteMessage(c, rosbag.Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
+			err = w.Write(c, rosbag.Time{Sec: 1, Nsec: uint32(i)}, []byte{1})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func timed(t *testing.T, bag []byte, n int, find func(*testing.T, *Reader) int) 
 func readIndexes(t *testing.T, r *Reader) (entries int) {
 	t.Helper()
 	for i := range r.Chunks() {
-		list, err := r.ChunkIndex(i, nil)
+		list, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func readIndexes(t *testing.T, r *Reader) (entries int) {
 
 func findLasts(t *testing.T, r *Reader) (found int) {
 	t.Helper()
-	for _, last := range r.LastLatched(r.End(), nil) {
+	for _, last := range rosbag.Latched(r, r.End(), nil) {
 		if last.Err != nil {
 			t.Fatal(last.Err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // readAny opens a bag with or without an index and returns all messages in time order,
@@ -21,7 +22,7 @@ func readAny(tb testing.TB, b []byte, q bagfmt.Query) (msgs []msg, errs []error)
 		return nil, []error{err}
 	}
 	errs = slices.Clone(r.Damage())
-	for m, err := range r.All(q) {
+	for m, err := range rosbag.Messages(r, q) {
 		if err != nil {
 			if errs = append(errs, err); len(errs) > len(b) {
 				tb.Fatal("errors without end")
@@ -127,7 +128,7 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 	}
 	total, indexed := uint64(0), 0
 	for i, c := range r.Chunks() {
-		entries, err := r.ChunkIndex(i, nil)
+		entries, err := r.Index(i, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,20 +157,20 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 	for _, c := range r.Connections() {
 		var last *msg
 		q := bagfmt.Query{Keep: func(x *bagfmt.Connection) bool { return x == c }}
-		for m, err := range r.All(q) {
+		for m, err := range rosbag.Messages(r, q) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			last = new(msg)
 			*last = asMsg(m)
 		}
-		m, err := r.LastBefore(c.ID, r.End())
+		m, err := lastOf(r, c.ID, r.End())
 		if err != nil || (m == nil) != (last == nil) || m != nil && asMsg(m) != *last {
 			t.Errorf("last of connection %d: %v, %v, want %v", c.ID, m, err, last)
 		}
 	}
 	var ahead []msg
-	for m, err := range r.All(bagfmt.Query{Workers: 3}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Workers: 3}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +190,7 @@ func checkDerived(t *testing.T, r *bagfmt.Reader, want []msg) {
 		}
 	}
 	var got []msg
-	for m, err := range r.All(bagfmt.Query{Start: from, End: to}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Start: from, End: to}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // recoverBag returns the bag that Recover makes of b.
@@ -50,7 +51,7 @@ func soundBag(tb testing.TB, b []byte) []msg {
 		tb.Fatalf("opening the result: %v", err)
 	}
 	var read []msg
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			tb.Fatalf("reading the result: %v", err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // cutAt is the time of the cut of repeatedBag.
@@ -50,7 +51,7 @@ func repeatedBag(tb testing.TB, r bagfmt.Repeated) []byte {
 		{tf, cutAt, "tf"},
 		{odom, bagfmt.Time{Sec: 11}, "end"},
 	} {
-		if err := w.WriteMessage(m.c, m.t, []byte(m.data)); err != nil {
+		if err := w.Write(m.c, m.t, []byte(m.data)); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -68,8 +69,8 @@ func found(tb testing.TB, b []byte, topic string) (list []string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	is := r.Repeats()
-	for m, err := range r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return topic == "" || c.Topic == topic }}) {
+	is := rosbag.FindRepeats(r)
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return topic == "" || c.Topic == topic }}) {
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -87,7 +88,7 @@ func scanned(tb testing.TB, b []byte) (list []string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	is := s.Repeats()
+	is := rosbag.NewRepeats(s.Repeated())
 	for {
 		m, err := s.Next()
 		if errors.Is(err, io.EOF) {
@@ -108,21 +109,15 @@ func TestRepeated(t *testing.T) {
 	t.Parallel()
 	said := bagfmt.Repeated{Count: 2, Time: cutAt}
 	closed := repeatedBag(t, said)
-	appended, amended := &memFile{b: slices.Clone(closed)}, &memFile{b: slices.Clone(closed)}
-	w, err := bagfmt.NewAppendWriter(appended, int64(len(closed)), bagfmt.WriterOptions{})
-	if err != nil {
+	appended := &memFile{b: slices.Clone(closed)}
+	latched := &bagfmt.Connection{Topic: "/note", Header: header("a/Note", bagfmt.Field{Key: "latching", Value: "1"})}
+	if err := amend(appended, len(closed), addition{latched, cutAt, "note"}); err != nil {
 		t.Fatal(err)
 	}
-	crashed := slices.Clone(appended.b)
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	latched := bagfmt.Addition{Topic: "/note", Header: header("a/Note", bagfmt.Field{Key: "latching", Value: "1"}), Time: cutAt, Data: []byte("note")}
-	if err := bagfmt.Amend(amended, int64(len(closed)), []bagfmt.Addition{latched}); err != nil {
-		t.Fatal(err)
-	}
+	crashed := unindexed(t, closed)
 	var recovered memFile
-	if w, err = bagfmt.NewWriter(&recovered, bagfmt.WriterOptions{}); err != nil {
+	w, err := bagfmt.NewWriter(&recovered, bagfmt.WriterOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := recovery.Recover(bytes.NewReader(crashed), int64(len(crashed)), w, recovery.Options{}); err != nil {
@@ -131,14 +126,14 @@ func TestRepeated(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{"closed": closed, "appended": appended.b, "crashed": crashed, "amended": amended.b, "recovered": recovered.b} {
+	for name, b := range map[string][]byte{"closed": closed, "appended": appended.b, "crashed": crashed, "recovered": recovered.b} {
 		r, err := openAny(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h, err := bagfmt.ReadBagHeader(bytes.NewReader(b), int64(len(b)))
-		if r.Repeated() != said || h.Repeated != said || err != nil {
-			t.Errorf("%s: %+v, %+v, %v", name, r.Repeated(), h, err)
+		if r.Info().Repeated != said || h.Repeated != said || err != nil {
+			t.Errorf("%s: %+v, %+v, %v", name, r.Info().Repeated, h, err)
 		}
 		for topic, want := range map[string][]string{"": {"repeated map", "repeated tf"}, "/tf_static": {"repeated tf"}, "/odom": nil} {
 			if d := cmp.Diff(want, found(t, b, topic)); d != "" {
@@ -173,8 +168,8 @@ func TestRepeatedHostile(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Repeated() != test.said {
-			t.Errorf("%s: %+v, want %+v", name, r.Repeated(), test.said)
+		if r.Info().Repeated != test.said {
+			t.Errorf("%s: %+v, want %+v", name, r.Info().Repeated, test.said)
 		}
 		if d := cmp.Diff(test.want, found(t, test.b, "")); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)

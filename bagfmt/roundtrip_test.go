@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -134,7 +135,7 @@ func TestOverlappingChunks(t *testing.T) {
 			t.Fatalf("only %d chunks", len(r.Chunks()))
 		}
 		var got []msg
-		for m, err := range r.All(bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +158,7 @@ func TestFramesStayValid(t *testing.T) {
 		}
 		var frames [][]byte
 		var want []string
-		for m, err := range r.All(bagfmt.Query{}) {
+		for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestFramesStayValid(t *testing.T) {
 	}
 }
 
-func TestLastBefore(t *testing.T) {
+func TestLatest(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(300)
 	for _, comp := range compressions {
@@ -189,7 +190,7 @@ func TestLastBefore(t *testing.T) {
 						want = &m
 					}
 				}
-				m, err := r.LastBefore(id, at)
+				m, err := lastOf(r, id, at)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,14 +204,14 @@ func TestLastBefore(t *testing.T) {
 				}
 			}
 		}
-		if m, err := r.LastBefore(99, bagfmt.Time{Sec: 500}); m != nil || err != nil {
+		if m, err := lastOf(r, 99, bagfmt.Time{Sec: 500}); m != nil || err != nil {
 			t.Errorf("unknown connection: %v, %v", m, err)
 		}
 	}
 }
 
-// TestLastLatched looks for the messages that subscribers get who come at some time.
-func TestLastLatched(t *testing.T) {
+// TestLatched looks for the messages that subscribers get who come at some time.
+func TestLatched(t *testing.T) {
 	t.Parallel()
 	conns, msgs := sample(300)
 	conns[2].Header = append(conns[2].Header, bagfmt.Field{Key: "latching", Value: "1"}) // beside the second
@@ -226,13 +227,13 @@ func TestLastLatched(t *testing.T) {
 		}{"all": {nil, []bagfmt.ConnID{1, 2}}, "one": {third, []bagfmt.ConnID{2}}} {
 			var want, got []msg
 			for _, id := range tc.ids {
-				if m, err := r.LastBefore(id, at); err != nil {
+				if m, err := lastOf(r, id, at); err != nil {
 					t.Fatal(err)
 				} else if m != nil {
 					want = append(want, asMsg(m))
 				}
 			}
-			for c, last := range r.LastLatched(at, tc.keep) {
+			for c, last := range rosbag.Latched(r, at, tc.keep) {
 				if last.Err != nil || last.Message.Conn != c {
 					t.Fatalf("%s at %s: %+v of connection %d", name, at, last, c.ID)
 				}
@@ -243,7 +244,7 @@ func TestLastLatched(t *testing.T) {
 			}
 		}
 	}
-	for c := range r.LastLatched(bagfmt.Time{Sec: math.MaxUint32}, nil) {
+	for c := range rosbag.Latched(r, bagfmt.Time{Sec: math.MaxUint32}, nil) {
 		if c.ID != 1 {
 			t.Error("goes on after a break")
 		}
@@ -277,7 +278,7 @@ func TestNotSeekable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.WriteMessage(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
+	if err := w.Write(c, bagfmt.Time{Sec: 1}, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -319,9 +320,9 @@ func TestStockKeys(t *testing.T) {
 	}
 }
 
-// TestLastBeforeDamaged has a newer message in one chunk and damage to another one
+// TestLatestDamaged has a newer message in one chunk and damage to another one
 // that is looked at after it.
-func TestLastBeforeDamaged(t *testing.T) {
+func TestLatestDamaged(t *testing.T) {
 	t.Parallel()
 	conns, _ := sample(0)
 	msgs := []msg{
@@ -355,7 +356,7 @@ func TestLastBeforeDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := r.LastBefore(0, bagfmt.Time{Sec: 100})
+		m, err := lastOf(r, 0, bagfmt.Time{Sec: 100})
 		if (err != nil) != tc.bad || err != nil && !errors.Is(err, bagfmt.ErrCorrupt) {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -1,8 +1,6 @@
 package bagfmt
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"io"
 	"slices"
@@ -13,11 +11,6 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-const (
-	arenaBytes      = 256 << 10 // memory for messages outside chunks, many at a time
-	maxArenaMessage = arenaBytes / 4
-)
-
 // ScannerOptions limits what a Scanner does. The zero value is ready to use.
 type ScannerOptions struct {
 	MaxChunkBytes int64 // largest compressed chunk, stored or unpacked; zero means 512 MiB, 2 GiB - 1 is the most
@@ -25,6 +18,8 @@ type ScannerOptions struct {
 	Reuse         bool  // a Frame of a chunk is valid until the next call only, so that memory of chunks is used again
 	// Interrupted is as in table.Options.
 	Interrupted func() error
+	// KeepForeign is as in table.Options. Without it Next tells once of each channel that is left out.
+	KeepForeign bool
 	// UnwrapKey is as in table.Options.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
 }
@@ -35,7 +30,8 @@ type Scanner struct {
 	s        *wire.Stream
 	o        ScannerOptions
 	version  wire.BagVersion
-	old      *old.Format // of a bag of a version before 2.0
+	old      *old.Format  // of a bag of a version before 2.0
+	mcap     *mcapScanner // of an MCAP file
 	header   wire.RecordHeader
 	conns    wire.ConnTable
 	load     load.Loader
@@ -83,30 +79,37 @@ func NewScanner(r io.Reader, o ScannerOptions) (*Scanner, error) {
 		return nil, err
 	}
 	s.version = v
-	if v.Layout != wire.LayoutV2 {
-		if err := s.startOld(); err != nil {
-			return nil, err
-		}
-		return s, nil
+	switch v.Layout {
+	case wire.LayoutV2:
+		err = s.start()
+	case wire.LayoutMCAP:
+		err = s.startMCAP()
+	default:
+		err = s.startOld()
 	}
+	if err != nil {
+		return nil, err
+	}
+	s.good = s.s.Off
+	return s, nil
+}
+
+// start reads the bag header of a 2.0 bag.
+func (s *Scanner) start() error {
 	at := s.s.Off
 	h, err := s.s.BagHeader()
 	if err == nil {
-		s.s.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.s.Header), o.UnwrapKey)
+		s.s.Decrypter, err = wire.NewDecrypter(wire.ParseEncryption(s.s.Header), s.o.UnwrapKey)
 	}
 	if err != nil {
-		return nil, err
-	}
-	n, err := s.s.Length(at, h.Op)
-	if err == nil {
-		err = s.s.Skip(n, at, h.Op)
-	}
-	if err != nil {
-		return nil, err
+		return err
 	}
 	s.repeated = h.Repeats()
-	s.good = s.s.Off
-	return s, nil
+	n, err := s.s.Length(at, h.Op)
+	if err != nil {
+		return err
+	}
+	return s.s.Skip(n, at, h.Op)
 }
 
 // Version returns the version of the bag, as Reader.Version does.
@@ -121,6 +124,10 @@ func (s *Scanner) Elapsed() bool { return s.version.Elapsed }
 
 // Connections returns the connections seen so far, by ascending id.
 func (s *Scanner) Connections() []*rosbag.Connection {
+	if s.mcap != nil {
+		list, _ := s.mcap.file.Channels.Connections()
+		return list
+	}
 	if s.old != nil {
 		return slices.Clone(s.old.Conns)
 	}
@@ -142,6 +149,9 @@ func (s *Scanner) Offset() int64 { return s.good }
 func (s *Scanner) Next() (*rosbag.Message, error) {
 	if s.closed {
 		return nil, errScannerClosed
+	}
+	if s.mcap != nil {
+		return s.nextMCAP()
 	}
 	if s.old != nil {
 		return s.nextOld()
@@ -371,30 +381,6 @@ func (s *Scanner) rawMessage(h *wire.RecordHeader, start int64) (*rosbag.Message
 	return s.message(h, frame, start)
 }
 
-// frame reads the n bytes of a message outside chunks, and puts their number in front.
-func (s *Scanner) frame(n, start int64) (frame []byte, err error) {
-	if n > maxArenaMessage {
-		word := binary.LittleEndian.AppendUint32(nil, uint32(n))
-		frame, err = wire.ReadSized(io.MultiReader(bytes.NewReader(word), s.s.R), n+4, arenaBytes)
-		s.s.Off += int64(len(frame)) - 4
-		switch {
-		case err != nil && wire.IsEnd(err):
-			err = wire.Torn(start, rosbag.OpMessage, "data", int64(len(frame))-4, n)
-		case err != nil:
-			err = wire.ReadError(s.s.Off, err)
-		}
-	} else {
-		if int64(cap(s.arena)-len(s.arena)) < n+4 {
-			s.arena = make([]byte, 0, arenaBytes)
-		}
-		at := len(s.arena)
-		s.arena = binary.LittleEndian.AppendUint32(s.arena, uint32(n))[:at+4+int(n)]
-		frame = s.arena[at:len(s.arena):len(s.arena)]
-		err = s.s.Full(frame[4:], start, rosbag.OpMessage, "data")
-	}
-	return frame, err
-}
-
 // connection reads a connection record outside chunks.
 func (s *Scanner) connection(h *wire.RecordHeader, start int64) error {
 	n, err := s.s.Length(start, rosbag.OpConnection)
@@ -437,3 +423,6 @@ var errScannerClosed = errors.New("scanner closed")
 
 // Close makes Next return an error. It does not close the reader.
 func (s *Scanner) Close() { s.closed = true }
+
+// Repeated returns what the bag says about its repeated messages.
+func (s *Scanner) Repeated() rosbag.Repeated { return s.repeated }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestShare checks that the shares of a chunk's selected messages pay for its memory.
@@ -28,7 +29,7 @@ func TestShare(t *testing.T) {
 		}
 		for _, keep := range []func(*bagfmt.Connection) bool{nil, func(c *bagfmt.Connection) bool { return c.ID == 1 }} {
 			sum, n := 0, 0
-			for m, err := range r.All(bagfmt.Query{Keep: keep}) {
+			for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: keep}) {
 				if err != nil {
 					t.Fatal(err)
 				}

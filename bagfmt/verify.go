@@ -51,7 +51,10 @@ func (v *Verifier) Verify(i int) (out VerifiedChunk) {
 	}
 	if out.Err = v.load.Load(v.bag, x, v.keep, rosbag.Query{}); x.Data != nil {
 		out.Messages = uint64(len(x.Entries))
-		v.load.Memory, x.Data = x.Data, nil
+		if v.bag.Options.Cache == nil {
+			v.load.Memory = x.Data
+		}
+		x.Data = nil
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func TestVerifier(t *testing.T) {
 				if found.Err != nil {
 					errs++
 				}
-				entries, err := r.ChunkIndex(i, nil)
+				entries, err := r.Index(i, nil)
 				if (err == nil) != (found.IndexErr == nil) || err == nil && len(entries) > 0 && found.Last != entries[len(entries)-1].Time {
 					t.Errorf("%s with a wrong byte at %d: chunk %d: %v, ChunkIndex %v", name, at, i, found.IndexErr, err)
 				}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt/chunk"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/codec"
-	"github.com/gorosbag/gorosbag/bagfmt/internal/cursor"
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -59,10 +59,10 @@ type (
 	Cache = table.Cache
 	// Prefetcher is table.Prefetcher.
 	Prefetcher = table.Prefetcher
-	// Cursor is cursor.Cursor.
-	Cursor = cursor.Cursor
-	// Last is cursor.Last.
-	Last = cursor.Last
+	// MCAPInfo is mcap.Info.
+	MCAPInfo = mcap.Info
+	// MCAPExtra is mcap.Extra.
+	MCAPExtra = mcap.Extra
 	// Repeated is rosbag.Repeated.
 	Repeated = rosbag.Repeated
 )

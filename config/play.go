@@ -11,7 +11,7 @@ import (
 // Play holds the options of goplay. The tags are the single source of flags,
 // environment variables, defaults and help.
 type Play struct {
-	Files []string `arg:"" optional:"" name:"bag" help:"Bags to play. Several play as one, merged by time."`
+	Files []string `arg:"" optional:"" name:"bag" help:"Bags to play; directories, and URLs that end with a slash, stand for the bags in them. Several play as one, merged by time."`
 
 	PlaySelect `embed:""`
 

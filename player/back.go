@@ -8,25 +8,24 @@ import (
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
-// chunksByTime finds the chunks of a bag that may hold messages of a time.
-type chunksByTime struct {
+// spansByTime finds the spans of a recording that may hold messages of a time.
+type spansByTime struct {
 	bag    *bagPlan
-	chunks []int         // that hold messages to be played, by start time
-	maxEnd []bagfmt.Time // maxEnd[i] is the latest end of chunks[:i+1]
+	spans  []int         // that hold messages to be played, by start time
+	maxEnd []bagfmt.Time // maxEnd[i] is the latest end of spans[:i+1]
 }
 
-func newChunksByTime(b *bagPlan) *chunksByTime {
-	all := b.reader.Chunks()
-	c := &chunksByTime{bag: b}
-	for i := range all {
-		if b.plays(&all[i]) {
-			c.chunks = append(c.chunks, i)
+func newSpansByTime(b *bagPlan) *spansByTime {
+	c := &spansByTime{bag: b}
+	for i := range b.source.NumSpans() {
+		if b.plays(b.source.Span(i)) {
+			c.spans = append(c.spans, i)
 		}
 	}
-	slices.SortStableFunc(c.chunks, func(x, y int) int { return all[x].Start.Compare(all[y].Start) })
-	c.maxEnd = make([]bagfmt.Time, len(c.chunks))
-	for n, i := range c.chunks {
-		c.maxEnd[n] = all[i].End
+	slices.SortStableFunc(c.spans, func(x, y int) int { return b.source.Span(x).Start.Compare(b.source.Span(y).Start) })
+	c.maxEnd = make([]bagfmt.Time, len(c.spans))
+	for n, i := range c.spans {
+		c.maxEnd[n] = b.source.Span(i).End
 		if n > 0 && c.maxEnd[n].Before(c.maxEnd[n-1]) {
 			c.maxEnd[n] = c.maxEnd[n-1]
 		}
@@ -34,15 +33,15 @@ func newChunksByTime(b *bagPlan) *chunksByTime {
 	return c
 }
 
-// countBefore returns the number of chunks that begin before t.
-func (c *chunksByTime) countBefore(t bagfmt.Time) int {
-	return sort.Search(len(c.chunks), func(n int) bool { return !c.bag.reader.Chunks()[c.chunks[n]].Start.Before(t) })
+// countBefore returns the number of spans that begin before t.
+func (c *spansByTime) countBefore(t bagfmt.Time) int {
+	return sort.Search(len(c.spans), func(n int) bool { return !c.bag.source.Span(c.spans[n]).Start.Before(t) })
 }
 
 // lastBefore returns the time of the latest message before t.
-func (c *chunksByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
+func (c *spansByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 	for n := c.countBefore(t) - 1; n >= 0 && (!ok || best.Before(c.maxEnd[n])); n-- {
-		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable) // play reports what is wrong with it
+		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable) // play reports what is wrong with it
 		last := sort.Search(len(entries), func(i int) bool { return !entries[i].Time.Before(t) }) - 1
 		if last >= 0 && (!ok || best.Before(entries[last].Time)) {
 			best, ok = entries[last].Time, true
@@ -52,9 +51,9 @@ func (c *chunksByTime) lastBefore(t bagfmt.Time) (best bagfmt.Time, ok bool) {
 }
 
 // count returns how many messages have the time t.
-func (c *chunksByTime) count(t bagfmt.Time) (count int) {
+func (c *spansByTime) count(t bagfmt.Time) (count int) {
 	for n := c.countBefore(t.Add(1)) - 1; n >= 0 && !c.maxEnd[n].Before(t); n-- {
-		entries, _ := c.bag.reader.ChunkIndex(c.chunks[n], c.bag.playable)
+		entries, _ := c.bag.source.Index(c.spans[n], c.bag.playable)
 		for _, e := range entries {
 			if e.Time == t {
 				count++
@@ -72,7 +71,7 @@ func (r *reader) back(from transport.Place, n int) (to transport.Place, ok bool)
 	}
 	if r.byTime == nil {
 		for _, b := range r.plan.bags {
-			r.byTime = append(r.byTime, newChunksByTime(b))
+			r.byTime = append(r.byTime, newSpansByTime(b))
 		}
 	}
 	for {
@@ -96,7 +95,7 @@ func (r *reader) back(from transport.Place, n int) (to transport.Place, ok bool)
 			from.Rank += c.count(before)
 		}
 		if from.Rank == 0 {
-			return transport.Place{Stamp: before}, true // the index contradicts the chunk infos
+			return transport.Place{Stamp: before}, true // the index contradicts the counts
 		}
 	}
 }

@@ -9,13 +9,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Bag is a bag that is open for playing.
+// Bag is a recording that is open for playing.
 type Bag struct {
 	name   string
-	reader *bagfmt.Reader
-	file   io.Closer
+	source rosbag.Indexed
+	file   io.Closer // nil if there is nothing to close
 	marks  []bagnote.Mark
 }
 
@@ -48,8 +49,13 @@ type BagOptions struct {
 	// MaxChunkBytes is that of bagfmt.ReaderOptions.
 	MaxChunkBytes int64
 	// UnwrapKey gives the key of an encrypted bag, as in bagfmt.ReaderOptions.
-	UnwrapKey func(bagfmt.Encryption) (key []byte, err error)
+	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
+	// Cache, if not nil, keeps what was unpacked, so that seeking to and fro is fast; see NewCache.
+	Cache *bagfmt.Cache
 }
+
+// NewCache returns a cache for all bags of one player.
+func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes) }
 
 // OpenBag opens the bag at path, of any version. It reads the index section or, if
 // there is no good one, the whole file once, and gives up when ctx ends.
@@ -66,7 +72,7 @@ func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
 	if err != nil {
 		return nil, &OpenError{Bag: path, Err: err}
 	}
-	b, err := NewBag(ctx, path, f, info.Size(), o)
+	b, err := openBag(ctx, path, f, info.Size(), o)
 	if err != nil {
 		f.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
@@ -74,25 +80,30 @@ func OpenBag(ctx context.Context, path string, o BagOptions) (*Bag, error) {
 	return b, nil
 }
 
-// NewBag is OpenBag for a bag of size bytes in r. name is for messages. The caller
-// keeps r usable until Run has returned; Close closes it if it is an io.Closer.
-func NewBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOptions) (*Bag, error) {
-	placed := &offsetReader{ReaderAt: r, stopErr: ctx.Err}
-	var input io.ReaderAt = placed
-	if p, ok := r.(bagfmt.Prefetcher); ok {
-		input = prefetchingReader{placed, p}
-	}
-	reader, err := bagfmt.NewReader(input, size, bagfmt.ReaderOptions{MaxChunkBytes: o.MaxChunkBytes, Interrupted: placed.stopped, UnwrapKey: o.UnwrapKey})
+// openBag opens the bag of size bytes in r, which the Bag closes if it is an io.Closer.
+func openBag(ctx context.Context, name string, r io.ReaderAt, size int64, o BagOptions) (*Bag, error) {
+	interrupted := ctx.Err
+	reader, err := bagfmt.NewReader(r, size, bagfmt.ReaderOptions{
+		MaxChunkBytes: o.MaxChunkBytes, UnwrapKey: o.UnwrapKey, Cache: o.Cache, Interrupted: func() error { return interrupted() },
+	})
 	if err != nil {
 		return nil, &OpenError{Bag: name, Err: err}
 	}
-	marks, err := readMarks(ctx, reader)
-	if err != nil {
-		return nil, &OpenError{Bag: name, Err: err}
-	}
-	placed.stopErr = nil // from now on the caller of Run says when to stop
 	file, _ := r.(io.Closer)
-	return &Bag{name: name, reader: reader, file: file, marks: marks}, nil
+	b, err := NewBag(ctx, name, reader, file)
+	interrupted = func() error { return nil } // from now on the caller of Run says when to stop
+	return b, err
+}
+
+// NewBag makes a Bag of any recording. name is for messages. The caller keeps s usable until Run has
+// returned; Close closes file, if that is not nil. NewBag reads the marks of the recording, and gives
+// up when ctx ends.
+func NewBag(ctx context.Context, name string, s rosbag.Indexed, file io.Closer) (*Bag, error) {
+	marks, err := readMarks(ctx, s)
+	if err != nil {
+		return nil, &OpenError{Bag: name, Err: err}
+	}
+	return &Bag{name: name, source: s, file: file, marks: marks}, nil
 }
 
 // Name returns the name that the bag was opened by.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sort"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // DamageError says that a part of a bag could not be read. The rest was played.
@@ -36,7 +36,7 @@ func (e *DamageError) lossless() bool {
 // IsReadError reports whether reading failed, on a disk or in a store: the bag itself may be
 // intact.
 func (e *DamageError) IsReadError() bool {
-	var read *readError
+	var read *rosbag.ReadError
 	return errors.As(e.Err, &read)
 }
 
@@ -79,7 +79,7 @@ const unknownNumber = "an unknown number"
 
 // addOpenDamage adds the damage that was found while opening the bag.
 func (p *plan) addOpenDamage(b *bagPlan) {
-	for _, err := range b.reader.Damage() {
+	for _, err := range b.source.Info().Damage {
 		if errors.Is(err, bagfmt.ErrUnindexed) {
 			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
 			continue
@@ -89,7 +89,7 @@ func (p *plan) addOpenDamage(b *bagPlan) {
 }
 
 // damage makes a DamageError of a read error, with the number of lost messages from the
-// chunk infos.
+// counts of the span.
 func (b *bagPlan) damage(err error) *DamageError {
 	e := &DamageError{Bag: b.name, Err: err}
 	offset, ok := offsetOf(err)
@@ -97,12 +97,11 @@ func (b *bagPlan) damage(err error) *DamageError {
 		return e
 	}
 	// The place may be in the index records behind a chunk: the chunk is lost, too.
-	chunks := b.reader.Chunks()
-	behind := sort.Search(len(chunks), func(i int) bool { return chunks[i].Pos > offset })
+	behind := sort.Search(b.source.NumSpans(), func(i int) bool { return b.source.Span(i).Pos > offset })
 	if behind == 0 {
 		return e
 	}
-	for _, n := range chunks[behind-1].Counts {
+	for _, n := range b.source.Span(behind - 1).Counts {
 		if b.routes[n.Conn] != nil {
 			e.Messages += uint64(n.Count)
 		}
@@ -115,7 +114,7 @@ func offsetOf(err error) (offset int64, ok bool) {
 	var (
 		corrupt *bagfmt.CorruptError
 		limit   *bagfmt.LimitError
-		read    *readError
+		read    *rosbag.ReadError
 	)
 	switch {
 	case errors.As(err, &corrupt):
@@ -123,54 +122,9 @@ func offsetOf(err error) (offset int64, ok bool) {
 	case errors.As(err, &limit):
 		return limit.Offset, true
 	case errors.As(err, &read):
-		return read.offset, true
+		return read.Offset, true
 	}
 	return 0, false
-}
-
-// readError adds the file offset to a read error: the errors of package os lack it.
-type readError struct {
-	offset int64
-	err    error
-}
-
-func (e *readError) Error() string { return e.err.Error() }
-
-func (e *readError) Unwrap() error { return e.err }
-
-// prefetchingReader is an offsetReader of an object in a store.
-type prefetchingReader struct {
-	*offsetReader
-	p bagfmt.Prefetcher
-}
-
-// Prefetch implements bagfmt.Prefetcher.
-func (r prefetchingReader) Prefetch(off, n int64) { r.p.Prefetch(off, n) }
-
-// offsetReader adds the offset to read errors, except io.EOF.
-type offsetReader struct {
-	io.ReaderAt
-	stopErr func() error // may be nil
-}
-
-// stopped returns an error once reading has to stop.
-func (r *offsetReader) stopped() error {
-	if r.stopErr == nil {
-		return nil
-	}
-	return r.stopErr()
-}
-
-// ReadAt implements io.ReaderAt.
-func (r *offsetReader) ReadAt(p []byte, off int64) (int, error) {
-	if err := r.stopped(); err != nil {
-		return 0, err
-	}
-	n, err := r.ReaderAt.ReadAt(p, off)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = &readError{off, err}
-	}
-	return n, err
 }
 
 // maxDamage bounds how many damaged places are remembered and logged.

@@ -7,7 +7,7 @@ import (
 )
 
 // density divides the played time into n parts and estimates the number of messages in
-// each. It does not read chunk indexes: messages are spread evenly over their chunk.
+// each. It does not read chunk indexes: messages are spread evenly over their span.
 func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
 	if n < 1 {
 		return nil
@@ -15,16 +15,16 @@ func (p *plan) density(zero bagfmt.Time, length time.Duration, n int) []uint64 {
 	sum := make([]float64, n)
 	part := max(float64(length), 1) / float64(n)
 	for _, b := range p.bags {
-		for i := range b.reader.Chunks() {
-			chunk := &b.reader.Chunks()[i]
+		for i := range b.source.NumSpans() {
+			span := b.source.Span(i)
 			count := uint64(0)
-			for _, c := range chunk.Counts {
+			for _, c := range span.Counts {
 				if b.playable(c.Conn) {
 					count += uint64(c.Count)
 				}
 			}
 			if count > 0 {
-				spread(sum, float64(chunk.Start.Sub(zero))/part, float64(chunk.End.Sub(zero))/part, float64(count))
+				spread(sum, float64(span.Start.Sub(zero))/part, float64(span.End.Sub(zero))/part, float64(count))
 			}
 		}
 	}

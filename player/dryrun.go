@@ -126,29 +126,29 @@ func (l *nameList) add(name string) {
 	l.list, l.known[name] = append(l.list, name), true
 }
 
-// countMessages counts by the chunk infos and, for chunks that lie only partly in the
-// window, by their index. It ignores damage, which play will report.
+// countMessages counts by the spans and, of those that lie only partly in the window, by
+// their index. It ignores damage, which play will report.
 func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
 	c := windowCounts{byTopic: map[*topic]*topicCount{}}
 	begun := false
 	for _, b := range p.bags {
 		perConn := map[*bagfmt.Connection]uint64{}
-		for i := range b.reader.Chunks() {
-			chunk := &b.reader.Chunks()[i]
+		for i := range b.source.NumSpans() {
+			span := b.source.Span(i)
 			if ctx.Err() != nil {
 				return c, ctx.Err()
 			}
-			if chunk.End.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.Start) || !b.plays(chunk) {
+			if span.End.Before(p.start) || !p.end.IsZero() && p.end.Before(span.Start) || !b.plays(span) {
 				continue
 			}
-			whole := !chunk.Start.Before(p.start) && (p.end.IsZero() || !p.end.Before(chunk.End))
-			if whole && begun && !chunk.Start.Before(c.first) {
-				for _, n := range chunk.Counts {
+			whole := !span.Start.Before(p.start) && (p.end.IsZero() || !p.end.Before(span.End))
+			if whole && begun && !span.Start.Before(c.first) {
+				for _, n := range span.Counts {
 					perConn[n.Conn] += uint64(n.Count)
 				}
 				continue
 			}
-			entries, _ := b.reader.ChunkIndex(i, b.playable)
+			entries, _ := b.source.Index(i, b.playable)
 			for _, e := range entries {
 				if !p.inWindow(e.Time) {
 					continue
@@ -159,7 +159,7 @@ func (p *plan) countMessages(ctx context.Context) (windowCounts, error) {
 				}
 			}
 		}
-		for _, conn := range b.reader.Connections() { // in a fixed order
+		for _, conn := range b.source.Connections() { // in a fixed order
 			if b.playable(conn) {
 				c.add(b.routes[conn], perConn[conn])
 			}

@@ -455,7 +455,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := player.NewBag(ctx, "big.bag", r, int64(len(good)), player.BagOptions{})
+	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), player.BagOptions{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
 		t.Errorf("got %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -23,10 +24,7 @@ func (t *topic) headerStamps() (*rosmsg.HeaderStamps, error) {
 	if definition == "" {
 		definition = knownDefinitions[t.md5]
 	}
-	if definition == "" && t.md5 != rosmsg.EmptyMD5Sum {
-		return nil, fmt.Errorf("the bag has no definition of %s", t.typ)
-	}
-	typ, err := rosmsg.Parse(t.typ, definition)
+	typ, err := msgtypes.Parse(t.typ, t.md5, definition)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func MakeBag(tb testing.TB, o bagfmt.WriterOptions, messages ...TestMessage) []b
 			}
 			conns[m.Conn] = c
 		}
-		if err := w.WriteMessage(c, testBase.Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.Write(c, testBase.Add(m.At), StringData(m.Text)); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -108,12 +108,15 @@ func StringData(text string) []byte {
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
 }
 
+// OpenTestBag opens a bag in memory, or in any other file.
+var OpenTestBag = openBag
+
 // OpenTestBags opens bags in memory.
 func OpenTestBags(tb testing.TB, bags ...[]byte) []*Bag {
 	tb.Helper()
 	var open []*Bag
 	for i, data := range bags {
-		b, err := NewBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), BagOptions{})
+		b, err := openBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), BagOptions{})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // latchedMessage is the last message of a latched connection before a place: the message
@@ -25,7 +26,7 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 		if t.IsZero() {
 			return // nothing is before
 		}
-		for c, last := range b.reader.LastLatched(t.Add(-time.Nanosecond), wanted) {
+		for c, last := range rosbag.Latched(b.source, t.Add(-time.Nanosecond), wanted) {
 			if last.Err != nil {
 				damaged(&DamageError{Bag: b.name, Messages: 1, Err: last.Err})
 			}
@@ -107,7 +108,7 @@ func (p *plan) latchedSources() []*source {
 	var all []*source
 	known := map[*source]bool{}
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
+		for _, c := range b.source.Connections() {
 			if !c.Header.Latching() || !b.playable(c) {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // setIndexPos changes the index position in the header of a bag.
@@ -25,7 +26,10 @@ func setIndexPos(b []byte, pos uint64) []byte {
 func TestPlayWithoutIndex(t *testing.T) {
 	t.Parallel()
 	good := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, "a", 0, 1, 2, 3)...)
-	bag := OpenTestBags(t, good)[0].reader
+	bag, err := bagfmt.NewReader(bytes.NewReader(good), int64(len(good)), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	chunks, section := bag.Chunks(), bag.IndexPos()
 	tests := map[string]struct {
 		bag      []byte
@@ -80,11 +84,11 @@ func TestPlayOldVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if b.reader.Messages() == 0 {
+			if b.source.Info().Messages == 0 {
 				return // nothing to play, as of any empty bag
 			}
 			var want []string
-			for m, err := range b.reader.All(bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(b.source, bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -33,7 +33,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		q := newQueue(1<<30, room)
 		r := newReader(p, q)
 		if known {
-			r.zero, r.zeroKnown = p.bags[0].reader.Start(), true
+			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer r.closing.Wait()

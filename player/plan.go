@@ -154,7 +154,7 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 func (p *plan) recorded() []string {
 	names := map[string]bool{}
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
+		for _, c := range b.source.Connections() {
 			names[c.Topic] = true
 		}
 	}
@@ -166,10 +166,10 @@ func (p *plan) recorded() []string {
 // latched messages before the window to state.
 func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve func(string) (string, error), state *latchedState) (found bool, err error) {
 	chosen := map[*bagfmt.Connection]bool{}
-	for _, c := range b.reader.Connections() {
+	for _, c := range b.source.Connections() {
 		chosen[c] = p.selection.selects(c)
 	}
-	present := p.connectionsInWindow(ctx, b.reader)
+	present := p.connectionsInWindow(ctx, b.source)
 	before := map[*bagfmt.Connection]*bagfmt.Message{}
 	if late {
 		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
@@ -181,7 +181,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 			before[c] = &bagfmt.Message{Conn: c, Time: m.Time, Frame: slices.Clone(m.Frame)} // without its chunk
 		}
 	}
-	for _, c := range b.reader.Connections() {
+	for _, c := range b.source.Connections() {
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}

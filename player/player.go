@@ -210,11 +210,6 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (Summary, error) {
-	cache := bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes)
-	for _, b := range o.Bags {
-		b.reader.Use(cache)
-		defer b.reader.Use(nil)
-	}
 	p, err := abandonablePlan(ctx, o, g.Resolve)
 	switch {
 	case ctx.Err() != nil:

@@ -31,7 +31,7 @@ func (p *plan) advertise(g graph, how tcpros.AdvertiseOptions) {
 		t.publication = pub
 	}
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
+		for _, c := range b.source.Connections() {
 			r := b.routes[c]
 			if r == nil || r.topic == nil {
 				continue
@@ -56,7 +56,7 @@ func (p *plan) keys() map[*topic][]sourceKey {
 	keys := map[*topic][]sourceKey{}
 	known := map[publisherKey]bool{}
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() { // in a fixed order
+		for _, c := range b.source.Connections() { // in a fixed order
 			r := b.routes[c]
 			if r == nil || r.topic == nil {
 				continue
@@ -74,7 +74,7 @@ func (p *plan) callers() []string {
 	var all []string
 	known := map[string]bool{}
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
+		for _, c := range b.source.Connections() {
 			if id := c.Header.CallerID(); b.playable(c) && !known[id] {
 				all, known[id] = append(all, id), true
 			}
@@ -139,7 +139,7 @@ func (p *plan) summarize(s *Summary) {
 func (p *plan) unplayable() []Unplayable {
 	var all []Unplayable
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() {
+		for _, c := range b.source.Connections() {
 			if r := b.routes[c]; r != nil && r.reason != "" {
 				all = append(all, Unplayable{
 					Bag: b.name, Topic: r.name, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),

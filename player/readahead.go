@@ -17,8 +17,8 @@ const firstAheadShare = 100
 func (p *plan) firstAheadBytes() int {
 	var remote int64
 	for _, b := range p.bags {
-		if b.reader.Prefetches() {
-			remote += b.reader.Size()
+		if info := b.source.Info(); info.Remote {
+			remote += info.Size
 		}
 	}
 	if remote == 0 {

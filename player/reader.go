@@ -23,7 +23,7 @@ type reader struct {
 	shifter   stampShifter
 	distances distances // in the present pass
 
-	byTime []*chunksByTime // one for each bag; made at the first step back
+	byTime []*spansByTime // one for each bag; made at the first step back
 
 	reportedIndexes map[string]bool // damaged indexes that were reported already
 

@@ -50,16 +50,19 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	}
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, messages...)
 	file := &countedChunks{Reader: bytes.NewReader(data), read: map[int]int{}}
-	bag, err := NewBag(t.Context(), "bag", file, file.Size(), BagOptions{})
+	opened, err := bagfmt.NewReader(file, file.Size(), bagfmt.ReaderOptions{Cache: bagfmt.NewCache(1<<20, 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bag, err := NewBag(t.Context(), "bag", opened, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stored []int64
-	for h := range bag.reader.ChunkHeaders() {
+	for h := range opened.ChunkHeaders() {
 		stored = append(stored, h.StoredBytes)
 	}
-	file.chunks, file.stored = bag.reader.Chunks(), stored
-	bag.reader.Use(bagfmt.NewCache(1<<20, 1<<20))
+	file.chunks, file.stored = opened.Chunks(), stored
 	o := Options{Bags: []*Bag{bag}, Log: zap.NewNop()}
 	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
@@ -159,7 +162,7 @@ func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag, err := NewBag(t.Context(), "bag", file, file.Size(), BagOptions{})
+	bag, err := openBag(t.Context(), "bag", file, file.Size(), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

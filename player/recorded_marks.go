@@ -7,6 +7,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing
@@ -21,8 +22,8 @@ func RecordedMarks(bags []*Bag) []bagnote.Mark {
 }
 
 // readMarks reads the marks of a bag. What is damaged is left out: play tells about it.
-func readMarks(ctx context.Context, r *bagfmt.Reader) ([]bagnote.Mark, error) {
-	marks, _, err := bagnote.ReadMarks(r, func(error) error { return ctx.Err() })
+func readMarks(ctx context.Context, s rosbag.Source) ([]bagnote.Mark, error) {
+	marks, _, err := bagnote.ReadMarks(s, func(error) error { return ctx.Err() })
 	return marks, err
 }
 

@@ -29,14 +29,14 @@ func TestRecordedMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range marks {
-			if err := w.WriteMessage(c, m.Time, bagnote.Encode(m.Text)); err != nil {
+			if err := w.Write(c, m.Time, bagnote.Encode(m.Text)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		bag, err := player.NewBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+		bag, err := player.OpenTestBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

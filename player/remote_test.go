@@ -57,7 +57,7 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 	size := int64(len(data))
 	synctest.Test(t, func(t *testing.T) {
 		f := &remoteFile{Reader: bytes.NewReader(data), blocks: map[int64]bool{}}
-		b, err := NewBag(t.Context(), "remote", f, size, BagOptions{})
+		b, err := openBag(t.Context(), "remote", f, size, BagOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

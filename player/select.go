@@ -210,7 +210,7 @@ func (p *plan) check(resolve func(string) (string, error), o *Options) ([]*topic
 func (p *plan) denied() error {
 	var e DenyError
 	for _, b := range p.bags {
-		for _, c := range b.reader.Connections() { // in a fixed order
+		for _, c := range b.source.Connections() { // in a fixed order
 			if !b.playable(c) {
 				continue
 			}

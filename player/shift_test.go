@@ -143,7 +143,7 @@ func TestStampsOfTopics(t *testing.T) {
 		"empty":                  {&topic{typ: "std_msgs/Empty", md5: rosmsg.EmptyMD5Sum}, false, ""},
 		"tf by its md5sum":       {&topic{typ: "tf/tfMessage", md5: tfMD5}, true, ""},
 		"clock by its md5sum":    {&topic{typ: "rosgraph_msgs/Clock", md5: clockMD5}, true, ""},
-		"no definition":          {&topic{typ: "a/Stamped", md5: stamped.MD5Sum()}, false, "no definition of a/Stamped"},
+		"no definition":          {&topic{typ: "a/Stamped", md5: stamped.MD5Sum()}, false, "no message definition of a/Stamped"},
 		"of another type":        {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Header header" + headerBlock}, false, "has md5sum " + stamped.MD5Sum()},
 		"that cannot be read":    {&topic{typ: "a/Stamped", md5: tfMD5, definition: "Heder header"}, false, `no definition of "a/Heder"`},
 		"without the block":      {&topic{typ: "a/Stamped", md5: stamped.MD5Sum(), definition: "Header header"}, false, `no definition of "std_msgs/Header"`},
@@ -186,7 +186,7 @@ func TestLoopShift(t *testing.T) {
 	for i := range 3 {
 		at := testBase.Add(time.Duration(i) * 100 * ms)
 		for n, data := range [][]byte{headerData(at, "x"), tfData(at), headerData(at, "")[4:12]} {
-			if err := w.WriteMessage(conns[n], at, data); err != nil {
+			if err := w.Write(conns[n], at, data); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,31 +2,18 @@ package player
 
 import (
 	"errors"
-	"io"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// timeline merges the selected messages of all bags by time. Messages with the
+// timeline gives out the selected messages of all bags by time. Messages with the
 // same stamp come in the order of the bags, and within a bag in that of the file.
 type timeline struct {
-	plan    *plan
-	start   bagfmt.Time
-	heap    []*lane
-	damaged func(*DamageError)
-
-	cancel   <-chan struct{} // ends the timeline early
-	canceled bool
-}
-
-// lane is one bag of a timeline. Its cursor is opened when the merge reaches the bag: a
-// recording split into a hundred bags must not load a hundred chunks at the start.
-type lane struct {
-	index  int
-	bag    *bagPlan
-	cursor *bagfmt.Cursor
-	time   bagfmt.Time // of msg; a lower bound before the cursor is opened
-	msg    *bagfmt.Message
+	bags     []*bagPlan // by the number of the file
+	messages *rosbag.Sequence
+	damaged  func(*DamageError)
 }
 
 // aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
@@ -39,125 +26,55 @@ func aheadWorkers(o *Options) int {
 }
 
 // newTimeline begins at from, or at the start of the window if that is later.
-func newTimeline(p *plan, from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
-	t := &timeline{plan: p, start: p.start, cancel: cancel, damaged: damaged}
-	if t.start.Before(from) {
-		t.start = from
-	}
-	for i, b := range p.bags {
-		if len(b.routes) == 0 || b.reader.End().Before(t.start) {
-			continue
+func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
+	t := &timeline{damaged: damaged}
+	var files []rosbag.File
+	for _, b := range p.bags {
+		if len(b.routes) > 0 {
+			t.bags = append(t.bags, b)
+			files = append(files, b.played())
 		}
-		l := &lane{index: i, bag: b, time: b.reader.Start()}
-		if l.time.Before(t.start) {
-			l.time = t.start
+	}
+	t.messages = rosbag.NewSequence(files, rosbag.SequenceOptions{FileChanged: func(_, begun string) {
+		if begun != "" {
+			p.log.Debug("reads ahead in the next bag", zap.String("bag", begun))
 		}
-		t.heap = append(t.heap, l)
-	}
-	for i := len(t.heap)/2 - 1; i >= 0; i-- {
-		t.sink(i)
-	}
+	}})
+	t.messages.SetFilter(rosbag.Query{Start: p.start, End: p.end, Workers: p.workers, Cancel: cancel})
+	t.messages.Seek(from)
 	return t
 }
 
-// begin starts decompressing the first chunks on other cores.
-func (t *timeline) begin() {
-	for _, l := range t.heap {
-		if l.time == t.start {
-			t.open(l)
-			l.cursor.Begin()
-		}
+// played returns the messages of the bag that are selected.
+func (b *bagPlan) played() rosbag.File {
+	f := rosbag.FileOf(b.name, b.source)
+	f.Open = func(q rosbag.Query) (rosbag.Cursor, error) {
+		q.Keep = func(c *rosbag.Connection) bool { return b.routes[c] != nil }
+		return b.source.Cursor(q), nil
 	}
+	return f
 }
 
-// next returns the next message and its route, or nil at the end. Both are valid
-// until the following call; the frame stays valid.
-func (t *timeline) next() (*bagfmt.Message, *route) {
-	for len(t.heap) > 0 {
-		l := t.heap[0]
-		if l.msg != nil {
-			m, r := l.msg, l.bag.routes[l.msg.Conn]
-			l.msg = nil
-			return m, r
+// begin starts decompressing the first chunks on other cores.
+func (t *timeline) begin() { t.messages.Begin() }
+
+// next returns the next message and its route, or nil at the end, and once it was canceled. Both are
+// valid until the following call; the frame stays valid. It skips damage, which is reported once for
+// each place.
+func (t *timeline) next() (*rosbag.Message, *route) {
+	for t.messages.HasNext() {
+		m, err := t.messages.Next()
+		b := t.bags[t.messages.File()]
+		switch {
+		case err == nil:
+			return m, b.routes[m.Conn]
+		case errors.Is(err, rosbag.ErrCanceled):
+			return nil, nil // close closes the cursors, which may block
 		}
-		// The message returned last is no longer in use: now the lane may advance.
-		if !t.advance(l) {
-			if t.canceled {
-				return nil, nil // leave the cursor to close: closing may block
-			}
-			l.cursor.Close()
-			t.heap[0] = t.heap[len(t.heap)-1]
-			t.heap = t.heap[:len(t.heap)-1]
-		}
-		t.sink(0)
+		t.damaged(b.damage(err))
 	}
 	return nil, nil
 }
 
-// advance loads the lane's next message and reports whether there is one. It skips damage,
-// which the cursor reports once for each place.
-func (t *timeline) advance(l *lane) bool {
-	t.open(l)
-	for {
-		m, err := l.cursor.Next()
-		switch {
-		case err == nil:
-			l.msg, l.time = m, m.Time
-			return true
-		case errors.Is(err, io.EOF):
-			return false
-		case errors.Is(err, bagfmt.ErrCanceled):
-			t.canceled = true
-			return false
-		}
-		t.damaged(l.bag.damage(err))
-	}
-}
-
-// open gives the lane its cursor.
-func (t *timeline) open(l *lane) {
-	if l.cursor == nil {
-		l.cursor = l.bag.reader.Cursor(bagfmt.Query{
-			Keep:    func(c *bagfmt.Connection) bool { return l.bag.routes[c] != nil },
-			Start:   t.start,
-			End:     t.plan.end,
-			Workers: t.plan.workers,
-			Cancel:  t.cancel,
-		})
-	}
-}
-
 // close closes the cursors and their read-ahead.
-func (t *timeline) close() {
-	for _, l := range t.heap {
-		if l.cursor != nil {
-			l.cursor.Close()
-		}
-	}
-	t.heap = nil
-}
-
-// sink restores the heap order below i.
-func (t *timeline) sink(i int) {
-	h := t.heap
-	for {
-		first := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(h) && h[child].before(h[first]) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		h[i], h[first] = h[first], h[i]
-		i = first
-	}
-}
-
-func (l *lane) before(o *lane) bool {
-	if c := l.time.Compare(o.time); c != 0 {
-		return c < 0
-	}
-	return l.index < o.index
-}
+func (t *timeline) close() { t.messages.Close() }

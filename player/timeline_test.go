@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // plain are the connections that most tests use.
@@ -166,7 +167,7 @@ func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
 	bags := OpenTestBags(t, data)
-	chunk := bags[0].reader.Chunks()[2]
+	chunk := bags[0].source.Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
@@ -194,7 +195,7 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
-	b, err := NewBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
+	b, err := openBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,9 +221,9 @@ func TestShrunkFile(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
 	whole := OpenTestBags(t, data)[0]
-	cut := whole.reader.Chunks()[2].Pos + 20
+	cut := whole.source.Span(2).Pos + 20
 	f := &shrinking{data: data}
-	b, err := NewBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
+	b, err := openBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,8 +273,8 @@ func TestLossesOfAChunk(t *testing.T) {
 	errDisk := errors.New("disk")
 	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	chunks := OpenTestBags(t, data)[0].reader.Chunks()
-	pos := chunks[1].Pos
+	opened := OpenTestBags(t, data)[0].source
+	pos := opened.Span(1).Pos
 	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
 	tests := map[string]struct {
 		damage   func(data []byte)
@@ -339,7 +340,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
 	bags := OpenTestBags(t, data)
-	pos := int(bags[0].reader.Chunks()[1].Pos)
+	pos := int(bags[0].source.Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
 	o := Options{Bags: bags, Log: zap.NewNop()}
@@ -355,6 +356,31 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// countedCursors counts cursors.
+type countedCursors struct{ open, opened int }
+
+// countedSource counts its cursors.
+type countedSource struct {
+	rosbag.Indexed
+	*countedCursors
+}
+
+type countedCursor struct {
+	rosbag.Cursor
+	*countedCursors
+}
+
+func (s countedSource) Cursor(q rosbag.Query) rosbag.Cursor {
+	s.open++
+	s.opened++
+	return countedCursor{s.Indexed.Cursor(q), s.countedCursors}
+}
+
+func (c countedCursor) Close() {
+	c.open--
+	c.Cursor.Close()
+}
+
 // A bag split in many files is opened file by file, in whatever order they are named; one
 // that holds nothing to be played is not opened at all.
 func TestTimelineOpensInTurn(t *testing.T) {
@@ -368,21 +394,16 @@ func TestTimelineOpensInTurn(t *testing.T) {
 		MakeBag(t, bagfmt.WriterOptions{}, series(connB, "b", 6*sec)...),
 		MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 7*sec)...))
 	p, _ := makePlan(t, Options{Topics: []string{"/a"}}, bags...)
+	var cursors countedCursors
+	for _, b := range p.bags {
+		b.source = countedSource{b.source, &cursors}
+	}
 	line := newTimeline(p, testBase.Add(2*sec), nil, func(*DamageError) {})
 	defer line.close()
-	if len(line.heap) != 5 {
-		t.Errorf("%d bags, want 5: without the one before the beginning, and that of another topic", len(line.heap))
-	}
 	onlyOne := func(when string) {
 		t.Helper()
-		open := 0
-		for _, l := range line.heap {
-			if l.cursor != nil {
-				open++
-			}
-		}
-		if open != 1 {
-			t.Errorf("%s %d bags are open, want 1", when, open)
+		if cursors.open != 1 {
+			t.Errorf("%s %d bags are open, want 1", when, cursors.open)
 		}
 	}
 	line.begin()
@@ -393,6 +414,9 @@ func TestTimelineOpensInTurn(t *testing.T) {
 			t.Fatalf("message %d is %+v, want that at %v", n, m, want)
 		}
 		onlyOne(fmt.Sprintf("for message %d", n))
+	}
+	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
+		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
 	early := newTimeline(p, testBase, nil, func(*DamageError) {})
 	early.next()

@@ -5,44 +5,39 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Span returns the times of the earliest and of the latest message of the bags, if there
 // is any.
 func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
+	var files []rosbag.File
 	for _, b := range bags {
-		if b.reader.Messages() == 0 {
-			continue
-		}
-		if !ok || b.reader.Start().Before(first) {
-			first = b.reader.Start()
-		}
-		if last.Before(b.reader.End()) {
-			last = b.reader.End()
-		}
-		ok = true
+		files = append(files, rosbag.FileOf(b.name, b.source))
 	}
-	return first, last, ok
+	all := rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
+	return all.Start, all.End, all.Messages > 0
 }
 
 // maxProbed bounds how many indexes are read to find the connections with messages in the
-// window for chunks that lie only partly in it. An ordinary bag has two such chunks.
+// window for spans that lie only partly in it. An ordinary bag has two such spans.
 const maxProbed = 16
 
 // connectionsInWindow returns the connections that have messages in the window.
-// For chunks that lie wholly in the window, the chunk infos say so. Of chunks that lie
+// For spans that lie wholly in the window, their counts say so. Of spans that lie
 // partly in it, the index is read; if those are many, or damaged, their connections count as
 // present.
-func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*bagfmt.Connection]bool {
+func (p *plan) connectionsInWindow(ctx context.Context, s rosbag.Indexed) map[*bagfmt.Connection]bool {
 	present := map[*bagfmt.Connection]bool{}
 	var partial []int
-	for i, chunk := range r.Chunks() {
+	for i := range s.NumSpans() {
+		span := s.Span(i)
 		switch {
-		case chunk.End.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.Start):
-		case chunk.Start.Before(p.start) || !p.end.IsZero() && p.end.Before(chunk.End):
+		case span.End.Before(p.start) || !p.end.IsZero() && p.end.Before(span.Start):
+		case span.Start.Before(p.start) || !p.end.IsZero() && p.end.Before(span.End):
 			partial = append(partial, i)
 		default:
-			for _, n := range chunk.Counts {
+			for _, n := range span.Counts {
 				if n.Count > 0 {
 					present[n.Conn] = true
 				}
@@ -54,12 +49,12 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 			break
 		}
 		missing := map[*bagfmt.Connection]bool{}
-		for _, n := range r.Chunks()[i].Counts {
+		for _, n := range s.Span(i).Counts {
 			if n.Count > 0 && !present[n.Conn] {
 				missing[n.Conn] = true
 			}
 		}
-		if len(missing) > 0 && (len(partial) > maxProbed || !p.probe(r, i, missing, present)) {
+		if len(missing) > 0 && (len(partial) > maxProbed || !p.probe(s, i, missing, present)) {
 			for c := range missing {
 				present[c] = true
 			}
@@ -69,9 +64,9 @@ func (p *plan) connectionsInWindow(ctx context.Context, r *bagfmt.Reader) map[*b
 }
 
 // probe adds those wanted connections to present that have messages in the part
-// of chunk i that lies in the window. It reports false if the index cannot be read.
-func (p *plan) probe(r *bagfmt.Reader, i int, wanted, present map[*bagfmt.Connection]bool) bool {
-	entries, err := r.ChunkIndex(i, func(c *bagfmt.Connection) bool { return wanted[c] })
+// of span i that lies in the window. It reports false if the index cannot be read.
+func (p *plan) probe(s rosbag.Indexed, i int, wanted, present map[*bagfmt.Connection]bool) bool {
+	entries, err := s.Index(i, func(c *bagfmt.Connection) bool { return wanted[c] })
 	if err != nil {
 		return false
 	}
@@ -89,26 +84,25 @@ func (p *plan) inWindow(t bagfmt.Time) bool {
 }
 
 // lastStamp returns the stamp of the last message that will be played. It reads
-// the indexes of the chunks that end latest, until no other can hold a later one.
+// the indexes of the spans that end latest, until no other can hold a later one.
 // It is for display only, so it ignores damage, which play will report.
 func (p *plan) lastStamp(ctx context.Context) bagfmt.Time {
 	var best bagfmt.Time
 	for _, b := range p.bags {
-		chunks := b.reader.Chunks()
-		order := make([]int, len(chunks))
+		order := make([]int, b.source.NumSpans())
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortFunc(order, func(x, y int) int { return chunks[y].End.Compare(chunks[x].End) })
+		slices.SortFunc(order, func(x, y int) int { return b.source.Span(y).End.Compare(b.source.Span(x).End) })
 		for _, i := range order {
-			chunk := &chunks[i]
-			if ctx.Err() != nil || chunk.End.Before(p.start) || !best.Before(chunk.End) {
+			span := b.source.Span(i)
+			if ctx.Err() != nil || span.End.Before(p.start) || !best.Before(span.End) {
 				break
 			}
-			if !p.end.IsZero() && (p.end.Before(chunk.Start) || !best.Before(p.end)) || !b.plays(chunk) {
+			if !p.end.IsZero() && (p.end.Before(span.Start) || !best.Before(p.end)) || !b.plays(span) {
 				continue
 			}
-			entries, _ := b.reader.ChunkIndex(i, b.playable)
+			entries, _ := b.source.Index(i, b.playable)
 			for _, e := range entries {
 				if p.inWindow(e.Time) && best.Before(e.Time) {
 					best = e.Time
@@ -125,7 +119,7 @@ func (b *bagPlan) playable(c *bagfmt.Connection) bool {
 	return r != nil && r.reason == ""
 }
 
-// plays reports whether the chunk holds a message that may be published.
-func (b *bagPlan) plays(chunk *bagfmt.ChunkInfo) bool {
-	return slices.ContainsFunc(chunk.Counts, func(n bagfmt.ConnCount) bool { return n.Count > 0 && b.playable(n.Conn) })
+// plays reports whether a span holds a message that may be published.
+func (b *bagPlan) plays(span *rosbag.Span) bool {
+	return slices.ContainsFunc(span.Counts, func(n bagfmt.ConnCount) bool { return n.Count > 0 && b.playable(n.Conn) })
 }

@@ -33,7 +33,7 @@ func (f *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 func openFaulty(t *testing.T, data []byte) (*Bag, *faultyFile) {
 	t.Helper()
 	f := &faultyFile{Reader: bytes.NewReader(data)}
-	b, err := NewBag(t.Context(), "faulty", f, int64(len(data)), BagOptions{})
+	b, err := openBag(t.Context(), "faulty", f, int64(len(data)), BagOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if reads > 4 {
-				t.Errorf("%d reads of a bag of %d chunks", reads, len(b.reader.Chunks()))
+				t.Errorf("%d reads of a bag of %d chunks", reads, b.source.NumSpans())
 			}
 		})
 	}
@@ -291,7 +291,7 @@ func TestWindowThatCutsManyChunks(t *testing.T) {
 			messages = append(messages, TestMessage{connA, at, "a"}, TestMessage{connB, time.Second + at, strings.Repeat("b", 4000)})
 		}
 		p, _ := makePlan(t, Options{Start: 500 * ms}, MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 4000}, messages...))
-		if n := len(p.bags[0].reader.Chunks()); n != cut {
+		if n := p.bags[0].source.NumSpans(); n != cut {
 			t.Fatalf("%d chunks, want %d", n, cut)
 		}
 		want := []string{"/b"}

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestChunkSealedInTurns: a buffer whose chunk was not compressed is compressed the next time,
@@ -64,7 +65,7 @@ func TestChunkSealedInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := uint32(0)
-	for m, err := range testlink.OpenBag(t, out.Target()).All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, out.Target()), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestReserveOnARealFile: room is taken beyond the end and given back at the end.
@@ -184,7 +185,7 @@ func TestDirectoryThatMoves(t *testing.T) {
 // payloadBytes sums up the messages of a topic in a bag.
 func payloadBytes(t *testing.T, path, topic string) (n uint64) {
 	t.Helper()
-	for m, err := range testlink.OpenBag(t, path).All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(testlink.OpenBag(t, path), bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

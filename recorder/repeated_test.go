@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // markedIn returns the numbers of the messages that a bag marks as repeated, and of the others, of
@@ -20,8 +21,8 @@ import (
 func markedIn(t *testing.T, path string) (marked, others []uint32) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	is := r.Repeats()
-	for m, err := range r.All(bagfmt.Query{}) {
+	is := rosbag.FindRepeats(r)
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -31,8 +32,8 @@ func markedIn(t *testing.T, path string) (marked, others []uint32) {
 			others = append(others, binary.LittleEndian.Uint32(m.Data()[4:]))
 		}
 	}
-	if int(r.Repeated().Count) != len(marked) {
-		t.Errorf("%s says %+v, and has %v", path, r.Repeated(), marked)
+	if int(r.Info().Repeated.Count) != len(marked) {
+		t.Errorf("%s says %+v, and has %v", path, r.Info().Repeated, marked)
 	}
 	slices.Sort(marked)
 	return marked, others

@@ -7,13 +7,14 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // reportIn returns the account that stands in a bag, and when the bag ends.
 func reportIn(t *testing.T, path string) (reports []*bagfmt.Message, end bagfmt.Time) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

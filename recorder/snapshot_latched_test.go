@@ -22,6 +22,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // heard is a message of a latching publisher.
@@ -46,7 +47,7 @@ func latchedAt(all []heard, at bagfmt.Time) map[string]uint32 {
 func latchedIn(t testing.TB, path string) (all []heard, start bagfmt.Time) {
 	t.Helper()
 	r := testlink.OpenBag(t, path)
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

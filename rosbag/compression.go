@@ -12,7 +12,10 @@ const (
 	CompressionBZ2  Compression = "bz2"
 )
 
-// ParseCompression returns the compression named s.
+// CompressionZstd is a compression of MCAP. No bag has it.
+const CompressionZstd Compression = "zstd"
+
+// ParseCompression returns the compression of bags named s.
 func ParseCompression(s string) (Compression, error) {
 	switch c := Compression(s); c {
 	case CompressionNone, CompressionLZ4, CompressionBZ2:

@@ -22,6 +22,18 @@ const (
 	KeyType              = "type"
 )
 
+// Keys of the header of a connection that is a channel of an MCAP file whose messages are not
+// those of ROS 1, such as cdr of ROS 2. Readers give out such connections only if they are asked
+// for them: see KeepForeign of bagfmt.ReaderOptions. The header then has the keys topic, type,
+// which is the name of the schema and may be empty, and these, but no md5sum and no
+// message_definition. The payloads are what the file holds.
+const (
+	KeyMCAPEncoding       = "mcap.encoding"        // message_encoding of the channel, for example "cdr"
+	KeyMCAPSchemaEncoding = "mcap.schema_encoding" // for example "ros2msg"; empty without a schema
+	KeyMCAPSchema         = "mcap.schema"          // data of the schema: a definition, or bytes
+	KeyMCAPMetadata       = "mcap.metadata."       // what comes before each key of the channel's metadata, for example "mcap.metadata.offered_qos_profiles"
+)
+
 // Get returns the value of the first field named key.
 func (h Header) Get(key string) (value string, ok bool) {
 	return fields.List(h).Get(key)

@@ -3,6 +3,7 @@ package rosbag
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors that callers tell apart with errors.Is.
@@ -19,11 +20,14 @@ var (
 
 // VersionError says that a bag is of a version that is not read.
 type VersionError struct {
-	Version string // for example "1.3"
+	Version string // for example "1.3"; of an MCAP file, "MCAP " and what stands for it there, quoted
 }
 
 // Error implements error.
 func (e *VersionError) Error() string {
+	if v, ok := strings.CutPrefix(e.Version, "MCAP "); ok {
+		return fmt.Sprintf("file of MCAP version %.20s; this reader knows version 0", v)
+	}
 	note := ""
 	if e.Version == "1.3" { // for one day, in the sources only
 		note = ", which was never released"
@@ -86,3 +90,33 @@ func (e *LimitError) Error() string {
 
 // Is reports whether target is ErrLimit.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
+
+// ReadError says where reading a file has failed, on a disk or in a store: its content may be intact.
+type ReadError struct {
+	Offset int64
+	Err    error
+}
+
+// Error implements error.
+func (e *ReadError) Error() string { return fmt.Sprintf("read at %d: %v", e.Offset, e.Err) }
+
+// Unwrap returns the cause.
+func (e *ReadError) Unwrap() error { return e.Err }
+
+// EncodingError says that the messages of a topic of an MCAP file are not those of ROS 1, and are
+// left out.
+type EncodingError struct {
+	Topic          string
+	Encoding       string // of the messages, for example "cdr"
+	Schema         string // name; empty if there is none
+	SchemaEncoding string // for example "ros2msg"
+}
+
+// Error implements error.
+func (e *EncodingError) Error() string {
+	schema := "without a schema"
+	if e.SchemaEncoding != "" {
+		schema = fmt.Sprintf("with a schema %.80q", e.SchemaEncoding)
+	}
+	return fmt.Sprintf("messages of topic %.200q are left out: they are encoded as %.80q %s, where ROS 1 has \"ros1\" with \"ros1msg\"", e.Topic, e.Encoding, schema)
+}

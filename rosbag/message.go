@@ -12,6 +12,9 @@ type Message struct {
 	// of messages that were selected from it, rounded up. 0 where that number is not
 	// known beforehand.
 	Share int
+	// Order is the place of the message among those of the recording with the same time: the
+	// message with the lower Order comes first. Numbers may be missing.
+	Order uint64
 }
 
 // Data returns the serialized message without its length.

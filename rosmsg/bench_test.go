@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -28,7 +29,7 @@ func recorded(tb testing.TB, topic string) (definition string, payload []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for m, err := range r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == topic }}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Topic == topic }}) {
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -228,7 +229,7 @@ func eachMessage(t *testing.T, path string, do func(m *bagfmt.Message, typ *rosm
 		t.Fatal(err)
 	}
 	types := make(map[*bagfmt.Connection]*rosmsg.Type)
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

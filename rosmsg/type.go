@@ -127,6 +127,29 @@ func (t *Type) Fields() []Field {
 	return all
 }
 
+// Dependencies returns all types that t is made of, at any depth, each once, in the order
+// of their first use. t is not among them. The names in [Field.Type] are theirs.
+func (t *Type) Dependencies() []*Type {
+	var all []*Type
+	seen := map[*Type]bool{t: true}
+	var walk func(t *Type)
+	walk = func(t *Type) {
+		for _, f := range t.fields {
+			w := f.wire
+			if w.kind == Array {
+				w = w.elem
+			}
+			if w.kind == Struct && !seen[w.msg] {
+				seen[w.msg] = true
+				all = append(all, w.msg)
+				walk(w.msg)
+			}
+		}
+	}
+	walk(t)
+	return all
+}
+
 // Parse makes a type from its name and the definition that a connection header or a
 // bag carries with it. Errors are a [DefinitionError].
 func Parse(name, definition string) (*Type, error) {

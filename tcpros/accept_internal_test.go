@@ -8,13 +8,17 @@ import (
 	"testing/synctest"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // pipeNode is a node without network or master that publishes /t.
 func pipeNode() (*Node, *Publication) {
-	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: newPendingReads(zap.NewNop()), pubs: map[string]*Publication{}}
-	p := &Publication{node: n, topic: "/t", opts: AdvertiseOptions{Type: anyType, MD5Sum: AnyMD5}}
-	n.pubs[p.topic] = p
+	n := &Node{name: "/n", log: zap.NewNop(), timing: defaultTiming(), pending: wire.NewPending(zap.NewNop()), graph: graph{pubs: map[string]*Publication{}}}
+	p := &Publication{node: n, out: publink.New(publink.Options{Type: names.AnyType, MD5Sum: wire.AnyMD5}, "/t", n.name)}
+	n.graph.pubs["/t"] = p
 	return n, p
 }
 
@@ -23,18 +27,18 @@ func pipeNode() (*Node, *Publication) {
 func TestAcceptedWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, p := pipeNode()
-		want := frameOf([]byte("latched"))
+		want := []byte("\x07\x00\x00\x00latched")
 		p.Source(true).Publish(want)
 		here, there := net.Pipe()
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer there.Close()
 		wg.Go(func() {
-			(&tcprosServer{node: n}).handle(here, n.pending.accept(here))
+			(&tcprosServer{node: n}).handle(here, n.pending.Accept(here))
 			_ = here.Close()
 		})
-		if _, err := there.Write(AppendHeader(nil, Header{
-			{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: AnyMD5}, {Key: "topic", Value: "/t"},
+		if _, err := there.Write(wire.AppendHeader(nil, wire.Header{
+			{Key: "callerid", Value: "/s"}, {Key: "md5sum", Value: wire.AnyMD5}, {Key: "topic", Value: "/t"},
 		})); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +49,7 @@ func TestAcceptedWhileDraining(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		if h, err := ReadHeader(there); err != nil || h.get("topic") != "/t" {
+		if h, err := wire.ReadHeader(there); err != nil || h.Value("topic") != "/t" {
 			t.Fatalf("reply %v, %v", h, err)
 		}
 		got := make([]byte, len(want))

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
 )
 
 // Resolver returns what resolves names as the node that NewNode would start with o, without
@@ -13,11 +16,11 @@ func Resolver(o NodeOptions) (resolve func(name string) (string, error), err err
 	if err != nil {
 		return nil, err
 	}
-	return names.resolve, nil
+	return names.Resolve, nil
 }
 
 // namesOf returns the names of a node that is not started. An anonymous one has a 0 in its name.
-func namesOf(o NodeOptions) (*names, error) {
+func namesOf(o NodeOptions) (*names.Resolver, error) {
 	getenv := o.Getenv
 	if getenv == nil {
 		getenv = os.Getenv
@@ -26,7 +29,7 @@ func namesOf(o NodeOptions) (*names, error) {
 	if o.Anonymous && o.Args.Name == "" {
 		anonymous = "0"
 	}
-	return newNames(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
+	return names.New(o.BaseName, anonymous, getenv("ROS_NAMESPACE"), o.Args)
 }
 
 // Describe explains, line by line, what NewNode would do with o, without starting anything:
@@ -36,11 +39,7 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
 	}
-	lookup := o.LookupHost
-	if lookup == nil {
-		lookup = systemLookup
-	}
-	uri, hostport, err := masterURI(o, getenv)
+	uri, hostport, err := endpoint.MasterURI(o.MasterURI, o.Args, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -48,30 +47,30 @@ func Describe(ctx context.Context, o NodeOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := newLocator(&dialer{lookup: lookup}, getenv).find(ctx, o, hostport)
-	if err := checkHost(at.host); err != nil {
+	at := endpoint.NewLocator(endpoint.NewDialer(o.LookupHost, defaultTiming().resolve), getenv).Find(ctx, o.Bind, o.Args, hostport)
+	if err := endpoint.CheckAdvertised(at.Host); err != nil {
 		return nil, err
 	}
 	lines := []string{"ROS master: " + uri}
 	if o.Anonymous && o.Args.Name == "" {
-		lines = append(lines, "Node: "+names.node+", with the time in place of 0")
+		lines = append(lines, "Node: "+names.Node+", with the time in place of 0")
 	} else {
-		lines = append(lines, "Node: "+names.node)
+		lines = append(lines, "Node: "+names.Node)
 	}
-	bind := at.bind
+	bind := at.Bind
 	if bind == "" {
 		bind = "all addresses"
 	}
-	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.host, bind, at.reason))
+	lines = append(lines, fmt.Sprintf("Known to others as: %s, listening on %s (%s)", at.Host, bind, at.Reason))
 	for _, name := range []string{"imu", "~imu"} {
-		full, err := names.resolve(name)
+		full, err := names.Resolve(name)
 		if err != nil {
 			return nil, err
 		}
 		lines = append(lines, fmt.Sprintf("The name %s means: %s", name, full))
 	}
 	for _, r := range o.Args.Remaps {
-		full, err := names.resolve(r.From)
+		full, err := names.Resolve(r.From)
 		if err != nil {
 			return nil, err
 		}

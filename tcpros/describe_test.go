@@ -1,6 +1,9 @@
 package tcpros_test
 
 import (
+	"context"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,5 +40,24 @@ func TestDescribe(t *testing.T) {
 	if _, err := tcpros.Describe(t.Context(), tcpros.NodeOptions{BaseName: "record", Getenv: func(name string) string { return env[name] }}); err == nil ||
 		!strings.Contains(err.Error(), "http:// is missing: write http://robot:11311") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDescribeLooksUp checks that a host name is looked up as NewNode does.
+func TestDescribeLooksUp(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"ROS_MASTER_URI": "http://127.0.0.1:4711", "ROS_HOSTNAME": "robot"}
+	got, err := tcpros.Describe(t.Context(), tcpros.NodeOptions{
+		BaseName: "record", Getenv: func(name string) string { return env[name] },
+		LookupHost: func(ctx context.Context, _ string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("127.0.1.1")}, ctx.Err()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "Known to others as: robot, listening on 127.0.1.1 (the advertised host name stands for it)"
+	if !slices.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -3,49 +3,41 @@ package tcpros
 import (
 	"errors"
 	"fmt"
-	"net"
-	"strings"
 
-	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 // Sentinels. Callers compare with errors.Is.
 var (
 	// ErrName matches every *NameError.
-	ErrName = errors.New("invalid name")
+	ErrName = names.ErrName
 	// ErrClosed says that the node, subscription or publication is closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = wire.ErrClosed
 	// ErrConflict matches every *ConflictError.
 	ErrConflict = errors.New("topic already in use by this node")
+
 	// ErrHeader matches every *HeaderError.
-	ErrHeader = errors.New("invalid connection header")
+	ErrHeader = wire.ErrHeader
 	// ErrPeer matches every *PeerError.
-	ErrPeer = errors.New("refused by the peer")
+	ErrPeer = wire.ErrPeer
 	// ErrTooLarge matches every *TooLargeError.
-	ErrTooLarge = errors.New("message too large")
+	ErrTooLarge = wire.ErrTooLarge
 	// ErrStalled says that a message stopped in the middle for too long.
-	ErrStalled = errors.New("message stalled")
-	// ErrUnresolved matches every *ResolveError.
-	ErrUnresolved = errors.New("host name not resolved")
+	ErrStalled = wire.ErrStalled
 	// ErrStatus matches every *StatusError.
-	ErrStatus = errors.New("call refused")
-	// ErrService matches every *ServiceError.
-	ErrService = errors.New("refused by the service")
+	ErrStatus = rosapi.ErrStatus
 	// ErrNotDrained matches every *DrainError.
-	ErrNotDrained = errors.New("not every subscriber took all messages")
+	ErrNotDrained = publink.ErrNotDrained
+	// ErrService matches every *ServiceError.
+	ErrService = service.ErrService
+	// ErrUnresolved matches every *ResolveError.
+	ErrUnresolved = endpoint.ErrUnresolved
 )
-
-// NameError says why a graph resource name is refused.
-type NameError struct {
-	Name   string
-	Reason string
-}
-
-// Error implements error.
-func (e *NameError) Error() string { return fmt.Sprintf("name %q: %s", e.Name, e.Reason) }
-
-// Is reports whether target is ErrName.
-func (e *NameError) Is(target error) bool { return target == ErrName }
 
 // ConflictError is returned for a second Subscribe or Advertise of one topic: ROS
 // knows one subscription and one publication for each topic of a node.
@@ -61,158 +53,3 @@ func (e *ConflictError) Error() string {
 
 // Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
-
-// HeaderError says what is wrong with a connection header.
-type HeaderError struct {
-	Reason string
-	Err    error // cause, or nil
-}
-
-// Error implements error.
-func (e *HeaderError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("connection header: %s: %v", e.Reason, e.Err)
-	}
-	return "connection header: " + e.Reason
-}
-
-// Is reports whether target is ErrHeader.
-func (e *HeaderError) Is(target error) bool { return target == ErrHeader }
-
-// Unwrap returns the cause.
-func (e *HeaderError) Unwrap() error { return e.Err }
-
-// PeerError holds the error field of a peer's connection header.
-type PeerError struct{ Text string }
-
-// Error implements error. The peer's text is quoted: it may hold anything.
-func (e *PeerError) Error() string { return fmt.Sprintf("peer says %q", e.Text) }
-
-// Is reports whether target is ErrPeer.
-func (e *PeerError) Is(target error) bool { return target == ErrPeer }
-
-// TooLargeError says that a peer announced a message above the limit.
-type TooLargeError struct {
-	Bytes, Limit int64
-}
-
-// Error implements error.
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("message of %d bytes, limit %d", e.Bytes, e.Limit)
-}
-
-// Is reports whether target is ErrTooLarge.
-func (e *TooLargeError) Is(target error) bool { return target == ErrTooLarge }
-
-// ResolveError says that a host name that a peer advertises has no address here.
-type ResolveError struct {
-	Host string
-	Err  error
-}
-
-// Error implements error.
-func (e *ResolveError) Error() string {
-	if dns := (*net.DNSError)(nil); errors.As(e.Err, &dns) {
-		return xmlrpc.Reason(dns)
-	}
-	return fmt.Sprintf("host %q has no address here: %v", e.Host, e.Err)
-}
-
-// Is reports whether target is ErrUnresolved.
-func (e *ResolveError) Is(target error) bool { return target == ErrUnresolved }
-
-// Unwrap returns the resolver's error.
-func (e *ResolveError) Unwrap() error { return e.Err }
-
-// StatusError is a reply of the master or of a node whose code is not 1.
-type StatusError struct {
-	Code int
-	Text string
-}
-
-// Error implements error.
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("answered code %d: %q", e.Code, e.Text)
-}
-
-// Is reports whether target is ErrStatus.
-func (e *StatusError) Is(target error) bool { return target == ErrStatus }
-
-// CallError is a failed call to the master or to a node.
-type CallError struct {
-	Method string
-	Host   string // host:port called
-	Err    error
-
-	answered bool // a valid reply came: the peer is reachable
-}
-
-// Error implements error.
-func (e *CallError) Error() string {
-	return fmt.Sprintf("%s at %s: %s", e.Method, e.Host, xmlrpc.Reason(e.Err))
-}
-
-// Unwrap returns the cause.
-func (e *CallError) Unwrap() error { return e.Err }
-
-// ServiceError is the answer of a service that refused a call.
-type ServiceError struct {
-	Service string
-	Text    string
-}
-
-// Error implements error. The service's text is quoted: it may hold anything.
-func (e *ServiceError) Error() string {
-	return fmt.Sprintf("service %s says %q", e.Service, clip(e.Text))
-}
-
-// Is reports whether target is ErrService.
-func (e *ServiceError) Is(target error) bool { return target == ErrService }
-
-// callServiceError names the service of a failed call.
-type callServiceError struct {
-	service string
-	err     error
-}
-
-// Error implements error.
-func (e *callServiceError) Error() string {
-	return "service " + e.service + ": " + e.err.Error()
-}
-
-// Unwrap returns the cause.
-func (e *callServiceError) Unwrap() error { return e.err }
-
-// DrainError lists the subscribers that did not read all messages.
-type DrainError struct {
-	Subscribers []Undrained
-	Err         error // the context's error when that ended the wait
-}
-
-// Undrained is one subscriber that did not read all messages.
-type Undrained struct {
-	Topic    string
-	CallerID string
-	Frames   int    // frames that never left the queue
-	Reason   string // "takes nothing", "left early", "no time left"
-}
-
-// Error implements error.
-func (e *DrainError) Error() string {
-	var b strings.Builder
-	b.WriteString("not taken to the end:")
-	for i, u := range e.Subscribers {
-		if i == 8 {
-			fmt.Fprintf(&b, " and %d more", len(e.Subscribers)-i)
-			break
-		}
-		fmt.Fprintf(&b, " %s by %q (%s, %d queued)", u.Topic, u.CallerID, u.Reason, u.Frames)
-	}
-	return b.String()
-}
-
-// Is reports whether target is ErrNotDrained.
-func (e *DrainError) Is(target error) bool { return target == ErrNotDrained }
-
-// Unwrap returns the context's error, or nil.
-func (e *DrainError) Unwrap() error { return e.Err }

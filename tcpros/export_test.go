@@ -20,21 +20,21 @@ func (o NodeOptions) With(t Timing) NodeOptions {
 		to  *time.Duration
 		set time.Duration
 	}{
-		{&d.identifyEvery, t.Identify},
-		{&d.reconcileEvery, t.Reconcile},
-		{&d.updateEvery, t.Hint},
+		{&d.registrar.IdentifyEvery, t.Identify},
+		{&d.registrar.ReconcileEvery, t.Reconcile},
+		{&d.registrar.UpdateEvery, t.Hint},
 		{&d.unregisterTimeout, t.Unregister},
-		{&d.retry.first, t.RetryFirst},
-		{&d.lingerCheck, t.LingerCheck},
-		{&d.udpIdle, t.UDPQuiet},
+		{&d.links.Retry.First, t.RetryFirst},
+		{&d.links.LingerCheck, t.LingerCheck},
+		{&d.links.UDPIdle, t.UDPQuiet},
 		{&d.resolve, t.Resolve},
 		{&d.drainTimeout, t.Drain},
-		{&d.serviceGrace, t.ServiceGrace},
+		{&d.services.Grace, t.ServiceGrace},
 		{&d.hangReport, t.Hang},
 	} {
 		*c.to = cmp.Or(c.set, *c.to)
 	}
-	d.retry.most = max(d.retry.most, d.retry.first)
+	d.links.Retry.Most = max(d.links.Retry.Most, d.links.Retry.First)
 	o.timing = &d
 	return o
 }

@@ -28,7 +28,7 @@ func call(t testing.TB, uri, method string, args ...any) any {
 	return reply[2]
 }
 
-// fakePublisher is a node that answers requestTopic with the address of a listener
+// fakePublisher is a node that answers RequestTopic with the address of a listener
 // whose connections a test handles by itself.
 type fakePublisher struct {
 	t     testing.TB
@@ -43,7 +43,7 @@ type fakePublisher struct {
 	at    []time.Time     // of each connection
 	hello []tcpros.Header // what the subscribers sent
 	host  string          // answered instead of 127.0.0.1 when set
-	reply func() any      // answered to requestTopic when set
+	reply func() any      // answered to RequestTopic when set
 
 	answer func(method string, args []any) any // answered to any call when set and not nil
 }
@@ -202,7 +202,7 @@ func with(h tcpros.Header, key, value string) tcpros.Header {
 	return append(without(h, key), fields.Field{Key: key, Value: value})
 }
 
-// tcprosAddress asks a node where it serves a topic.
+// TCPROSAddress asks a node where it serves a topic.
 func tcprosAddress(t *testing.T, n *tcpros.Node, topic string) string {
 	t.Helper()
 	v := call(t, n.URI(), "requestTopic", "/test", topic, []any{[]any{"UDPROS", "x"}, []any{"TCPROS"}}).([]any)

@@ -1,15 +1,13 @@
 package tcpros
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
-)
+	"context"
 
-const maxSubscribers = 1024 // of one topic; a link each
+	"fmt"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+)
 
 // AdvertiseOptions describe a publication.
 type AdvertiseOptions struct {
@@ -19,7 +17,7 @@ type AdvertiseOptions struct {
 	MessageDefinition string
 	Latching          bool // sent to subscribers; each Source decides whether it latches
 	QueueFrames       int  // frames held for each subscriber; zero means unlimited
-	Overflow          Overflow
+	Overflow          publink.Overflow
 	Transient         bool // subscribers need not read everything: Drain skips it
 
 	// Freed, if it is not nil, is called when Room becomes true again, from any goroutine
@@ -35,251 +33,47 @@ func (o AdvertiseOptions) check() error {
 		return fmt.Errorf("advertise %q without a type", o.Topic)
 	case o.QueueFrames < 0:
 		return fmt.Errorf("advertise %q with a queue of %d frames", o.Topic, o.QueueFrames)
-	case o.Overflow != OverflowDrop && o.Overflow != OverflowBlock:
+	case o.Overflow != publink.OverflowDrop && o.Overflow != publink.OverflowBlock:
 		return fmt.Errorf("advertise %q with overflow %d", o.Topic, o.Overflow)
 	}
-	return checkType(o.Type)
-}
-
-// checkType refuses invalid type names. They are sent to the master through an encoder that
-// does not escape, and may come from a hostile bag.
-func checkType(typ string) error {
-	if typ == anyType {
-		return nil
-	}
-	ok := len(typ) <= maxNameBytes && strings.Count(typ, "/") <= 1
-	for _, c := range typ {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_/-.", c))
-	}
-	if !ok {
-		return &NameError{fmt.Sprintf("%.80s", typ), "not a message type"}
-	}
-	return nil
+	return names.CheckType(o.Type)
 }
 
 // Publication is one advertised topic with its subscribers.
 type Publication struct {
-	node  *Node
-	opts  AdvertiseOptions
-	topic string
-	room  room
-
-	endedDropped        atomic.Uint64 // frames dropped on links that have ended
-	publishedAfterClose atomic.Uint64 // frames published after Close or Drain
-
-	mu         sync.Mutex
-	links      []*outLink
-	sources    []*Source // the latching ones
-	latchCount uint64    // number of frames published by latching sources
-	closed     bool
+	node      *Node
+	out       *publink.Publication
+	transient bool
 }
 
-// Source is one original publisher of a topic.
-type Source struct {
-	p          *Publication
-	latch      bool
-	last       []byte // guarded by p.mu; nil until the first Publish
-	latchOrder uint64 // p.latchCount when last was published
-}
-
-// Source adds a source. The last frame of a latching source is sent to each new
-// subscriber.
-func (p *Publication) Source(latching bool) *Source {
-	s := &Source{p: p, latch: latching}
-	if latching {
-		p.mu.Lock()
-		p.sources = append(p.sources, s)
-		p.mu.Unlock()
-	}
-	return s
-}
-
-// Publish sends a frame, <u32 length><payload>, to every subscriber. The frame is shared and
-// must not be modified afterwards. Publish never blocks: AdvertiseOptions.Overflow says what
-// happens when a queue is full.
-func (s *Source) Publish(frame []byte) { s.publish(frame, false) }
-
-// PublishNow is Publish for a single frame that is due now: it writes directly to the sockets
-// whose queue is empty. That saves the wake-up of the links' writer goroutines. For many
-// frames at once Publish is cheaper, since PublishNow makes a system call for each.
-func (s *Source) PublishNow(frame []byte) { s.publish(frame, true) }
-
-func (s *Source) publish(frame []byte, now bool) {
-	p := s.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		p.publishedAfterClose.Add(1)
-		return
-	}
-	if s.latch {
-		p.latchCount++
-		s.last, s.latchOrder = frame, p.latchCount
-	}
-	for _, l := range p.links {
-		l.push(frame, now)
-	}
-}
-
-// Unlatch drops the latched frame: a new subscriber gets no frame from this source until the
-// next Publish.
-func (s *Source) Unlatch() {
-	s.p.mu.Lock()
-	defer s.p.mu.Unlock()
-	s.last = nil
-}
+// Source adds a source. The last frame of a latching source is sent to each new subscriber.
+func (p *Publication) Source(latching bool) *publink.Source { return p.out.Source(latching) }
 
 // Topic returns the resolved name.
-func (p *Publication) Topic() string { return p.topic }
+func (p *Publication) Topic() string { return p.out.Topic() }
 
 // Subscribers returns the number of links that are up.
-func (p *Publication) Subscribers() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.links)
-}
+func (p *Publication) Subscribers() int { return p.out.Subscribers() }
+
+// Room reports whether the queue of every subscriber has room for another frame: one atomic
+// load. With OverflowDrop it is always true.
+func (p *Publication) Room() bool { return p.out.Room() }
 
 // Dropped returns the number of frames dropped from full queues, over all present and past
 // subscribers, plus the number of frames published after Close or Drain.
-func (p *Publication) Dropped() uint64 {
-	n := p.endedDropped.Load() + p.publishedAfterClose.Load()
-	for _, s := range p.Stats() {
-		n += s.Dropped
-	}
-	return n
-}
+func (p *Publication) Dropped() uint64 { return p.out.Dropped() }
 
 // Stats returns the state of each link.
-func (p *Publication) Stats() []SubscriberStats {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	out := make([]SubscriberStats, len(p.links))
-	for i, l := range p.links {
-		out[i] = l.snapshot()
-	}
-	return out
-}
+func (p *Publication) Stats() []publink.SubscriberStats { return p.out.Stats() }
 
-// SubscriberStats is the state of the link to one subscriber.
-type SubscriberStats struct {
-	CallerID string
-	Peer     string // host:port
-	Queued   int    // frames waiting
-	Frames   uint64 // frames written to the socket
-	Bytes    uint64
-	Dropped  uint64 // frames dropped from the full queue
-	Full     bool   // with OverflowBlock: the queue is full, so that Room is false
+// Drain is Node.Drain for one topic, also if it is transient. New subscribers of the topic are
+// refused from now on.
+func (p *Publication) Drain(ctx context.Context) error {
+	return publink.Drain(ctx, p.node.timing.drainTimeout, []*publink.Publication{p.out})
 }
 
 // Close closes every link at once, without flushing. The node unregisters the topic.
 func (p *Publication) Close() {
 	p.node.dropPublication(p)
-	for _, l := range p.stopPublishing() {
-		l.close()
-		<-l.done
-		p.remove(l)
-	}
-}
-
-// stopPublishing makes Publish count frames instead of sending them, and returns the links.
-func (p *Publication) stopPublishing() []*outLink {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	return slices.Clone(p.links)
-}
-
-func (p *Publication) allLinks() []*outLink {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.links)
-}
-
-// header returns the reply to an accepted subscriber. A wildcard is replaced by the value that
-// the subscriber requested, which rospy and roscpp expect in the reply. Bags of early
-// recorders, which stored their own wildcards, have such topics.
-func (p *Publication) header(asked Header) Header {
-	latching := "0"
-	p.mu.Lock()
-	if p.opts.Latching || len(p.sources) > 0 {
-		latching = "1"
-	}
-	p.mu.Unlock()
-	md5, typ := p.opts.MD5Sum, p.opts.Type
-	if md5 == AnyMD5 {
-		md5 = asked.get("md5sum")
-	}
-	if t := asked.get("type"); typ == anyType && t != "" {
-		typ = t
-	}
-	return Header{
-		{Key: "callerid", Value: p.node.name},
-		{Key: "latching", Value: latching},
-		{Key: "md5sum", Value: md5},
-		{Key: "message_definition", Value: p.opts.MessageDefinition},
-		{Key: "topic", Value: p.topic},
-		{Key: "type", Value: typ},
-	}
-}
-
-// atSubscriberLimit reports whether the topic has too many subscribers, as when a peer makes
-// up names. A subscriber that is connected already may reconnect.
-func (p *Publication) atSubscriberLimit(callerID string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.links) >= maxSubscribers && !slices.ContainsFunc(p.links, func(l *outLink) bool { return l.callerID == callerID })
-}
-
-// refuse returns the reason to refuse a subscriber with header h, or the empty string. Only
-// the md5sum is compared, as in roscpp: types may have been renamed.
-func (p *Publication) refuse(h Header) string {
-	if p.atSubscriberLimit(h.get("callerid")) {
-		return fmt.Sprintf("topic %s has %d subscribers, and takes no more", p.topic, maxSubscribers)
-	}
-	md5 := h.get("md5sum")
-	if md5 == AnyMD5 || p.opts.MD5Sum == AnyMD5 || strings.EqualFold(md5, p.opts.MD5Sum) {
-		return ""
-	}
-	return fmt.Sprintf("Client [%s] wants topic %s to have datatype/md5sum [%s/%s], but our version has [%s/%s]. Dropping connection.",
-		h.get("callerid"), p.topic, h.get("type"), md5, p.opts.Type, p.opts.MD5Sum)
-}
-
-// add adds a link. It will send the latched frames, in the order in which they were published,
-// so that the newest comes last, and then all frames published from now on. A previous link
-// of the same node is replaced: it is half open, or the node has restarted.
-func (p *Publication) add(l *outLink) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	for i, old := range p.links {
-		if old.callerID == l.callerID {
-			old.abandon(ackStateOf(old.conn))
-			p.removeAt(i)
-			break
-		}
-	}
-	slices.SortFunc(p.sources, func(a, b *Source) int { return cmp.Compare(a.latchOrder, b.latchOrder) })
-	for _, s := range p.sources {
-		if s.last != nil {
-			l.latched = append(l.latched, s.last)
-		}
-	}
-	p.links = append(p.links, l)
-	return true
-}
-
-// remove removes a link.
-func (p *Publication) remove(l *outLink) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := slices.Index(p.links, l); i >= 0 {
-		p.removeAt(i)
-	}
-}
-
-func (p *Publication) removeAt(i int) {
-	p.endedDropped.Add(p.links[i].snapshot().Dropped)
-	p.links = slices.Delete(p.links, i, i+1)
+	p.out.Close()
 }

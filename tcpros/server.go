@@ -13,20 +13,17 @@ import (
 	"unicode/utf8"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
 )
 
 const (
 	acceptWait = 100 * time.Millisecond // after an error of accept, such as too many open files
-	clipBytes  = 256                    // of a peer's text in the log
-)
 
-// clip shortens a peer's text for the log. It returns a copy, so that the text can be freed.
-func clip(text string) string {
-	if len(text) > clipBytes {
-		return strings.Clone(text[:clipBytes])
-	}
-	return text
-}
+)
 
 // tcprosServer accepts connections of subscribers and of service clients.
 type tcprosServer struct {
@@ -53,7 +50,7 @@ func (s *tcprosServer) run(ctx context.Context) {
 			}
 			continue
 		}
-		read := s.node.pending.accept(conn)
+		read := s.node.pending.Accept(conn)
 		// owner: run; ends when the peer closes the connection or ctx ends.
 		wg.Go(func() {
 			stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
@@ -65,15 +62,15 @@ func (s *tcprosServer) run(ctx context.Context) {
 }
 
 // handle serves one connection, from its header, whose memory is charged to read, to its end.
-func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
-	defer read.end()
+func (s *tcprosServer) handle(conn net.Conn, read *wire.PendingRead) {
+	defer read.End()
 	n := s.node
 	peer := zap.String("peer", conn.RemoteAddr().String())
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wire.HandshakeTimeout)); err != nil {
 		return
 	}
-	setKeepAlive(conn, n.keepAlive.Load())
-	h, err := read.header()
+	endpoint.SetKeepAlive(conn, n.keepAlive.Load())
+	h, err := read.Header()
 	if err != nil {
 		n.log.Debug("no header from a peer", peer, zap.Error(err))
 		return
@@ -92,55 +89,87 @@ func (s *tcprosServer) handle(conn net.Conn, read *pendingRead) {
 	}
 	// Go sets TCP_NODELAY on every connection. It stays set even for tcp_nodelay=0: frames
 	// are written in batches, and Nagle's algorithm would delay them.
-	l := newOutLink(conn, h.get("callerid"), n.nextLink(), p.opts.QueueFrames, &p.room)
-	l.reply = AppendHeader(nil, p.header(h))
+	l := p.out.NewLink(conn, h, n.nextLink())
 	// Added before it sends the reply: a subscriber that has received the reply gets the
 	// latched frames and all later ones, even if the node drains at the same moment.
-	if !p.add(l) {
+	if !p.out.Add(l) {
 		return
 	}
-	read.end()
-	n.log.Debug("subscriber accepted", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
-	err = l.serve()
-	p.remove(l)
-	if errors.Is(err, errSilent) {
-		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)))
+	topic, caller := zap.String("topic", p.Topic()), zap.String("callerid", names.Clip(h.Value("callerid")))
+	read.End()
+	n.log.Debug("subscriber accepted", peer, topic, caller)
+	err = l.Serve()
+	p.out.Remove(l)
+	if errors.Is(err, publink.ErrSilent) {
+		n.log.Warn("a subscriber's machine is gone without a word: link closed", peer, topic, caller)
 	}
-	n.log.Debug("subscriber left", peer, zap.String("topic", p.topic), zap.String("callerid", clip(l.callerID)), zap.Error(err))
+	n.log.Debug("subscriber left", peer, topic, caller, zap.Error(err))
 }
 
 // refuse logs, and sends to the peer, why it is not served.
-func (s *tcprosServer) refuse(conn net.Conn, what string, h Header, text string) {
-	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", clip(h.get("callerid"))),
-		zap.String("name", clip(cmp.Or(h.get("topic"), h.get("service")))), zap.String("reason", clip(text)))
-	_, _ = conn.Write(AppendHeader(nil, Header{{Key: "error", Value: text}})) // courtesy
+func (s *tcprosServer) refuse(conn net.Conn, what string, h wire.Header, text string) {
+	s.node.log.Warn(what, zap.String("peer", conn.RemoteAddr().String()), zap.String("callerid", names.Clip(h.Value("callerid"))),
+		zap.String("name", names.Clip(cmp.Or(h.Value("topic"), h.Value("service")))), zap.String("reason", names.Clip(text)))
+	_, _ = conn.Write(wire.AppendHeader(nil, wire.Header{{Key: "error", Value: text}})) // courtesy
 }
 
 // validCallerID reports whether getBusInfo and the log can represent the ID. It accepts names
 // that ROS does not permit: for a name like "my-node" rospy only logs a warning.
 func validCallerID(id string) bool {
 	odd := func(r rune) bool { return !unicode.IsPrint(r) }
-	return len(id) <= maxNameBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
+	return len(id) <= names.MaxBytes && utf8.ValidString(id) && !strings.ContainsFunc(id, odd)
 }
 
 // match returns the publication that a subscriber requests, or the reason to refuse it, in
 // stock's words. Both are zero while the node drains.
-func (s *tcprosServer) match(conn net.Conn, h Header) (*Publication, string) {
+func (s *tcprosServer) match(conn net.Conn, h wire.Header) (*Publication, string) {
 	for _, key := range []string{"md5sum", "topic", "callerid"} {
 		if v, ok := h.Get(key); !ok || v == "" {
 			return nil, "Header from subscriber did not have the required elements: md5sum, topic, callerid"
 		}
 	}
-	if !validCallerID(h.get("callerid")) {
-		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", clip(h.get("callerid")), linkName(conn))
+	if !validCallerID(h.Value("callerid")) {
+		return nil, fmt.Sprintf("received a connection with an invalid callerid [%.300q] from [%s].", names.Clip(h.Value("callerid")), wire.LinkName(conn))
 	}
-	topic := cleanName(h.get("topic"))
+	topic := names.Clean(h.Value("topic"))
 	p := s.node.Publication(topic)
 	if s.node.draining.Load() {
 		return nil, ""
 	}
 	if p == nil {
-		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, linkName(conn), h.get("callerid"))
+		return nil, fmt.Sprintf("received a connection for a nonexistent topic [%s] from [%s] [%s].", topic, wire.LinkName(conn), h.Value("callerid"))
 	}
-	return p, p.refuse(h)
+	return p, p.out.Refuse(h)
+}
+
+// matchService returns the service that a client requests, or the reason to refuse it, in
+// stock's words.
+func (s *tcprosServer) matchService(conn net.Conn, h wire.Header) (*Service, string) {
+	for _, key := range []string{"md5sum", "service", "callerid"} {
+		if h.Value(key) == "" {
+			return nil, "bogus tcpros header. did not have the required elements: md5sum, service, callerid"
+		}
+	}
+	name, md5 := names.Clean(h.Value("service")), h.Value("md5sum")
+	service := s.node.service(name)
+	if service == nil {
+		return nil, fmt.Sprintf("received a tcpros connection for a nonexistent service [%s] from [%s].", name, wire.LinkName(conn))
+	}
+	if want := service.svc.Type().MD5Sum; md5 != wire.AnyMD5 && !strings.EqualFold(md5, want) {
+		return nil, fmt.Sprintf("client wants service %s to have md5sum %s, but it has %s. Dropping connection.", name, md5, want)
+	}
+	return service, ""
+}
+
+// handleService serves one connection of a client after its header, whose memory is charged
+// to read.
+func (s *tcprosServer) handleService(conn net.Conn, h wire.Header, read *wire.PendingRead) {
+	service, text := s.matchService(conn, h)
+	if text != "" {
+		s.refuse(conn, "service call refused", h, text)
+		return
+	}
+	if text := service.svc.Serve(conn, h, read); text != "" {
+		s.refuse(conn, "service call refused", h, text)
+	}
 }

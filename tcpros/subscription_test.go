@@ -280,7 +280,7 @@ func TestStalledPublisherHoldsNobodyUp(t *testing.T) {
 	mute := newFakePublisher(t, "/t", sends("/t"))
 	hang := make(chan struct{})
 	defer close(hang)
-	mute.reply = func() any { <-hang; return 0 } // requestTopic is never answered
+	mute.reply = func() any { <-hang; return 0 } // RequestTopic is never answered
 	good := newFakePublisher(t, "/t", sends("/t", frame("x")))
 	silent.register(m.URI(), "/silent")
 	half.register(m.URI(), "/half")

@@ -8,12 +8,17 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/internal/bagcheck"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type checkFlags struct {
+	readOnly
+
 	Deep  bool     `help:"Decode every message by its definition."`
 	JSON  bool     `name:"json" help:"One line of JSON for each bag."`
 	Quiet bool     `short:"q" help:"Show no progress bar, no warnings and no line for sound bags."`
@@ -35,43 +40,43 @@ Exit code 3 says that there is damage.`
 
 // Run checks bags. A bag that cannot be read does not keep the others from being
 // checked.
-func (f *checkFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+func (f *checkFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	failed := j.each(ctx, "", paths, func(j *job, n int) error { return f.one(j.ctx, j, paths[n]) })
+	failed := j.Each(ctx, "", paths, func(j *bagjob.Job, n int) error { return f.one(j.Ctx, j, paths[n]) })
 	if ctx.Err() != nil {
 		return failed
 	}
-	return errors.Join(failed, j.done())
+	return errors.Join(failed, j.Done())
 }
 
-func (f *checkFlags) one(parent context.Context, j *job, path string) error {
-	file, size, err := openInput(parent, path)
+func (f *checkFlags) one(parent context.Context, j *bagjob.Job, path string) error {
+	file, size, err := bagopen.OpenFile(parent, path)
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // only read from
-	title := "Checking " + store.Redact(path)
-	j.meter.begin(title, 2*size) // by its records, and by its index
-	defer j.meter.clear()
+	defer file.Close()                                               //nolint:errcheck // only read from
+	checking := bagjob.Bytes("Checking "+store.Redact(path), 2*size) // by its records, and by its index
+	j.Bar.Begin(checking)
+	defer j.Bar.Clear()
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	report, err := bagcheck.Check(ctx, &reachableFile{&meteredFile{j: j, f: file, title: title, size: size}, cancel}, size,
-		bagcheck.Options{Deep: f.Deep, Workers: workers(), MaxChunkBytes: j.maxChunk, UnwrapKey: unwrapKey(ctx)})
-	j.meter.clear()
+	report, err := bagcheck.Check(ctx, j.Meter(file, checking, cancel), size,
+		bagcheck.Options{Deep: f.Deep, Workers: bagjob.Workers(), MaxChunkBytes: j.MaxChunk, UnwrapKey: bagopen.UnwrapKey(ctx)})
+	j.Bar.Clear()
 	switch {
 	case parent.Err() != nil:
 		return parent.Err()
 	case ctx.Err() != nil:
-		return explain(context.Cause(ctx))
+		return explain.Error(context.Cause(ctx))
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	}
 	if !report.Sound {
-		j.lossy = true
+		j.SetLossy()
 	}
 	if store.IsURL(path) {
 		for i := range report.Damage {
@@ -84,44 +89,29 @@ func (f *checkFlags) one(parent context.Context, j *job, path string) error {
 			*bagcheck.Report
 		}{path, report})
 		if err == nil {
-			_, err = j.stdout.Write(append(escape.JSON(string(line)), '\n'))
+			_, err = j.Stdout.Write(append(escape.JSON(string(line)), '\n'))
 		}
 		return err
 	}
 	return f.print(j, path, report)
 }
 
-// reachableFile reads a file until its store fails.
-type reachableFile struct {
-	*meteredFile
-	cancel context.CancelCauseFunc // of the check
-}
-
-// ReadAt implements io.ReaderAt.
-func (r *reachableFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := r.meteredFile.ReadAt(p, off)
-	if isOfStore(err) {
-		r.cancel(err)
-	}
-	return n, err
-}
-
 // remoteAdvice replaces the commands that take local files only.
 var remoteAdvice = strings.NewReplacer("gobag reindex", "gobag convert to a local file", "gobag decrypt", "gobag convert to a local file")
 
 // print writes what was found, one line each.
-func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
+func (f *checkFlags) print(j *bagjob.Job, path string, r *bagcheck.Report) error {
 	var failed error
 	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(j.stdout, "%s: "+format+"\n", append([]any{printable(path)}, args...)...); err != nil {
+		if _, err := fmt.Fprintf(j.Stdout, "%s: "+format+"\n", append([]any{explain.Name(path)}, args...)...); err != nil {
 			failed = err
 		}
 	}
 	for _, d := range r.Damage {
 		if d.Offset < 0 {
-			line("%s: %s", printable(d.What), d.Advice)
+			line("%s: %s", explain.Name(d.What), d.Advice)
 		} else {
-			line("offset %d: %s: %s", d.Offset, printable(d.What), d.Advice)
+			line("offset %d: %s: %s", d.Offset, explain.Name(d.What), d.Advice)
 		}
 	}
 	if r.More > 0 {
@@ -129,18 +119,18 @@ func (f *checkFlags) print(j *job, path string, r *bagcheck.Report) error {
 	}
 	if !f.Quiet {
 		for _, w := range r.Warnings {
-			line("warning: %s: %s", printable(w.Topic), printable(w.What))
+			line("warning: %s: %s", explain.Name(w.Topic), explain.Name(w.What))
 		}
 	}
 	switch {
 	case !r.Sound:
-		line("damaged in %s; %s can be read", plural.Of(len(r.Damage)+r.More, "place"), counted(r.Messages))
+		line("damaged in %s; %s can be read", plural.Of(len(r.Damage)+r.More, "place"), plural.Of(r.Messages, "message"))
 	case !f.Quiet:
 		version := r.Version
 		if r.Encrypted {
 			version += ", encrypted"
 		}
-		line("sound: version %s, %s of %s", version, counted(r.Messages), plural.Of(r.Connections, "connection"))
+		line("sound: version %s, %s of %s", version, plural.Of(r.Messages, "message"), plural.Of(r.Connections, "connection"))
 	}
 	return failed
 }

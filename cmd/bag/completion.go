@@ -13,8 +13,11 @@ import (
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/posener/complete"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type completionFlags struct {
@@ -33,7 +36,7 @@ For all: put that line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.`
 }
 
 // Run prints what makes a shell ask this program for completions.
-func (f *completionFlags) Run(out output) error {
+func (f *completionFlags) Run(out bagjob.Output) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the path of this program is not known: %w", err)
@@ -51,7 +54,7 @@ func (f *completionFlags) Run(out output) error {
 			"end\n" +
 			"complete -c gobag -a '(__complete_gobag)'\n"
 	}
-	_, err = fmt.Fprint(out.stdout, line)
+	_, err = fmt.Fprint(out.Stdout, line)
 	return err
 }
 
@@ -64,8 +67,8 @@ func completes(parser *kong.Kong) bool {
 			"bag":   pathsLike(func(name string) bool { return strings.HasSuffix(name, ".bag") || strings.HasSuffix(name, ".active") }),
 			"file":  pathsLike(func(string) bool { return true }),
 			"dir":   pathsLike(func(string) bool { return false }),
-			"topic": fromBags(func(c *bagfmt.Connection) string { return c.Topic }),
-			"type":  fromBags(func(c *bagfmt.Connection) string { return c.Header.Type() }),
+			"topic": fromBags(func(c *rosbag.Connection) string { return c.Topic }),
+			"type":  fromBags(func(c *rosbag.Connection) string { return c.Header.Type() }),
 		}),
 		kongcompletion.WithExitFunc(func(int) { asked = true }),
 	)
@@ -98,19 +101,19 @@ func pathsLike(want func(name string) bool) complete.Predictor {
 
 // fromBags completes with what is in the connections of the bags on the command
 // line.
-func fromBags(name func(*bagfmt.Connection) string) complete.Predictor {
+func fromBags(name func(*rosbag.Connection) string) complete.Predictor {
 	return complete.PredictFunc(func(a complete.Args) []string {
 		var names []string
 		for _, arg := range a.All {
 			if !strings.HasSuffix(arg, ".bag") || store.IsURL(arg) {
 				continue
 			}
-			b, err := openBag(context.Background(), arg)
+			b, err := bagopen.Open(context.Background(), arg, bagopen.Options{})
 			if err != nil {
 				continue // a shell shows no errors
 			}
 			for _, c := range b.Connections() {
-				if n := printable(name(c)); !slices.Contains(names, n) {
+				if n := explain.Name(name(c)); !slices.Contains(names, n) {
 					names = append(names, n)
 				}
 			}

@@ -8,9 +8,14 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type compressFlags struct {
@@ -23,13 +28,13 @@ type compressFlags struct {
 func (compressFlags) Help() string { return repackHelp }
 
 // Run compresses bags.
-func (f *compressFlags) Run(ctx context.Context, out output) error {
+func (f *compressFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.LZ4 && f.BZ2 {
 		return errBothKinds
 	}
-	kind := bagfmt.CompressionBZ2
+	kind := rosbag.CompressionBZ2
 	if f.LZ4 {
-		kind = bagfmt.CompressionLZ4
+		kind = rosbag.CompressionLZ4
 	}
 	return f.repack(ctx, out, repackOptions{compression: kind})
 }
@@ -51,45 +56,45 @@ skipped. Connections stay as they are.`
 
 // repackOptions say how the commands differ.
 type repackOptions struct {
-	compression bagfmt.Compression // empty: that of the bag
+	compression rosbag.Compression // empty: that of the bag
 	decrypt     bool               // encrypted bags, and no others, are wanted
 }
 
 // repack rewrites bags. A bag that cannot be done does not keep the others from being done, but a
 // name that is none, such as that of an option taken for one, keeps all from it: they are rewritten
 // in place.
-func (f *repackFlags) repack(ctx context.Context, out output, o repackOptions) error {
-	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+func (f *repackFlags) repack(ctx context.Context, out bagjob.Output, o repackOptions) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); err != nil && !store.IsURL(path) {
-			return j.failed(path, explain(err))
+			return j.Failed(path, explain.Error(err))
 		}
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path, o); err != nil {
-			failed = j.failed(path, err)
+			failed = j.Failed(path, err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	return errors.Join(failed, j.done())
+	return errors.Join(failed, j.Done())
 }
 
-func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) error {
-	b, err := j.open(path)
+func (f *repackFlags) one(j *bagjob.Job, places *newfile.Places, path string, o repackOptions) error {
+	b, err := j.Open(path)
 	if err != nil {
 		return err
 	}
-	in := []*source{{path: path, bag: b, size: b.Size(), file: b}}
-	defer closeSources(in)
-	encrypted := b.Encryption() != nil
+	in := bagjob.Inputs{b}
+	defer in.Close()
+	info, encrypted := b.Source.Info(), b.Encrypted()
 	if o.decrypt && !encrypted {
 		return errPlain
 	}
@@ -97,16 +102,16 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
 	defer p.Abort()
 	switch {
-	case p.backup == "":
+	case p.Backup() == "":
 	case encrypted && !o.decrypt:
 		return errEncrypted
-	case !b.Indexed() && b.Version() == "2.0": // Perhaps it is being written: its recorder must not lose the file.
+	case !info.Indexed && info.Version == "2.0": // Perhaps it is being written: its recorder must not lose the file.
 		advice := "; run gobag reindex on it, or use --output-dir"
 		if encrypted {
 			advice = "; use --output-dir"
@@ -117,11 +122,11 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 	if err != nil {
 		return err
 	}
-	sum, err := j.copyInto(sink, "Writing "+filepath.Base(p.path), in, rebag.Options{})
+	sum, err := j.Copy(sink, "Writing "+filepath.Base(p.Path()), in, rebag.Options{})
 	if err != nil {
 		return err
 	}
-	if sum.Messages == 0 && j.told[path] > 0 {
+	if sum.Messages == 0 && j.Told(path) > 0 {
 		return errors.New("no message can be read; it is left as it was")
 	}
 	after, err := p.Stat()
@@ -132,12 +137,12 @@ func (f *repackFlags) one(j *job, places *places, path string, o repackOptions) 
 		return err
 	}
 	original := ""
-	if p.backup != "" {
-		original = "; the original is " + printable(p.backup)
+	if p.Backup() != "" {
+		original = "; the original is " + explain.Name(p.Backup())
 	}
 	if !o.decrypt {
-		j.sayPlain(in)
+		j.SayPlain(in)
 	}
-	j.say("%s: %s, %s -> %s%s", printable(p.path), counted(sum.Messages), humanize.IBytes(uint64(b.Size())), humanize.IBytes(uint64(after.Size())), original)
+	j.Say("%s: %s, %s -> %s%s", explain.Name(p.Path()), plural.Of(sum.Messages, "message"), humanize.IBytes(uint64(b.Size)), humanize.IBytes(uint64(after.Size())), original)
 	return nil
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type decryptFlags struct {
@@ -30,22 +30,17 @@ code 3 says that messages were lost.`
 }
 
 // Run decrypts bags.
-func (f *decryptFlags) Run(ctx context.Context, out output) error {
+func (f *decryptFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o := repackOptions{decrypt: true}
 	switch {
 	case f.LZ4 && f.BZ2:
 		return errBothKinds
 	case f.LZ4:
-		o.compression = bagfmt.CompressionLZ4
+		o.compression = rosbag.CompressionLZ4
 	case f.BZ2:
-		o.compression = bagfmt.CompressionBZ2
+		o.compression = rosbag.CompressionBZ2
 	}
 	return f.repack(ctx, out, o)
-}
-
-// unwrapKey asks gpg for the keys of encrypted bags.
-func unwrapKey(ctx context.Context) func(bagfmt.Encryption) ([]byte, error) {
-	return func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }
 }
 
 var (
@@ -54,20 +49,3 @@ var (
 	errNoNotes   = errors.New("is encrypted, and what would be added is not; add notes to what gobag decrypt makes of it")
 	errNoReindex = errors.New("is encrypted; gobag decrypt makes a plain bag with an index of what can be read in it")
 )
-
-// encrypted reports whether the input is.
-func (s *source) encrypted() bool {
-	if s.bag != nil {
-		return s.bag.Encryption() != nil
-	}
-	return s.pipe.Encryption() != nil
-}
-
-// sayPlain says that what was made of encrypted inputs is not encrypted.
-func (j *job) sayPlain(inputs []*source) {
-	for _, in := range inputs {
-		if in.encrypted() {
-			j.say("%s: is encrypted; what was made of it is not", printable(in.path))
-		}
-	}
-}

@@ -10,13 +10,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type diffFlags struct {
+	readOnly
+
 	Topic     []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters. May be repeated, as the next."`
 	Exclude   []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
 	By        string   `enum:"order,header" default:"order" help:"Pair the messages of a publisher by their order, or by the stamps of their headers."`
@@ -51,17 +58,17 @@ damaged one is not all. 1: they cannot be compared.`
 }
 
 // Run compares two bags.
-func (f *diffFlags) Run(ctx context.Context, out output) error {
+func (f *diffFlags) Run(ctx context.Context, out bagjob.Output) error {
 	o, err := f.options()
 	if err != nil {
 		return err
 	}
-	d := &diff{job: newJob(ctx, out, jobFlags{}), paths: [2]string{f.A, f.B}}
-	var bags [2]*bag
+	d := &diff{Job: bagjob.New(ctx, out, bagjob.Options{}), paths: [2]string{f.A, f.B}}
+	var bags [2]*bagopen.Recording
 	for s, path := range d.paths {
 		b, e := d.openSide(bagdiff.Side(s), path)
 		if e != nil {
-			err = d.failed(path, e)
+			err = d.Failed(path, e)
 			continue
 		}
 		defer b.Close() //nolint:errcheck // only read from
@@ -73,21 +80,24 @@ func (f *diffFlags) Run(ctx context.Context, out output) error {
 	if err := f.anyTopic(bags); err != nil {
 		return err
 	}
-	o.Workers = workers()
+	o.Workers = bagjob.Workers()
 	o.Damaged = d.damage
-	d.meter.begin(fmt.Sprintf("Comparing %s", filepath.Base(store.Redact(f.B))), bags[0].Size()+bags[1].Size())
-	report, err := bagdiff.Compare(ctx, bags[0].Reader, bags[1].Reader, o)
-	d.meter.clear()
+	d.Bar.Begin(bagjob.Bytes("Comparing "+filepath.Base(store.Redact(f.B)), bags[0].Size+bags[1].Size))
+	found, err := bagdiff.Compare(ctx, bags[0].Source, bags[1].Source, o)
+	d.Bar.Clear()
 	if err != nil {
 		return err
 	}
-	report.A.Path, report.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
-	report.B.Path, report.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
-	if err := f.print(out, report); err != nil {
+	found.A.Path, found.A.Damage = store.Redact(f.A), d.found[bagdiff.A]
+	found.B.Path, found.B.Damage = store.Redact(f.B), d.found[bagdiff.B]
+	if err := f.print(out, found); err != nil {
 		return err
 	}
-	d.lossy = !report.Same || !report.Complete
-	return d.done()
+	_ = d.Done() // damage that hides no message makes no difference
+	if !found.Same || !found.Complete {
+		return bagjob.ErrLossy
+	}
+	return nil
 }
 
 // options translates the flags.
@@ -104,7 +114,7 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		if text == "" {
 			return nil, nil //nolint:nilnil // no limit
 		}
-		d, err := duration(text)
+		d, err := bagquery.Duration(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
@@ -127,14 +137,14 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 		return o, err
 	}
 	var topic, exclude *regexp.Regexp
-	if topic, err = anyOf(f.Topic, false); err != nil {
+	if topic, err = bagquery.AnyOf(f.Topic, false); err != nil {
 		return o, err
 	}
-	if exclude, err = anyOf(f.Exclude, false); err != nil {
+	if exclude, err = bagquery.AnyOf(f.Exclude, false); err != nil {
 		return o, err
 	}
 	if topic != nil || exclude != nil {
-		o.Keep = func(c *bagfmt.Connection) bool {
+		o.Keep = func(c *rosbag.Connection) bool {
 			return (topic == nil || topic.MatchString(c.Topic)) && (exclude == nil || !exclude.MatchString(c.Topic))
 		}
 	}
@@ -143,13 +153,13 @@ func (f *diffFlags) options() (o bagdiff.Options, err error) {
 
 // anyTopic returns an error if neither bag has a topic that was asked for: nothing is the
 // same as nothing.
-func (f *diffFlags) anyTopic(bags [2]*bag) error {
+func (f *diffFlags) anyTopic(bags [2]*bagopen.Recording) error {
 	for _, p := range f.Topic {
-		re, err := anyOf([]string{p}, false)
+		re, err := bagquery.AnyOf([]string{p}, false)
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *bagfmt.Connection) bool { return re.MatchString(c.Topic) }) {
+		if !slices.ContainsFunc(slices.Concat(bags[0].Connections(), bags[1].Connections()), func(c *rosbag.Connection) bool { return re.MatchString(c.Topic) }) {
 			return fmt.Errorf("--topic %s: neither bag has such a topic", p)
 		}
 	}
@@ -158,21 +168,21 @@ func (f *diffFlags) anyTopic(bags [2]*bag) error {
 
 // diff is one run of the command.
 type diff struct {
-	*job
+	*bagjob.Job
 	paths [2]string
 	found [2][]string // damage
 }
 
 // openSide opens one of the bags.
-func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
+func (d *diff) openSide(s bagdiff.Side, path string) (*bagopen.Recording, error) {
 	if path == "-" {
 		return nil, errors.New("standard input cannot be compared, because both bags are read by their indexes; write it to a file first")
 	}
-	b, err := d.open(path)
+	b, err := d.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, err := range b.Damage() {
+	for _, err := range b.Source.Info().Damage {
 		d.note(s, err)
 	}
 	return b, nil
@@ -180,7 +190,7 @@ func (d *diff) openSide(s bagdiff.Side, path string) (*bag, error) {
 
 // damage tells about what cannot be read of a bag. An error ends the comparison.
 func (d *diff) damage(s bagdiff.Side, err error) error {
-	if err := d.damaged(d.paths[s], err); err != nil {
+	if err := d.Damaged(d.paths[s], err); err != nil {
 		return err
 	}
 	d.note(s, err)
@@ -189,19 +199,19 @@ func (d *diff) damage(s bagdiff.Side, err error) error {
 
 // note puts damage into the report.
 func (d *diff) note(s bagdiff.Side, err error) {
-	if len(d.found[s]) < maxTold && !errors.Is(err, bagfmt.ErrUnindexed) {
-		d.found[s] = append(d.found[s], explain(err).Error())
+	if len(d.found[s]) < bagjob.MaxTold && !errors.Is(err, rosbag.ErrUnindexed) {
+		d.found[s] = append(d.found[s], explain.Error(err).Error())
 	}
 }
 
-func (f *diffFlags) print(out output, r *bagdiff.Report) error {
+func (f *diffFlags) print(out bagjob.Output, r *report.Report) error {
 	if !f.JSON {
-		return r.WriteText(out.stdout)
+		return r.WriteText(out.Stdout)
 	}
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	_, err = out.stdout.Write(append(escape.JSON(string(line)), '\n'))
+	_, err = out.Stdout.Write(append(escape.JSON(string(line)), '\n'))
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 const demoBag = "../../testdata/demo.bag"
@@ -317,7 +319,7 @@ func TestEchoClosedPipe(t *testing.T) {
 	t.Parallel()
 	for _, left := range []int{0, 100_000} {
 		var stderr bytes.Buffer
-		code := run(t.Context(), []string{"echo", demoBag}, newOutput(strings.NewReader(""), &closedPipe{left}, &stderr))
+		code := run(t.Context(), []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), &closedPipe{left}, &stderr))
 		if code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
@@ -330,7 +332,7 @@ func TestEchoInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var stdout, stderr bytes.Buffer
-		if code := run(ctx, []string{"echo", demoBag}, newOutput(strings.NewReader(""), &stdout, &stderr)); code != 0 || stderr.Len() > 0 {
+		if code := run(ctx, []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), &stdout, &stderr)); code != 0 || stderr.Len() > 0 {
 			t.Errorf("code %d, %s", code, stderr.String())
 		}
 		if stdout.Len() > 0 {
@@ -347,7 +349,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestEchoFullDisk(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	code := run(t.Context(), []string{"echo", demoBag}, newOutput(strings.NewReader(""), fullDisk{}, &stderr))
+	code := run(t.Context(), []string{"echo", demoBag}, bagjob.NewOutput(strings.NewReader(""), fullDisk{}, &stderr))
 	if code != 1 || !strings.Contains(stderr.String(), errors.Unwrap(&os.PathError{Err: syscall.ENOSPC}).Error()) {
 		t.Errorf("code %d, %s", code, stderr.String())
 	}

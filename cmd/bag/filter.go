@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type filterFlags struct {
@@ -43,56 +46,58 @@ so is a topic that is not recorded and similar to one that is.`
 }
 
 // Run filters one bag.
-func (f *filterFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
+func (f *filterFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
 	if err := checkNotEnd(f.Regex, f.In); err != nil {
 		return err
 	}
 	if f.Expr != "" && f.Last != "" {
 		return errors.New("the expression is given twice, as an argument and with --expr")
 	}
-	if err := notInput(f.Out, []string{f.In}); err != nil {
-		return j.failed(f.Out, err)
+	if err := newfile.NotInput(f.Out, []string{f.In}); err != nil {
+		return j.Failed(f.Out, err)
 	}
-	in, err := j.openSources([]string{f.In})
+	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
-	var reader *bagfmt.Reader
-	if in[0].bag != nil {
-		reader = in[0].bag.Reader
+	defer in.Close()
+	source := in[0].Source // nil for a pipe
+	selection := bagquery.Selection(f.selectFlags)
+	for _, text := range selection.GlobLike() {
+		j.Complain("%s", text)
 	}
-	for _, text := range f.globLike() {
-		j.complain("%s", text)
-	}
-	o, err := f.options(reader)
+	o, err := f.options(source)
 	if err != nil {
 		return err
 	}
 	o.Latched = !f.NoLatched
-	if reader != nil {
-		for _, asked := range f.unmatched(reader) {
-			j.complain("%s: nothing there matches %s", printable(f.In), asked)
+	if source != nil {
+		for _, asked := range selection.Unmatched(source) {
+			j.Complain("%s: nothing there matches %s", explain.Name(f.In), asked)
 		}
 	}
-	p := plan{inputs: in, out: f.Out, mcap: wantsMCAP("", f.Out), pack: f.packFlags, options: o}
-	p.finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
+	mcap := wantsMCAP("", f.Out)
+	p := bagjob.Plan{Inputs: in, Out: f.Out, MCAP: mcap, Sink: f.sink(in, mcap), Options: o}
+	p.Finish = func(selected uint64) error { return f.refuse(selected, in[0]) }
 	if text := f.Expr + f.Last; text != "" {
-		e, err := newExpressionFilter(j, in[0].path, text)
+		x, err := bagquery.NewExpression(text, func(err error) { j.Lost(in[0].Name, err) })
 		if err != nil {
 			return err
 		}
-		if reader != nil {
-			if err := e.checkTopics(in[0].topics()); err != nil {
+		if source != nil {
+			if err := tell(j, x.CheckTopics(in[0].Topics())); err != nil {
 				return err
 			}
 		}
-		p.options.Match = e.keep
-		p.finish = func(selected uint64) error {
-			err := e.finish()
-			if err == nil && reader == nil {
-				err = e.checkTopics(in[0].topics())
+		p.Options.Match = x.Keep
+		p.Finish = func(selected uint64) error {
+			found, err := x.Finish(in[0].Name)
+			if err == nil {
+				err = tell(j, found)
+			}
+			if err == nil && source == nil {
+				err = tell(j, x.CheckTopics(in[0].Topics()))
 			}
 			if err == nil {
 				err = f.refuse(selected, in[0])
@@ -100,5 +105,5 @@ func (f *filterFlags) Run(ctx context.Context, out output) error {
 			return err
 		}
 	}
-	return j.rewrite(p)
+	return j.Rewrite(p)
 }

@@ -9,13 +9,19 @@ import (
 
 	"github.com/gorosbag/gorosbag/config"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
 	"github.com/gorosbag/gorosbag/internal/catalog"
 	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
 type findFlags struct {
+	readOnly
+
 	JSON   bool     `name:"json" help:"One line of JSON for each bag: its summary."`
 	Quiet  bool     `short:"q" help:"Show no progress bar, and do not tell what was found besides."`
 	Expr   string   `arg:"" name:"expr" help:"What the bags have to be like."`
@@ -48,37 +54,37 @@ code is 3.`
 }
 
 // Run prints the bags that match.
-func (f *findFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *findFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	program, err := bagexpr.CompileBags(f.Expr, parseDate)
 	if err == nil {
 		_, err = program.Matches(&bagexpr.Bag{}) // dates that are none
 	}
 	if err != nil {
-		return oneLine(err)
+		return bagquery.OneLine(err)
 	}
-	w := bufio.NewWriter(out.stdout)
+	w := bufio.NewWriter(out.Stdout)
 	bags, found, read := 0, 0, 0
 	for _, arg := range f.Places {
 		c, p, err := loadCatalog(j, arg, false)
 		if err != nil {
-			return errors.Join(w.Flush(), j.failed(arg, err))
+			return errors.Join(w.Flush(), j.Failed(arg, err))
 		}
-		if p.remote {
+		if p.Remote {
 			read += c.Read
 		}
 		for _, s := range c.Bags {
 			bags++
 			if s.Error != "" {
-				j.lost(p.path(s.Bag), errors.New(s.Error))
+				j.Lost(p.Path(s.Bag), errors.New(s.Error))
 				continue
 			}
 			switch ok, err := s.Matches(program); {
 			case err != nil:
-				return errors.Join(w.Flush(), oneLine(err))
+				return errors.Join(w.Flush(), bagquery.OneLine(err))
 			case ok:
 				found++
-				s.Bag = p.path(s.Bag)
+				s.Bag = p.Path(s.Bag)
 				f.print(w, s)
 			}
 		}
@@ -87,12 +93,12 @@ func (f *findFlags) Run(ctx context.Context, out output) error {
 		}
 	}
 	if found == 0 {
-		j.say("none of %s matches", plural.Of(uint64(bags), "bag"))
+		j.Say("none of %s matches", plural.Of(uint64(bags), "bag"))
 	}
 	if read > 0 {
-		j.say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), printable(f.Places[0]))
+		j.Say("%s had to be read; gobag index %s makes the next search faster", plural.Of(uint64(read), "bag"), explain.Name(f.Places[0]))
 	}
-	return j.done()
+	return j.Done()
 }
 
 // print prints a bag that matches. A bufio.Writer keeps its error for Flush.
@@ -116,32 +122,28 @@ func parseDate(text string) (float64, error) {
 
 // loadCatalog reads the catalog of a place, and the bags that it lacks, or all. It reports those
 // that cannot be read. The caller closes the place.
-func loadCatalog(j *job, arg string, all bool) (*catalog.Catalog, *place, error) {
-	p, err := openPlace(j.ctx, arg, 0)
+func loadCatalog(j *bagjob.Job, arg string, all bool) (*catalog.Catalog, *bagopen.Place, error) {
+	p, err := bagopen.OpenPlace(j.Ctx, arg, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	bar := newTally(j.stderr, j.Quiet)
-	c, err := catalog.Load(j.ctx, p.Bucket, catalog.Options{
+	c, err := catalog.Load(j.Ctx, p.Bucket, catalog.Options{
 		All:  all,
 		Scan: !store.Remote(arg),
 		Open: func(ctx context.Context, bag string) (catalog.File, int64, error) {
-			return openInput(ctx, p.path(bag))
+			return bagopen.OpenFile(ctx, p.Path(bag))
 		},
-		Listed: func(n int) { bar.set("Listing "+store.Redact(arg), int64(n), 0) },
-		Read:   func(n, of int) { bar.set("Reading bags", int64(n), int64(of)) },
-		Problem: func(name string, err error) {
-			bar.hide()
-			j.lost(p.path(name), err)
-		},
+		Listed:  func(n int) { j.Bar.Set(bagjob.Work{Title: "Listing " + store.Redact(arg)}, int64(n)) },
+		Read:    func(n, of int) { j.Bar.Set(bagjob.Work{Title: "Reading bags", Total: int64(of)}, int64(n)) },
+		Problem: func(name string, err error) { j.Lost(p.Path(name), err) },
 	})
-	bar.hide()
+	j.Bar.Clear()
 	if err == nil && len(c.Bags)+c.Failed == 0 {
 		err = errors.New("no bags there")
 	}
 	if err != nil {
 		_ = p.Close() // the error is that of reading
-		return nil, nil, explain(err)
+		return nil, nil, explain.Error(err)
 	}
 	return c, p, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
@@ -23,22 +25,22 @@ Recorders may upload meanwhile. Bags that cannot be read are told, and the exit 
 }
 
 // Run indexes places.
-func (f *indexFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *indexFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	for _, arg := range f.Places {
 		c, p, err := loadCatalog(j, arg, f.All)
 		if err != nil {
-			return j.failed(arg, err)
+			return j.Failed(arg, err)
 		}
 		for _, s := range c.Bags {
 			if s.Error != "" {
-				j.lost(p.path(s.Bag), errors.New(s.Error))
+				j.Lost(p.Path(s.Bag), errors.New(s.Error))
 			}
 		}
 		if err := errors.Join(c.Write(ctx), p.Close()); err != nil {
-			return j.failed(arg, explain(err))
+			return j.Failed(arg, explain.Error(err))
 		}
-		j.say("%s: %s in the catalog, %d read, %d dropped", printable(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
+		j.Say("%s: %s in the catalog, %d read, %d dropped", explain.Name(arg), plural.Of(uint64(len(c.Bags)), "bag"), c.Read, c.Dropped)
 	}
-	return j.done()
+	return j.Done()
 }

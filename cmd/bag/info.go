@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/baginfo"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/store"
 )
 
@@ -15,6 +17,8 @@ import (
 const sampledChunks = 7
 
 type infoFlags struct {
+	readOnly
+
 	YAML    bool     `short:"y" name:"yaml" xor:"form" help:"Print YAML."`
 	Key     string   `short:"k" placeholder:"KEY" help:"With --yaml, only what is under this key: duration, topics, topics[0].type."`
 	JSON    bool     `name:"json" xor:"form" help:"One line of JSON for each bag; includes frequencies."`
@@ -35,24 +39,24 @@ rates and bytes are then estimates, which --exact replaces by reading all chunks
 
 // Run prints the summary of each bag. A bag that cannot be read does not keep the
 // others from being shown.
-func (f *infoFlags) Run(ctx context.Context, out output) error {
+func (f *infoFlags) Run(ctx context.Context, out bagjob.Output) error {
 	if f.Key != "" && !f.YAML {
 		return errors.New("--key needs --yaml")
 	}
 	if f.Verbose && f.YAML {
 		return errors.New("--yaml has no room for --verbose; take --json")
 	}
-	j := newJob(ctx, out, jobFlags{})
-	paths, err := expand(ctx, f.Bags)
+	j := bagjob.New(ctx, out, bagjob.Options{})
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	failed := j.each(ctx, "Reading bags", paths, func(j *job, n int) error {
+	failed := j.Each(ctx, "Reading bags", paths, func(j *bagjob.Job, n int) error {
 		info, err := f.summarize(j, paths[n])
 		if err != nil {
 			return err
 		}
-		w := bufio.NewWriter(j.stdout)
+		w := bufio.NewWriter(j.Stdout)
 		if err := f.print(w, info); err != nil {
 			return err
 		}
@@ -64,35 +68,35 @@ func (f *infoFlags) Run(ctx context.Context, out output) error {
 	if ctx.Err() != nil {
 		return failed
 	}
-	if j.lossy {
+	if j.Lossy() {
 		fix := "gobag reindex"
 		if slices.ContainsFunc(paths, store.IsURL) {
 			fix = "gobag convert"
 		}
-		j.complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)
+		j.Complain("gobag check tells more about damage, %s makes a sound bag of what is there", fix)
 	}
-	return errors.Join(failed, j.done())
+	return errors.Join(failed, j.Done())
 }
 
-func (f *infoFlags) summarize(j *job, path string) (info *baginfo.Info, err error) {
-	b, err := j.open(path)
+func (f *infoFlags) summarize(j *bagjob.Job, path string) (info *baginfo.Info, err error) {
+	b, err := j.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	shown := store.Redact(path)
-	j.meter.begin("Reading "+filepath.Base(shown), b.Size())
+	j.Bar.Begin(bagjob.Bytes("Reading "+filepath.Base(shown), b.Size))
 	sample := 0
 	if store.Remote(path) && !f.Exact {
 		sample = sampledChunks
 	}
-	return baginfo.New(shown, b.Reader, baginfo.Options{
+	return baginfo.New(shown, b.Source, baginfo.Options{
 		Frequencies:      f.JSON || f.Freq,
 		Details:          f.Verbose,
 		EmptyConnections: f.JSON || f.Verbose,
 		Sample:           sample,
-		Workers:          workers(),
-		Damaged:          func(err error) error { return j.damaged(path, err) },
+		Workers:          bagjob.Workers(),
+		Damaged:          func(err error) error { return j.Damaged(path, err) },
 	})
 }
 

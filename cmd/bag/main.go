@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/program"
 )
 
@@ -46,31 +47,23 @@ type flags struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 }
 
-var (
-	// errReported says that every failure has its line on stderr already.
-	errReported = errors.New("reported")
-	// errLossy says that the work is done, but that input was damaged or something got
-	// lost, which has been told.
-	errLossy = errors.New("lossy")
-)
-
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // complaints that nobody reads end no work; a result that nobody reads is an error
 	ctx, stop := signal.NotifyContext(context.Background(), program.EndSignals()...)
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], newOutput(os.Stdin, os.Stdout, os.Stderr)) })
+	code := program.OffMainThread(func() int { return run(ctx, os.Args[1:], bagjob.NewOutput(os.Stdin, os.Stdout, os.Stderr)) })
 	stop()
 	os.Exit(code)
 }
 
 // run parses args, runs the command and returns the exit code.
-func run(ctx context.Context, args []string, out output) int {
+func run(ctx context.Context, args []string, out bagjob.Output) int {
 	var f flags
 	exit := -1
 	parser, err := kong.New(&f,
 		kong.Name("gobag"),
 		kong.Description("Look into ROS bags of any version, repair and rewrite them."),
-		kong.Writers(out.stdout, out.stderr),
+		kong.Writers(out.Stdout, out.Stderr),
 		kong.WithHyphenPrefixedParameters(true), // --end -5s
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(code int) { exit = code }),
@@ -84,32 +77,35 @@ func run(ctx context.Context, args []string, out output) int {
 		return program.ExitOK
 	}
 	if err := program.CheckCommand("gobag", args); err != nil {
-		out.complain("%v", err)
+		out.Complain("%v", err)
 		return program.ExitUsage
 	}
 	kctx, err := parser.Parse(flagsFirst(parser.Model.Node, helpCommand(args)))
-	out.errs.JSON = f.JSON()
+	out.Errs.JSON = f.JSON()
 	if exit >= 0 {
 		return exit
 	}
 	if err != nil {
-		out.complain("%v; see gobag %s--help", err, commandOf(err))
+		out.Complain("%v; see gobag %s--help", err, commandOf(err))
 		return program.ExitUsage
 	}
-	out.maxChunk = int64(f.MaxChunk)
+	out.MaxChunk = int64(f.MaxChunk)
 	kctx.Bind(out)
-	return exitCode(perform(ctx, kctx), out)
+	return out.ExitCode(perform(ctx, kctx))
 }
 
 // errStuck says why a command ended early.
 var errStuck = errors.New("interrupted, without waiting for the disk")
 
+func isReadOnly(command *kong.Node) bool {
+	_, ok := command.Target.Addr().Interface().(interface{ readsOnly() })
+	return ok
+}
+
 // perform runs the command. One that only reads ends soon after ctx, even if a read
 // hangs. One that writes waits: it has to remove what is not complete.
 func perform(ctx context.Context, command *kong.Context) error {
-	switch command.Selected().Name {
-	case "info", "check", "diff", "echo", "find", "audit":
-	default:
+	if !isReadOnly(command.Selected()) {
 		return command.Run()
 	}
 	var err error
@@ -126,20 +122,4 @@ func commandOf(err error) string {
 		return wrong.Context.Selected().Name + " "
 	}
 	return ""
-}
-
-// exitCode tells about err and returns what it means to a script.
-func exitCode(err error, out output) int {
-	switch {
-	case err == nil:
-		return program.ExitOK
-	case errors.Is(err, errReported), errors.Is(err, syscall.EPIPE): // head has seen enough
-		return program.ExitUsage
-	case errors.Is(err, errLossy):
-		return program.ExitLoss
-	case errors.Is(err, context.Canceled):
-		err = errors.New("interrupted; what was not complete is removed")
-	}
-	out.complain("%v", err)
-	return program.ExitUsage
 }

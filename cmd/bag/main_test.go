@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"go.uber.org/goleak"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,7 +23,7 @@ const goodBag = "../../bagfmt/testdata/cpp_lz4.bag"
 // gobag runs the program.
 func gobag(args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, newOutput(strings.NewReader(""), &o, &e))
+	code = run(context.Background(), args, bagjob.NewOutput(strings.NewReader(""), &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -33,6 +35,27 @@ func write(t *testing.T, name string, b []byte) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func wantContent(t *testing.T, path, want string) {
+	t.Helper()
+	if b, err := os.ReadFile(path); err != nil || string(b) != want {
+		t.Errorf("%s is %q, %v; want %q", path, b, err, want)
+	}
+}
+
+// names lists what is in a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []string{}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
 }
 
 // TestUnusable checks the one line that each kind of unusable file gets.
@@ -47,7 +70,7 @@ func TestUnusable(t *testing.T) {
 		"pattern":   {filepath.Join(t.TempDir(), "*.bag"), "no such files"},
 		"device":    {os.DevNull, "is not a regular file; copy the bag to one"},
 		"empty":     {write(t, "a.bag", nil), "not a bag: empty file"},
-		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP0\r\n\x01")), "not a bag: it is an MCAP file"},
+		"MCAP":      {write(t, "a.mcap", []byte("\x89MCAP1\r\n\x01")), `is a file of MCAP version "1"; this reader knows version 0`},
 		"text":      {write(t, "a.bag", []byte("hello\n")), `not a bag: it is text that starts with "hello"`},
 		"version":   {write(t, "a.bag", []byte("#ROSBAG V1.3\n")), "is a bag version 1.3, which was never released; "},
 		"future":    {write(t, "a.bag", []byte("#ROSBAG V3.0\n")), "is a bag version 3.0; "},
@@ -208,5 +231,23 @@ func TestInfo(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &v); err != nil || v.Path != goodBag || v.Version != "2.0" {
 			t.Errorf("%+v, %v", v, err)
 		}
+	}
+}
+
+// TestReadOnly: the commands that only read end although a read hangs, and no other does.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	parser, err := kong.New(&flags{}, kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range parser.Model.Children {
+		if isReadOnly(c) {
+			got = append(got, c.Name)
+		}
+	}
+	if want := []string{"info", "echo", "check", "diff", "find", "audit"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

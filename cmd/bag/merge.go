@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 type mergeFlags struct {
@@ -23,19 +27,20 @@ others if they were closed well, and by this version or a later one.`
 }
 
 // Run merges bags.
-func (f *mergeFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
-	paths, err := expand(ctx, f.Bags)
+func (f *mergeFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	if err := notInput(f.Output, paths); err != nil {
-		return j.failed(f.Output, err)
+	if err := newfile.NotInput(f.Output, paths); err != nil {
+		return j.Failed(f.Output, err)
 	}
-	in, err := j.openSources(paths)
+	in, err := j.OpenInputs(paths)
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
-	return j.rewrite(plan{inputs: in, out: f.Output, mcap: wantsMCAP("", f.Output), pack: f.packFlags})
+	defer in.Close()
+	mcap := wantsMCAP("", f.Output)
+	return j.Rewrite(bagjob.Plan{Inputs: in, Out: f.Output, MCAP: mcap, Sink: f.sink(in, mcap)})
 }

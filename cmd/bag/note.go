@@ -8,8 +8,13 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type noteFlags struct {
@@ -29,17 +34,17 @@ points at them. Whatever happens meanwhile, the bag is the old or the new one.`
 }
 
 // Run adds notes to a bag.
-func (f *noteFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *noteFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	notes, err := bagnote.ParseNotes(f.Notes)
 	if err != nil {
 		return err
 	}
 	if err := addNotes(f.Bag, notes); err != nil {
-		return j.failed(f.Bag, err)
+		return j.Failed(f.Bag, err)
 	}
 	for _, n := range notes {
-		j.say("%s: %s: %s", printable(f.Bag), n.Key, n.Value)
+		j.Say("%s: %s: %s", explain.Name(f.Bag), n.Key, n.Value)
 	}
 	return nil
 }
@@ -49,7 +54,7 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; add notes before the upload")
 	}
-	look, _, err := openRegular(path) // tells what is no file
+	look, _, err := bagopen.OpenRegular(path) // tells what is no file
 	if err != nil {
 		return err
 	}
@@ -58,25 +63,44 @@ func addNotes(path string, notes []bagnote.Note) (err error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the user names the file
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		return errors.New("is in use: it is being recorded, or another gobag note changes it")
 	}
 	st, err := f.Stat()
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
 	r, err := bagfmt.NewReader(f, st.Size(), bagfmt.ReaderOptions{IndexOnly: true})
 	if err != nil {
 		return explainUnfit(err)
 	}
-	add, err := bagnote.Additions(r, notes, bagfmt.TimeOf(time.Now()))
+	add, err := bagnote.Additions(r, notes, rosbag.TimeOf(time.Now()))
 	if err != nil {
-		return explain(err)
+		return explain.Error(err)
 	}
-	return explainUnfit(bagfmt.Amend(f, st.Size(), add))
+	return explainUnfit(appendAll(f, st.Size(), add))
+}
+
+// appendAll adds messages to the bag in f.
+func appendAll(f bagfmt.File, size int64, add []*rosbag.Message) error {
+	w, err := bagfmt.Append(f, size, bagfmt.WriterOptions{})
+	if err != nil {
+		return err
+	}
+	for _, m := range add {
+		if err := w.Write(m.Conn, m.Time, m.Data()); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	if err := w.Close(); err != nil {
+		w.Abort()
+		return err
+	}
+	return nil
 }
 
 // explainUnfit explains why a bag cannot be added to, and what makes it one that can.
@@ -84,14 +108,14 @@ func explainUnfit(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, bagfmt.ErrUnindexed):
+	case errors.Is(err, rosbag.ErrUnindexed):
 		return errors.New("is unindexed: it was not closed, or is still being recorded; run gobag reindex on it first")
-	case errors.Is(err, bagfmt.ErrEncrypted):
+	case errors.Is(err, rosbag.ErrEncrypted):
 		return errNoNotes
-	case errors.Is(err, bagfmt.ErrCorrupt):
-		return fmt.Errorf("%w; run gobag reindex on it first", explain(err))
-	case errors.Is(err, bagfmt.ErrVersion):
-		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain(err))
+	case errors.Is(err, rosbag.ErrCorrupt):
+		return fmt.Errorf("%w; run gobag reindex on it first", explain.Error(err))
+	case errors.Is(err, rosbag.ErrVersion):
+		return fmt.Errorf("%w; gobag convert makes one of version 2.0", explain.Error(err))
 	}
-	return explain(err)
+	return explain.Error(err)
 }

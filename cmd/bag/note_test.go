@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/newfile"
 )
 
 // TestNote adds notes, and refuses what is no finished bag of version 2.0 without touching it.
@@ -55,7 +57,7 @@ func TestNoteInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !lockFile(f) {
+	if !newfile.Lock(f) {
 		t.Skip("no locks here")
 	}
 	if code, _, stderr := gobag("note", path, "a=b"); code != 1 || !strings.Contains(stderr, "is in use") {

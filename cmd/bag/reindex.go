@@ -9,8 +9,13 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/bagfmt/recovery"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 type reindexFlags struct {
@@ -36,128 +41,128 @@ Exit code 3 says that messages were lost, or may have been; each place is told.`
 
 // Run reindexes bags. A bag that cannot be done does not keep the others from being
 // done.
-func (f *reindexFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, jobFlags{Force: f.Force, Quiet: f.Quiet})
-	paths, err := expand(ctx, f.Bags)
+func (f *reindexFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := bagjob.New(ctx, out, bagjob.Options{Force: f.Force, Quiet: f.Quiet})
+	paths, err := bagopen.Names(ctx, f.Bags)
 	if err != nil {
 		return err
 	}
-	places := newPlaces(j, paths, f.OutputDir)
+	places := newfile.NewPlaces(paths, f.OutputDir, f.Force)
 	var failed error
 	for _, path := range paths {
 		if err := f.one(j, places, path); err != nil {
-			failed = j.failed(path, err)
+			failed = j.Failed(path, err)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	return errors.Join(failed, j.done())
+	return errors.Join(failed, j.Done())
 }
 
-func (f *reindexFlags) one(j *job, places *places, path string) error {
+func (f *reindexFlags) one(j *bagjob.Job, places *newfile.Places, path string) error {
 	if store.IsURL(path) {
 		return errors.New("is not a local file; gobag convert makes a sound one of it")
 	}
-	in, before, err := openRegular(path)
+	in, before, err := bagopen.OpenRegular(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close() //nolint:errcheck // only read from
-	p, err := places.place(path)
+	p, err := places.Place(path)
 	if err != nil {
 		return err
 	}
 	defer p.Abort()
-	rep, err := j.recover(in, before.Size(), p)
+	rep, err := recoverBag(j, in, before.Size(), p)
 	if err != nil {
 		return err
 	}
 	switch after, err := in.Stat(); {
 	case err != nil:
-		return explain(err)
+		return explain.Error(err)
 	case after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()):
 		return errors.New("is still being written; reindex it when its recorder has ended")
 	case rep.Messages == 0 && rep.Lossy():
-		j.reportRecovery(path, &rep)
+		reportRecovery(j, path, &rep)
 		return errors.New("no message can be read; it is left as it was")
 	}
 	if err := p.Commit(); err != nil {
 		return err
 	}
-	j.reportRecovery(path, &rep)
-	if p.backup != "" {
-		j.say("%s: %s; the original is %s", printable(p.path), recoverySummary(&rep), printable(p.backup))
+	reportRecovery(j, path, &rep)
+	if p.Backup() != "" {
+		j.Say("%s: %s; the original is %s", explain.Name(p.Path()), recoverySummary(&rep), explain.Name(p.Backup()))
 	} else {
-		j.say("%s: %s", printable(p.path), recoverySummary(&rep))
+		j.Say("%s: %s", explain.Name(p.Path()), recoverySummary(&rep))
 	}
 	return nil
 }
 
-// recover writes what is good of a bag of size bytes to p.
-func (j *job) recover(in *os.File, size int64, p *placement) (recovery.Report, error) {
-	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: workers()})
+// recoverBag writes what is good of a bag of size bytes to p.
+func recoverBag(j *bagjob.Job, in *os.File, size int64, p *newfile.Placement) (recovery.Report, error) {
+	w, err := bagfmt.NewWriter(p.File, bagfmt.WriterOptions{Workers: bagjob.Workers()})
 	if err != nil {
-		return recovery.Report{}, explain(err)
+		return recovery.Report{}, explain.Error(err)
 	}
-	title, done := "Reindexing "+p.path, int64(0)
-	j.meter.begin(title, size)
-	defer j.meter.clear()
-	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.maxChunk, Workers: workers(), Progress: func(at int64) error {
-		j.meter.add(at-done, title, size)
+	reindexing, done := bagjob.Bytes("Reindexing "+p.Path(), size), int64(0)
+	j.Bar.Begin(reindexing)
+	defer j.Bar.Clear()
+	rep, err := recovery.Recover(in, size, w, recovery.Options{MaxChunkBytes: j.MaxChunk, Workers: bagjob.Workers(), Progress: func(at int64) error {
+		j.Bar.Add(at-done, reindexing)
 		done = at
-		return j.ctx.Err()
+		return j.Ctx.Err()
 	}})
 	if e := w.Close(); err == nil { // also after an error: it ends what the writer has started
 		err = e
 	}
 	switch {
-	case errors.Is(err, bagfmt.ErrEncrypted):
+	case errors.Is(err, rosbag.ErrEncrypted):
 		return rep, errNoReindex
 	case err != nil:
-		return rep, explain(err)
+		return rep, explain.Error(err)
 	}
 	return rep, nil
 }
 
 // reportRecovery tells what was lost of a bag, and what was damaged without loss.
-func (j *job) reportRecovery(path string, r *recovery.Report) {
+func reportRecovery(j *bagjob.Job, path string, r *recovery.Report) {
 	for n, err := range r.Repairs {
-		if n == maxTold {
-			j.say("%s: repaired in %s", printable(path), plural.Of(len(r.Repairs)-n, "more place"))
+		if n == bagjob.MaxTold {
+			j.Say("%s: repaired in %s", explain.Name(path), plural.Of(len(r.Repairs)-n, "more place"))
 			break
 		}
-		if !errors.Is(err, bagfmt.ErrUnindexed) { // that is what one comes with
-			j.say("%s: repaired: %s", printable(path), strings.TrimPrefix(explain(err).Error(), "damaged: "))
+		if !errors.Is(err, rosbag.ErrUnindexed) { // that is what one comes with
+			j.Say("%s: repaired: %s", explain.Name(path), strings.TrimPrefix(explain.Error(err).Error(), "damaged: "))
 		}
 	}
 	var told uint64
 	for _, s := range r.Skipped {
-		what := explain(s.Err).Error()
+		what := explain.Error(s.Err).Error()
 		if s.Bytes > 0 {
 			what += fmt.Sprintf("; bytes %d to %d are left out", s.Offset, s.Offset+s.Bytes-1)
 		}
 		if s.Trailing {
-			j.say("%s: %s", printable(path), what)
+			j.Say("%s: %s", explain.Name(path), what)
 			continue
 		}
 		if s.Dropped > 0 {
 			told += s.Dropped
-			what += fmt.Sprintf("; lost: %s", counted(s.Dropped))
+			what += fmt.Sprintf("; lost: %s", plural.Of(s.Dropped, "message"))
 		}
-		j.lost(path, errors.New(what))
+		j.Lost(path, errors.New(what))
 	}
 	if r.Dropped > told {
-		j.lost(path, fmt.Errorf("the index knows of %s more that cannot be found", counted(r.Dropped-told)))
+		j.Lost(path, fmt.Errorf("the index knows of %s more that cannot be found", plural.Of(r.Dropped-told, "message")))
 	}
 	if r.Lossy() {
-		j.lossy = true
+		j.SetLossy()
 	}
 }
 
 // recoverySummary says what is in the new version of a bag.
 func recoverySummary(r *recovery.Report) string {
-	s := fmt.Sprintf("kept %s", counted(r.Messages))
+	s := fmt.Sprintf("kept %s", plural.Of(r.Messages, "message"))
 	switch {
 	case r.Dropped > 0:
 		s += fmt.Sprintf(", lost %d or more", r.Dropped)

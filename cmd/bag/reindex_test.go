@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 // readFile returns the bytes of a file.
@@ -20,20 +21,6 @@ func readFile(t *testing.T, path string) []byte {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// listing names what is in a directory.
-func listing(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return list
 }
 
 // count returns the messages of a bag that has to have a good index.
@@ -84,7 +71,7 @@ func TestReindex(t *testing.T) {
 			if tc.stderr == nil && stderr != "" {
 				t.Errorf("stderr %q", stderr)
 			}
-			if got := listing(t, dir); !slices.Equal(got, tc.files) {
+			if got := names(t, dir); !slices.Equal(got, tc.files) {
 				t.Fatalf("files %v, want %v", got, tc.files)
 			}
 			if len(tc.files) == 1 {
@@ -133,13 +120,13 @@ func TestReindexSeveral(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("code %d, stderr %q", code, stderr)
 	}
-	if got := listing(t, dir); !slices.Equal(got, []string{"k.bag", "old.bag"}) {
+	if got := names(t, dir); !slices.Equal(got, []string{"k.bag", "old.bag"}) {
 		t.Fatalf("files %v", got)
 	}
 	if a, b := count(t, filepath.Join(dir, "k.bag")), count(t, filepath.Join(dir, "old.bag")); a != 115 || b != 1 {
 		t.Errorf("%d and %d messages", a, b)
 	}
-	if got := listing(t, filepath.Dir(killed)); len(got) != 1 {
+	if got := names(t, filepath.Dir(killed)); len(got) != 1 {
 		t.Errorf("beside the input: %v", got)
 	}
 }
@@ -151,11 +138,11 @@ func TestReindexInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var o, e bytes.Buffer
-	code := run(ctx, []string{"reindex", path}, newOutput(strings.NewReader(""), &o, &e))
+	code := run(ctx, []string{"reindex", path}, bagjob.NewOutput(strings.NewReader(""), &o, &e))
 	if code != 1 || !strings.Contains(e.String(), "interrupted") {
 		t.Errorf("code %d, stderr %q", code, e.String())
 	}
-	if got := listing(t, filepath.Dir(path)); !slices.Equal(got, []string{"a.bag"}) {
+	if got := names(t, filepath.Dir(path)); !slices.Equal(got, []string{"a.bag"}) {
 		t.Errorf("files %v", got)
 	}
 }
@@ -173,7 +160,7 @@ func bigBag(t *testing.T, size int) []byte {
 		t.Fatal(err)
 	}
 	for n := range size/100_000 + 1 {
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: uint32(n)}, make([]byte, 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}

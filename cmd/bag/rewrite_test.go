@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gorosbag/gorosbag/internal/bagjob"
 )
 
 const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
@@ -22,7 +24,7 @@ const oldBag = "../../bagfmt/testdata/old/v12_unindexed_cpp.bag"
 // piped runs the program with standard input.
 func piped(in io.Reader, args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
-	code = run(context.Background(), args, newOutput(in, &o, &e))
+	code = run(context.Background(), args, bagjob.NewOutput(in, &o, &e))
 	return code, o.String(), e.String()
 }
 
@@ -472,7 +474,7 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 	}()
 	var stderr bytes.Buffer
-	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, newOutput(r, io.Discard, &stderr))
+	code := run(ctx, []string{"convert", "-", filepath.Join(dir, "o.bag")}, bagjob.NewOutput(r, io.Discard, &stderr))
 	if code != 1 || stderr.String() != "gobag: interrupted; what was not complete is removed\n" {
 		t.Errorf("code %d, stderr %q", code, stderr.String())
 	}

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/rebag"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -53,7 +57,7 @@ func (f *splitFlags) cut() (rebag.SplitRule, error) {
 		}
 	}
 	if f.Duration != "" {
-		if c.Duration, err = duration(f.Duration); err != nil || c.Duration < time.Millisecond {
+		if c.Duration, err = bagquery.Duration(f.Duration); err != nil || c.Duration < time.Millisecond {
 			return c, fmt.Errorf("--duration %s: write for example 90s, 5m or 1h", f.Duration)
 		}
 	}
@@ -79,8 +83,8 @@ func size(s string) (int64, error) {
 }
 
 // Run splits one bag.
-func (f *splitFlags) Run(ctx context.Context, out output) error {
-	j := newJob(ctx, out, f.jobFlags)
+func (f *splitFlags) Run(ctx context.Context, out bagjob.Output) error {
+	j := f.start(ctx, out)
 	cut, err := f.cut()
 	if err != nil {
 		return err
@@ -92,11 +96,11 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	if err := f.refuseExisting(prefix); err != nil {
 		return err
 	}
-	in, err := j.openSources([]string{f.In})
+	in, err := j.OpenInputs([]string{f.In})
 	if err != nil {
 		return err
 	}
-	defer closeSources(in)
+	defer in.Close()
 	wo, err := f.writerOptions(in)
 	if err != nil {
 		return err
@@ -107,26 +111,26 @@ func (f *splitFlags) Run(ctx context.Context, out output) error {
 	p := &parts{j: j, prefix: prefix, input: f.In, options: wo, taken: make(map[string]bool)}
 	defer p.abort()
 	split := rebag.NewSplit(cut, p.open)
-	sum, err := j.copyInto(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
+	sum, err := j.Copy(split, "Splitting "+filepath.Base(f.In), in, rebag.Options{})
 	if err != nil {
-		return j.failed(prefix, err)
+		return j.Failed(prefix, err)
 	}
 	for _, topic := range split.NotRepeated() {
-		j.complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", printable(f.In), printable(topic))
+		j.Complain("%s: what is latched on %s is not repeated in each part: it would take more than half of --size", explain.Name(f.In), explain.Name(topic))
 	}
 	if err := f.refuse(sum.Messages, in[0]); err != nil {
 		return err
 	}
 	sum.Repeated = split.Repeated()
-	j.sayPlain(in)
-	j.say("%s: %s%s in %s", printable(f.In), counted(sum.Messages), repeated(sum), plural.Of(split.Count(), "part"))
-	return j.done()
+	j.SayPlain(in)
+	j.Say("%s: %s%s in %s", explain.Name(f.In), plural.Of(sum.Messages, "message"), bagjob.Repeated(sum), plural.Of(split.Count(), "part"))
+	return j.Done()
 }
 
 // prefix returns what all names of parts begin with.
 func (f *splitFlags) prefix() (string, error) {
 	if store.IsURL(f.Prefix) {
-		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", printable(f.Prefix))
+		return "", fmt.Errorf("%s: gobag split writes local files only: name a directory here, and upload the parts with the tool of the store", explain.Name(f.Prefix))
 	}
 	if f.Prefix != "" && !namesDir(f.Prefix) {
 		return f.Prefix, nil
@@ -158,13 +162,13 @@ func namesDir(path string) bool {
 func (f *splitFlags) refuseExisting(prefix string) error {
 	entries, err := os.ReadDir(filepath.Dir(prefix))
 	if err != nil {
-		return fmt.Errorf("%s: %w", printable(filepath.Dir(prefix)), explain(err))
+		return fmt.Errorf("%s: %w", explain.Name(filepath.Dir(prefix)), explain.Error(err))
 	}
 	start := filepath.Base(prefix) + "_"
 	for _, e := range entries {
 		if name := e.Name(); !f.Force && strings.HasPrefix(name, start) && strings.HasSuffix(name, ".bag") {
 			return fmt.Errorf("%s exists and could be taken for a part; move it, choose another prefix, or use --force to overwrite parts",
-				printable(filepath.Join(filepath.Dir(prefix), name)))
+				explain.Name(filepath.Join(filepath.Dir(prefix), name)))
 		}
 	}
 	return nil
@@ -172,22 +176,22 @@ func (f *splitFlags) refuseExisting(prefix string) error {
 
 // parts makes the files of a split.
 type parts struct {
-	j       *job
+	j       *bagjob.Job
 	prefix  string
 	input   string
 	options bagfmt.WriterOptions
-	files   []*pendingFile
+	files   []*newfile.File
 	taken   map[string]bool
 }
 
 func (p *parts) open(number int, topic string) (*rebag.Part, error) {
 	path := p.name(number, topic)
-	if err := notInput(path, []string{p.input}); err != nil {
-		return nil, fmt.Errorf("%s %w", printable(path), err)
+	if err := newfile.NotInput(path, []string{p.input}); err != nil {
+		return nil, fmt.Errorf("%s %w", explain.Name(path), err)
 	}
-	f, err := createFile(path, p.j.Force)
+	f, err := newfile.Create(path, p.j.Force)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(path), err)
+		return nil, fmt.Errorf("%s: %w", explain.Name(path), err)
 	}
 	p.files = append(p.files, f)
 	sink, err := rebag.NewBag(f.File, p.options)

@@ -4,15 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/catalog"
+	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -41,8 +42,8 @@ the store has another object of their name, are told, and the exit code is 3.`
 }
 
 // Run uploads what waits in a directory.
-func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
-	j := newJob(ctx, out, jobFlags{Quiet: f.Quiet})
+func (f *uploadFlags) Run(ctx context.Context, out bagjob.Output) (err error) {
+	j := bagjob.New(ctx, out, bagjob.Options{Quiet: f.Quiet})
 	to, err := upload.ParseDestination(f.URL)
 	if err != nil {
 		return err
@@ -52,33 +53,31 @@ func (f *uploadFlags) Run(ctx context.Context, out output) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bucket.Close()) }()
-	bar := newTally(j.stderr, f.Quiet)
-	bar.bytes = true
-	o := program.LogOptions{Log: config.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: isTerminal(j.stderr)}
-	if out.errs.JSON {
+	o := program.LogOptions{Log: config.Log{LogLevel: "info"}, Quiet: f.Quiet, Terminal: bagjob.IsTerminal(j.Stderr)}
+	if out.Errs.JSON {
 		o.Format = "json"
 	}
-	log := program.NewLog(&besideBar{bar: bar, w: j.stderr}, o)
+	log := program.NewLog(j.BesideBar(), o)
 	queue, err := upload.New(upload.Options{
 		Bucket: bucket, Dir: f.Dir, Log: log, Delete: f.Delete,
 		Metadata: catalog.Metadata, Object: to.Object, Uploaded: catalog.NewWriter(bucket, log).Add,
 	})
 	if err != nil {
-		return j.failed(f.Dir, explain(err))
+		return j.Failed(f.Dir, explain.Error(err))
 	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	others, err := f.enqueue(queue)
 	if err != nil {
-		return j.failed(f.Dir, explain(err))
+		return j.Failed(f.Dir, explain.Error(err))
 	}
 	if queue.Stats().Waiting == 0 {
-		j.say("%s: no bag waits for %s", printable(f.Dir), bucket)
+		j.Say("%s: no bag waits for %s", explain.Name(f.Dir), bucket)
 		if others > 0 && !f.All {
-			j.say("gobag upload --all uploads the other %s, too", plural.Of(uint64(others), "bag"))
+			j.Say("gobag upload --all uploads the other %s, too", plural.Of(uint64(others), "bag"))
 		}
 		return nil
 	}
-	return f.wait(ctx, queue, bar)
+	return f.wait(ctx, queue, j.Bar)
 }
 
 // enqueue adds bags that wait for no upload, with --all, and returns how many there are.
@@ -89,7 +88,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 	}
 	waiting := upload.Pending(f.Dir)
 	for _, e := range entries {
-		if !isBag(e.Name()) || strings.HasSuffix(e.Name(), activeSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
+		if !bagopen.IsBag(e.Name()) || strings.HasSuffix(e.Name(), bagopen.ActiveSuffix) || waiting[e.Name()] || !e.Type().IsRegular() {
 			continue
 		}
 		st, err := e.Info()
@@ -108,7 +107,7 @@ func (f *uploadFlags) enqueue(queue *upload.Uploader) (others int, err error) {
 const progressInterval = 200 * time.Millisecond
 
 // wait waits until all is uploaded, ctx is done or the store refuses to take anything.
-func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tally) error {
+func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *bagjob.Bar) error {
 	queue.Finish()
 	total := queue.Stats().WaitingBytes
 	running, cancel := context.WithCancel(ctx)
@@ -127,17 +126,17 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 			ended = true
 		case <-ticker.C:
 			s := queue.Stats()
-			bar.set("Uploading", s.Sent, total)
+			bar.Set(bagjob.Bytes("Uploading", total), s.Sent)
 			if s.Store.State == upload.Failing {
 				cancel()
 			}
 		}
 	}
-	bar.hide()
+	bar.Clear()
 	s := queue.Stats()
 	left := ""
 	if s.Waiting > 0 {
-		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), printable(f.Dir))
+		left = fmt.Sprintf("; %s of %s wait for the next start", plural.Of(uint64(s.Waiting), "bag"), explain.Name(f.Dir))
 	}
 	switch {
 	case s.Store.State == upload.Failing:
@@ -145,22 +144,7 @@ func (f *uploadFlags) wait(ctx context.Context, queue *upload.Uploader, bar *tal
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted%s", left)
 	case s.Refused+s.Lost > 0:
-		return errLossy // it is in the log
+		return bagjob.ErrLossy // it is in the log
 	}
 	return nil
-}
-
-// besideBar hides the bar while a line is written.
-type besideBar struct {
-	bar *tally
-	mu  sync.Mutex
-	w   io.Writer
-}
-
-// Write implements io.Writer.
-func (b *besideBar) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.bar.hide()
-	return b.w.Write(p)
 }

@@ -173,14 +173,18 @@ func TestStartAtMark(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.WriteMessage(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
+		if err := w.Write(c, bagfmt.Time{Sec: m.at}, bagnote.Encode(m.text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	bag, err := player.NewBag(t.Context(), "x.bag", bytes.NewReader(b.Bytes()), int64(b.Len()), player.BagOptions{})
+	opened, err := bagfmt.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()), bagfmt.ReaderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bag, err := player.NewBag(t.Context(), "x.bag", opened, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

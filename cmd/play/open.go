@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
 	"github.com/gorosbag/gorosbag/internal/program"
 	"github.com/gorosbag/gorosbag/internal/screen"
 	"github.com/gorosbag/gorosbag/internal/store"
@@ -22,12 +22,21 @@ import (
 // slowOpenReport is after how long opening a bag is logged as slow.
 const slowOpenReport = 3 * time.Second
 
-// open opens the bags in order. They are closed by the end of the process: on a file system
-// that hangs, such as a network file system without its server, close might never return.
-func open(ctx context.Context, out io.Writer, log *zap.Logger, paths []string, maxChunk int64) ([]*player.Bag, error) {
+// open opens the bags that args stand for, in order. They are closed by the end of the process: on a
+// file system that hangs, such as a network file system without its server, close might never return.
+func open(ctx context.Context, out io.Writer, log *zap.Logger, args []string, maxChunk int64) ([]*player.Bag, error) {
+	var paths []string
+	var err error
+	if !program.RunUntil(ctx, func() { paths, err = bagopen.Names(ctx, args) }) {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	cache := player.NewCache()
 	openers := make([]func() (*player.Bag, error), len(paths))
 	for n, path := range paths {
-		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk) })
+		openers[n] = sync.OnceValues(func() (*player.Bag, error) { return openBag(ctx, path, maxChunk, cache) })
 	}
 	if slices.ContainsFunc(paths, store.IsURL) {
 		// owner: the process; ends when all are open, or with ctx.
@@ -72,19 +81,20 @@ func openAhead(openers []func() (*player.Bag, error)) {
 }
 
 // openBag opens a bag by path or URL.
-func openBag(ctx context.Context, path string, maxChunk int64) (*player.Bag, error) {
-	o := player.BagOptions{MaxChunkBytes: maxChunk, UnwrapKey: func(e bagfmt.Encryption) ([]byte, error) { return gpg.Decrypt(ctx, e.WrappedKey) }}
-	if !store.IsURL(path) {
-		return player.OpenBag(ctx, path, o)
-	}
-	object, err := store.Open(ctx, path)
+func openBag(ctx context.Context, path string, maxChunk int64, cache *bagfmt.Cache) (*player.Bag, error) {
+	interrupted := ctx.Err
+	shown := store.Redact(path)
+	r, err := bagopen.Open(ctx, path, bagopen.Options{
+		MaxChunkBytes: maxChunk, UnwrapKey: bagopen.UnwrapKey(ctx), Cache: cache, Interrupted: func() error { return interrupted() },
+	})
 	if err != nil {
+		return nil, &player.OpenError{Bag: shown, Err: err}
+	}
+	b, err := player.NewBag(ctx, shown, r.Source, r)
+	if err != nil {
+		r.Close() //nolint:errcheck,gosec // only read from
 		return nil, err
 	}
-	b, err := player.NewBag(ctx, store.Redact(path), object, object.Size(), o)
-	if err != nil {
-		object.Close() //nolint:errcheck,gosec // only read from
-		return nil, err
-	}
+	interrupted = func() error { return nil } // from now on the player says when to stop
 	return b, nil
 }

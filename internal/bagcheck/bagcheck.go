@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/internal/plural"
 )
 
@@ -171,6 +172,7 @@ type checker struct {
 	counts  map[*bagfmt.Connection]*connState
 	orphans []error // of the scan
 	lost    bool    // one of the damages has lost messages
+	types   msgtypes.Cache
 }
 
 type location struct {

@@ -17,14 +17,14 @@ func (c *checker) definitions(conns []*bagfmt.Connection) {
 		switch {
 		case !ok && c.report.Version < "2": // older versions have none
 			continue
-		case definition == "" && conn.Header.MD5Sum() != emptyMD5:
+		case definition == "" && conn.Header.MD5Sum() != rosmsg.EmptyMD5Sum:
 			c.warn(conn.Topic, "connection %d has no message definition", conn.ID)
 			continue
 		}
 		if conn.Header.Type() == "*" || conn.Header.MD5Sum() == "*" {
 			continue
 		}
-		typ, err := rosmsg.Parse(conn.Header.Type(), definition)
+		typ, err := c.types.Of(conn)
 		if err != nil {
 			c.definition(conn, err.Error())
 			continue
@@ -37,7 +37,7 @@ func (c *checker) definitions(conns []*bagfmt.Connection) {
 
 // hasDefinition reports whether messages can be decoded with the definition in h.
 func hasDefinition(h bagfmt.ConnectionHeader) bool {
-	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == emptyMD5)
+	return h.Type() != "*" && (h.MessageDefinition() != "" || h.MD5Sum() == rosmsg.EmptyMD5Sum)
 }
 
 // definition reports a definition that does not match its md5sum. In old bags that is only a
@@ -49,9 +49,6 @@ func (c *checker) definition(conn *bagfmt.Connection, what string) {
 	}
 	c.add(Damage{Offset: -1, What: fmt.Sprintf("connection %d, %s: %s", conn.ID, conn.Topic, what), Advice: adviceType})
 }
-
-// emptyMD5 is the checksum of a definition without text, as of std_msgs/Empty.
-const emptyMD5 = "d41d8cd98f00b204e9800998ecf8427e"
 
 const (
 	maxListedFailures = 3   // messages of a connection that are told
@@ -127,7 +124,7 @@ func (d *deep) add(m *bagfmt.Message, st *connState, before int64) {
 	if st.deep == nil {
 		st.deep = &deepState{conn: m.Conn}
 		if hasDefinition(m.Conn.Header) {
-			st.deep.typ, _ = rosmsg.Parse(m.Conn.Header.Type(), m.Conn.Header.MessageDefinition()) // definitions tells why not
+			st.deep.typ, _ = d.c.types.Of(m.Conn) // definitions tells why not
 		}
 		if st.deep.typ != nil {
 			st.deep.stamps = st.deep.typ.HeaderStamps()

@@ -1,23 +1,29 @@
 // Package bagdiff compares two bags: topics, connection headers, the payloads of each
 // publisher in their order, and times.
 //
-// Both bags are read once, side by side, whatever their size. What one of them is ahead
-// with is remembered by a digest, at most maxPending messages. A topic that needs more is
-// compared by itself afterwards. The messages that the report shows are read again.
+// Both bags are read side by side, whatever their size. Nothing is kept of the messages of a
+// publisher while both bags agree, and 16 bytes of each one from the first difference on, of at
+// most maxKept messages. Publishers for which there is no room are left to another pass. One
+// that has no room alone is compared piece by piece. Package align compares what has been kept.
+// The messages that the report shows are read again.
+//
+// The packages below are pure: align, headers and fields compare, report holds what has come out.
 package bagdiff
 
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Options say what is compared and when it counts as different. The zero value compares
 // everything.
 type Options struct {
-	Keep func(*bagfmt.Connection) bool // nil keeps all
+	Keep func(*rosbag.Connection) bool // nil keeps all
 
 	// ByHeader pairs messages whose header.stamp differs by at most Tolerance. Without it,
 	// and where messages have no header, they are paired in their order.
@@ -34,7 +40,7 @@ type Options struct {
 	Workers int // goroutines that unpack chunks of each bag; zero starts none
 
 	// Damaged is told what cannot be read of a bag. An error that it returns ends Compare
-	// and is what Compare returns. Nil ignores damage but for Report.Complete.
+	// and is what Compare returns. Nil ignores damage but for the report's Complete.
 	Damaged func(Side, error) error
 }
 
@@ -54,40 +60,39 @@ func (s Side) other() Side { return 1 - s }
 func (s Side) String() string { return [2]string{"A", "B"}[s] }
 
 // Compare compares two bags. Its error is that of ctx or of Options.Damaged.
-func Compare(ctx context.Context, a, b *bagfmt.Reader, o Options) (*Report, error) {
-	c := &comparison{ctx: ctx, o: o, bags: [2]*bagfmt.Reader{a, b}, limit: maxPending}
+func Compare(ctx context.Context, a, b rosbag.Source, o Options) (*report.Report, error) {
+	c := &comparison{ctx: ctx, o: o, bags: [2]rosbag.Source{a, b}, limit: maxKept}
 	return c.compare()
 }
 
-// compare reads all, and what needs a pass of its own again.
-func (c *comparison) compare() (*Report, error) {
+// compare reads all, and what needs another pass again.
+func (c *comparison) compare() (*report.Report, error) {
+	c.seed = maphash.MakeSeed()
 	c.complete = intact(c.bags[A]) && intact(c.bags[B])
 	c.findTopics()
 	var all []*stream
 	for _, t := range c.topics {
 		all = append(all, t.streams...)
 	}
-	if err := c.run(all, true); err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if !s.again {
-			continue
-		}
-		if err := c.run([]*stream{s}, false); err != nil {
+	for todo := all; ; {
+		var err error
+		if todo, err = c.run(todo); err != nil {
 			return nil, err
 		}
+		if len(todo) == 0 {
+			return c.summary(all)
+		}
 	}
-	return c.report(all)
 }
 
 // comparison is one call of Compare.
 type comparison struct {
 	ctx    context.Context //nolint:containedctx // a comparison is one call of Compare, whose ctx this is
 	o      Options
-	bags   [2]*bagfmt.Reader
+	bags   [2]rosbag.Source
 	topics []*topic // by name
-	limit  int      // messages that are remembered
+	seed   maphash.Seed
+	limit  int // messages that are kept
 	passes int
 
 	complete bool                // both bags could be read wholly
@@ -95,8 +100,8 @@ type comparison struct {
 }
 
 // intact reports whether opening the bag has lost nothing.
-func intact(r *bagfmt.Reader) bool {
-	for _, err := range r.Damage() {
+func intact(r rosbag.Source) bool {
+	for _, err := range r.Info().Damage {
 		if Loses(err) {
 			return false
 		}
@@ -104,13 +109,13 @@ func intact(r *bagfmt.Reader) bool {
 	return true
 }
 
-// Loses reports whether messages are lost, or may be, by damage that bagfmt tells.
+// Loses reports whether messages are lost, or may be, by what a Source tells.
 func Loses(err error) bool {
-	var bad *bagfmt.CorruptError
+	var bad *rosbag.CorruptError
 	if errors.As(err, &bad) && bad.Recovered {
 		return false
 	}
-	return !errors.Is(err, bagfmt.ErrUnindexed)
+	return !errors.Is(err, rosbag.ErrUnindexed)
 }
 
 // damaged tells what cannot be read, once.

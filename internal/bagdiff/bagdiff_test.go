@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +17,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
+
+var seed = flag.Uint64("seed", 1, "of the random tests")
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -38,7 +44,7 @@ type said struct {
 
 const definition = "string data\n"
 
-func fields(topic, node string) bagfmt.ConnectionHeader {
+func headerFor(topic, node string) bagfmt.ConnectionHeader {
 	return bagfmt.ConnectionHeader{
 		{Key: "callerid", Value: node},
 		{Key: "latching", Value: "0"},
@@ -61,12 +67,12 @@ func write(t *testing.T, list []said) []byte {
 	for _, m := range list {
 		key := [2]string{m.topic, m.node}
 		if conns[key] == nil {
-			if conns[key], err = w.AddConnection(m.topic, fields(m.topic, m.node)); err != nil {
+			if conns[key], err = w.AddConnection(m.topic, headerFor(m.topic, m.node)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(m.text))), m.text...)
-		if err := w.WriteMessage(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
+		if err := w.Write(conns[key], bagfmt.Time{Sec: 1000}.Add(time.Duration(m.ms)*time.Millisecond), data); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,9 +100,9 @@ func numbered(topic, node string, n, from, each int) (all []said) {
 }
 
 // compared compares with room for so many messages, and returns the number of passes.
-func compared(t *testing.T, a, b []byte, limit int, o Options) (r *Report, passes int) {
+func compared(t *testing.T, a, b []byte, limit int, o Options) (r *report.Report, passes int) {
 	t.Helper()
-	c := &comparison{ctx: t.Context(), o: o, bags: [2]*bagfmt.Reader{open(t, a), open(t, b)}, limit: limit}
+	c := &comparison{ctx: t.Context(), o: o, bags: [2]rosbag.Source{open(t, a), open(t, b)}, limit: limit}
 	r, err := c.compare()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +111,7 @@ func compared(t *testing.T, a, b []byte, limit int, o Options) (r *Report, passe
 }
 
 // text is the report without the names of the bags.
-func text(t *testing.T, r *Report) string {
+func text(t *testing.T, r *report.Report) string {
 	t.Helper()
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
@@ -160,6 +166,44 @@ func TestLimit(t *testing.T) {
 	}
 }
 
+// TestPieces has one publisher with more messages than are kept: what comes out is the same.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	list := numbered("/a_long_topic", "/a_node", n, 0, 1)
+	missing, doubled, changed := slices.Clone(list), slices.Clone(list), slices.Clone(list)
+	missing = slices.DeleteFunc(missing, func(m said) bool { return m.ms%97 == 50 })
+	doubled = slices.Insert(doubled, 4000, doubled[3999])
+	changed[10].text, changed[4900].text = "this one has changed", "and this one"
+	for name, tc := range map[string]struct {
+		b    []said
+		want report.Topic
+	}{
+		"missing":      {missing, report.Topic{Equal: uint64(len(missing)), OnlyA: uint64(n - len(missing))}},
+		"a gap":        {slices.Delete(slices.Clone(list), 2000, 2100), report.Topic{Equal: n - 100, OnlyA: 100}},
+		"changed":      {changed, report.Topic{Equal: n - 2, Changed: 2}},
+		"half":         {list[:n/2], report.Topic{Equal: n / 2, OnlyA: n / 2}},
+		"doubled":      {doubled, report.Topic{Equal: n, OnlyB: 1}},
+		"nothing left": {numbered("/a_long_topic", "/b_node", n, 0, 1), report.Topic{Changed: n}},
+	} {
+		for _, limit := range []int{maxKept, 1000, 400} {
+			tc.want.Name, tc.want.Differs, tc.want.MessagesA, tc.want.MessagesB = "/a_long_topic", true, n, uint64(len(tc.b))
+			r, passes := compared(t, write(t, list), write(t, tc.b), limit, Options{Details: 3})
+			got := r.Topics[0]
+			got.Notes, got.OtherTimes, got.MaxTime = nil, 0, 0
+			if !reflect.DeepEqual(got, tc.want) || passes != 1 {
+				t.Errorf("%s, limit %d: %d passes, %+v, want %+v", name, limit, passes, got, tc.want)
+			}
+			if name == "doubled" && (len(r.Differences) < 1 || r.Differences[0].Kind != report.KindOnlyB || r.Differences[0].B.Number != 4001 || !r.Differences[0].Repeats) {
+				t.Errorf("limit %d: %+v", limit, r.Differences)
+			}
+			if name == "changed" && (r.Differences[1].A.Number != 4901 || len(r.Differences[1].Fields) != 1) {
+				t.Errorf("limit %d: %+v", limit, r.Differences)
+			}
+		}
+	}
+}
+
 // TestWrongCounts has a bag whose index counts less messages than there are.
 func TestWrongCounts(t *testing.T) {
 	t.Parallel()
@@ -173,7 +217,7 @@ func TestWrongCounts(t *testing.T) {
 	}
 	b[at]--
 	for _, pair := range [][2][]byte{{a, b}, {b, a}, {b, b}} {
-		r, _ := compared(t, pair[0], pair[1], maxPending, Options{Details: 3})
+		r, _ := compared(t, pair[0], pair[1], maxKept, Options{Details: 3})
 		if !r.Same || r.Compared != 40 {
 			t.Error(text(t, r))
 		}
@@ -213,14 +257,14 @@ func TestPublishers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			huge := time.Hour
-			r, _ := compared(t, write(t, one), write(t, tc.b), maxPending, Options{Times: &huge})
+			r, _ := compared(t, write(t, one), write(t, tc.b), maxKept, Options{Times: &huge})
 			notes := strings.Join(r.Topics[0].Notes, "\n")
 			if r.Same != tc.same || !strings.Contains(notes, tc.note) || (notes == "") != (tc.note == "") {
 				t.Errorf("want %v, %q:\n%s", tc.same, tc.note, text(t, r))
 			}
 		})
 	}
-	r, _ := compared(t, write(t, numbered("/t", "/a", 3, 0, 1)), write(t, numbered("/t", "/a", 3, 0, 1)), maxPending, Options{})
+	r, _ := compared(t, write(t, numbered("/t", "/a", 3, 0, 1)), write(t, numbered("/t", "/a", 3, 0, 1)), maxKept, Options{})
 	if len(r.Topics[0].Notes) > 0 {
 		t.Errorf("one publisher each: %v", r.Topics[0].Notes)
 	}
@@ -237,19 +281,19 @@ func TestMoved(t *testing.T) {
 			from, reach := r.IntN(450), 2+r.IntN(48)
 			r.Shuffle(reach, func(i, j int) { other[from+i].text, other[from+j].text = other[from+j].text, other[from+i].text })
 		}
-		got, _ := compared(t, write(t, list), write(t, other), maxPending, Options{Details: r.IntN(1000)})
+		got, _ := compared(t, write(t, list), write(t, other), maxKept, Options{Details: r.IntN(1000)})
 		x := got.Topics[0]
 		if x.Changed+x.OnlyA+x.OnlyB > 0 || x.Equal+x.Moved != 500 || x.Moved == 0 == !slices.Equal(list, other) {
 			t.Fatalf("seed %d, round %d: %+v", *seed, round, x)
 		}
 		// A message that is in one bag only stays that.
 		other[250].text = "and nowhere else"
-		got, _ = compared(t, write(t, list), write(t, other), maxPending, Options{Details: 1000})
+		got, _ = compared(t, write(t, list), write(t, other), maxKept, Options{Details: 1000})
 		if x = got.Topics[0]; x.Changed+x.OnlyA != 1 || x.OnlyA != x.OnlyB || x.Equal+x.Moved != 499 {
 			t.Fatalf("seed %d, round %d: %+v", *seed, round, x)
 		}
 		for _, d := range got.Differences {
-			if alone := d.Kind == KindOnlyA || d.Kind == KindOnlyB; (d.A == nil || d.B == nil) != alone || d.Kind == KindChanged && len(d.Fields) == 0 {
+			if alone := d.Kind == report.KindOnlyA || d.Kind == report.KindOnlyB; (d.A == nil || d.B == nil) != alone || d.Kind == report.KindChanged && len(d.Fields) == 0 {
 				t.Fatalf("seed %d, round %d: %+v", *seed, round, d)
 			}
 		}
@@ -267,7 +311,7 @@ func TestEqualTimes(t *testing.T) {
 	other := slices.Clone(list)
 	other[5].text = "other"
 	other = append(other, other[8], said{"/x", "/n", 1, other[8].text})
-	r, _ := compared(t, write(t, list), write(t, other), maxPending, Options{Details: 10})
+	r, _ := compared(t, write(t, list), write(t, other), maxKept, Options{Details: 10})
 	if len(r.Differences) != 3 {
 		t.Fatal(text(t, r))
 	}
@@ -275,7 +319,7 @@ func TestEqualTimes(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	for i, d := range r.Differences[1:] {
-		if d.Kind != KindOnlyB || !d.Repeats || d.B.Number != uint64(10+i) {
+		if d.Kind != report.KindOnlyB || !d.Repeats || d.B.Number != uint64(10+i) {
 			t.Errorf("%+v at %v", d, d.B)
 		}
 	}
@@ -322,8 +366,8 @@ func TestTimes(t *testing.T) {
 	}
 	list[17].ms += 3
 	list[20].ms += 2
-	r, _ := compared(t, write(t, numbered("/x", "/n", 101, 0, 10)), write(t, list), maxPending, Options{})
-	want := Times{Shift: Seconds(time.Hour), P99: Seconds(2 * time.Millisecond), Max: Seconds(3 * time.Millisecond)}
+	r, _ := compared(t, write(t, numbered("/x", "/n", 101, 0, 10)), write(t, list), maxKept, Options{})
+	want := report.Times{Shift: report.Seconds(time.Hour), P99: report.Seconds(2 * time.Millisecond), Max: report.Seconds(3 * time.Millisecond)}
 	got := r.Times
 	if at := got.Furthest; at == nil || at.Number != 18 || at.Topic != "/x" {
 		t.Errorf("furthest: %+v", at)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // maxSamples is how many differences of time are kept of a stream for percentiles. If it
@@ -26,11 +26,11 @@ type spread struct {
 type extreme struct {
 	by     time.Duration // B is later
 	number uint64        // in A
-	time   bagfmt.Time   // in A
+	time   rosbag.Time   // in A
 }
 
 // add takes a pair: message number of A, with the time at, which B has by later.
-func (s *spread) add(by time.Duration, number uint64, at bagfmt.Time) {
+func (s *spread) add(by time.Duration, number uint64, at rosbag.Time) {
 	if s.count == 0 || by < s.least.by {
 		s.least = extreme{by, number, at}
 	}

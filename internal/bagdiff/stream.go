@@ -1,18 +1,17 @@
 package bagdiff
 
 import (
-	"crypto/sha256"
 	"slices"
 	"strings"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // topic is all that both bags have under one name.
 type topic struct {
 	name     string
-	conns    [2][]*bagfmt.Connection
+	conns    [2][]*rosbag.Connection
 	messages [2]uint64 // as the indexes say
 	joined   bool      // compared as one stream, though a bag has several publishers
 	matched  bool      // publishers are told apart, by their callerids
@@ -24,23 +23,20 @@ type topic struct {
 type stream struct {
 	topic     *topic
 	publisher string // the callerid, if the topic has several streams
-	conns     [2][]*bagfmt.Connection
-	expected  [2]uint64 // messages, as the indexes say
+	conns     [2][]*rosbag.Connection
 	byHeader  bool
-	again     bool // it needs a pass of its own
-
-	align *aligner
-	tally *tally
+	putOff    bool // to another pass
+	tally     *tally
 }
 
 // findTopics finds the topics of both bags, and what of them is compared in order.
 func (c *comparison) findTopics() {
 	known := make(map[string]*topic)
-	var counts [2]map[*bagfmt.Connection]uint64
+	var counts [2]map[*rosbag.Connection]uint64
 	for s, r := range c.bags {
-		counts[s] = make(map[*bagfmt.Connection]uint64)
-		for i := range r.Chunks() {
-			for _, n := range r.Chunks()[i].Counts {
+		counts[s] = make(map[*rosbag.Connection]uint64)
+		for i := range r.NumSpans() {
+			for _, n := range r.Span(i).Counts {
 				counts[s][n.Conn] += uint64(n.Count)
 			}
 		}
@@ -69,7 +65,7 @@ func (c *comparison) findTopics() {
 // pairPublishers makes the streams of a topic that both bags have. Publishers are told apart
 // if both bags name the same ones. A player that stands for others has a name of its own,
 // and publishes in the order of the bag.
-func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader bool) {
+func (t *topic) pairPublishers(counts [2]map[*rosbag.Connection]uint64, byHeader bool) {
 	callers := func(s Side, silent bool) []string {
 		var all []string
 		for _, conn := range t.conns[s] {
@@ -95,7 +91,6 @@ func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader
 				t.streams = append(t.streams, st)
 			}
 			st.conns[s] = append(st.conns[s], conn)
-			st.expected[s] += counts[s][conn]
 			if _, ok := msgheader.First(conn.Header.MessageDefinition()); !ok {
 				st.byHeader = false
 			}
@@ -106,31 +101,4 @@ func (t *topic) pairPublishers(counts [2]map[*bagfmt.Connection]uint64, byHeader
 	if len(t.streams) == 1 {
 		t.streams[0].publisher = ""
 	}
-}
-
-// begin makes a stream ready for a pass.
-func (st *stream) begin(o Options) {
-	st.again = false
-	st.tally = newTally(o, st.byHeader)
-	st.align = &aligner{
-		rule:     rule{byHeader: st.byHeader, tolerance: int64(o.Tolerance)},
-		out:      st.tally,
-		expected: st.expected,
-	}
-}
-
-// remember makes what waits for the counterpart of a message.
-func (st *stream) remember(m *bagfmt.Message, c *connState) remembered {
-	sum := sha256.Sum256(m.Data())
-	r := remembered{sum: digest(sum[:16]), place: c.place(m)}
-	if st.byHeader {
-		r.stamp = stampOf(m)
-	}
-	return r
-}
-
-// stampOf returns the stamp of the header that a message begins with, 0 if it is too short.
-func stampOf(m *bagfmt.Message) int64 {
-	sec, nsec, _ := msgheader.Stamp(m.Data())
-	return int64(sec)*1e9 + int64(nsec)
 }

@@ -1,193 +1,167 @@
 package bagdiff
 
-import "time"
+import (
+	"time"
 
-// tally is what has come out for a stream.
+	"github.com/gorosbag/gorosbag/internal/bagdiff/align"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+)
+
+// tally compares the messages of a publisher in both bags, and holds what has come out.
 type tally struct {
+	rule  align.Rule
+	lists [2]align.List   // messages that are not compared yet
+	first [2]uint64       // the numbers of the first of them
+	last  [2]align.Digest // the ones before them
+	apart bool            // the lists begin with different messages
+
 	equal, changed, moved uint64
 	unpaired              [2]uint64
+	byNumber              uint64 // the first message that was compared by number, counted from 1; 0 if none was
 	over                  uint64 // times that differ by more than limit
 	limit                 time.Duration
 	times                 spread
 
-	byHeader bool // messages are paired by stamp: what is paired belongs together
-	room     int  // for details
-	details  []*detail
-	timed    []*detail // pairs that differ in time
-	single   [2]singles
+	room    int // for details
+	details []detail
+	timed   []detail // pairs that differ in time
 }
 
 // detail is one difference.
 type detail struct {
-	kind    Kind
-	places  [2]place
-	numbers [2]uint64
+	kind    report.Kind
+	numbers [2]uint64 // from 0
+	items   [2]align.Item
+	repeats bool
 }
 
 func newTally(o Options, byHeader bool) *tally {
-	t := &tally{room: o.Details, byHeader: byHeader}
+	t := &tally{rule: align.Rule{ByStamp: byHeader, Tolerance: int64(o.Tolerance)}, room: o.Details}
 	if o.Times != nil {
 		t.limit = *o.Times
 	}
 	return t
 }
 
-// differs reports whether there is a difference other than of times.
-func (t *tally) differs() bool { return t.changed+t.moved+t.unpaired[A]+t.unpaired[B] > 0 }
-
-// same takes two messages of the same payload.
-func (t *tally) same(a, b place, na, nb uint64) {
-	t.equal++
-	t.time(a, b, na, nb)
+// add takes the next message of a bag. While the bags agree, it is kept only until the other
+// bag has come as far.
+func (t *tally) add(s Side, m align.Item, stamp int64) {
+	q, o := &t.lists[s], &t.lists[s.other()]
+	if !t.apart && len(o.Items) > 0 {
+		if x := [2]align.Item{m, m}; o.Items[0].Sum == m.Sum {
+			x[s.other()] = o.Items[0]
+			t.timesOf(t.first, x)
+			t.equal++
+			t.first, t.last = [2]uint64{t.first[A] + 1, t.first[B] + 1}, [2]align.Digest{m.Sum, m.Sum}
+			o.Pop()
+			return
+		}
+		t.apart = true
+	}
+	q.Items = append(q.Items, m)
+	if t.rule.ByStamp {
+		q.Stamps = append(q.Stamps, stamp)
+	}
 }
 
-// time takes the times of a pair.
-func (t *tally) time(a, b place, na, nb uint64) {
-	by := b.time.Sub(a.time)
-	t.times.add(by, na, a.time)
+// kept returns how many messages of a bag are in the lists.
+func (t *tally) kept(s Side) int { return len(t.lists[s].Items) }
+
+// timesOf takes the times of two messages that belong together.
+func (t *tally) timesOf(numbers [2]uint64, items [2]align.Item) {
+	by := items[B].Time.Sub(items[A].Time)
+	t.times.add(by, numbers[A], items[A].Time)
 	if by.Abs() <= t.limit {
 		return
 	}
 	if t.over++; len(t.timed) < t.room {
-		t.timed = append(t.timed, &detail{kind: KindTime, places: [2]place{a, b}, numbers: [2]uint64{na, nb}})
+		t.timed = append(t.timed, detail{kind: report.KindTime, numbers: numbers, items: items})
 	}
 }
 
-// pair takes two messages that belong together.
-func (t *tally) pair(a, b *remembered, na, nb uint64) {
-	if a.sum == b.sum {
-		t.same(a.place, b.place, na, nb)
-		return
+// settle compares what has been read of both bags.
+func (t *tally) settle() { t.settleFirst([2]int{t.kept(A), t.kept(B)}) }
+
+// sureRun is how many messages in a row agree where lists that are too long are cut.
+const sureRun = 64
+
+// settleSome compares and forgets at least half of the lists: as far as they agree again for
+// sure or, if they do nowhere, the shorter one.
+func (t *tally) settleSome() {
+	lens := [2]int{t.kept(A), t.kept(B)}
+	n := min(lens[A], lens[B])
+	to := [2]int{max(n, (lens[A]+1)/2), max(n, (lens[B]+1)/2)}
+	for _, same := range align.Compare(&t.lists[A], &t.lists[B], t.rule).Same {
+		if end := [2]int{same.A + same.N, same.B + same.N}; same.N >= sureRun && 2*(end[A]+end[B]) >= lens[A]+lens[B] {
+			to = end
+		}
 	}
-	if t.elsewhere(A, a, na) || t.elsewhere(B, b, nb) {
-		t.only(A, a, na)
-		t.only(B, b, nb)
-		return
-	}
-	t.time(a.place, b.place, na, nb)
-	t.changed++
-	d := t.show(&detail{kind: KindChanged, places: [2]place{a.place, b.place}, numbers: [2]uint64{na, nb}})
-	if !t.byHeader && a.place.size > smallPayload && b.place.size > smallPayload {
-		x, y := &single{sum: a.sum, place: a.place, number: na, detail: d}, &single{sum: b.sum, place: b.place, number: nb, detail: d}
-		x.partner, y.partner = y, x
-		t.single[A].put(x)
-		t.single[B].put(y)
-	}
+	t.settleFirst(to)
 }
 
-// show keeps a detail if there is room, and returns nil otherwise.
-func (t *tally) show(d *detail) *detail {
+// settleFirst compares the first messages of both lists, and forgets them.
+func (t *tally) settleFirst(n [2]int) {
+	var lists [2]align.List
+	for s := range lists {
+		lists[s], t.lists[s] = t.lists[s].Cut(n[s])
+	}
+	r := align.Compare(&lists[A], &lists[B], t.rule)
+	if r.ByNumber != align.None && t.byNumber == 0 {
+		t.byNumber = t.first[A] + uint64(r.ByNumber) + 1
+	}
+	for _, same := range r.Same {
+		t.equal += uint64(same.N)
+		for k := range int32(same.N) {
+			t.timesOf(t.messages(lists, int32(same.A)+k, int32(same.B)+k))
+		}
+	}
+	for _, d := range r.Different {
+		kind := report.KindChanged
+		switch {
+		case d.B == align.None:
+			t.unpaired[A]++
+			kind = report.KindOnlyA
+		case d.A == align.None:
+			t.unpaired[B]++
+			kind = report.KindOnlyB
+		case d.Moved:
+			t.moved++
+			kind = report.KindMoved
+		default:
+			t.changed++
+			t.timesOf(t.messages(lists, d.A, d.B))
+		}
+		t.show(kind, lists, d)
+	}
+	for s := range lists {
+		if t.first[s] += uint64(n[s]); n[s] > 0 {
+			t.last[s] = lists[s].Items[n[s]-1].Sum
+		}
+	}
+	t.apart = t.kept(A) > 0 && t.kept(B) > 0
+}
+
+// messages returns the numbers of two messages of lists that are compared, and the messages.
+func (t *tally) messages(lists [2]align.List, i, j int32) ([2]uint64, [2]align.Item) {
+	return [2]uint64{t.first[A] + uint64(i), t.first[B] + uint64(j)}, [2]align.Item{lists[A].Items[i], lists[B].Items[j]}
+}
+
+// show keeps a detail if there is room.
+func (t *tally) show(kind report.Kind, lists [2]align.List, different align.Difference) {
 	if len(t.details) >= t.room {
-		return nil
+		return
+	}
+	d := detail{kind: kind}
+	for s, at := range [2]int32{different.A, different.B} {
+		if at == align.None {
+			continue
+		}
+		items, before := lists[s].Items, t.last[s]
+		d.numbers[s], d.items[s] = t.first[s]+uint64(at), items[at]
+		if at > 0 {
+			before = items[at-1].Sum
+		}
+		d.repeats = before == items[at].Sum && d.numbers[s] > 0
 	}
 	t.details = append(t.details, d)
-	return d
-}
-
-// A message that seems to have changed may have moved instead: then it is in the other bag,
-// elsewhere. Small payloads, such as a bool, repeat by themselves: that says nothing.
-const (
-	smallPayload = 16
-	moveReach    = 1 << 10 // messages
-)
-
-// elsewhere reports whether the other bag has a message among those that seem to have changed.
-func (t *tally) elsewhere(s Side, m *remembered, n uint64) bool {
-	l := t.single[s.other()].find(m.sum)
-	return l != nil && m.place.size > smallPayload && distance(int64(l.number), int64(n)) <= moveReach
-}
-
-// only takes a message that one bag has, there. If the other bag has the same one left over
-// elsewhere, it has moved.
-func (t *tally) only(s Side, m *remembered, n uint64) {
-	o := s.other()
-	if l := t.single[o].take(m.sum); l != nil {
-		t.moved++
-		d := l.detail
-		if l.partner == nil {
-			t.unpaired[o]--
-		} else { // it was taken for changed: what it was paired with is left over
-			t.changed--
-			t.unpaired[s]++
-			l.partner.partner, l.partner.detail = nil, nil
-			if d != nil {
-				l.partner.detail = t.show(leftOver(s, l.partner.place, l.partner.number))
-			}
-		}
-		if d == nil {
-			if d = t.show(&detail{}); d == nil {
-				return
-			}
-		}
-		d.kind = KindMoved
-		d.places[s], d.numbers[s] = m.place, n
-		d.places[o], d.numbers[o] = l.place, l.number
-		return
-	}
-	t.unpaired[s]++
-	t.single[s].put(&single{sum: m.sum, place: m.place, number: n, detail: t.show(leftOver(s, m.place, n))})
-}
-
-func leftOver(s Side, at place, n uint64) *detail {
-	d := &detail{kind: onlyIn(s)}
-	d.places[s], d.numbers[s] = at, n
-	return d
-}
-
-// maxSingles is how many messages of a stream without counterpart are remembered, in case
-// that it comes elsewhere.
-const maxSingles = 1 << 10
-
-// singles remembers the latest messages without counterpart.
-type singles struct {
-	bySum map[digest][]*single
-	order []*single // the oldest first
-}
-
-type single struct {
-	sum     digest
-	place   place
-	number  uint64
-	detail  *detail // nil if it is not shown
-	partner *single // what it was paired with, as if it had changed
-	taken   bool
-}
-
-func (x *singles) put(l *single) {
-	if x.bySum == nil {
-		x.bySum = make(map[digest][]*single)
-	}
-	x.bySum[l.sum] = append(x.bySum[l.sum], l)
-	x.order = append(x.order, l)
-	if len(x.order) > 2*maxSingles {
-		for _, old := range x.order[:maxSingles] {
-			if !old.taken {
-				x.take(old.sum)
-			}
-		}
-		x.order = append(x.order[:0], x.order[maxSingles:]...)
-	}
-}
-
-// find returns the oldest one with that payload, or nil.
-func (x *singles) find(sum digest) *single {
-	if all := x.bySum[sum]; len(all) > 0 {
-		return all[0]
-	}
-	return nil
-}
-
-// take returns the oldest one with that payload, or nil, and forgets it.
-func (x *singles) take(sum digest) *single {
-	all := x.bySum[sum]
-	if len(all) == 0 {
-		return nil
-	}
-	if len(all) == 1 {
-		delete(x.bySum, sum)
-	} else {
-		x.bySum[sum] = all[1:]
-	}
-	all[0].taken = true
-	return all[0]
 }

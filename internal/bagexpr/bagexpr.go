@@ -36,6 +36,7 @@ import (
 	"github.com/expr-lang/expr/file"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -131,7 +132,7 @@ func checkLength(text string) error {
 }
 
 // Keep evaluates the expression for a message of conn. Its errors are about this
-// message: [ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
+// message: [msgtypes.ErrNoDefinition], a definition or payload that does not fit (see rosmsg),
 // or an [ExpressionError], which matches [ErrBudget] if the evaluation would take too much.
 func (p *Program) Keep(conn *bagfmt.Connection, m *bagfmt.Message) (bool, error) {
 	if conn != p.conn {
@@ -301,11 +302,7 @@ func (p *Program) stateOf(conn *bagfmt.Connection) (*typeState, error) {
 
 func (p *Program) newState(key typeKey) *typeState {
 	s := &typeState{paths: make([]*rosmsg.Path, len(p.paths)), pathErrs: make([]error, len(p.paths))}
-	if key.definition == "" && key.md5sum != rosmsg.EmptyMD5Sum {
-		s.err = fmt.Errorf("%w of %s (md5sum %s)", ErrNoDefinition, key.name, key.md5sum)
-		return s
-	}
-	if s.typ, s.err = rosmsg.Parse(key.name, key.definition); s.err != nil {
+	if s.typ, s.err = msgtypes.Parse(key.name, key.md5sum, key.definition); s.err != nil {
 		return s
 	}
 	for i, path := range p.paths {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -29,7 +31,7 @@ func demo(t *testing.T, p *bagexpr.Program) (kept int, failed error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +157,7 @@ func TestKeepErrors(t *testing.T) {
 		data                   string
 		want                   error
 	}{
-		{"no definition", `m.data > 1`, "", "1234", bagexpr.ErrNoDefinition},
+		{"no definition", `m.data > 1`, "", "1234", msgtypes.ErrNoDefinition},
 		{"not asked for", `topic == "/a"`, "", "1234", nil},
 		{"bad definition", `m.data > 1`, "what is this", "1234", rosmsg.ErrDefinition},
 		{"short", `m.data > 1`, "uint32 data", "123", rosmsg.ErrCorrupt},
@@ -249,7 +251,7 @@ func TestEmptyDefinition(t *testing.T) {
 	for _, test := range []struct {
 		md5sum string
 		want   error
-	}{{rosmsg.EmptyMD5Sum, nil}, {"992ce8a1687cec8c8bd883ec73ca41d1", bagexpr.ErrNoDefinition}, {rosmsg.EmptyMD5Sum, nil}} {
+	}{{rosmsg.EmptyMD5Sum, nil}, {"992ce8a1687cec8c8bd883ec73ca41d1", msgtypes.ErrNoDefinition}, {rosmsg.EmptyMD5Sum, nil}} {
 		conn, m := message("/a", "p/T", "", nil)
 		conn.Header[1].Value = test.md5sum
 		if kept, err := p.Keep(conn, m); kept || !errors.Is(err, test.want) {

@@ -13,10 +13,6 @@ import (
 // an evaluation, such as a comparison of a string with a number.
 var ErrExpression = errors.New("unusable expression")
 
-// ErrNoDefinition means that fields cannot be looked up because the bag has no definition of
-// the message type.
-var ErrNoDefinition = errors.New("no message definition")
-
 // ExpressionError says what is wrong with an expression, and where.
 type ExpressionError struct {
 	Line, Column int // counted from 1; 0 if unknown

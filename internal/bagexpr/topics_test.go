@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -108,7 +109,7 @@ func TestLacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn, _ := message("/a", "p/T", "", nil)
-	if _, err := p.Lacking(conn); !errors.Is(err, bagexpr.ErrNoDefinition) {
+	if _, err := p.Lacking(conn); !errors.Is(err, msgtypes.ErrNoDefinition) {
 		t.Errorf("without a definition: %v", err)
 	}
 }

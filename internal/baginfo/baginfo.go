@@ -16,15 +16,16 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Info is the summary of one bag.
 type Info struct {
 	Path        string
-	Version     string
-	Indexed     bool // the bag has a valid index
-	Elapsed     bool // times count from the start of the recording
-	Detailed    bool // Connections and Topics have details
+	Version     string // of a bag; "mcap" of an MCAP file
+	Indexed     bool   // the bag has a valid index
+	Elapsed     bool   // times count from the start of the recording
+	Detailed    bool   // Connections and Topics have details
 	Size        int64
 	Messages    uint64
 	Chunks      int                // 0 in versions before 2.0
@@ -32,6 +33,7 @@ type Info struct {
 	First, Last bagfmt.Time        // start of the first and end of the last chunk: what rosbag info shows
 	Compression []CompressionSum   // the most used first
 	Encryption  *bagfmt.Encryption // nil: it is not encrypted
+	MCAP        *bagfmt.MCAPInfo   // nil: it is a bag
 	Repeated    bagfmt.Repeated    // messages that repeat what was latched where the bag begins
 	Sampled     int                // chunks that were looked at if not all: then Compression, and Frequency and Detail of topics, are estimates
 	Connections []Connection
@@ -93,22 +95,26 @@ func (o *Options) damaged(err error) error {
 	return o.Damaged(err)
 }
 
-// New summarizes the bag that r reads.
-func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
+// New summarizes a recording. What only bags have, and formats that are read like them, is empty for
+// others: chunks, their compression, and encryption.
+func New(path string, r rosbag.Indexed, o Options) (*Info, error) {
+	known := r.Info()
 	i := &Info{
-		Path: path, Version: r.Version(), Indexed: r.Indexed(), Elapsed: r.Elapsed(), Size: r.Size(), Messages: r.Messages(),
-		Start: r.Start(), End: r.End(), First: r.Start(), Last: r.End(), Encryption: r.Encryption(), Repeated: r.Repeated(),
+		Path: path, Version: known.Version, Indexed: known.Indexed, Elapsed: known.Elapsed, Size: known.Size, Messages: known.Messages,
+		Start: known.Start, End: known.End, First: known.Start, Last: known.End, Repeated: known.Repeated,
+	}
+	bag, isBag := r.(*bagfmt.Reader)
+	if isBag {
+		i.Encryption, i.MCAP = bag.Encryption(), bag.MCAP()
 	}
 	var sample []int
-	if i.hasChunks() {
-		chunks := r.Chunks()
-		i.Chunks = len(chunks)
-		if i.Indexed && i.Chunks > 0 {
-			i.First, i.Last = chunks[0].Start, chunks[len(chunks)-1].End
+	if isBag && i.hasChunks() {
+		if i.Chunks = r.NumSpans(); i.Indexed && i.Chunks > 0 && i.MCAP == nil {
+			i.First, i.Last = r.Span(0).Start, r.Span(i.Chunks-1).End
 		}
-		sample = o.sampled(r)
+		sample = o.sampled(bag)
 		if i.Sampled = len(sample); i.Sampled == 0 {
-			if err := i.addCompression(r, &o); err != nil {
+			if err := i.addCompression(bag, &o); err != nil {
 				return nil, err
 			}
 		}
@@ -135,7 +141,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 	}
 	i.addTopics(stamps)
 	if i.Sampled > 0 {
-		if err := i.estimate(r, sample, &o); err != nil {
+		if err := i.estimate(bag, sample, &o); err != nil {
 			return nil, err
 		}
 	}
@@ -148,7 +154,7 @@ func New(path string, r *bagfmt.Reader, o Options) (*Info, error) {
 
 // hasChunks reports whether the format has chunks. In older formats the chunks of the Reader
 // are ranges of the file.
-func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") }
+func (i *Info) hasChunks() bool { return strings.HasPrefix(i.Version, "2.") || i.MCAP != nil }
 
 func (i *Info) addCompression(r *bagfmt.Reader, o *Options) error {
 	sums := make(map[bagfmt.Compression]*CompressionSum)
@@ -189,17 +195,11 @@ func sortedCompressions(sums map[bagfmt.Compression]*CompressionSum) []Compressi
 	return list
 }
 
-func (i *Info) addConnections(r *bagfmt.Reader) {
-	at := make(map[*bagfmt.Connection]int, len(r.Connections()))
+func (i *Info) addConnections(r rosbag.Source) {
+	counts := rosbag.Counts(r)
 	i.Connections = make([]Connection, 0, len(r.Connections()))
-	for n, c := range r.Connections() {
-		at[c] = n
-		i.Connections = append(i.Connections, Connection{Connection: c})
-	}
-	for _, chunk := range r.Chunks() {
-		for _, n := range chunk.Counts {
-			i.Connections[at[n.Conn]].Messages += uint64(n.Count)
-		}
+	for _, c := range r.Connections() {
+		i.Connections = append(i.Connections, Connection{Connection: c, Messages: counts[c]})
 	}
 }
 
@@ -241,12 +241,13 @@ func (i *Info) addTopics(stamps map[string][]bagfmt.Time) {
 const indexesAhead = 8
 
 // readIndexes collects the times of each topic.
-func readIndexes(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
-	for i := range r.Chunks() {
-		if ahead := i + indexesAhead; ahead < len(r.Chunks()) {
-			r.PrefetchIndex(ahead)
+func readIndexes(r rosbag.Indexed, o *Options, stamps map[string][]bagfmt.Time) error {
+	bag, isBag := r.(*bagfmt.Reader)
+	for i := range r.NumSpans() {
+		if ahead := i + indexesAhead; isBag && ahead < r.NumSpans() {
+			bag.PrefetchIndex(ahead)
 		}
-		entries, err := r.ChunkIndex(i, nil)
+		entries, err := r.Index(i, nil)
 		if err != nil {
 			if err := o.damaged(err); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/escape"
 	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // gapPeriods is how many median periods of silence make a gap.
@@ -42,7 +43,7 @@ func (t *Topic) addGaps(stamps []bagfmt.Time) {
 }
 
 // readMessages collects the times of each topic, and the bytes of each connection.
-func (i *Info) readMessages(r *bagfmt.Reader, o *Options, stamps map[string][]bagfmt.Time) error {
+func (i *Info) readMessages(r rosbag.Source, o *Options, stamps map[string][]bagfmt.Time) error {
 	at := make(map[*bagfmt.Connection]*Connection, len(i.Connections))
 	for n := range i.Connections {
 		at[i.Connections[n].Connection] = &i.Connections[n]

@@ -26,6 +26,7 @@ type jsonInfo struct {
 	Elapsed     bool                       `json:"elapsed,omitempty"` // times count from the start of the recording
 	Compression map[string]jsonCompression `json:"compression"`
 	Encryption  *jsonEncryption            `json:"encryption,omitempty"`
+	MCAP        *jsonMCAP                  `json:"mcap,omitempty"`
 	Chunks      int                        `json:"chunks"`
 	Sampled     int                        `json:"sampled_chunks,omitempty"` // compression, frequency, bytes and gaps are estimates from so many
 	Connections []jsonConnection           `json:"connections"`
@@ -43,6 +44,39 @@ type jsonMark struct {
 type jsonEncryption struct {
 	Encryptor string `json:"encryptor"`
 	User      string `json:"gpg_user"`
+}
+
+type jsonMCAP struct {
+	Profile     string           `json:"profile"`
+	Library     string           `json:"library"`
+	Attachments []jsonAttachment `json:"attachments"`
+	Metadata    []jsonMetadata   `json:"metadata"`
+}
+
+type jsonAttachment struct {
+	Name  string `json:"name"`
+	Type  string `json:"media_type"`
+	Bytes int64  `json:"bytes"`
+}
+
+type jsonMetadata struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"` // of the content of its record
+}
+
+// newJSONMCAP returns what an MCAP file has beside messages, nil of a bag.
+func newJSONMCAP(m *bagfmt.MCAPInfo) *jsonMCAP {
+	if m == nil {
+		return nil
+	}
+	out := &jsonMCAP{Profile: m.Profile, Library: m.Library, Attachments: []jsonAttachment{}, Metadata: []jsonMetadata{}}
+	for _, x := range m.Attachments {
+		out.Attachments = append(out.Attachments, jsonAttachment{x.Name, x.Type, x.Bytes})
+	}
+	for _, x := range m.Metadata {
+		out.Metadata = append(out.Metadata, jsonMetadata{x.Name, x.Bytes})
+	}
+	return out
 }
 
 type jsonCompression struct {
@@ -97,6 +131,7 @@ func (i *Info) WriteJSON(w io.Writer) error {
 	if e := i.Encryption; e != nil {
 		out.Encryption = &jsonEncryption{e.Encryptor, e.User}
 	}
+	out.MCAP = newJSONMCAP(i.MCAP)
 	for _, p := range i.Compression {
 		out.Compression[string(p.Name)] = jsonCompression{p.Chunks, p.UncompressedBytes, p.StoredBytes}
 	}

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 const (
-	// messageOverhead is what a message record has beside the message, as every known writer
-	// writes it.
-	messageOverhead = 46
+	// What a message record has beside the message, as every known writer writes it.
+	messageOverhead     = 46
+	mcapMessageOverhead = 31
 	// minPeriods of a topic in a sample give a median; with fewer the average counts.
 	minPeriods = 5
 )
 
 // sampled returns the numbers of the chunks to look at, evenly spread, nil for all.
 func (o *Options) sampled(r *bagfmt.Reader) []int {
-	n := len(r.Chunks())
-	if o.Sample == 0 || n <= o.Sample || !r.Indexed() {
+	n := r.NumSpans()
+	if o.Sample == 0 || n <= o.Sample || !r.Info().Indexed {
 		return nil
 	}
 	list := make([]int, o.Sample)
@@ -61,11 +62,11 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 			continue
 		}
 		addChunk(sums, h)
-		looked += r.ExtentEnd(n) - r.Chunks()[n].Pos
+		looked += r.ExtentEnd(n) - r.Span(n).Pos
 		if !o.Frequencies && !o.Details {
 			continue
 		}
-		entries, err := r.ChunkIndex(n, nil)
+		entries, err := r.Index(n, nil)
 		if err != nil {
 			if err := o.damaged(err); err != nil {
 				return err
@@ -75,12 +76,11 @@ func (i *Info) estimate(r *bagfmt.Reader, chunks []int, o *Options) error {
 		e.addPeriods(entries)
 		e.addSizes(entries, uint64(h.UncompressedBytes))
 	}
-	all := r.Chunks()
 	if looked > 0 {
-		e.scale(sums, float64(r.ExtentEnd(len(all)-1)-all[0].Pos)/float64(looked), len(chunks))
+		e.scale(sums, float64(r.ExtentEnd(r.NumSpans()-1)-r.Span(0).Pos)/float64(looked), len(chunks))
 	}
 	if o.Frequencies || o.Details {
-		e.finish(all, o.Details)
+		e.finish(r, o.Details)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (e *estimate) scale(sums map[bagfmt.Compression]*CompressionSum, factor flo
 }
 
 // addPeriods adds the periods within one chunk, whose entries are in the order of time.
-func (e *estimate) addPeriods(entries []bagfmt.IndexEntry) {
+func (e *estimate) addPeriods(entries []rosbag.Entry) {
 	last := make(map[string]bagfmt.Time)
 	for _, x := range entries {
 		topic := x.Conn.Topic
@@ -109,16 +109,20 @@ func (e *estimate) addPeriods(entries []bagfmt.IndexEntry) {
 
 // addSizes adds the sizes of the messages of one chunk, which are the distances between their
 // records. Before the first message of a connection there may be its connection record.
-func (e *estimate) addSizes(entries []bagfmt.IndexEntry, end uint64) {
-	slices.SortFunc(entries, func(a, b bagfmt.IndexEntry) int { return cmp.Compare(a.Offset, b.Offset) })
+func (e *estimate) addSizes(entries []rosbag.Entry, end uint64) {
+	slices.SortFunc(entries, func(a, b rosbag.Entry) int { return cmp.Compare(a.Offset, b.Offset) })
 	seen := make(map[*bagfmt.Connection]bool)
+	overhead := uint64(messageOverhead)
+	if e.info.MCAP != nil {
+		overhead = mcapMessageOverhead
+	}
 	for n, x := range entries {
 		seen[x.Conn] = true
 		next, exact := end, true
 		if n+1 < len(entries) {
 			next, exact = uint64(entries[n+1].Offset), seen[entries[n+1].Conn]
 		}
-		if next < uint64(x.Offset)+messageOverhead {
+		if next < uint64(x.Offset)+overhead {
 			continue // the index is damaged
 		}
 		s := e.sizes[x.Conn]
@@ -126,7 +130,7 @@ func (e *estimate) addSizes(entries []bagfmt.IndexEntry, end uint64) {
 			s = &messageSizes{}
 			e.sizes[x.Conn] = s
 		}
-		size := next - uint64(x.Offset) - messageOverhead
+		size := next - uint64(x.Offset) - overhead
 		switch {
 		case exact:
 			s.sum += size
@@ -138,9 +142,9 @@ func (e *estimate) addSizes(entries []bagfmt.IndexEntry, end uint64) {
 }
 
 // finish makes estimates of connections and topics.
-func (e *estimate) finish(chunks []bagfmt.ChunkInfo, details bool) {
+func (e *estimate) finish(r rosbag.Source, details bool) {
 	i := e.info
-	spans := spansOf(chunks)
+	spans := spansOf(r)
 	for n := range i.Topics {
 		t := &i.Topics[n]
 		s := spans[t.Name]
@@ -174,7 +178,7 @@ func (e *estimate) finish(chunks []bagfmt.ChunkInfo, details bool) {
 	}
 }
 
-// span is what the chunk infos say about the times of a topic.
+// span is what the counts of chunks say about the times of a topic.
 type span struct {
 	first, last bagfmt.Time   // of the chunks with messages of it
 	gap         time.Duration // between two of them: the topic was silent for at least as long
@@ -182,12 +186,14 @@ type span struct {
 }
 
 // spansOf returns the span of each topic.
-func spansOf(chunks []bagfmt.ChunkInfo) map[string]*span {
-	chunks = slices.Clone(chunks)
-	slices.SortStableFunc(chunks, func(a, b bagfmt.ChunkInfo) int { return a.Start.Compare(b.Start) })
-	spans := make(map[string]*span)
+func spansOf(r rosbag.Source) map[string]*span {
+	chunks := make([]*rosbag.Span, r.NumSpans())
 	for i := range chunks {
-		c := &chunks[i]
+		chunks[i] = r.Span(i)
+	}
+	slices.SortStableFunc(chunks, func(a, b *rosbag.Span) int { return a.Start.Compare(b.Start) })
+	spans := make(map[string]*span)
+	for _, c := range chunks {
 		for _, n := range c.Counts {
 			s := spans[n.Conn.Topic]
 			switch {

@@ -23,6 +23,7 @@ type row struct{ key, value string }
 // Control characters in names, which stock would send to the terminal, are escaped.
 func (i *Info) WriteText(w io.Writer) error {
 	rows := []row{{"path", escape.Text(i.Path)}, {"version", i.version()}}
+	rows = append(rows, i.mcapRows()...)
 	if i.empty() {
 		rows = append(rows, row{"size", byteSize(float64(i.Size))})
 	} else {
@@ -57,6 +58,25 @@ func (i *Info) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, strings.TrimRightFunc(b.String(), unicode.IsSpace)+"\n"+i.noteText())
 	return err
+}
+
+// mcapRows tells what an MCAP file has beside messages.
+func (i *Info) mcapRows() []row {
+	if i.MCAP == nil {
+		return nil
+	}
+	rows := []row{{"profile", escape.Text(i.MCAP.Profile)}, {"library", escape.Text(i.MCAP.Library)}}
+	key := "attachments"
+	for _, x := range i.MCAP.Attachments {
+		rows = append(rows, row{key, fmt.Sprintf("%s (%s, %s)", escape.Text(x.Name), escape.Text(x.Type), byteSize(float64(x.Bytes)))})
+		key = ""
+	}
+	key = "metadata"
+	for _, x := range i.MCAP.Metadata {
+		rows = append(rows, row{key, fmt.Sprintf("%s (%s)", escape.Text(x.Name), byteSize(float64(x.Bytes)))})
+		key = ""
+	}
+	return rows
 }
 
 // version names the version, and as rosbag info does for 1.2 that there is no index.

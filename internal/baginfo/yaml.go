@@ -78,6 +78,9 @@ func (i *Info) WriteYAML(w io.Writer) error {
 // pairs is the summary in the order of the YAML.
 func (i *Info) pairs() []pair {
 	list := []pair{{key: "path", value: i.Path, from: theirs}, {key: "version", value: i.version()}}
+	if m := i.MCAP; m != nil {
+		list = append(list, pair{key: "profile", value: m.Profile, from: quoted}, pair{key: "library", value: m.Library, from: quoted}, extraPairs("attachments", m.Attachments), extraPairs("metadata", m.Metadata))
+	}
 	size := pair{key: "size", value: fmt.Sprint(i.Size)}
 	if i.empty() {
 		return append(list, size, pair{key: "indexed", value: "False"})
@@ -100,6 +103,15 @@ func (i *Info) pairs() []pair {
 		list = append(list, pair{key: "encryption", value: e.Encryptor, from: theirs}, pair{key: "GPG key user", value: e.User, from: theirs})
 	}
 	return append(append(list, i.typePairs(), i.topicPairs()), i.notePairs()...)
+}
+
+// extraPairs lists attachments or metadata records.
+func extraPairs(key string, list []bagfmt.MCAPExtra) pair {
+	p := pair{key: key, items: [][]pair{}}
+	for _, x := range list {
+		p.items = append(p.items, []pair{{key: "name", value: x.Name, from: quoted}, {key: "bytes", value: fmt.Sprint(x.Bytes)}})
+	}
+	return p
 }
 
 func (i *Info) compressionPairs() []pair {

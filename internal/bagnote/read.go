@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Mark is a line of text about a moment in a bag.
@@ -34,24 +35,24 @@ type Found struct {
 
 // Read reads the notes and marks of a bag. One without them costs nothing beyond its index.
 // damaged is told what could not be read; an error that it returns ends the reading.
-func Read(r *bagfmt.Reader, damaged func(error) error) (Found, error) {
+func Read(s rosbag.Source, damaged func(error) error) (Found, error) {
 	var f Found
-	notes, err := ReadNotes(r, damaged)
+	notes, err := ReadNotes(s, damaged)
 	if err != nil {
 		return f, err
 	}
 	f.Notes = notes
-	f.Marks, f.More, err = ReadMarks(r, damaged)
+	f.Marks, f.More, err = ReadMarks(s, damaged)
 	return f, err
 }
 
 // ReadNotes reads the notes of a bag, as Read does.
-func ReadNotes(r *bagfmt.Reader, damaged func(error) error) ([]Note, error) {
-	t := textsOn(r, NotesTopic)
+func ReadNotes(s rosbag.Source, damaged func(error) error) ([]Note, error) {
+	t := textsOn(s, NotesTopic)
 	c := collector{at: map[string]int{}}
 	var err error
-	if t.messages > maxNoteTexts { // whoever publishes so many means the latest
-		err = t.latest(c.add, damaged)
+	if latest, ok := s.(rosbag.Latest); ok && t.messages > maxNoteTexts { // whoever publishes so many means the latest
+		err = t.latest(latest, c.add, damaged)
 	} else {
 		err = t.each(func(m *bagfmt.Message) bool {
 			c.add(m)
@@ -96,8 +97,8 @@ func (c *collector) add(m *bagfmt.Message) {
 
 // ReadMarks reads the marks of a bag by time, MaxMarks at most, and tells how many more
 // there are.
-func ReadMarks(r *bagfmt.Reader, damaged func(error) error) (marks []Mark, more uint64, err error) {
-	t := textsOn(r, MarksTopic)
+func ReadMarks(s rosbag.Source, damaged func(error) error) (marks []Mark, more uint64, err error) {
+	t := textsOn(s, MarksTopic)
 	seen := uint64(0)
 	err = t.each(func(m *bagfmt.Message) bool {
 		seen++
@@ -143,14 +144,14 @@ func Lookup(marks []Mark, text string) (Mark, error) {
 
 // texts are the messages of a topic with texts.
 type texts struct {
-	r        *bagfmt.Reader
+	source   rosbag.Source
 	conns    map[*bagfmt.Connection]bool // anybody may publish on the topic: there may be thousands
 	messages uint64
 }
 
-func textsOn(r *bagfmt.Reader, topic string) texts {
-	t := texts{r: r, conns: map[*bagfmt.Connection]bool{}}
-	for _, c := range r.Connections() {
+func textsOn(s rosbag.Source, topic string) texts {
+	t := texts{source: s, conns: map[*bagfmt.Connection]bool{}}
+	for _, c := range s.Connections() {
 		if c.Topic == topic && c.Header.Type() == Type {
 			t.conns[c] = true
 		}
@@ -158,8 +159,8 @@ func textsOn(r *bagfmt.Reader, topic string) texts {
 	if len(t.conns) == 0 {
 		return t
 	}
-	for _, chunk := range r.Chunks() {
-		for _, n := range chunk.Counts {
+	for i := range s.NumSpans() {
+		for _, n := range s.Span(i).Counts {
 			if t.conns[n.Conn] {
 				t.messages += uint64(n.Count)
 			}
@@ -173,7 +174,7 @@ func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error)
 	if t.messages == 0 {
 		return nil
 	}
-	for m, err := range t.r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
+	for m, err := range rosbag.Messages(t.source, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return t.conns[c] }}) {
 		if err == nil {
 			if !take(m) {
 				return nil
@@ -186,15 +187,9 @@ func (t *texts) each(take func(*bagfmt.Message) bool, damaged func(error) error)
 }
 
 // latest calls take with the last message of each connection, by time.
-func (t *texts) latest(take func(*bagfmt.Message), damaged func(error) error) error {
-	var ids []bagfmt.ConnID
-	for _, c := range t.r.Connections() {
-		if t.conns[c] {
-			ids = append(ids, c.ID)
-		}
-	}
+func (t *texts) latest(s rosbag.Latest, take func(*bagfmt.Message), damaged func(error) error) error {
 	var all []*bagfmt.Message
-	for _, last := range t.r.LastOfEach(ids, t.r.End()) {
+	for _, last := range s.Latest(t.source.Info().End, func(c *bagfmt.Connection) bool { return t.conns[c] }) {
 		if last.Err != nil {
 			if err := damaged(last.Err); err != nil {
 				return err

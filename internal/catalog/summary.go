@@ -26,6 +26,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/naming"
 	"github.com/gorosbag/gorosbag/internal/store"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Summary is what the catalog knows of a bag.
@@ -77,20 +78,16 @@ func unfit(err error) bool {
 	return false
 }
 
-func (s *Summary) describe(r *bagfmt.Reader) error {
-	s.Messages = r.Messages()
+func (s *Summary) describe(r rosbag.Source) error {
+	info := r.Info()
+	s.Messages = info.Messages
 	if s.Messages > 0 {
-		s.Start, s.End = seconds(r.Start()), seconds(r.End())
+		s.Start, s.End = seconds(info.Start), seconds(info.End)
 	}
-	counts := map[bagfmt.ConnID]uint64{}
-	for _, chunk := range r.Chunks() {
-		for _, n := range chunk.Counts {
-			counts[n.Conn.ID] += uint64(n.Count)
-		}
-	}
+	counts := rosbag.Counts(r)
 	topics := map[[2]string]uint64{}
 	for _, c := range r.Connections() {
-		if n := counts[c.ID]; n > 0 {
+		if n := counts[c]; n > 0 {
 			topics[[2]string{c.Topic, c.Header.Type()}] += n
 		}
 	}

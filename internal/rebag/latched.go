@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // latchedState is the latest message of each latching publisher: what a subscriber gets that
@@ -130,10 +131,10 @@ func (s *cutStart) begin(inputs []Input, first *bagfmt.Message, damaged func(inp
 		return nil, nil
 	}
 	for _, in := range inputs {
-		if in.Reader == nil {
+		if in.Source == nil {
 			continue
 		}
-		for c, last := range in.Reader.LastLatched(s.o.Start, s.o.Keep) {
+		for c, last := range rosbag.Latched(in.Source, s.o.Start, s.o.Keep) {
 			if last.Err != nil {
 				if err := damaged(in.Name, last.Err); err != nil {
 					return nil, err

@@ -40,7 +40,7 @@ func latchedAt(list []said, sec uint32) map[publisher]string {
 // run copies one bag, through its index or from front to back.
 func run(t *testing.T, b []byte, indexed bool, o rebag.Options) ([]said, rebag.Summary) {
 	t.Helper()
-	in := rebag.Input{Reader: open(t, b)}
+	in := rebag.Input{Source: open(t, b)}
 	if !indexed {
 		s, err := bagfmt.NewScanner(bytes.NewReader(b), bagfmt.ScannerOptions{Reuse: true})
 		if err != nil {
@@ -186,7 +186,7 @@ func partFiles(t *testing.T, in []byte, cut rebag.SplitRule, o bagfmt.WriterOpti
 		}
 		return &rebag.Part{Sink: sink, Size: sink.Size, Done: func() error { return nil }}, nil
 	})
-	if _, err := rebag.Copy([]rebag.Input{{Reader: open(t, in)}}, rebag.Options{}, split); err != nil {
+	if _, err := rebag.Copy([]rebag.Input{{Source: open(t, in)}}, rebag.Options{}, split); err != nil {
 		t.Fatal(err)
 	}
 	var all [][]byte

@@ -82,21 +82,34 @@ func (s *MCAPSink) channel(c *bagfmt.Connection) (uint16, error) {
 	if err != nil {
 		return 0, err
 	}
-	if s.count > math.MaxUint16 {
+	if s.count == math.MaxUint16 {
 		return 0, errMCAPIDs
 	}
-	metadata := map[string]string{"topic": c.Topic, "md5sum": c.Header.MD5Sum(), "latching": "false"}
-	if c.Header.Latching() {
+	s.count++ // the first id is 1: Python's reader passes over a channel 0
+	id := uint16(s.count)
+	return id, s.w.WriteChannel(&mcap.Channel{
+		ID: id, SchemaID: schema, Topic: c.Topic, MessageEncoding: "ros1", Metadata: mcapMetadata(c),
+	})
+}
+
+// mcapMetadata returns what the metadata of a channel says: the whole connection header but what the
+// schema says, with latching as the registry of MCAP has it.
+func mcapMetadata(c *bagfmt.Connection) map[string]string {
+	metadata := make(map[string]string, len(c.Header))
+	for _, f := range c.Header {
+		if _, twice := metadata[f.Key]; !twice { // readers of bags take the first one
+			metadata[f.Key] = f.Value
+		}
+	}
+	delete(metadata, "type")
+	delete(metadata, "message_definition")
+	switch metadata["latching"] {
+	case "0":
+		metadata["latching"] = "false"
+	case "1":
 		metadata["latching"] = "true"
 	}
-	if caller, ok := c.Header.Get("callerid"); ok {
-		metadata["callerid"] = caller
-	}
-	id := uint16(s.count)
-	s.count++
-	return id, s.w.WriteChannel(&mcap.Channel{
-		ID: id, SchemaID: schema, Topic: c.Topic, MessageEncoding: "ros1", Metadata: metadata,
-	})
+	return metadata
 }
 
 // schema writes the schema of c's type, if it is new, and returns its id.

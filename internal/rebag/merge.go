@@ -3,160 +3,117 @@ package rebag
 import (
 	"errors"
 	"io"
-	"math"
-	"slices"
 	"sync"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // merge hands out the messages of all inputs, the earliest first, of equal times
-// those of the first input first. It begins to read an input when its time has come,
-// so that of many parts of a recording one reads ahead, and not all.
+// those of the first input first.
 type merge struct {
-	o     *Options
-	feeds []*feed     // those that may have messages, by order
-	last  *feed       // whose message was handed out
-	until bagfmt.Time // no other feed has a message before
+	o        *Options
+	inputs   []Input
+	messages *rosbag.Sequence
+	repeated []bool // of each input: its latest message repeats what was latched where the input begins
 
 	start cutStart
 }
 
-// feed is one input and its next message.
-type feed struct {
-	name  string
-	read  func() (m *bagfmt.Message, repeated bool, err error)
-	close func()
-	head  *bagfmt.Message // nil before it is read
-	time  bagfmt.Time     // of head, before that a lower bound
-
-	repeated bool // head repeats what was latched where the input begins
-}
-
 func newMerge(inputs []Input, o *Options) *merge {
-	m := &merge{o: o, start: cutStart{o: o}}
-	for _, in := range inputs {
-		f := &feed{name: in.Name, close: func() {}}
-		if in.Reader != nil {
-			// A Cursor does nothing before its first Next.
-			c := in.Reader.Cursor(bagfmt.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true})
-			f.read, f.close = walk(in.Reader, c), c.Close
-			if f.time = in.Reader.Start(); f.time.Before(o.Start) {
-				f.time = o.Start
-			}
-			m.start.saw(in.Reader.End())
-		} else {
-			f.read = m.scan(in.Scanner)
+	m := &merge{o: o, inputs: inputs, repeated: make([]bool, len(inputs)), start: cutStart{o: o}}
+	var files []rosbag.File
+	for i, in := range inputs {
+		var f rosbag.File
+		if in.Source != nil {
+			f = rosbag.FileOf(in.Name, in.Source)
+			m.start.saw(f.Info.End)
 		}
-		m.feeds = append(m.feeds, f)
+		f.Name = in.Name
+		f.Open = func(q rosbag.Query) (rosbag.Cursor, error) { return m.open(i, q), nil }
+		files = append(files, f)
 	}
+	m.messages = rosbag.NewSequence(files, rosbag.SequenceOptions{})
+	m.messages.SetFilter(rosbag.Query{Keep: o.Keep, Start: o.Start, End: o.End, Workers: o.Workers, Reuse: true})
 	return m
 }
 
-// walk reads from c, a Cursor of r. It does nothing before its first call.
-func walk(r *bagfmt.Reader, c *bagfmt.Cursor) func() (*bagfmt.Message, bool, error) {
-	find := sync.OnceValue(r.Repeats)
-	return func() (*bagfmt.Message, bool, error) {
-		repeats := find()
-		m, err := c.Next()
-		return m, err == nil && repeats.Is(m), err
+// open returns the cursor of an input, which tells whether its messages are repeated.
+func (m *merge) open(i int, q rosbag.Query) rosbag.Cursor {
+	in := m.inputs[i]
+	if in.Source == nil {
+		return &scanned{merge: m, number: i, s: in.Scanner, q: q, kept: make(map[*rosbag.Connection]bool), repeats: rosbag.NewRepeats(in.Scanner.Repeated())}
 	}
+	find := sync.OnceValue(func() *rosbag.Repeats { return rosbag.FindRepeats(in.Source) })
+	return &walked{in.Source.Cursor(q), find, &m.repeated[i]}
 }
 
-// scan reads what the options select from s.
-func (m *merge) scan(s *bagfmt.Scanner) func() (*bagfmt.Message, bool, error) {
-	o := m.o
-	kept := make(map[*bagfmt.Connection]bool)
-	repeats := s.Repeats()
-	return func() (*bagfmt.Message, bool, error) {
-		for {
-			next, err := s.Next()
-			if err != nil {
-				return nil, false, err
-			}
-			repeated := repeats.Is(next)
-			m.start.saw(next.Time)
-			keep, known := kept[next.Conn]
-			if !known {
-				keep = o.Keep == nil || o.Keep(next.Conn)
-				kept[next.Conn] = keep
-			}
-			switch {
-			case !keep:
-			case next.Time.Before(o.Start):
-				m.start.passed(next)
-			case o.End.IsZero() || !o.End.Before(next.Time):
-				return next, repeated, nil
-			}
-		}
-	}
+// walked is the cursor of a recording with an index.
+type walked struct {
+	rosbag.Cursor
+	repeats  func() *rosbag.Repeats
+	repeated *bool // of the latest message
 }
 
-// next returns the next message of all, io.EOF at the end. It is valid until the
-// next call.
-func (m *merge) next() (*bagfmt.Message, error) {
-	if f := m.last; f != nil {
-		m.last = nil
-		if err := m.advance(f); err != nil {
+// Next implements rosbag.Cursor.
+func (w *walked) Next() (*rosbag.Message, error) {
+	repeats := w.repeats()
+	m, err := w.Cursor.Next()
+	*w.repeated = err == nil && repeats.Is(m)
+	return m, err
+}
+
+// scanned is the cursor of a bag that is read from front to back: its messages come in that order.
+type scanned struct {
+	merge   *merge
+	number  int // of the input
+	s       *bagfmt.Scanner
+	q       rosbag.Query
+	kept    map[*rosbag.Connection]bool
+	repeats *rosbag.Repeats
+}
+
+// Next implements rosbag.Cursor.
+func (s *scanned) Next() (*rosbag.Message, error) {
+	for {
+		next, err := s.s.Next()
+		if err != nil {
 			return nil, err
 		}
-		if f.head != nil && f.time.Before(m.until) {
-			m.last = f
-			return f.head, nil
+		repeated := s.repeats.Is(next)
+		s.merge.start.saw(next.Time)
+		keep, known := s.kept[next.Conn]
+		if !known {
+			keep = s.q.Keep == nil || s.q.Keep(next.Conn)
+			s.kept[next.Conn] = keep
 		}
-	}
-	for {
-		f := m.first()
-		if f == nil {
-			return nil, io.EOF
-		}
-		if f.head != nil {
-			m.last = f
-			return f.head, nil
-		}
-		if err := m.advance(f); err != nil {
-			return nil, err
+		switch {
+		case !keep:
+		case next.Time.Before(s.q.Start):
+			s.merge.start.passed(next)
+		case s.q.End.IsZero() || !s.q.End.Before(next.Time):
+			s.merge.repeated[s.number] = repeated
+			return next, nil
 		}
 	}
 }
 
-// first returns the feed that has, or may have, the earliest message, nil if there is
-// none, and notes the time of the one behind it.
-func (m *merge) first() *feed {
-	if len(m.feeds) == 0 {
-		return nil
-	}
-	first := m.feeds[0]
-	m.until = bagfmt.Time{Sec: math.MaxUint32}
-	for _, f := range m.feeds[1:] {
-		if f.time.Before(first.time) {
-			first, f = f, first
-		}
-		if f.time.Before(m.until) {
-			m.until = f.time
-		}
-	}
-	return first
-}
+// Close implements rosbag.Cursor.
+func (s *scanned) Close() {}
 
-// advance reads the next message of f and tells about what cannot be read before it.
-// A feed at its end is removed.
-func (m *merge) advance(f *feed) error {
+// next returns the next message of all and the number of its input, io.EOF at the end. It is valid
+// until the next call. It tells about what cannot be read before it.
+func (m *merge) next() (*rosbag.Message, int, error) {
 	for {
-		var err error
-		f.head, f.repeated, err = f.read()
+		msg, err := m.messages.Next()
 		switch {
 		case err == nil:
-			f.time = f.head.Time
-			return nil
-		case errors.Is(err, io.EOF) && !errors.Is(err, bagfmt.ErrCorrupt):
-			f.head = nil
-			f.close()
-			m.feeds = slices.DeleteFunc(m.feeds, func(g *feed) bool { return g == f })
-			return nil
+			return msg, m.messages.File(), nil
+		case errors.Is(err, io.EOF) && !errors.Is(err, rosbag.ErrCorrupt):
+			return nil, -1, io.EOF
 		}
-		if err := m.damaged(f.name, err); err != nil {
-			return err
+		if err := m.damaged(m.inputs[m.messages.File()].Name, err); err != nil {
+			return nil, -1, err
 		}
 	}
 }
@@ -173,8 +130,4 @@ func (m *merge) damaged(input string, err error) error {
 }
 
 // close ends what reads ahead.
-func (m *merge) close() {
-	for _, f := range m.feeds {
-		f.close()
-	}
-}
+func (m *merge) close() { m.messages.Close() }

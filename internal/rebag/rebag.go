@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Message is a message on its way to a Sink. It is valid until the call returns.
@@ -32,11 +33,11 @@ type Sink interface {
 	Abort()
 }
 
-// Input is a bag to read, through its index or from front to back.
+// Input is a recording to read, through its index or from front to back.
 type Input struct {
 	Name    string // for Options.Damaged
-	Reader  *bagfmt.Reader
-	Scanner *bagfmt.Scanner // if Reader is nil; its messages come in file order
+	Source  rosbag.Source
+	Scanner *bagfmt.Scanner // if Source is nil; its messages come in file order
 }
 
 // Options says what to read. The zero value of each field selects everything.
@@ -81,19 +82,18 @@ func Copy(inputs []Input, o Options, sink Sink) (Summary, error) {
 	}()
 	c := copier{o: &o, sink: sink, src: newMerge(inputs, &o), conns: newConns(o.Rename), sent: newSentLatched(inputs)}
 	defer c.src.close()
-	m, err := c.src.next()
+	m, input, err := c.src.next()
 	if err == nil || errors.Is(err, io.EOF) {
 		if err := c.repeat(inputs, m); err != nil {
 			return c.sum, err
 		}
 	}
-	for ; err == nil; m, err = c.src.next() {
-		f := c.src.last
-		if c.sent != nil && f.repeated && c.sent.has(m, f) {
+	for ; err == nil; m, input, err = c.src.next() {
+		if c.sent != nil && c.src.repeated[input] && c.sent.has(m, input) {
 			c.sum.LeftOut++
 			continue
 		}
-		if err := c.write(m, f.repeated); err != nil {
+		if err := c.write(m, input, c.src.repeated[input]); err != nil {
 			return c.sum, err
 		}
 	}
@@ -123,7 +123,7 @@ func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
 		return err
 	}
 	for _, l := range all {
-		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, true); err != nil {
+		if err := c.write(&bagfmt.Message{Conn: l.conn, Time: c.o.Start, Frame: l.frame()}, -1, true); err != nil {
 			return err
 		}
 	}
@@ -131,8 +131,9 @@ func (c *copier) repeat(inputs []Input, first *bagfmt.Message) error {
 	return nil
 }
 
-// write writes a message if Match admits it.
-func (c *copier) write(m *bagfmt.Message, repeated bool) error {
+// write writes a message of an input, or one of latched messages with the number -1, if Match admits
+// it.
+func (c *copier) write(m *bagfmt.Message, input int, repeated bool) error {
 	if c.o.Match != nil {
 		ok, err := c.o.Match(m.Conn, m)
 		if err != nil || !ok {
@@ -144,7 +145,7 @@ func (c *copier) write(m *bagfmt.Message, repeated bool) error {
 		return err
 	}
 	if c.sent != nil {
-		c.sent.note(m, c.src.last)
+		c.sent.note(m, input)
 	}
 	c.sum.Messages++
 	c.sum.Bytes += uint64(len(c.out.Data))

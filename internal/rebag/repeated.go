@@ -15,8 +15,8 @@ type sentLatched struct {
 // sent is the latest message of a publisher.
 type sent struct {
 	sum   messageSum
-	from  *feed
-	other messageSum // the latest one of another feed than from
+	from  int        // the input that it came from
+	other messageSum // the latest one of another input than from
 }
 
 // messageSum identifies a message among those of a publisher.
@@ -30,32 +30,32 @@ func sumOf(m *bagfmt.Message) (sum messageSum) {
 	return sum
 }
 
-// has reports whether the output has m, a repeated message of f: as the latest message of its
-// publisher, or, since a new one may have come while f began, as the latest one of other feeds.
-func (s *sentLatched) has(m *bagfmt.Message, f *feed) bool {
+// has reports whether the output has m, a repeated message of an input: as the latest message of its
+// publisher, or, since a new one may have come while the input began, as the latest one of other inputs.
+func (s *sentLatched) has(m *bagfmt.Message, input int) bool {
 	l := s.of[publisherOf(m.Conn)]
 	if l == nil {
 		return false
 	}
 	sum := sumOf(m)
-	return l.sum == sum || l.from == f && l.other == sum
+	return l.sum == sum || l.from == input && l.other == sum
 }
 
-// note notes a message of f that goes into the output.
-func (s *sentLatched) note(m *bagfmt.Message, f *feed) {
+// note notes a message of an input that goes into the output.
+func (s *sentLatched) note(m *bagfmt.Message, input int) {
 	if !m.Conn.Header.Latching() {
 		return
 	}
 	key := publisherOf(m.Conn)
 	l := s.of[key]
 	if l == nil {
-		l = &sent{from: f}
+		l = &sent{from: input}
 		s.of[key] = l
 	}
-	if l.from != f {
+	if l.from != input {
 		l.other = l.sum
 	}
-	l.sum, l.from = sumOf(m), f
+	l.sum, l.from = sumOf(m), input
 }
 
 // newSentLatched returns nil if no repeated message of an input can be in another one.
@@ -73,8 +73,8 @@ func newSentLatched(inputs []Input) *sentLatched {
 
 // repeated returns what a bag says about its repeated messages.
 func (in *Input) repeated() bagfmt.Repeated {
-	if in.Reader != nil {
-		return in.Reader.Repeated()
+	if in.Source != nil {
+		return in.Source.Info().Repeated
 	}
 	return in.Scanner.Repeated()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // TestMergeOfParts: the parts of any bag, and parts of parts, merged in any order are the bag again.
@@ -34,7 +35,7 @@ func TestMergeOfParts(t *testing.T) {
 		files, split := partFiles(t, whole, cut, bagfmt.WriterOptions{ChunkBytes: 1 + rng.IntN(300)})
 		var marked uint64
 		for _, b := range files {
-			marked += uint64(open(t, b).Repeated().Count)
+			marked += uint64(open(t, b).Info().Repeated.Count)
 		}
 		if marked != split.Repeated() {
 			t.Errorf("round %d: %d repeated messages are marked, of %d", round, marked, split.Repeated())
@@ -80,7 +81,7 @@ func merged(t *testing.T, files [][]byte, scanned bool) []said {
 			in = append(in, rebag.Input{Scanner: s})
 			continue
 		}
-		in = append(in, rebag.Input{Reader: open(t, b)})
+		in = append(in, rebag.Input{Source: open(t, b)})
 	}
 	var f file
 	sink, err := rebag.NewBag(&f, bagfmt.WriterOptions{})
@@ -96,35 +97,24 @@ func merged(t *testing.T, files [][]byte, scanned bool) []said {
 // marked is bag with the first count messages marked as repeated.
 func marked(t *testing.T, count uint32, list ...said) []byte {
 	t.Helper()
-	f := readable{file{bag(t, 1, list...)}}
-	w, err := bagfmt.NewAppendWriter(&f, int64(len(f.b)), bagfmt.WriterOptions{})
+	var f file
+	w, err := bagfmt.NewWriter(&f, bagfmt.WriterOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for m, err := range rosbag.Messages(open(t, bag(t, 1, list...)), rosbag.Query{}) {
+		if err == nil {
+			err = w.Write(m.Conn, m.Time, m.Data())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	w.SetRepeated(bagfmt.Repeated{Count: count, Time: bagfmt.Time{Sec: list[0].sec}})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return f.b
-}
-
-// readable is a file that can be appended to.
-type readable struct{ file }
-
-func (f *readable) ReadAt(p []byte, off int64) (int, error) {
-	return bytes.NewReader(f.b).ReadAt(p, off)
-}
-
-func (f *readable) Truncate(size int64) error {
-	f.b = f.b[:size]
-	return nil
-}
-
-func (f *readable) WriteAt(p []byte, off int64) (int, error) {
-	if end := int(off) + len(p); end > len(f.b) {
-		f.b = append(f.b, make([]byte, end-len(f.b))...)
-	}
-	return copy(f.b[off:], p), nil
 }
 
 // TestMergeRepeated: a repeated message is left out if another bag has it, and else it stays.
@@ -197,7 +187,7 @@ func TestMergeRepeated(t *testing.T) {
 		if d := cmp.Diff(test.want, heard(t, out), cmp.AllowUnexported(said{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-		if got := open(t, out).Repeated(); sum.LeftOut != test.leftOut || got != test.marks {
+		if got := open(t, out).Info().Repeated; sum.LeftOut != test.leftOut || got != test.marks {
 			t.Errorf("%s: %+v, and the output says %+v, want %+v", name, sum, got, test.marks)
 		}
 	}
@@ -227,13 +217,13 @@ func TestRepeatedStaysMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := open(t, out).Repeated(); got != test.want {
+		if got := open(t, out).Info().Repeated; got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
 	}
 	files, _ := partFiles(t, part, rebag.SplitRule{Latched: true, Duration: time.Second}, bagfmt.WriterOptions{})
 	for i, want := range []bagfmt.Repeated{mark(2, 5), mark(2, 6), mark(2, 8)} {
-		if got := open(t, files[i]).Repeated(); got != want {
+		if got := open(t, files[i]).Info().Repeated; got != want {
 			t.Errorf("part %d: %+v, want %+v", i, got, want)
 		}
 	}

@@ -13,15 +13,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob" // azblob://
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // checkedAzure replaces the client of a bucket of Azure by one that checks what the server answers.
 // The driver has accepted the URL.
-func checkedAzure(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
+func checkedAzure(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
 	opener := azureblob.URLOpener{MakeClient: newAzureClient, ServiceURLOptions: *azureblob.NewDefaultServiceURLOptions()}
-	safe, err := opener.OpenBucketURL(ctx, at.url)
+	safe, err := opener.OpenBucketURL(ctx, at.URL)
 	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	return safe, nil
 }
@@ -33,7 +36,7 @@ func newAzureClient(service azureblob.ServiceURL, name azureblob.ContainerName) 
 		return nil, err
 	}
 	o := new(container.ClientOptions)
-	o.Transport = &http.Client{Transport: checkedTransport{newTransport()}}
+	o.Transport = &http.Client{Transport: answer.Transport{Next: answer.NewTransport()}}
 	account, key := os.Getenv("AZURE_STORAGE_ACCOUNT"), os.Getenv("AZURE_STORAGE_KEY")
 	connection := os.Getenv("AZURE_STORAGE_CONNECTION_STRING")
 	if connection == "" {

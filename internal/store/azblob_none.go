@@ -6,7 +6,11 @@ import (
 	"context"
 
 	"gocloud.dev/blob"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // checkedAzure returns the bucket: no driver opens one of Azure.
-func checkedAzure(_ context.Context, _ location, b *blob.Bucket) (*blob.Bucket, error) { return b, nil }
+func checkedAzure(_ context.Context, _ place.Place, b *blob.Bucket) (*blob.Bucket, error) {
+	return b, nil
+}

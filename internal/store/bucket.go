@@ -7,83 +7,88 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/fileblob" // file://; large cloud drivers are left out of some builds
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
-// openBucket opens the bucket of a location without a request to the store.
-func openBucket(ctx context.Context, at location) (*blob.Bucket, error) {
+// openBucket opens the bucket of a place.Place without a request to the store.
+func openBucket(ctx context.Context, at place.Place) (*blob.Bucket, error) {
 	embedRoots()
-	if !blob.DefaultURLMux().ValidBucketScheme(at.url.Scheme) {
+	if !blob.DefaultURLMux().ValidBucketScheme(at.URL.Scheme) {
 		return nil, errNoDriver(at)
 	}
-	b, err := blob.OpenBucket(ctx, at.bucketURL())
-	if err != nil && at.url.Scheme == schemeFile && errors.Is(err, fs.ErrNotExist) {
-		return nil, at.fail(ErrNotFound, "no such directory: make it first, or add ?create_dir=true to the URL")
+	b, err := blob.OpenBucket(ctx, at.BucketURL())
+	if err != nil && at.URL.Scheme == place.SchemeFile && errors.Is(err, fs.ErrNotExist) {
+		return nil, at.Fail(place.ErrNotFound, "no such directory: make it first, or add ?create_dir=true to the URL")
 	}
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
-	switch at.url.Scheme {
-	case schemeS3:
+	switch at.URL.Scheme {
+	case place.SchemeS3:
 		return checkedS3(ctx, at, b)
-	case schemeGS:
+	case place.SchemeGS:
 		return checkedGS(ctx, at, b)
-	case schemeAzure:
+	case place.SchemeAzure:
 		return checkedAzure(ctx, at, b)
 	}
 	return b, nil
 }
 
 // errNoDriver returns an error that says which build supports the scheme.
-func errNoDriver(at location) error {
-	switch at.url.Scheme {
-	case schemeS3:
-		return at.fail(nil, "this build has no driver for S3: take an image whose tag ends in -cloud, or build without -tags nocloud")
-	case schemeGS:
-		return at.fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with -tags gs")
-	case schemeAzure:
-		return at.fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with -tags azblob")
+func errNoDriver(at place.Place) error {
+	switch at.URL.Scheme {
+	case place.SchemeS3:
+		return at.Fail(nil, "this build has no driver for S3: take an image whose tag ends in -cloud, or build without -tags nocloud")
+	case place.SchemeGS:
+		return at.Fail(nil, "this build has no driver for Google Cloud Storage: take an image whose tag ends in -cloud, or build with -tags gs")
+	case place.SchemeAzure:
+		return at.Fail(nil, "this build has no driver for Azure Blob Storage: take an image whose tag ends in -cloud, or build with -tags azblob")
 	}
-	return at.fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
+	return at.Fail(nil, "cannot be written to: want s3://, gs://, azblob:// or file://")
 }
 
 // blobReader reads an object of a bucket.
 type blobReader struct {
-	at      location
+	at      place.Place
 	bucket  *blob.Bucket
-	version version   // of which the size is known
-	modTime time.Time // when it was opened
+	version *answer.Version // of which the size is known
+	modTime time.Time       // when it was opened
 }
 
-func openBlob(ctx context.Context, at location) (rangeReader, int64, error) {
+func openBlob(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
 	bucket, err := openBucket(ctx, at)
 	if err != nil {
 		return nil, 0, err
 	}
-	attrs, err := attributes(ctx, bucket, at.key)
+	attrs, err := attributes(ctx, bucket, at.Key)
 	if err != nil {
 		bucket.Close() //nolint:errcheck,gosec // nothing was written
-		return nil, 0, at.explain(err)
+		return nil, 0, at.Explain(err)
 	}
-	return &blobReader{at: at, bucket: bucket, version: version{size: attrs.Size}, modTime: attrs.ModTime}, attrs.Size, nil
+	return &blobReader{at: at, bucket: bucket, version: answer.NewVersion(attrs.Size), modTime: attrs.ModTime}, attrs.Size, nil
 }
 
-func (r *blobReader) close() error { return r.bucket.Close() }
+func (r *blobReader) Close() error { return r.bucket.Close() }
 
-func (r *blobReader) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
-	body, err := newReader(withVersion(ctx, &r.version), r.bucket, r.at.key, offset, length)
+func (r *blobReader) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	body, err := newReader(answer.WithVersion(ctx, r.version), r.bucket, r.at.Key, offset, length)
 	if err != nil {
-		return nil, r.at.explain(err)
+		return nil, r.at.Explain(err)
 	}
-	if body.Size() != r.version.size || !sameSecond(body.ModTime(), r.modTime) {
+	if body.Size() != r.version.Size() || !sameSecond(body.ModTime(), r.modTime) {
 		body.Close() //nolint:errcheck,gosec // not wanted
-		return nil, r.at.fail(ErrChanged, "%v", ErrChanged)
+		return nil, r.at.Fail(place.ErrChanged, "%v", place.ErrChanged)
 	}
 	return body, nil
 }
 
-// sameSecond compares times of an object, where both are told. A driver that has no checkedTransport
+// sameSecond compares times of an object, where both are told. A driver that has no answer.Transport
 // below it tells versions apart only by them, and by the size.
 func sameSecond(a, b time.Time) bool {
 	return a.IsZero() || b.IsZero() || a.Truncate(time.Second).Equal(b.Truncate(time.Second))
@@ -91,7 +96,7 @@ func sameSecond(a, b time.Time) bool {
 
 // attributes asks for the attributes of an object.
 func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.Attributes, err error) {
-	err = survive(func() error {
+	err = answer.Survive(func() error {
 		attrs, err = b.Attributes(ctx, key)
 		return err
 	})
@@ -100,7 +105,7 @@ func attributes(ctx context.Context, b *blob.Bucket, key string) (attrs *blob.At
 
 // newReader reads length bytes of an object from offset on; a negative length means to its end.
 func newReader(ctx context.Context, b *blob.Bucket, key string, offset, length int64) (body *blob.Reader, err error) {
-	err = survive(func() error {
+	err = answer.Survive(func() error {
 		body, err = b.NewRangeReader(ctx, key, offset, length, nil)
 		return err
 	})

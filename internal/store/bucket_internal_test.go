@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // TestReplacedUnchecked: also below a driver whose answers are not checked, as that for directories,
@@ -22,23 +24,23 @@ func TestReplacedUnchecked(t *testing.T) {
 		}
 	}
 	write(1000, 1)
-	at, err := parse("file://" + filepath.ToSlash(dir))
+	at, err := place.Parse("file://" + filepath.ToSlash(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	at.key = "a.bag"
+	at.Key = "a.bag"
 	r, size, err := openBlob(t.Context(), at)
 	if err != nil || size != 1000 {
 		t.Fatal(size, err)
 	}
-	defer r.close()
+	defer r.Close()
 	for _, tt := range []struct {
 		size int
 		at   int64
 		want error
-	}{{1000, 1, nil}, {1001, 1, ErrChanged}, {1000, 2, ErrChanged}} {
+	}{{1000, 1, nil}, {1001, 1, place.ErrChanged}, {1000, 2, place.ErrChanged}} {
 		write(tt.size, tt.at)
-		body, err := r.open(t.Context(), 10, 10)
+		body, err := r.Open(t.Context(), 10, 10)
 		if err == nil {
 			_, err = io.ReadAll(body)
 			err = errors.Join(err, body.Close())

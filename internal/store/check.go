@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 const (
@@ -37,16 +39,16 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 	if err := b.WriteAll(ctx, checkName, []byte(checkContent)); err != nil {
 		return "", err
 	}
-	at := b.location(checkName)
+	at := b.at.Object(checkName)
 	var skipped []string
 	got, readErr := b.ReadAll(ctx, checkName, int64(len(checkContent)))
 	switch {
-	case errors.Is(readErr, ErrDenied):
+	case errors.Is(readErr, place.ErrDenied):
 		skipped, readErr = append(skipped, "reading it back (the key may not)"), nil
-	case errors.Is(readErr, ErrNotFound):
+	case errors.Is(readErr, place.ErrNotFound):
 		readErr = &Error{URL: at.String(), Reason: errVanished.Error(), Err: errVanished}
-	case errors.Is(readErr, ErrTooLarge), readErr == nil && string(got) != checkContent:
-		readErr = at.fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
+	case errors.Is(readErr, place.ErrTooLarge), readErr == nil && string(got) != checkContent:
+		readErr = at.Fail(nil, "the store returns other bytes than were written: check what is between it and this machine")
 	}
 	if ctx.Err() != nil { // an interrupted check is to leave nothing behind, either
 		var cancel context.CancelFunc
@@ -55,13 +57,10 @@ func (b *Bucket) checkOnce(ctx context.Context) (unchecked string, err error) {
 	}
 	switch err := b.Delete(ctx, checkName); {
 	case err == nil:
-	case errors.Is(err, ErrDenied):
+	case errors.Is(err, place.ErrDenied):
 		skipped = append(skipped, "deleting it (the key may not, so "+checkName+" stays there)")
 	default:
 		skipped = append(skipped, "deleting it ("+Message(err)+")")
 	}
 	return strings.Join(skipped, ", "), readErr
 }
-
-// uncounted marks the context of requests whose bytes are neither counted nor limited.
-type uncounted struct{}

@@ -18,12 +18,21 @@ import (
 	"gocloud.dev/blob/azureblob"
 	"gocloud.dev/blob/gcsblob"
 	"gocloud.dev/gcp"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
+
+// roundTripper answers as a function does.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // cloudBuckets opens a bucket of Google and one of Azure whose requests go to transport.
 func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket {
 	t.Helper()
-	transport = checkedTransport{transport}
+	transport = answer.Transport{Next: transport}
 	gs, err := gcsblob.OpenBucket(t.Context(), gcp.NewAnonymousHTTPClient(transport), "bags", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -40,11 +49,11 @@ func cloudBuckets(t *testing.T, transport http.RoundTripper) map[string]*Bucket 
 	}
 	buckets := map[string]*Bucket{}
 	for raw, b := range map[string]*blob.Bucket{"gs://bags": gs, "azblob://bags": azure} {
-		at, err := parse(raw)
+		at, err := place.Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		buckets[at.url.Scheme] = &Bucket{at: at, bucket: b}
+		buckets[at.URL.Scheme] = &Bucket{at: at, bucket: b}
 		t.Cleanup(func() { b.Close() })
 	}
 	return buckets
@@ -128,8 +137,8 @@ func TestAnswersOfClouds(t *testing.T) {
 					return err
 				},
 				"range": func(ctx context.Context) error {
-					r := blobReader{at: b.location("a.bag"), bucket: b.bucket, version: version{size: 1000}}
-					body, err := r.open(ctx, 10, 10)
+					r := blobReader{at: b.at.Object("a.bag"), bucket: b.bucket, version: answer.NewVersion(1000)}
+					body, err := r.Open(ctx, 10, 10)
 					if err == nil {
 						body.Close()
 						t.Errorf("%s, %s: no range, and no error", scheme, name)
@@ -151,7 +160,7 @@ func TestAnswersOfClouds(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				err := do(ctx)
 				cancel()
-				if errors.Is(err, context.DeadlineExceeded) || read > 2*maxAnswerBytes {
+				if errors.Is(err, context.DeadlineExceeded) || read > 2*answer.MaxAnswerBytes {
 					t.Errorf("%s, %s, %s: %d requests, %d bytes, %v", scheme, name, what, requests, read, err)
 				}
 			}

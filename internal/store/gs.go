@@ -14,19 +14,22 @@ import (
 	"gocloud.dev/gcp"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/option"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // checkedGS replaces the client of a bucket of Google by one that checks what the server answers.
 // With grpc=true or zonal=true in the URL there is no HTTP, and gRPC has its own limits; the client
 // for an emulator cannot be replaced.
-func checkedGS(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, error) {
-	q := at.url.Query()
+func checkedGS(ctx context.Context, at place.Place, b *blob.Bucket) (*blob.Bucket, error) {
+	q := at.URL.Query()
 	grpc, _ := strconv.ParseBool(q.Get("grpc")) // the driver has checked them
 	zonal, _ := strconv.ParseBool(q.Get("zonal"))
 	if grpc || zonal || os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		return b, nil
 	}
-	transport := checkedTransport{newTransport()}
+	transport := answer.Transport{Next: answer.NewTransport()}
 	anonymous, _ := strconv.ParseBool(q.Get("anonymous"))
 	client, o := gcp.NewAnonymousHTTPClient(transport), new(gcsblob.Options)
 	if !anonymous && q.Get("access_id") != "-" {
@@ -35,16 +38,16 @@ func checkedGS(ctx context.Context, at location, b *blob.Bucket) (*blob.Bucket, 
 			return b, nil //nolint:nilerr // each request fails for the same reason, before it is sent
 		}
 	}
-	safe, err := gcsblob.OpenBucket(ctx, client, at.url.Host, o)
+	safe, err := gcsblob.OpenBucket(ctx, client, at.URL.Host, o)
 	if err = errors.Join(err, b.Close()); err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	return safe, nil
 }
 
 // newGSClient returns a client with the credentials of this machine.
-func newGSClient(ctx context.Context, at location, transport http.RoundTripper) (*gcp.HTTPClient, *gcsblob.Options, error) {
-	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: at.url.Query().Get("universe_domain")})
+func newGSClient(ctx context.Context, at place.Place, transport http.RoundTripper) (*gcp.HTTPClient, *gcsblob.Options, error) {
+	creds, err := gcp.DefaultCredentialsWithParams(ctx, google.CredentialsParams{UniverseDomain: at.URL.Query().Get("universe_domain")})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"context"
 
 	"gocloud.dev/blob"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // checkedGS returns the bucket: no driver opens one of Google.
-func checkedGS(_ context.Context, _ location, b *blob.Bucket) (*blob.Bucket, error) { return b, nil }
+func checkedGS(_ context.Context, _ place.Place, b *blob.Bucket) (*blob.Bucket, error) { return b, nil }

@@ -8,6 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
 // httpTimeout bounds the time until the header of a response.
@@ -15,34 +20,34 @@ const httpTimeout = 30 * time.Second
 
 // httpObject is a file on a web server that supports range requests.
 type httpObject struct {
-	at      location
+	at      place.Place
 	client  *http.Client
-	version version
+	version *answer.Version
 }
 
 // openHTTP requests the first byte to learn the size. HEAD would fail with URLs that are signed for GET.
-func openHTTP(ctx context.Context, at location) (rangeReader, int64, error) {
+func openHTTP(ctx context.Context, at place.Place) (ranges.Reader, int64, error) {
 	embedRoots()
-	transport := newTransport()
+	transport := answer.NewTransport()
 	transport.ResponseHeaderTimeout = httpTimeout
-	w := &httpObject{at: at, client: &http.Client{Transport: checkedTransport{transport}}, version: version{size: -1}}
+	w := &httpObject{at: at, client: &http.Client{Transport: answer.Transport{Next: transport}}, version: answer.NewVersion(-1)}
 	resp, err := w.get(ctx, 0, 1)
 	if err != nil {
-		return nil, 0, errors.Join(err, w.close())
+		return nil, 0, errors.Join(err, w.Close())
 	}
 	resp.Body.Close() //nolint:errcheck,gosec // only read from
-	if w.version.size < 0 {
-		return nil, 0, errors.Join(at.fail(nil, "the server does not tell the size"), w.close())
+	if w.version.Size() < 0 {
+		return nil, 0, errors.Join(at.Fail(nil, "the server does not tell the size"), w.Close())
 	}
-	return w, w.version.size, nil
+	return w, w.version.Size(), nil
 }
 
-func (w *httpObject) close() error {
+func (w *httpObject) Close() error {
 	w.client.CloseIdleConnections()
 	return nil
 }
 
-func (w *httpObject) open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+func (w *httpObject) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	resp, err := w.get(ctx, offset, length)
 	if err != nil {
 		return nil, err
@@ -51,9 +56,9 @@ func (w *httpObject) open(ctx context.Context, offset, length int64) (io.ReadClo
 }
 
 func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(withVersion(ctx, &w.version), http.MethodGet, w.at.url.String(), nil)
+	req, err := http.NewRequestWithContext(answer.WithVersion(ctx, w.version), http.MethodGet, w.at.URL.String(), nil)
 	if err != nil {
-		return nil, w.at.fail(nil, "not a URL")
+		return nil, w.at.Fail(nil, "not a URL")
 	}
 	req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
 	req.Header.Set("Accept-Encoding", "identity")
@@ -63,7 +68,7 @@ func (w *httpObject) get(ctx context.Context, offset, length int64) (*http.Respo
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // without the URL, in which there may be a signature
 		}
-		return nil, w.at.explain(err)
+		return nil, w.at.Explain(err)
 	}
 	if err = w.checkStatus(resp); err != nil {
 		resp.Body.Close() //nolint:errcheck,gosec // not wanted
@@ -78,9 +83,9 @@ func (w *httpObject) checkStatus(resp *http.Response) error {
 	case http.StatusPartialContent:
 		return nil
 	case http.StatusNotFound, http.StatusGone:
-		return w.at.fail(ErrNotFound, "%v", ErrNotFound)
+		return w.at.Fail(place.ErrNotFound, "%v", place.ErrNotFound)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return w.at.fail(ErrDenied, "%v (%s)", ErrDenied, resp.Status)
+		return w.at.Fail(place.ErrDenied, "%v (%s)", place.ErrDenied, resp.Status)
 	}
-	return w.at.fail(nil, "the server says %s", resp.Status)
+	return w.at.Fail(nil, "the server says %s", resp.Status)
 }

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"gocloud.dev/blob"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
 )
 
 // attrsSuffix ends the names of the files in which the driver for directories keeps the metadata
@@ -38,10 +41,10 @@ func (b *Bucket) ListIn(ctx context.Context, folder string) iter.Seq2[Entry, err
 
 // list lists the objects whose names begin with prefix, including those in folders if deep is set.
 func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
-	if b.at.url.Scheme == schemeFile {
+	if b.at.URL.Scheme == place.SchemeFile {
 		return b.listFiles(ctx, prefix, deep)
 	}
-	base := b.key("")
+	base := b.at.Object("").Key
 	if base != "" {
 		base += "/"
 	}
@@ -50,7 +53,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 		o.Delimiter = "/"
 	}
 	return func(yield func(Entry, error) bool) {
-		ctx, left := withPages(ctx), listRoom(maxListBytes)
+		ctx, left := answer.WithPages(ctx), listRoom(maxListBytes)
 		for objects := b.bucket.List(o); ; {
 			o, err := nextObject(ctx, objects)
 			if err == nil {
@@ -60,7 +63,7 @@ func (b *Bucket) list(ctx context.Context, prefix string, deep bool) iter.Seq2[E
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				yield(Entry{}, b.at.explain(err))
+				yield(Entry{}, b.at.Explain(err))
 				return
 			case o.IsDir, strings.HasSuffix(o.Key, "/"): // what consoles make to show a folder
 			case !yield(Entry{strings.TrimPrefix(o.Key, base), o.Size, o.ModTime}, nil):
@@ -83,17 +86,17 @@ type listRoom int
 // take returns an error if there is no room for an object.
 func (r *listRoom) take(name string) error {
 	if len(name) > maxNameBytes {
-		return badAnswer("the server has an object with a name of %d bytes", len(name))
+		return place.BadAnswer("the server has an object with a name of %d bytes", len(name))
 	}
 	if *r -= listRoom(objectBytes + len(name)); *r < 0 {
-		return badAnswer("the server has too many objects for one list: name a folder in that place")
+		return place.BadAnswer("the server has too many objects for one list: name a folder in that place")
 	}
 	return nil
 }
 
 // nextObject returns the next object of a list.
 func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListObject, err error) {
-	err = survive(func() error {
+	err = answer.Survive(func() error {
 		o, err = objects.Next(ctx)
 		return err
 	})
@@ -103,7 +106,7 @@ func nextObject(ctx context.Context, objects *blob.ListIterator) (o *blob.ListOb
 // listFiles lists a directory. The driver would pass over folders that it may not read.
 func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		base := b.at.file()
+		base := b.at.File()
 		folder, _ := path.Split(prefix)
 		start := filepath.Join(base, filepath.FromSlash(folder))
 		err := filepath.WalkDir(start, func(p string, d fs.DirEntry, err error) error {
@@ -116,7 +119,7 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 			case errors.Is(err, fs.ErrNotExist): // deleted meanwhile, or a folder that is not there
 				return nil
 			case err != nil:
-				return b.location(name).explain(err)
+				return b.at.Object(name).Explain(err)
 			case d.IsDir() && p != start && !deep:
 				return fs.SkipDir
 			case d.IsDir(), !strings.HasPrefix(name, prefix), strings.HasSuffix(name, attrsSuffix):
@@ -138,25 +141,25 @@ func (b *Bucket) listFiles(ctx context.Context, prefix string, deep bool) iter.S
 }
 
 // URL returns the URL of an object, with the parameters of that of the bucket.
-func (b *Bucket) URL(name string) string { return b.location(name).url.String() }
+func (b *Bucket) URL(name string) string { return b.at.Object(name).URL.String() }
 
 // Expand returns the URLs of the objects that a URL stands for, in the order of their names. One
 // that ends with a slash stands for the objects directly in that folder, one with * or [ for the
 // objects that it matches as path.Match does; no other stands for more than itself. want selects
 // objects by their names.
 func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]string, error) {
-	at, err := parse(rawURL)
+	at, err := place.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	raw := strings.TrimPrefix(at.url.Path, "/")
+	raw := strings.TrimPrefix(at.URL.Path, "/")
 	folder := raw == "" || strings.HasSuffix(raw, "/")
 	wild := strings.IndexAny(raw, "*[")
 	switch {
-	case at.url.Scheme == schemeHTTP, at.url.Scheme == schemeHTTPS: // web servers list nothing
+	case at.URL.Scheme == place.SchemeHTTP, at.URL.Scheme == place.SchemeHTTPS: // web servers list nothing
 		return []string{rawURL}, nil
-	case wild < 0 && at.url.Scheme == schemeFile:
-		st, err := os.Stat(at.file())
+	case wild < 0 && at.URL.Scheme == place.SchemeFile:
+		st, err := os.Stat(at.File())
 		folder = folder || err == nil && st.IsDir()
 	}
 	if wild < 0 && !folder {
@@ -168,9 +171,9 @@ func Expand(ctx context.Context, rawURL string, want func(name string) bool) ([]
 		pattern = raw[len(base):]
 	}
 	if _, err := path.Match(pattern, ""); err != nil {
-		return nil, at.fail(nil, "a [ without its ]")
+		return nil, at.Fail(nil, "a [ without its ]")
 	}
-	u := *at.url
+	u := *at.URL
 	u.Path, u.RawPath = "/"+base, ""
 	b, err := OpenBucket(ctx, u.String(), 0)
 	if err != nil {

@@ -8,6 +8,11 @@ import (
 	"time"
 
 	"gocloud.dev/gcerrors"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/answer"
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
 // metaHost is the key of the name of the machine that uploaded an object, in its metadata.
@@ -25,59 +30,59 @@ type Attributes struct {
 
 // Attributes asks for what the store knows of an object.
 func (b *Bucket) Attributes(ctx context.Context, name string) (Attributes, error) {
-	a, err := attributes(ctx, b.bucket, b.key(name))
+	a, err := attributes(ctx, b.bucket, b.at.Object(name).Key)
 	if err != nil {
-		return Attributes{}, b.location(name).explain(err)
+		return Attributes{}, b.at.Object(name).Explain(err)
 	}
-	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[metaSHA256], a.MD5, a.Metadata[metaHost]}, nil
+	return Attributes{a.Size, a.ModTime, a.ETag, a.Metadata[put.MetaSHA256], a.MD5, a.Metadata[metaHost]}, nil
 }
 
 // ReadAll returns the content of an object; one of more than most bytes is an error.
 func (b *Bucket) ReadAll(ctx context.Context, name string, most int64) ([]byte, error) {
-	body, err := newReader(withWholeObject(ctx), b.bucket, b.key(name), 0, -1)
+	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
-		return nil, b.location(name).explain(err)
+		return nil, b.at.Object(name).Explain(err)
 	}
 	defer body.Close() //nolint:errcheck // only read from
 	data, err := io.ReadAll(io.LimitReader(body, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, b.location(name).fail(ErrTooLarge, "larger than %d bytes", most)
+		return nil, b.at.Object(name).Fail(place.ErrTooLarge, "larger than %d bytes", most)
 	}
-	return data, b.location(name).explain(err)
+	return data, b.at.Object(name).Explain(err)
 }
 
 // WriteAll writes a small object, whatever there was.
 func (b *Bucket) WriteAll(ctx context.Context, name string, data []byte) error {
 	r := bytes.NewReader(data)
-	sums, err := sum(ctx, r, r.Size(), r.Size()) // with one request
+	sums, err := put.Sum(ctx, r, r.Size(), r.Size()) // with one request
 	if err != nil {
 		return err
 	}
-	return b.Put(context.WithValue(ctx, uncounted{}, true), &File{ReaderAt: r, Name: name, Sums: sums, small: true})
+	return b.Put(put.Uncounted(ctx), &put.File{ReaderAt: r, Name: name, Sums: sums, Small: true})
 }
 
 // Delete deletes an object. One that is not there is no error.
 func (b *Bucket) Delete(ctx context.Context, name string) error {
-	err := survive(func() error { return b.bucket.Delete(ctx, b.key(name)) })
+	err := answer.Survive(func() error { return b.bucket.Delete(ctx, b.at.Object(name).Key) })
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return nil
 	}
-	return b.location(name).explain(err)
+	return b.at.Object(name).Explain(err)
 }
 
 // Read returns the content of an object, at the rate of the bucket. A read fails when nothing has
 // come for 15 s.
 func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stall := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
-	body, err := newReader(withWholeObject(ctx), b.bucket, b.key(name), 0, -1)
+	stall := time.AfterFunc(ranges.StallTimeout, func() { cancel(ranges.ErrStalled) })
+	body, err := newReader(answer.WithWholeObject(ctx), b.bucket, b.at.Object(name).Key, 0, -1)
 	if err != nil {
 		stall.Stop()
-		if errors.Is(context.Cause(ctx), errStalled) {
-			err = errStalled
+		if errors.Is(context.Cause(ctx), ranges.ErrStalled) {
+			err = ranges.ErrStalled
 		}
 		cancel(nil)
-		return nil, b.location(name).explain(err)
+		return nil, b.at.Object(name).Explain(err)
 	}
 	return &objectReader{b: b, ctx: ctx, name: name, body: body, stall: stall, cancel: cancel}, nil
 }
@@ -94,22 +99,20 @@ type objectReader struct {
 
 // Read implements io.Reader.
 func (r *objectReader) Read(p []byte) (int, error) {
-	if r.b.limit != nil {
-		p = p[:min(len(p), throttleBytes)]
+	if r.b.meter.Limited() {
+		p = p[:min(len(p), put.ThrottleBytes)]
 	}
-	r.stall.Reset(stallTimeout)
+	r.stall.Reset(ranges.StallTimeout)
 	n, err := r.body.Read(p)
 	r.stall.Stop()
 	if err != nil && !errors.Is(err, io.EOF) {
-		if errors.Is(context.Cause(r.ctx), errStalled) {
-			err = errStalled
+		if errors.Is(context.Cause(r.ctx), ranges.ErrStalled) {
+			err = ranges.ErrStalled
 		}
-		return n, r.b.location(r.name).explain(err)
+		return n, r.b.at.Object(r.name).Explain(err)
 	}
-	if r.b.limit != nil && n > 0 {
-		if e := r.b.limit.WaitN(r.ctx, n); e != nil {
-			return n, context.Cause(r.ctx)
-		}
+	if e := r.b.meter.Wait(r.ctx, n); e != nil {
+		return n, e
 	}
 	return n, err
 }

@@ -8,60 +8,71 @@ package store
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
+
+	"github.com/gorosbag/gorosbag/internal/store/internal/place"
+	"github.com/gorosbag/gorosbag/internal/store/internal/put"
+	"github.com/gorosbag/gorosbag/internal/store/internal/ranges"
 )
 
+// Errors of stores, which callers tell apart with errors.Is.
 var (
-	// ErrNotFound means that there is no such object or bucket.
-	ErrNotFound = errors.New("no such object")
-	// ErrDenied means that the store denies access.
-	ErrDenied = errors.New("access denied")
-	// ErrUnreachable means that the store gave no answer, or that it is not available for now.
-	ErrUnreachable = errors.New("unreachable")
-	// ErrTooLarge means that an object is larger than what is read of it.
-	ErrTooLarge = errors.New("too large")
-	// ErrExists means that there is an object where File.Exclusive demands none.
-	ErrExists = errors.New("there is another object of this name")
-	// ErrAnswer means that a server answers what makes no sense. To ask again is of no use.
-	ErrAnswer = errors.New("not the answer of a store")
-	// ErrChanged means that an object, or the file that is uploaded, has changed since it was
-	// opened.
-	ErrChanged = errors.New("changed while it was read")
+	ErrNotFound    = place.ErrNotFound
+	ErrDenied      = place.ErrDenied
+	ErrUnreachable = place.ErrUnreachable
+	ErrTooLarge    = place.ErrTooLarge
+	ErrExists      = place.ErrExists
+	ErrAnswer      = place.ErrAnswer
+	ErrChanged     = place.ErrChanged
 )
 
-// rangeReader reads byte ranges of an object.
-type rangeReader interface {
-	// open returns length bytes from offset on.
-	open(ctx context.Context, offset, length int64) (io.ReadCloser, error)
-	close() error
-}
+type (
+	// Error says what a store answered, about what, and what to do.
+	Error = place.Error
+	// File is a file to upload.
+	File = put.File
+	// Sums are the checksums of a file to upload.
+	Sums = put.Sums
+)
+
+// IsURL reports whether an argument is a URL of a store rather than the name of a local file.
+func IsURL(arg string) bool { return place.IsURL(arg) }
+
+// Remote reports whether an argument is a URL of another machine.
+func Remote(arg string) bool { return place.Remote(arg) }
+
+// Redact returns a URL without user, password and parameters, which may contain a signature, so that
+// it can be shown and logged. Other texts are returned unchanged.
+func Redact(raw string) string { return place.Redact(raw) }
+
+// Message returns the text of an error without the URL of an Error.
+func Message(err error) string { return place.Message(err) }
 
 // Object is an object with random access. Sequential reads are read ahead. It is safe for
 // concurrent use.
 type Object struct {
 	io.ReaderAt
 	size  int64
-	cache *cache // nil for a file
+	cache *ranges.Cache // nil for a file
 	close func() error
 }
 
 // Open opens the object of a URL. Reads fail after ctx is done.
 func Open(ctx context.Context, rawURL string) (*Object, error) {
-	at, err := parse(rawURL)
+	at, err := place.Parse(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	if at.url.Scheme == schemeFile {
+	if at.URL.Scheme == place.SchemeFile {
 		return openFile(at)
 	}
-	if at.key == "" && at.url.Scheme != schemeHTTP && at.url.Scheme != schemeHTTPS {
-		return nil, at.fail(nil, "names no object: want %s/name.bag", at)
+	if at.Key == "" && at.URL.Scheme != place.SchemeHTTP && at.URL.Scheme != place.SchemeHTTPS {
+		return nil, at.Fail(nil, "names no object: want %s/name.bag", at)
 	}
-	var r rangeReader
+	var r ranges.Reader
 	var size int64
-	if at.url.Scheme == schemeHTTP || at.url.Scheme == schemeHTTPS {
+	if at.URL.Scheme == place.SchemeHTTP || at.URL.Scheme == place.SchemeHTTPS {
 		r, size, err = openHTTP(ctx, at)
 	} else {
 		r, size, err = openBlob(ctx, at)
@@ -69,8 +80,8 @@ func Open(ctx context.Context, rawURL string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newCache(ctx, at, r, size)
-	return &Object{ReaderAt: c, size: size, cache: c, close: c.close}, nil
+	c := ranges.New(ctx, at, r, size)
+	return &Object{ReaderAt: c, size: size, cache: c, close: c.Close}, nil
 }
 
 // Size returns the length of the object.
@@ -81,14 +92,14 @@ func (o *Object) Fetched() int64 {
 	if o.cache == nil {
 		return 0
 	}
-	return o.cache.fetched.Load()
+	return o.cache.Fetched()
 }
 
 // Prefetch begins to fetch n bytes at off, or as many of them as there is room for, so that later
 // reads do not wait for a request each. It does not wait.
 func (o *Object) Prefetch(off, n int64) {
 	if o.cache != nil {
-		o.cache.prefetch(off, n)
+		o.cache.Prefetch(off, n)
 	}
 }
 
@@ -96,17 +107,17 @@ func (o *Object) Prefetch(off, n int64) {
 func (o *Object) Close() error { return o.close() }
 
 // openFile opens a local file, which needs no cache but the kernel's.
-func openFile(at location) (*Object, error) {
-	st, err := os.Stat(at.file()) // before opening, which would block on a FIFO
+func openFile(at place.Place) (*Object, error) {
+	st, err := os.Stat(at.File()) // before opening, which would block on a FIFO
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	if !st.Mode().IsRegular() {
-		return nil, at.fail(nil, "is not a regular file")
+		return nil, at.Fail(nil, "is not a regular file")
 	}
-	f, err := os.Open(at.file())
+	f, err := os.Open(at.File())
 	if err != nil {
-		return nil, at.explain(err)
+		return nil, at.Explain(err)
 	}
 	return &Object{ReaderAt: f, size: st.Size(), close: f.Close}, nil
 }

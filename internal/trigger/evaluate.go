@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagexpr"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -142,7 +143,7 @@ func (f *fieldCheck) add(topic string, lacking []bagexpr.Lack, topics int) (nowh
 
 // kindOf returns what errors of one kind have in common.
 func kindOf(err error) string {
-	for _, kind := range []error{bagexpr.ErrBudget, bagexpr.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
+	for _, kind := range []error{bagexpr.ErrBudget, msgtypes.ErrNoDefinition, rosmsg.ErrDefinition, rosmsg.ErrLimit, rosmsg.ErrCorrupt, bagexpr.ErrExpression} {
 		if errors.Is(err, kind) {
 			return kind.Error()
 		}

@@ -3,10 +3,11 @@ package upload
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -26,18 +27,6 @@ type file struct {
 	summedAs  os.FileInfo       // the file whose checksums sums are
 	metadata  map[string]string // of its object, if described: as the file was when it was summed
 	described bool
-}
-
-// open opens the bag, but no FIFO or other file in its place, on which reads might block.
-func (u *Uploader) open(f *file) (*os.File, error) {
-	st, err := u.root.Stat(f.name)
-	if err == nil && !st.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: u.path(f), Err: errors.New("is no longer a regular file")}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return u.root.Open(f.name)
 }
 
 // sum computes the checksums, unless they are known and the file has not changed.
@@ -75,26 +64,26 @@ func unchanged(a, b os.FileInfo) bool {
 
 // afterUpload deletes the local file, if requested, and the marker.
 func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
-	u.Log.Info("Uploaded", zap.String("file", u.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
+	u.Log.Info("Uploaded", zap.String("file", u.bags.path(f)), zap.String("to", u.Bucket.Object(f.object())), zap.Int64("bytes", f.sums.Size))
 	switch {
 	case u.Delete && match == store.Hidden:
-		u.Log.Warn("not deleted here: the key may not read what the store has", zap.String("file", u.path(f)))
+		u.Log.Warn("not deleted here: the key may not read what the store has", zap.String("file", u.bags.path(f)))
 	case u.Delete && match != store.Proven:
-		u.Log.Warn("not deleted here: the store has no checksum to compare with", zap.String("file", u.path(f)))
+		u.Log.Warn("not deleted here: the store has no checksum to compare with", zap.String("file", u.bags.path(f)))
 	}
 	deleted := 0
 	if u.Delete && match == store.Proven {
 		f.marker.Uploaded = true
-		if err := u.writeMarker(f); err != nil {
+		if err := u.bags.writeMarker(f); err != nil {
 			return err
 		}
-		if err := u.remove(f, in); err == nil {
+		if err := u.bags.remove(f, in); err == nil {
 			deleted = 1
 		} else {
-			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.path(f)), zap.Error(err))
+			u.Log.Error("uploaded, but not deleted here", loglimit.Each(), zap.String("file", u.bags.path(f)), zap.Error(err))
 		}
 	}
-	if err := u.removeMarker(f); err != nil {
+	if err := u.bags.removeMarker(f); err != nil {
 		return err
 	}
 	u.complete(f, func() {
@@ -104,18 +93,6 @@ func (u *Uploader) afterUpload(f *file, in *os.File, match store.Match) error {
 		u.stats.Deleted += deleted
 	})
 	return nil
-}
-
-// remove deletes the local file unless it has changed since the upload.
-func (u *Uploader) remove(f *file, in *os.File) error {
-	now, err := u.root.Lstat(f.name)
-	if err != nil {
-		return err
-	}
-	if st, err := in.Stat(); err != nil || !unchanged(now, f.summedAs) || !unchanged(st, f.summedAs) {
-		return errors.Join(err, errors.New("it has changed"))
-	}
-	return u.root.Remove(f.name)
 }
 
 // complete removes a file from the list.
@@ -130,35 +107,32 @@ func (u *Uploader) complete(f *file, count func()) {
 	})
 }
 
-// path returns the path of a file as the user gave it.
-func (u *Uploader) path(f *file) string { return filepath.Join(u.Dir, f.name) }
-
 // uploadFile uploads a file, unless there is nothing to do. After an error it can be retried.
 func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 	if !f.hasMarker {
-		if err := u.writeMarker(f); err != nil {
+		if err := u.bags.writeMarker(f); err != nil {
 			return err
 		}
 	}
-	lock, err := u.lockMarker(f)
+	lock, err := u.bags.lockMarker(f)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		u.Log.Info("uploaded by another recorder", zap.String("file", u.path(f)))
+		u.Log.Info("uploaded by another recorder", zap.String("file", u.bags.path(f)))
 		u.complete(f, nil)
 		return nil
 	case err != nil:
 		return err
 	}
 	defer lock.Close() //nolint:errcheck // nothing is left to write
-	in, err := u.open(f)
+	in, err := u.bags.open(f)
 	if errors.Is(err, fs.ErrNotExist) && f.marker.Uploaded {
 		u.complete(f, nil) // deleted after its upload, before the marker was removed
-		return u.removeMarker(f)
+		return u.bags.removeMarker(f)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		u.Log.Warn("deleted before it was uploaded", loglimit.Each(), zap.String("file", u.path(f)))
+		u.Log.Warn("deleted before it was uploaded", loglimit.Each(), zap.String("file", u.bags.path(f)))
 		u.complete(f, func() { u.stats.Lost++ })
-		return u.removeMarker(f)
+		return u.bags.removeMarker(f)
 	}
 	if err != nil {
 		return err
@@ -178,7 +152,7 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 	}
 	if match == store.Other {
 		u.Log.Error("not uploaded: the store has another object of this name, which is not overwritten: give each recorder a destination of its own", loglimit.Each(),
-			zap.String("file", u.path(f)), zap.Stringer("to", u.Bucket))
+			zap.String("file", u.bags.path(f)), zap.Stringer("to", u.Bucket))
 		u.update(func() {
 			f.state = refused
 			u.stats.Refused++
@@ -186,4 +160,58 @@ func (u *Uploader) uploadFile(ctx context.Context, f *file) error {
 		return nil
 	}
 	return u.afterUpload(f, in, match)
+}
+
+// send uploads the file unless the store has it, verifies the object, and records what that
+// showed of the store.
+func (u *Uploader) send(ctx context.Context, f *file, in *os.File) (store.Match, error) {
+	src := &source{ReaderAt: uncachedFile{in}}
+	match, err := u.transfer(ctx, f, in, src)
+	if !src.failed.Load() { // that would be our disk
+		u.contacted(err)
+	}
+	return match, err
+}
+
+// source is a file that is uploaded, and remembers whether reading it failed.
+type source struct {
+	io.ReaderAt
+	failed atomic.Bool
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *source) ReadAt(b []byte, off int64) (int, error) {
+	n, err := s.ReaderAt.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed.Store(true)
+	}
+	return n, err
+}
+
+func (u *Uploader) transfer(ctx context.Context, f *file, in *os.File, src *source) (store.Match, error) {
+	match, err := u.Bucket.Compare(ctx, f.object(), f.sums)
+	if err != nil || match != store.Absent && match != store.Hidden {
+		return match, err
+	}
+	put := store.File{ReaderAt: src, Name: f.object(), Sums: *f.sums, Exclusive: match == store.Hidden, OnUpload: func(id string) error {
+		f.marker.Upload, f.marker.SHA256 = id, f.sums.SHA256
+		return u.bags.writeMarker(f)
+	}}
+	if put.Metadata, err = u.metadata(f, in); err != nil {
+		u.Log.Warn("uploaded without its metadata", loglimit.Each(), zap.String("file", u.bags.path(f)), zap.Error(err))
+	}
+	if f.marker.SHA256 == f.sums.SHA256 {
+		put.Upload = f.marker.Upload
+	}
+	switch err := u.Bucket.Put(ctx, &put); {
+	case errors.Is(err, store.ErrExists):
+		return store.Other, nil
+	case err != nil:
+		return match, err
+	}
+	match, err = u.Bucket.Compare(ctx, f.object(), f.sums)
+	if err == nil && match == store.Absent {
+		err = errors.New("the store has accepted the file but does not have it")
+	}
+	return match, err
 }

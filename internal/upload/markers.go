@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -37,7 +36,7 @@ const (
 
 // readMarkers enqueues the files whose markers in the directory name the same destination.
 func (u *Uploader) readMarkers() error {
-	entries, err := fs.ReadDir(u.root.FS(), ".")
+	entries, err := fs.ReadDir(u.bags.root.FS(), ".")
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (u *Uploader) readMarkers() error {
 			continue
 		}
 		f := &file{name: name[len(markerPrefix):], hasMarker: true}
-		switch err := u.readMarker(f); {
+		switch err := u.bags.readMarker(f); {
 		case err != nil:
 			u.Log.Warn("not a valid upload marker, ignored", zap.String("file", e.Name()), zap.Error(err))
 		case f.marker.To != u.Bucket.String():
@@ -69,10 +68,10 @@ func (u *Uploader) readMarkers() error {
 // enqueue adds a file of a former recorder. It checks for the .active file first: another
 // recorder may rename it at any time.
 func (u *Uploader) enqueue(f *file) {
-	if _, err := u.root.Lstat(f.name + activeSuffix); err != nil {
-		st, err := u.root.Lstat(f.name)
+	if _, err := u.bags.root.Lstat(f.name + activeSuffix); err != nil {
+		st, err := u.bags.root.Lstat(f.name)
 		if err != nil {
-			u.root.Remove(markerName(f)) //nolint:errcheck,gosec // the bag is gone
+			u.bags.root.Remove(markerName(f)) //nolint:errcheck,gosec // the bag is gone
 			return
 		}
 		f.state, f.size = waiting, st.Size()
@@ -118,86 +117,6 @@ func Pending(dir string) map[string]bool {
 	return pending
 }
 
-func (u *Uploader) readMarker(f *file) error {
-	in, err := u.root.Open(markerName(f))
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // only read from
-	b, err := io.ReadAll(io.LimitReader(in, maxMarkerBytes))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(b, &f.marker); err != nil {
-		return err
-	}
-	if o := f.marker.Object; o != "" && !fs.ValidPath(o) {
-		return fmt.Errorf("object %q is not below the destination", o)
-	}
-	return nil
-}
-
-// writeMarker writes the marker and makes it durable. It writes in place and does not replace
-// the file, because the lock is on it.
-func (u *Uploader) writeMarker(f *file) error {
-	b, err := json.Marshal(f.marker)
-	if err != nil {
-		return err
-	}
-	out, err := u.root.OpenFile(markerName(f), os.O_WRONLY|os.O_CREATE, 0o640)
-	if err != nil {
-		return err
-	}
-	_, err = out.WriteAt(append(b, '\n'), 0)
-	if err == nil {
-		err = out.Truncate(int64(len(b)) + 1)
-	}
-	if err == nil {
-		err = out.Sync()
-	}
-	err = errors.Join(err, out.Close())
-	f.hasMarker = err == nil
-	return err
-}
-
-// removeMarker removes the marker of a file that needs no more work.
-func (u *Uploader) removeMarker(f *file) error {
-	err := u.root.Remove(markerName(f))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// errLocked means that another recorder is uploading the file.
-var errLocked = errors.New("another recorder is uploading the file")
-
-// lockMarker keeps other recorders from uploading the file until the returned file is closed.
-// fs.ErrNotExist means that another recorder has uploaded it.
-func (u *Uploader) lockMarker(f *file) (*os.File, error) {
-	m, err := u.root.OpenFile(markerName(f), os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
-	}
-	if !tryLock(m) {
-		return nil, errors.Join(errLocked, m.Close())
-	}
-	open, err := m.Stat()
-	if err == nil {
-		var named os.FileInfo
-		if named, err = u.root.Lstat(markerName(f)); err == nil && !os.SameFile(open, named) {
-			err = fs.ErrNotExist
-		}
-	}
-	if err == nil {
-		err = u.readMarker(f) // the other may have made progress
-	}
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
-	}
-	return m, nil
-}
-
 // writeMarkers writes the markers of new files.
 func (u *Uploader) writeMarkers(ctx context.Context) {
 	for {
@@ -205,8 +124,8 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 		unmarked, changed, end := slices.Clone(u.unmarked), u.changed, u.finishing
 		u.mu.Unlock()
 		for _, f := range unmarked {
-			if err := u.writeMarker(f); err != nil {
-				u.Log.Error("cannot write the upload marker: if the recorder dies, the file is not uploaded", zap.String("file", u.path(f)), zap.Error(err))
+			if err := u.bags.writeMarker(f); err != nil {
+				u.Log.Error("cannot write the upload marker: if the recorder dies, the file is not uploaded", zap.String("file", u.bags.path(f)), zap.Error(err))
 			}
 			u.update(func() { u.unmarked = slices.DeleteFunc(u.unmarked, func(g *file) bool { return g == f }) })
 		}
@@ -228,7 +147,7 @@ func (u *Uploader) writeMarkers(ctx context.Context) {
 // the same time.
 func (u *Uploader) backOff(ctx context.Context, f *file, err error, wait time.Duration) {
 	wait = wait/2 + rand.N(wait/2+1) //nolint:gosec // it spreads load
-	u.Log.Warn("not uploaded yet", zap.String("file", u.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
+	u.Log.Warn("not uploaded yet", zap.String("file", u.bags.path(f)), zap.Duration("next try in", wait.Round(time.Millisecond)), zap.Error(err))
 	u.update(func() {
 		u.stats.Err, u.stats.Retry = err.Error(), time.Now().Add(wait)
 		u.stats.Failures++

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -67,7 +66,7 @@ type Stats struct {
 // except for Run they never wait for a disk or the network.
 type Uploader struct {
 	Options
-	root *os.Root
+	bags *folder
 
 	mu        sync.Mutex
 	files     []*file // not uploaded yet, in order of creation
@@ -98,20 +97,20 @@ func New(o Options) (*Uploader, error) {
 	if o.checkTimeout == 0 {
 		o.checkTimeout = 30 * time.Second
 	}
-	root, err := os.OpenRoot(o.Dir)
+	bags, err := openFolder(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	u := &Uploader{Options: o, root: root, changed: make(chan struct{})}
+	u := &Uploader{Options: o, bags: bags, changed: make(chan struct{})}
 	u.stats.Store.Since = time.Now()
 	if err := u.readMarkers(); err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, bags.close())
 	}
 	return u, nil
 }
 
 // Close closes the directory. Call it after Run.
-func (u *Uploader) Close() error { return u.root.Close() }
+func (u *Uploader) Close() error { return u.bags.close() }
 
 // Begun reports a new bag that is being recorded.
 func (u *Uploader) Begun(path string) {
@@ -205,11 +204,11 @@ func (u *Uploader) countDeleted(ctx context.Context) {
 	files := slices.DeleteFunc(slices.Clone(u.files), func(f *file) bool { return f.state != waiting })
 	u.mu.Unlock()
 	for _, f := range files {
-		if _, err := u.root.Lstat(f.name); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := u.bags.root.Lstat(f.name); !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err := u.uploadFile(ctx, f); err != nil {
-			u.Log.Warn("deleted, but not counted as lost", zap.String("file", u.path(f)), zap.Error(err))
+			u.Log.Warn("deleted, but not counted as lost", zap.String("file", u.bags.path(f)), zap.Error(err))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
@@ -60,6 +61,7 @@ type Decompressor struct {
 	src         bytes.Reader  // of lz4
 	lz4         *lz4.Reader   // nil until it is needed
 	bz2         *bzip2.Reader // nil until it is needed
+	zstd        *zstd.Decoder // nil until it is needed
 }
 
 // Unpack returns stored unpacked, in memory if that is enough, else in fresh memory.
@@ -68,6 +70,9 @@ func (d *Decompressor) Unpack(c rosbag.Compression, stored []byte, size int64, m
 	first := min(size, FirstUnpackBytes+FirstUnpackRatio*int64(len(stored)))
 	if int64(cap(memory)) < size {
 		memory = make([]byte, first)
+	}
+	if c == rosbag.CompressionZstd {
+		return d.unpackZstd(stored, size, memory)
 	}
 	return d.stream(c, stored, size, memory)
 }
@@ -91,8 +96,8 @@ func (d *Decompressor) stream(c rosbag.Compression, stored []byte, size int64, m
 		}
 		d.bz2.Reset(stored)
 		r = d.bz2
-	case rosbag.CompressionNone:
-		fallthrough // it needs no unpacking
+	case rosbag.CompressionNone, rosbag.CompressionZstd:
+		fallthrough // the one needs no unpacking, the other is unpacked at once
 	default:
 		return nil, fmt.Errorf("unknown compression %q", c)
 	}

@@ -39,7 +39,7 @@ type Cursor struct {
 
 // New returns a Cursor at the start of what q selects. It reads nothing yet.
 func New(bag *table.Table, q rosbag.Query) *Cursor {
-	q.Reuse = q.Reuse && bag.Cache.Load() == nil
+	q.Reuse = q.Reuse && bag.Options.Cache == nil
 	c := &Cursor{bag: bag, q: q, keep: make([]bool, len(bag.Conns)), maxCached: bag.Options.CacheBytes, prefetch: newPrefetcher(bag)}
 	kept := make(map[*rosbag.Connection]bool)
 	for i, conn := range bag.Conns {
@@ -83,15 +83,8 @@ func (c *Cursor) Next() (*rosbag.Message, error) {
 	e := &x.Entries[x.Next]
 	x.Next++
 	c.run--
-	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share}
+	c.msg = rosbag.Message{Conn: c.bag.Conns[e.Conn], Time: e.Time(), Frame: wire.FrameAt(x.Data, e.Offset), Share: x.Share, Order: uint64(x.Number)<<32 | uint64(e.Offset)}
 	return &c.msg, nil
-}
-
-// Place says where the message that Next returned last is: of messages of the same
-// time the one with the lower chunk, then frame, came first.
-func (c *Cursor) Place() (chunk int, frame uint32) {
-	x := c.heap[0]
-	return x.Number, x.Entries[x.Next-1].Offset
 }
 
 // advance makes the chunk with the next message the first of the heap, loads it, and

@@ -10,38 +10,29 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// Last is what LastOfEach finds for one connection: what LastBefore returns.
-type Last struct {
-	Message *rosbag.Message // nil if there is none
-	Err     error
-}
-
-// LastOfEach is Reader.LastOfEach.
-func LastOfEach(bag *table.Table, lists *ChunkLists, conns []rosbag.ConnID, t rosbag.Time) iter.Seq2[int, Last] {
-	return func(yield func(int, Last) bool) {
+// Latest is rosbag.Latest of a bag. It looks through the list of chunks once for all connections, loads
+// a chunk once for all that have their message there, newest chunk first, and no more of them than
+// it needs.
+func Latest(bag *table.Table, lists *ChunkLists, t rosbag.Time, keep func(*rosbag.Connection) bool) iter.Seq2[*rosbag.Connection, rosbag.Found] {
+	return func(yield func(*rosbag.Connection, rosbag.Found) bool) {
 		s := lastSearch{bag: bag, t: t, keep: make([]bool, len(bag.Conns)), open: map[int]*lastChunk{}}
-		var known []int32
-		for _, id := range conns {
-			if at, ok := bag.ByID[id]; ok {
-				s.keep[at] = true
-				known = append(known, at)
+		var wanted []int32
+		for at, c := range bag.Conns {
+			if s.keep[at] = keep == nil || keep(c); s.keep[at] {
+				wanted = append(wanted, int32(at))
 			}
 		}
-		s.lists = lists.get(bag, known)
-		s.unpackAhead(known)
-		for n, id := range conns {
-			var l Last
-			if at, ok := bag.ByID[id]; ok {
-				l = s.find(at)
-			}
-			if !yield(n, l) {
+		s.lists = lists.get(bag, wanted)
+		s.unpackAhead(wanted)
+		for _, at := range wanted {
+			if found := s.find(at); (found.Message != nil || found.Err != nil) && !yield(bag.Conns[at], found) {
 				return
 			}
 		}
 	}
 }
 
-// lastSearch is the state of LastOfEach.
+// lastSearch is the state of Latest.
 type lastSearch struct {
 	bag   *table.Table
 	t     rosbag.Time
@@ -80,7 +71,7 @@ const (
 )
 
 // find looks for the message of one connection.
-func (s *lastSearch) find(conn int32) (l Last) {
+func (s *lastSearch) find(conn int32) (l rosbag.Found) {
 	s.conn, s.best = conn, nil
 	for _, i := range s.lists[conn] {
 		info := &s.bag.Chunks[i]
@@ -123,7 +114,7 @@ func (s *lastSearch) chunk(i int) error {
 	if !x.EntriesUnknown() && promised == nil {
 		return nil
 	}
-	cache := s.bag.Cache.Load()
+	cache := s.bag.Options.Cache
 	var key table.Key // where the cache keeps the message, if the index is good
 	if x.Data == nil && !x.EntriesUnknown() {
 		key = s.key(x, promised)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/ahead"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/load"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/table"
 	"github.com/gorosbag/gorosbag/rosbag"
@@ -68,7 +69,7 @@ func (l *ChunkLists) sort(bag *table.Table) {
 // unpackAhead puts into the cache, on several cores, the chunks that find will load, if
 // they are worth it: the first one that promises a message of each connection.
 func (s *lastSearch) unpackAhead(conns []int32) {
-	if s.bag.Cache.Load() == nil {
+	if s.bag.Options.Cache == nil {
 		return
 	}
 	var wanted []int
@@ -83,20 +84,16 @@ func (s *lastSearch) unpackAhead(conns []int32) {
 	if len(wanted) < 2 {
 		return
 	}
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, i := range wanted {
-		slots <- struct{}{}
-		// owner: unpackAhead; ends with the chunk.
-		wg.Go(func() {
-			defer func() { <-slots }()
-			var l load.Loader
-			if p, err := l.Place(s.bag, i); err == nil && p.Compression == rosbag.CompressionBZ2 {
-				_, _ = l.Read(s.bag, &p) // find comes across the error, too
-			}
-		})
+	queue := ahead.New(make([]struct{}, runtime.GOMAXPROCS(0)), func(i *int, _ struct{}) {
+		var l load.Loader
+		if p, err := l.Place(s.bag, *i); err == nil && p.Compression == rosbag.CompressionBZ2 {
+			_, _ = l.Read(s.bag, &p) // find comes across the error, too
+		}
+	})
+	for i := range wanted {
+		queue.Start(&wanted[i])
 	}
-	wg.Wait()
+	queue.Close()
 }
 
 // promised returns the first chunk that find will load for a connection, by the indexes.
@@ -110,7 +107,7 @@ func (s *lastSearch) promised() (chunk int, ok bool) {
 			return 0, false
 		}
 		if e := s.last(x); e != nil {
-			return int(i), s.bag.Cache.Load().Frame(s.key(x, e)) == nil
+			return int(i), s.bag.Options.Cache.Frame(s.key(x, e)) == nil
 		}
 	}
 	return 0, false

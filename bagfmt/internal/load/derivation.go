@@ -25,9 +25,12 @@ type derivation struct {
 
 // run goes over data as far as it can be read. whole says that it was read wholly.
 func (d *derivation) run(kind table.Kind, data []byte) (whole bool) {
-	if kind == table.KindOld {
+	switch {
+	case d.bag.MCAP != nil:
+		whole = d.mcap(d.bag.MCAP, data)
+	case kind == table.KindOld:
 		whole = d.old(d.bag.Old, data)
-	} else {
+	default:
 		whole = d.chunk(data)
 	}
 	if d.stopped != nil {

@@ -49,11 +49,7 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 	if err != nil {
 		return dst, err
 	}
-	end := bag.DataEnd
-	if i+1 < len(bag.Chunks) {
-		end = bag.Chunks[i+1].Pos
-	}
-	at := p.Data + p.Stored
+	at, end := p.Data+p.Stored, bag.ExtentEnd(i)
 	section := io.NewSectionReader(bag.File, at, max(end-at, 0))
 	switch {
 	case l.s == nil && l.once:
@@ -64,6 +60,9 @@ func (l *Loader) Entries(bag *table.Table, i int, keep []bool, dst []Entry) ([]E
 		l.s.Reset(section, at)
 	}
 	l.expectCounts(bag, i)
+	if bag.MCAP != nil {
+		return l.mcapIndex(bag, i, keep, dst)
+	}
 	l.merger.begin()
 	for n := 0; n < len(bag.Chunks[i].Counts); {
 		start := l.s.Off

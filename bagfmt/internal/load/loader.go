@@ -33,6 +33,9 @@ func (l *Loader) Place(bag *table.Table, i int) (wire.ChunkPlace, error) {
 	if bag.Chunks[i].Kind.Raw() {
 		return bag.Chunks[i].RawPlace(bag.Size)
 	}
+	if bag.MCAP != nil {
+		return l.mcapPlace(bag, i)
+	}
 	pos := bag.Chunks[i].Pos
 	p := wire.ChunkPlace{Pos: pos, Op: rosbag.OpChunk, Decrypter: bag.Decrypter}
 	need := int64(wire.FirstHeadBytes)
@@ -102,7 +105,7 @@ func checkOverlap(bag *table.Table, i int, p *wire.ChunkPlace) error {
 
 // HeaderTable returns a copy of bag to read the headers of all its chunks from.
 func HeaderTable(bag *table.Table) *table.Table {
-	from := &table.Table{File: bag.File, Size: bag.Size, Options: bag.Options, Decrypter: bag.Decrypter, Chunks: bag.Chunks}
+	from := &table.Table{File: bag.File, Size: bag.Size, Options: bag.Options, Decrypter: bag.Decrypter, MCAP: bag.MCAP, Chunks: bag.Chunks}
 	if n := len(bag.Chunks); n > 1 && (bag.Chunks[n-1].Pos-bag.Chunks[0].Pos)/int64(n) < smallChunkBytes {
 		from.File = &window{r: bag.File}
 	}
@@ -166,7 +169,7 @@ func (l *Loader) Read(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 	if p.Compression != rosbag.CompressionBZ2 {
 		return l.readNew(bag, p)
 	}
-	return bag.Cache.Load().Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
+	return bag.Options.Cache.Chunk(table.Key{Bag: bag, Pos: p.Pos}, func() ([]byte, error) { return l.readNew(bag, p) })
 }
 
 func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
@@ -190,14 +193,20 @@ func (l *Loader) readNew(bag *table.Table, p *wire.ChunkPlace) ([]byte, error) {
 
 // Open checks the stored data of a chunk and unpacks it, into l.memory or fresh memory.
 func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
-	if p.Checked && !p.Torn {
+	if p.Checked && !p.Torn && !p.MCAP {
 		if crc := crc32.Checksum(stored, wire.Castagnoli); crc != p.CRC {
 			return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "crc32c of its data is %08x, its header says %08x", crc, p.CRC)
 		}
 	}
 	stored, err := p.Decrypter.OpenChunk(p, stored)
 	if err != nil || p.Compression == rosbag.CompressionNone {
+		if err == nil {
+			err = checkMCAP(p, stored)
+		}
 		return stored, err // stock readers do not look at size
+	}
+	if p.Compression == rosbag.CompressionZstd && !p.MCAP {
+		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "unknown compression %q", p.Compression)
 	}
 	data, err := l.Unpack.Unpack(p.Compression, stored, p.Size, l.Memory)
 	l.Memory = nil
@@ -208,7 +217,7 @@ func (l *Loader) Open(p *wire.ChunkPlace, stored []byte) ([]byte, error) {
 	case err != nil:
 		return nil, wire.Corrupt(p.Pos, rosbag.OpChunk, "%v", err)
 	}
-	return data, nil
+	return data, checkMCAP(p, data)
 }
 
 // Load reads the data of x and compares its entries with it. If they do not fit,
@@ -221,6 +230,7 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 		return err
 	}
 	if x.evicted {
+		remakeFrames(bag, x.Entries, data)
 		if crc32.Checksum(data, wire.Castagnoli) != x.sum {
 			return wire.Corrupt(p.Pos, p.Op, "its data has changed since it was first read")
 		}
@@ -243,6 +253,7 @@ func (l *Loader) Load(bag *table.Table, x *Chunk, keep []bool, q rosbag.Query) e
 		return d.stopped
 	}
 	x.Entries, x.Next, x.Damaged, x.Derive = d.list, 0, nil, false
+	remakeFrames(bag, x.Entries, data)
 	x.hold(data)
 	promised := countKept(bag, x.Number, keep)
 	if bad != nil {
@@ -306,6 +317,9 @@ var errSharedRecords = errors.New("many entries point at the same records")
 // them point at the frames. The time of an entry counts, as for stock's player, unless
 // the chunk has a checksum: then the time in the chunk is known to be right.
 func (l *Loader) resolve(bag *table.Table, entries []Entry, data []byte, checked bool) error {
+	if bag.MCAP != nil {
+		return makeFrames(bag, entries, data)
+	}
 	budget := maxHeaderFactor*len(data) + wire.MaxHeaderBytes
 	for i := range entries {
 		e := &entries[i]

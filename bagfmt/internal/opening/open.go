@@ -21,6 +21,9 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	cache := o.Cache
+	o.Cache = nil // a scan uses the memory of a chunk again
+	r = table.Interruptible(r, o.Interrupted)
 	t := &table.Table{File: r, Size: size, Options: o}
 	s := wire.NewFileStream(r, size, wire.SmallBufferBytes)
 	v, err := s.Version(o.FutureVersion)
@@ -29,13 +32,17 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	}
 	t.Version = v.Name
 	t.Elapsed = v.Elapsed
-	if v.Layout != wire.LayoutV2 {
+	byIndex, scan := (&indexSection{bag: t}).open, scanBag
+	if v.Layout == wire.LayoutMCAP {
+		byIndex, scan = (&mcapSummary{bag: t}).open, scanMCAP
+	}
+	if v.Layout != wire.LayoutV2 && v.Layout != wire.LayoutMCAP {
 		err = openOld(t, s, v)
-	} else if err = (&indexSection{bag: t}).open(s); err != nil && !o.IndexOnly && isDamage(err) {
+	} else if err = byIndex(s); err != nil && !o.IndexOnly && isDamage(err) {
 		t.Damaged(err)
 		reason := wire.AsCorrupt(err)
 		var complete bool
-		complete, err = scanBag(t)
+		complete, err = scan(t)
 		if reason != nil {
 			// With the index section in its place, or met by the scan, nothing before it is
 			// missing: what else was lost the scan has told.
@@ -45,6 +52,7 @@ func Open(r io.ReaderAt, size int64, o table.Options) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.Options.Cache = cache
 	t.Summarize()
 	return t, nil
 }

@@ -334,7 +334,7 @@ func (x *bagScan) endChunk() error {
 		clear(c.seen)
 	}()
 	indexed := len(c.seen) > 0 && c.bad == nil
-	info := table.Chunk{Pos: c.place.Pos}
+	info := table.Chunk{Span: rosbag.Span{Pos: c.place.Pos}}
 	if indexed && !c.uncertain && x.knows(c.index.byID) {
 		x.seg.segment(info, &c.index)
 		return nil

@@ -49,7 +49,7 @@ func (x *segmentScan) record(from, to int64) {
 // close ends the open range.
 func (x *segmentScan) close() {
 	if x.tally.some {
-		x.segment(table.Chunk{Pos: x.from, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
+		x.segment(table.Chunk{Span: rosbag.Span{Pos: x.from}, Kind: x.kind, Bytes: x.to - x.from}, &x.tally)
 	}
 	x.tally.reset()
 	x.from, x.to = 0, 0
@@ -84,6 +84,9 @@ func (x *segmentScan) finish() {
 		for _, n := range own {
 			if at, ok := bag.ByID[n.id]; ok {
 				all = append(all, rosbag.ConnCount{Conn: bag.Conns[at], Count: n.n})
+				continue
+			}
+			if bag.MCAP != nil && bag.MCAP.Channels.Foreign(uint16(n.id)) {
 				continue
 			}
 			if lost[n.id] == nil {

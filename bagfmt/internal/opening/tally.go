@@ -36,6 +36,15 @@ func (t *tally) add(id rosbag.ConnID, n uint32, start, end rosbag.Time) {
 	t.some = true
 }
 
+// sum returns the number of messages.
+func (t *tally) sum() uint64 {
+	var n uint64
+	for _, count := range t.byID {
+		n += uint64(count)
+	}
+	return n
+}
+
 func (t *tally) reset() {
 	if len(t.byID) > maxCleared {
 		t.byID = nil

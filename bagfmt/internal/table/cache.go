@@ -7,7 +7,7 @@ import (
 
 // Cache keeps data that takes long to unpack, for callers that seek back and forth in
 // bags: chunks compressed with bzip2, of which a core unpacks 40 to 100 MiB/s, and the
-// messages that LastOfEach has found. Several Readers may share one.
+// messages that Latest has found. Several Readers may share one.
 type Cache struct {
 	mu        sync.Mutex
 	chunks    lru

@@ -15,6 +15,39 @@ type Prefetcher interface {
 	Prefetch(off, n int64)
 }
 
+// Interruptible returns r with reads that ask interrupted, nil if nobody interrupts, before.
+func Interruptible(r io.ReaderAt, interrupted func() error) io.ReaderAt {
+	if interrupted == nil {
+		return r
+	}
+	asking := interruptible{r, interrupted}
+	if p, ok := r.(Prefetcher); ok {
+		return interruptiblePrefetcher{asking, p}
+	}
+	return asking
+}
+
+type interruptible struct {
+	io.ReaderAt
+	interrupted func() error
+}
+
+// ReadAt implements io.ReaderAt.
+func (r interruptible) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.interrupted(); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+type interruptiblePrefetcher struct {
+	interruptible
+	to Prefetcher
+}
+
+// Prefetch implements Prefetcher.
+func (r interruptiblePrefetcher) Prefetch(off, n int64) { r.to.Prefetch(off, n) }
+
 // MaxPrefetchBytes is how much is prefetched ahead of a cursor, or of an index section.
 const MaxPrefetchBytes = 4 << 20
 
@@ -35,9 +68,11 @@ func (bag *Table) Prefetches() bool {
 // and the index of chunk i are going to be read.
 func (bag *Table) PrefetchIndex(i int) {
 	bag.Prefetch(bag.Chunks[i].Pos, wire.FirstHeadBytes)
-	var n int64 // of index data, as known writers write it
-	for _, c := range bag.Chunks[i].Counts {
-		n += wire.IndexHeaderBytes + int64(c.Count)*wire.IndexEntryBytes
+	n := bag.Chunks[i].IndexBytes
+	if bag.MCAP == nil { // as known writers write index data
+		for _, c := range bag.Chunks[i].Counts {
+			n += wire.IndexHeaderBytes + int64(c.Count)*wire.IndexEntryBytes
+		}
 	}
 	end := bag.ExtentEnd(i)
 	bag.Prefetch(max(end-n, bag.Chunks[i].Pos), min(n, end-bag.Chunks[i].Pos))
@@ -47,6 +82,9 @@ func (bag *Table) PrefetchIndex(i int) {
 func (bag *Table) ExtentEnd(i int) int64 {
 	if bag.Chunks[i].Kind.Raw() {
 		return bag.Chunks[i].Pos + bag.Chunks[i].Bytes
+	}
+	if bag.MCAP != nil {
+		return bag.Chunks[i].Pos + bag.Chunks[i].Bytes + bag.Chunks[i].IndexBytes
 	}
 	if i+1 < len(bag.Chunks) {
 		return bag.Chunks[i+1].Pos

@@ -20,7 +20,7 @@ const (
 	KindChunk   Kind = iota // a chunk record, with index data behind it
 	KindNoIndex             // a chunk record without good index data
 	KindTorn                // an encrypted chunk that is not compressed, cut by the end of the file
-	KindRecords             // records of format V2.0 that are in no chunk
+	KindRecords             // records of format V2.0, or of MCAP, that are in no chunk
 	KindOld                 // records of an older version
 )
 

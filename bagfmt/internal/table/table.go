@@ -2,15 +2,15 @@ package table
 
 import (
 	"io"
-	"sync/atomic"
 
+	"github.com/gorosbag/gorosbag/bagfmt/internal/mcap"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/old"
 	"github.com/gorosbag/gorosbag/bagfmt/internal/wire"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // Table is what is known of an opened bag. It does not change once the bag is open, and many
-// goroutines may use it if they may use its file. Only the cache may be replaced.
+// goroutines may use it if they may use its file.
 type Table struct {
 	File      io.ReaderAt
 	Size      int64
@@ -23,6 +23,7 @@ type Table struct {
 	Indexed   bool
 	Damage    []error
 	Old       *old.Format          // of a bag of a version before 2.0
+	MCAP      *mcap.File           // of an MCAP file
 	Decrypter *wire.Decrypter      // of an encrypted bag
 	Conns     []*rosbag.Connection // by id
 	ByID      map[rosbag.ConnID]int32
@@ -31,8 +32,6 @@ type Table struct {
 	End       rosbag.Time
 	Messages  uint64
 	Repeated  rosbag.Repeated
-
-	Cache cacheRef
 }
 
 const defaultCacheBytes = 128 << 20
@@ -43,9 +42,16 @@ type Options struct {
 	CacheBytes    int64 // unpacked chunks that one Cursor keeps beside the current one; zero means 128 MiB
 	FutureVersion bool  // read any version 2.x as if it were 2.0
 	IndexOnly     bool  // refuse a bag without a good index instead of reading it from front to back
-	// Interrupted, if not nil, is asked while a chunk is unpacked or searched, every few MiB. An
-	// error that it returns ends that, and is returned. Goroutines may call it at the same time.
+	// Cache, if not nil, keeps chunks and messages for readers that seek back and forth. Several
+	// Readers may share one. Query.Reuse is then of no effect.
+	Cache *Cache
+	// Interrupted, if not nil, is asked before each read, and while a chunk is unpacked or searched,
+	// every few MiB. An error that it returns ends that, and is returned. Goroutines may call it at the same time.
 	Interrupted func() error
+	// KeepForeign gives out also the connections and messages of an MCAP file that are not those of
+	// ROS 1, but for example cdr of ROS 2. Else a rosbag.EncodingError in Damage tells of each. See
+	// rosbag.KeyMCAPEncoding for what their connection headers hold.
+	KeepForeign bool
 	// UnwrapKey, if not nil, is asked for the AES key of an encrypted bag when that is opened.
 	// The key that it returns is overwritten. Without it encrypted bags are refused.
 	UnwrapKey func(rosbag.Encryption) (key []byte, err error)
@@ -62,15 +68,14 @@ func (o Options) WithDefaults() (Options, error) {
 }
 
 // Chunk says where a segment of a bag is and what is in it. In a 2.0 bag that is a
-// chunk. Bags of older versions, and the end of a recording that was killed, have
+// chunk, as in MCAP. Bags of older versions, and the end of a recording that was killed, have
 // messages without chunks: there it is a range of the file of about 1 MiB.
 type Chunk struct {
-	Pos        int64       // of its record, or its first one, in the file
-	Start, End rosbag.Time // of its earliest and latest message
-	Counts     []rosbag.ConnCount
+	rosbag.Span // its Pos is that of its record, or of its first one
 
-	Kind  Kind
-	Bytes int64 // of a segment that is not a chunk record: its length
+	Kind       Kind
+	Bytes      int64 // of a segment that is not a chunk record, and of a chunk record of MCAP: its length
+	IndexBytes int64 // of the message index records behind a chunk of MCAP
 }
 
 // Summarize computes what covers all chunks.
@@ -81,8 +86,8 @@ func (bag *Table) Summarize() {
 		for _, n := range c.Counts {
 			bag.Messages += uint64(n.Count)
 		}
-		if !bag.Indexed && len(c.Counts) == 0 {
-			continue // a scan found no times in it
+		if len(c.Counts) == 0 && (!bag.Indexed || bag.MCAP != nil) {
+			continue // a scan found no times in it; in MCAP they may be those of other encodings
 		}
 		if first || c.Start.Before(bag.Start) {
 			bag.Start = c.Start
@@ -113,6 +118,3 @@ func (bag *Table) SetConnections(list []*rosbag.Connection) {
 		bag.ByID[c.ID] = int32(i)
 	}
 }
-
-// cacheRef is the Cache of a Reader, see Use.
-type cacheRef struct{ atomic.Pointer[Cache] }

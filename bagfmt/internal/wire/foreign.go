@@ -11,7 +11,6 @@ import (
 
 // foreign are files that people take for bags, by what they start with.
 var foreign = []struct{ magic, what string }{
-	{"\x89MCAP", "an MCAP file, which holds messages of ROS 1 or 2 in another format; export it as a ROS 1 bag"},
 	{"SQLite format 3\x00", "an SQLite database, perhaps a ROS 2 bag; make a ROS 1 bag of it with rosbags-convert"},
 	{"version https://git-lfs", "a git LFS pointer; fetch the bag itself with git lfs pull"},
 	{"\x1f\x8b", "packed with gzip; unpack it with gunzip"},

@@ -11,6 +11,7 @@ type ChunkPlace struct {
 	Compression rosbag.Compression
 	CRC         uint32
 	Checked     bool       // crc counts
+	MCAP        bool       // a chunk of an MCAP file: CRC is of the unpacked data, by the polynomial of IEEE
 	Torn        bool       // its data, which is encrypted, is longer than what there is of it; stored is that
 	Op          rosbag.Op  // for error texts
 	Decrypter   *Decrypter // of its data

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -38,6 +39,8 @@ func (s *Stream) Version(anyMinor bool) (BagVersion, error) {
 	switch {
 	case len(b) == 0:
 		return BagVersion{}, notBag(b)
+	case bytes.HasPrefix(b, []byte(mcapStart)):
+		return s.mcapVersion(b)
 	case b[0] != '#':
 		return readVersionZero(s)
 	case end < 0 && len(b) < MaxVersionLineBytes && startsLine(b):
@@ -125,11 +128,12 @@ type Layout uint8
 
 // The layouts of all versions.
 const (
-	LayoutV2  Layout = iota
-	LayoutV0         // three lines, then messages of one topic
-	LayoutV10        // a table of topics; messages name their topic
-	LayoutV11        // messages carry topic, md5sum and type as lines
-	LayoutV12        // records with headers
+	LayoutV2   Layout = iota
+	LayoutV0          // three lines, then messages of one topic
+	LayoutV10         // a table of topics; messages name their topic
+	LayoutV11         // messages carry topic, md5sum and type as lines
+	LayoutV12         // records with headers
+	LayoutMCAP        // records of MCAP
 )
 
 // OldConnection makes a connection with the fields that all versions have.
@@ -137,4 +141,21 @@ func OldConnection(id rosbag.ConnID, topic, typ, md5 string) *rosbag.Connection 
 	return &rosbag.Connection{ID: id, Topic: topic, Header: rosbag.Header{
 		{Key: rosbag.KeyTopic, Value: topic}, {Key: rosbag.KeyType, Value: typ}, {Key: rosbag.KeyMD5Sum, Value: md5},
 	}}
+}
+
+// MCAPMagic is what an MCAP file begins and ends with.
+const MCAPMagic = mcapStart + "0\r\n"
+
+// mcapStart comes before the digit of the version.
+const mcapStart = "\x89MCAP"
+
+// mcapVersion reads the magic of an MCAP file, which b begins with.
+func (s *Stream) mcapVersion(b []byte) (BagVersion, error) {
+	switch {
+	case bytes.HasPrefix(b, []byte(MCAPMagic)):
+		return BagVersion{Name: "mcap", Layout: LayoutMCAP}, s.Skip(int64(len(MCAPMagic)), 0, 0)
+	case len(b) < len(MCAPMagic):
+		return BagVersion{}, Torn(0, 0, "magic", int64(len(b)), int64(len(MCAPMagic)))
+	}
+	return BagVersion{}, &rosbag.VersionError{Version: fmt.Sprintf("MCAP %q", b[len(mcapStart):len(mcapStart)+1])}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -220,7 +221,7 @@ func Numbers(t testing.TB, path string) (byTime, byFile map[uint32][]uint32) {
 	t.Helper()
 	r := OpenBag(t, path)
 	byTime, byFile = map[uint32][]uint32{}, map[uint32][]uint32{}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
 )
@@ -168,7 +169,7 @@ func (l *killLane) numbers(path string) []uint32 {
 	if err != nil {
 		l.T.Fatal(err)
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			l.T.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/fields"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/test/integration/harness"
 	"github.com/gorosbag/gorosbag/test/load"
 )
@@ -166,7 +167,7 @@ func numbers(t *testing.T, path string) []uint32 {
 		t.Fatal(err)
 	}
 	var list []uint32
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagdiff"
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // StringMessage is a std_msgs/String in a bag that a test creates.
@@ -50,7 +52,7 @@ func (g *Graph) MakeBag(name string, messages ...StringMessage) {
 				g.T.Fatal(err)
 			}
 		}
-		if err := w.WriteMessage(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
+		if err := w.Write(conns[key], BagStart().Add(m.At), StringData(m.Text)); err != nil {
 			g.T.Fatal(err)
 		}
 	}
@@ -128,7 +130,7 @@ func Read(t *testing.T, path string) map[string]*Topic {
 		}
 		topic.Headers = append(topic.Headers, c.Header)
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -158,13 +160,13 @@ func openBag(t *testing.T, path string) *bagfmt.Reader {
 }
 
 // Same compares two bags, as gobag diff does. What differs fails the test.
-func Same(t *testing.T, a, b string) *bagdiff.Report {
+func Same(t *testing.T, a, b string) *report.Report {
 	t.Helper()
 	return SameTopics(t, a, b, nil)
 }
 
 // SameTopics compares some connections of two bags.
-func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *bagdiff.Report {
+func SameTopics(t *testing.T, a, b string, keep func(*bagfmt.Connection) bool) *report.Report {
 	t.Helper()
 	r, err := bagdiff.Compare(t.Context(), openBag(t, a), openBag(t, b), bagdiff.Options{Keep: keep, Details: 10})
 	if err != nil {
@@ -205,7 +207,7 @@ func AddMessages(topics map[string][]string, path string) error {
 	if err != nil {
 		return err
 	}
-	for m, err := range r.All(bagfmt.Query{}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{}) {
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/rosbag"
 )
 
 // LatchedBag has the messages of the latching publishers of a bag.
@@ -22,7 +23,7 @@ func ReadLatched(t *testing.T, path string) LatchedBag {
 	t.Helper()
 	r := openBag(t, path)
 	l := LatchedBag{Start: r.Start(), End: r.End()}
-	for m, err := range r.All(bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
+	for m, err := range rosbag.Messages(r, bagfmt.Query{Keep: func(c *bagfmt.Connection) bool { return c.Header.Latching() }}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,43 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const zstdGrowth = 4 // how many times more memory the next attempt gets
+
+// unpackZstd is Unpack for zstd. memory has room for the first bytes at least. A frame that needs more
+// room than there is is unpacked again with more, so that memory follows what comes out.
+func (d *Decompressor) unpackZstd(stored []byte, size int64, memory []byte) ([]byte, error) {
+	if d.zstd == nil {
+		var err error
+		// One goroutine, the caller's. Memory is bounded by that for the result.
+		d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+	}
+	for room := min(size, int64(cap(memory))); ; room = min(size, zstdGrowth*room) {
+		if err := d.Interrupted.check(); err != nil {
+			return nil, err
+		}
+		if int64(cap(memory)) < room {
+			memory = make([]byte, room)
+		}
+		out, err := d.zstd.DecodeAll(stored, memory[:0:room])
+		switch {
+		case errors.Is(err, zstd.ErrDecoderSizeExceeded) && room < size:
+		case errors.Is(err, zstd.ErrDecoderSizeExceeded):
+			return nil, fmt.Errorf("zstd data holds more than %d bytes", size)
+		case err != nil:
+			return nil, fmt.Errorf("zstd data: %w", err)
+		case int64(len(out)) < size:
+			return nil, fmt.Errorf("zstd data ends after %d of %d bytes", len(out), size)
+		default:
+			return out, nil
+		}
+	}
+}

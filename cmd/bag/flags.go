@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/config"
+	"github.com/gorosbag/gorosbag/internal/bagjob"
+	"github.com/gorosbag/gorosbag/internal/bagopen"
+	"github.com/gorosbag/gorosbag/internal/bagquery"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// readOnly is embedded in the flags of a command that writes no file which would have to be removed
+// if it is not complete.
+type readOnly struct{}
+
+func (readOnly) readsOnly() {}
+
+// jobFlags are the options of every command that writes files.
+type jobFlags struct {
+	Force bool `short:"f" help:"Overwrite files that exist."`
+	Quiet bool `short:"q" help:"Show no progress bar and no summary; damage and errors are told anyway."`
+}
+
+// start starts the job of a command.
+func (f jobFlags) start(ctx context.Context, out bagjob.Output) *bagjob.Job {
+	return bagjob.New(ctx, out, bagjob.Options(f))
+}
+
+// packFlags are the options for compression and chunks of the output.
+type packFlags struct {
+	Compression string `enum:",none,lz4,bz2,zstd" default:"" placeholder:"KIND" help:"Compress chunks with none, lz4 or bz2; in MCAP with none, lz4 or zstd. Default: as the input, zstd in MCAP."`
+	ChunkSize   int    `name:"chunksize" default:"768" placeholder:"KiB" help:"Size of a chunk before compression (${default})."`
+}
+
+// writerOptions returns the options of a bag made from inputs.
+func (f packFlags) writerOptions(inputs bagjob.Inputs) (bagfmt.WriterOptions, error) {
+	o := bagfmt.WriterOptions{Compression: rosbag.Compression(f.Compression), Workers: bagjob.Workers()}
+	switch f.Compression {
+	case "zstd":
+		return o, errors.New("a bag cannot be compressed with zstd; take lz4 or bz2, or write MCAP")
+	case "":
+		o.Compression = inputs.Compression()
+	}
+	var err error
+	o.ChunkBytes, err = f.chunkBytes()
+	return o, err
+}
+
+// newMCAP starts an MCAP file.
+func (f packFlags) newMCAP(w io.Writer) (rebag.Sink, error) {
+	if f.Compression == "bz2" {
+		return nil, errors.New("MCAP cannot be compressed with bz2; take zstd, lz4 or none")
+	}
+	chunk, err := f.chunkBytes()
+	if err != nil {
+		return nil, err
+	}
+	return rebag.NewMCAP(w, f.Compression, chunk)
+}
+
+// maxChunkKB is 1 GiB: what is larger, readers need not accept.
+const maxChunkKB = 1 << 20
+
+func (f packFlags) chunkBytes() (int, error) {
+	if f.ChunkSize < 0 || f.ChunkSize > maxChunkKB {
+		return 0, fmt.Errorf("--chunksize %d is not between 0 and %d", f.ChunkSize, maxChunkKB)
+	}
+	return max(f.ChunkSize*1024, 1), nil
+}
+
+// sink returns what starts the output that is made from inputs.
+func (f packFlags) sink(inputs bagjob.Inputs, mcap bool) func(io.Writer) (rebag.Sink, error) {
+	if mcap {
+		return f.newMCAP
+	}
+	return func(w io.Writer) (rebag.Sink, error) {
+		o, err := f.writerOptions(inputs)
+		if err != nil {
+			return nil, err
+		}
+		return rebag.NewBag(w, o)
+	}
+}
+
+// wantsMCAP reports whether the output is to be MCAP: by the format that was asked
+// for, or by the name.
+func wantsMCAP(to, out string) bool {
+	return to == "mcap" || to == "" && strings.HasSuffix(out, ".mcap")
+}
+
+// selectFlags say which messages are wanted.
+type selectFlags struct {
+	Topic    []string `short:"t" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Only these topics; * and ? stand for any characters, also for slashes, unlike those of goplay and gorecord. May be repeated, as the next three."`
+	Exclude  []string `short:"x" sep:"none" placeholder:"PATTERN" completion-predictor:"topic" help:"Not these topics."`
+	Type     []string `sep:"none" placeholder:"PATTERN" completion-predictor:"type" help:"Only these message types."`
+	CallerID []string `name:"callerid" sep:"none" placeholder:"PATTERN" help:"Only what these nodes published."`
+	Regex    bool     `short:"e" help:"Patterns are regular expressions for the whole name."`
+
+	config.Window
+
+	Around *config.Moment `placeholder:"TIME" help:"Only messages around this time, written as for --start: mark='door opened'."`
+	Margin config.Seconds `default:"10s" placeholder:"TIME" help:"With --around: how long before and after (${default})."`
+
+	Rename []string `sep:"none" placeholder:"/A=/B" help:"Give a topic another name, as goplay --rename: FROM may be a glob, in which * stops at a slash, or with -e a regular expression; FROM:TYPE=TO renames the messages of one type only; /A:=/B is the same. The first that matches applies. May be repeated."`
+}
+
+// latchedFlags say whether bags that begin in the middle of another repeat latched messages.
+type latchedFlags struct {
+	NoLatched bool `name:"no-latched" help:"Do not repeat the latest earlier message of each latching publisher at the beginning."`
+}
+
+// options translates the flags. bag tells the times that relative ones refer to;
+// nil if they are not known beforehand.
+func (f *selectFlags) options(bag rosbag.Source) (o rebag.Options, err error) {
+	s := bagquery.Selection(*f)
+	if o.Keep, err = s.Keep(); err != nil {
+		return o, err
+	}
+	if o.Rename, err = s.Renames(); err != nil {
+		return o, err
+	}
+	o.Start, o.End, err = s.Times(bag)
+	return o, err
+}
+
+// emptyFlags say whether a command that selects nothing fails.
+type emptyFlags struct {
+	AllowEmpty bool `name:"allow-empty" help:"If nothing is selected, succeed, and write an empty bag if one is to be written. Otherwise that is an error."`
+}
+
+// refuse returns an error if a command has selected no message of in, unless that is allowed.
+func (f emptyFlags) refuse(selected uint64, in *bagopen.Recording) error {
+	if selected > 0 || f.AllowEmpty {
+		return nil
+	}
+	what := explain.Name(in.Name)
+	if in.Source != nil {
+		if info := in.Source.Info(); info.Messages > 0 {
+			what += fmt.Sprintf(", which lasts %.1f s from @%s on", info.End.Sub(info.Start).Seconds(), info.Start)
+		}
+	}
+	return fmt.Errorf("nothing is selected of %s; --allow-empty allows that", what)
+}
+
+// checkNotEnd returns an error if an argument is meant to be the end of a selection.
+func checkNotEnd(isRegex bool, arg string) error {
+	if !isRegex {
+		return nil
+	}
+	if err := config.CheckNotEnd(arg); err != nil {
+		return fmt.Errorf("%s: %w", explain.Name(arg), err)
+	}
+	return nil
+}
+
+// tell writes what the user should know of an expression. It returns an error if that is misspelt.
+func tell(j *bagjob.Job, found bagquery.Findings) error {
+	for _, line := range found.Lines {
+		j.Complain("%s", line)
+	}
+	if found.Misspelt {
+		return bagjob.ErrReported
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package align
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// None is in place of a message that has no counterpart.
+const None = -1
+
+// pair is what belongs together: message a of A and message b of B, or one of them and None.
+type pair struct{ a, b int32 }
+
+// Rule says which of the messages that differ belong together: those of the same number
+// between messages that agree or, by stamp, those that are within a tolerance.
+type Rule struct {
+	ByStamp   bool
+	Tolerance int64 // nanoseconds
+}
+
+// between pairs what is between the runs of an alignment.
+func (r Rule) between(runs []Run, a, b *List) []pair {
+	var all []pair
+	a0, b0 := 0, 0
+	for i := range len(runs) + 1 {
+		next := Run{len(a.Items), len(b.Items), 0}
+		if i < len(runs) {
+			next = runs[i]
+		}
+		if r.ByStamp {
+			all = r.mergeStamps(all, sortedBy(a.Stamps, a0, next.A), sortedBy(b.Stamps, b0, next.B), a.Stamps, b.Stamps)
+		}
+		for ; !r.ByStamp && (a0 < next.A || b0 < next.B); a0, b0 = a0+1, b0+1 {
+			x := pair{None, None}
+			if a0 < next.A {
+				x.a = int32(a0)
+			}
+			if b0 < next.B {
+				x.b = int32(b0)
+			}
+			all = append(all, x)
+		}
+		a0, b0 = next.A+next.N, next.B+next.N
+	}
+	return all
+}
+
+// mergeStamps pairs messages x of A and y of B, which are sorted by their stamps: each with the
+// nearest one, if there are several within the tolerance.
+func (r Rule) mergeStamps(all []pair, x, y []int32, a, b []int64) []pair {
+	off := func(i, j int) int64 {
+		if i >= len(x) || j >= len(y) {
+			return math.MaxInt64
+		}
+		return max(a[x[i]]-b[y[j]], b[y[j]]-a[x[i]])
+	}
+	for i, j := 0, 0; i < len(x) || j < len(y); {
+		by := off(i, j)
+		switch {
+		case j == len(y) || i < len(x) && by > r.Tolerance && a[x[i]] < b[y[j]] || off(i+1, j) < by:
+			all = append(all, pair{x[i], None})
+			i++
+		case i == len(x) || by > r.Tolerance || off(i, j+1) < by:
+			all = append(all, pair{None, y[j]})
+			j++
+		default:
+			all = append(all, pair{x[i], y[j]})
+			i, j = i+1, j+1
+		}
+	}
+	return all
+}
+
+// sortedBy returns the numbers from one to another, sorted by the stamps of these messages.
+func sortedBy(stamps []int64, from, to int) []int32 {
+	all := make([]int32, 0, to-from)
+	for i := from; i < to; i++ {
+		all = append(all, int32(i))
+	}
+	slices.SortStableFunc(all, func(i, j int32) int { return cmp.Compare(stamps[i], stamps[j]) })
+	return all
+}
+
+// moveReach is how far a message may have moved that is in the place of another one.
+const moveReach = 1 << 10 // messages
+
+// moves holds the counterpart of each message that is in the other list, but elsewhere: its
+// number plus 1, or 0.
+type moves [2][]int32
+
+// loose is a message that differs from what is in its place.
+type loose struct {
+	sum  Digest
+	at   int32
+	with int32 // what is in its place, or None
+}
+
+// moved finds what has moved. Of messages in each other's place, both may have: then they have
+// not changed. Those that are left over anyway may come from anywhere.
+func (r Rule) moved(differing []pair, common [2][]bool, a, b *List) moves {
+	m := moves{make([]int32, len(a.Items)), make([]int32, len(b.Items))}
+	var rest [2][]loose
+	for _, x := range differing {
+		if x.a != None && x.b != None && (r.ByStamp || a.Items[x.a].Sum.Small() || b.Items[x.b].Sum.Small()) {
+			continue
+		}
+		if x.a != None && common[0][x.a] {
+			rest[0] = append(rest[0], loose{a.Items[x.a].Sum, x.a, x.b})
+		}
+		if x.b != None && common[1][x.b] {
+			rest[1] = append(rest[1], loose{b.Items[x.b].Sum, x.b, x.a})
+		}
+	}
+	for s := range rest {
+		slices.SortFunc(rest[s], func(a, b loose) int { return cmp.Or(cmp.Compare(a.sum, b.sum), cmp.Compare(a.at, b.at)) })
+	}
+	m.join(rest, moveReach)
+	for s := range rest {
+		rest[s] = slices.DeleteFunc(rest[s], func(l loose) bool { return l.with != None && m[1-s][l.with] == 0 })
+	}
+	m.join(rest, math.MaxInt32)
+	return m
+}
+
+// join pairs messages of the same payload that are not further from each other than reach.
+// The lists are sorted by payload and number.
+func (m *moves) join(lists [2][]loose, reach int64) {
+	for a, b := lists[0], lists[1]; len(a) > 0 && len(b) > 0; {
+		x, y := a[0], b[0]
+		by := int64(x.at) - int64(y.at)
+		switch {
+		case m[0][x.at] != 0 || x.sum < y.sum || x.sum == y.sum && -by > reach:
+			a = a[1:]
+		case m[1][y.at] != 0 || x.sum > y.sum || by > reach:
+			b = b[1:]
+		default:
+			m[0][x.at], m[1][y.at] = y.at+1, x.at+1
+		}
+	}
+}

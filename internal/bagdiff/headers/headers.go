@@ -1,0 +1,182 @@
+// Package headers compares the connection headers of a topic in two bags. It is pure; the
+// caller is bagdiff.
+package headers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/bagdiff/report"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// The fields of which a bag may leave out what they say.
+const (
+	fieldCallerID   = "callerid"
+	fieldTopic      = "topic"
+	fieldType       = "type"
+	fieldMD5Sum     = "md5sum"
+	fieldLatching   = "latching"
+	fieldDefinition = "message_definition"
+)
+
+// header is the connection header without the callerid. What a bag may leave out is there.
+type header map[string]string
+
+func headerOf(c *rosbag.Connection) header {
+	h := header{fieldTopic: c.Topic, fieldType: "", fieldMD5Sum: "", fieldLatching: "0", fieldDefinition: ""}
+	for _, f := range slices.Backward(c.Header) { // the first one counts
+		h[f.Key] = f.Value
+	}
+	delete(h, fieldCallerID)
+	return h
+}
+
+// Compare compares the headers of the connections that each bag has of a topic: each one of a
+// bag must be in the other one, of the same publisher if they are told apart.
+func Compare(connsA, connsB []*rosbag.Connection, publishers bool) []report.Header {
+	var all []report.Header
+	byName := func(conns []*rosbag.Connection) map[string][]header {
+		m := make(map[string][]header)
+		for _, conn := range conns {
+			name, h := "", headerOf(conn)
+			if publishers {
+				name = conn.Header.CallerID()
+			}
+			if !slices.ContainsFunc(m[name], func(x header) bool { return maps.Equal(x, h) }) {
+				m[name] = append(m[name], h)
+			}
+		}
+		return m
+	}
+	a, b := byName(connsA), byName(connsB)
+	names := slices.Sorted(maps.Keys(a))
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		x, y := a[name], b[name]
+		restX, restY := without(x, y), without(y, x)
+		// A publisher without messages may be missing: nobody has heard of it.
+		if len(y) == 0 {
+			y = slices.Concat(slices.Collect(maps.Values(b))...)
+			restX, restY = without(x, y), nil
+		} else if len(x) == 0 {
+			x = slices.Concat(slices.Collect(maps.Values(a))...)
+			restX, restY = nil, without(y, x)
+		}
+		if len(names) == 1 {
+			name = ""
+		}
+		all = append(all, pairHeaders(name, restX, restY, x, y)...)
+	}
+	return all
+}
+
+// without returns the headers that others lack.
+func without(list, others []header) []header {
+	return slices.DeleteFunc(slices.Clone(list), func(h header) bool {
+		return slices.ContainsFunc(others, func(x header) bool { return maps.Equal(x, h) })
+	})
+}
+
+// pairHeaders says in what the headers differ that one bag has alone. Those that differ least
+// from each other are compared, the others with the nearest of all of the other bag.
+func pairHeaders(publisher string, restA, restB, allA, allB []header) []report.Header {
+	var list []report.Header
+	for len(restA) > 0 && len(restB) > 0 {
+		i, j := 0, nearest(restA[0], restB)
+		list = append(list, changes(publisher, "", restA[i], restB[j])...)
+		restA, restB = slices.Delete(restA, i, i+1), slices.Delete(restB, j, j+1)
+	}
+	for _, h := range restA {
+		list = append(list, changes(publisher, "A", h, allB[nearest(h, allB)])...)
+	}
+	for _, h := range restB {
+		list = append(list, changes(publisher, "B", allA[nearest(h, allA)], h)...)
+	}
+	return list
+}
+
+// nearest returns which of the headers differs least.
+func nearest(h header, from []header) int {
+	best, least := 0, -1
+	for i, x := range from {
+		if n := len(changes("", "", h, x)); least < 0 || n < least {
+			best, least = i, n
+		}
+	}
+	return best
+}
+
+// changes lists the fields that differ, what matters most first.
+func changes(publisher, only string, a, b header) []report.Header {
+	keys := slices.Sorted(maps.Keys(a))
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, func(x, y string) int { return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x, y)) })
+	var list []report.Header
+	for _, k := range keys {
+		x, inA := a[k]
+		y, inB := b[k]
+		if x == y && inA == inB {
+			continue
+		}
+		h := report.Header{Publisher: publisher, OnlyIn: only, Field: k, A: orAbsent(x, inA), B: orAbsent(y, inB)}
+		if k == fieldDefinition {
+			h.Field, h.A, h.B = definitionChange(x, y)
+		}
+		list = append(list, h)
+	}
+	return list
+}
+
+// rank sorts fields: what messages need most to be understood comes first.
+func rank(field string) int {
+	first := []string{fieldType, fieldMD5Sum, fieldLatching, fieldDefinition, fieldTopic}
+	if i := slices.Index(first, field); i >= 0 {
+		return i
+	}
+	return len(first)
+}
+
+func orAbsent(s string, present bool) string {
+	if !present {
+		return "absent"
+	}
+	return s
+}
+
+// definitionChange returns the first line in which definitions differ.
+func definitionChange(a, b string) (field, lineA, lineB string) {
+	if a == "" || b == "" {
+		size := func(s string) string {
+			if s == "" {
+				return "absent"
+			}
+			return fmt.Sprintf("%d bytes", len(s))
+		}
+		return fieldDefinition, size(a), size(b)
+	}
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	line := func(list []string) string {
+		if n < len(list) {
+			return list[n]
+		}
+		return "end of the definition"
+	}
+	return fmt.Sprintf("%s, line %d", fieldDefinition, n+1), line(x), line(y)
+}

@@ -1,0 +1,300 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorosbag/gorosbag/internal/escape"
+	"github.com/gorosbag/gorosbag/internal/plural"
+)
+
+var sides = [2]string{"A", "B"}
+
+// WriteText writes the report for people: what has come out, the topics that differ, the
+// first differences, times.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(r.verdict() + "\n")
+	for s, bag := range []Bag{r.A, r.B} {
+		fmt.Fprintf(&b, "%s: %s, %s on %s\n", sides[s], escape.Text(bag.Path), plural.Of(bag.Messages, "message"), plural.Of(bag.Topics, "topic"))
+	}
+	r.writeTopics(&b)
+	r.writeDifferences(&b)
+	r.writeNotes(&b)
+	r.writeTimes(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// verdict is the first line.
+func (r *Report) verdict() string {
+	if r.Same {
+		text := "Same"
+		if r.Times.Max > 0 || r.Times.Shift != 0 {
+			text += " but for the times"
+		}
+		if !r.Complete {
+			text += ", as far as the bags can be read"
+		}
+		return fmt.Sprintf("%s: %s on %s", text, plural.Of(r.Compared, "message"), plural.Of(len(r.Topics), "topic"))
+	}
+	var topics, headers, times uint64
+	var sum Topic
+	only := make(map[string]uint64)
+	for _, t := range r.Topics {
+		if !t.Differs {
+			continue
+		}
+		topics++
+		only[t.OnlyIn]++
+		if len(t.Headers) > 0 {
+			headers++
+		}
+		if t.spaced() {
+			times++
+		}
+		sum.Changed, sum.OnlyA, sum.OnlyB, sum.Moved = sum.Changed+t.Changed, sum.OnlyA+t.OnlyA, sum.OnlyB+t.OnlyB, sum.Moved+t.Moved
+		sum.OtherTimes += t.OtherTimes
+	}
+	var l list
+	l.add(only["A"], "topic", " only in A")
+	l.add(only["B"], "topic", " only in B")
+	l.add(headers, "topic", " with other connection headers")
+	l.addMessages(sum)
+	l.add(sum.OtherTimes, "message", " with another time")
+	l.add(times, "topic", " with times too far off")
+	return fmt.Sprintf("Different in %d of %s: %s", topics, plural.Of(len(r.Topics), "topic"), strings.Join(l, ", "))
+}
+
+// spaced reports whether times are different by their spacing, so that no single messages are counted.
+func (t Topic) spaced() bool { return t.MaxTime > 0 && t.OtherTimes == 0 }
+
+// list is what is different, in words.
+type list []string
+
+func (l *list) add(n uint64, of, what string) {
+	if n > 0 {
+		*l = append(*l, plural.Of(n, of)+what)
+	}
+}
+
+func (l *list) addMessages(t Topic) {
+	l.add(t.Changed, "message", " changed")
+	l.add(t.OnlyA, "message", " only in A")
+	l.add(t.OnlyB, "message", " only in B")
+	l.add(t.Moved, "message", " in another place")
+}
+
+// writeTopics writes a table of the topics that differ.
+func (r *Report) writeTopics(b *strings.Builder) {
+	rows := [][]string{{"topic", "A", "B", "difference"}}
+	for _, t := range r.Topics {
+		if !t.Differs {
+			continue
+		}
+		var texts []string
+		if t.OnlyIn != "" {
+			texts = append(texts, "topic only in "+t.OnlyIn)
+		}
+		for _, h := range t.Headers {
+			texts = append(texts, h.text())
+		}
+		if text := t.text(); text != "" {
+			texts = append(texts, text)
+		}
+		cells := []string{escape.Text(t.Name), fmt.Sprint(t.MessagesA), fmt.Sprint(t.MessagesB)}
+		for _, text := range texts {
+			rows = append(rows, append(cells, text))
+			cells = make([]string, 3)
+		}
+	}
+	if len(rows) == 1 {
+		return
+	}
+	var width [3]int
+	for _, cells := range rows {
+		for i := range width {
+			width[i] = max(width[i], utf8.RuneCountInString(cells[i]))
+		}
+	}
+	b.WriteString("\n")
+	for _, c := range rows {
+		fmt.Fprintf(b, "%-*s  %*s  %*s  %s\n", width[0], c[0], width[1], c[1], width[2], c[2], c[3])
+	}
+}
+
+func (h Header) text() string {
+	text := fmt.Sprintf("%s: %s -> %s", escape.Text(h.Field), shown(h.A), shown(h.B))
+	switch h.OnlyIn {
+	case "A":
+		text = fmt.Sprintf("only A has a connection with %s %s, not %s", escape.Text(h.Field), shown(h.A), shown(h.B))
+	case "B":
+		text = fmt.Sprintf("only B has a connection with %s %s, not %s", escape.Text(h.Field), shown(h.B), shown(h.A))
+	}
+	if h.Publisher != "" {
+		text = escape.Text(h.Publisher) + ": " + text
+	}
+	return text
+}
+
+// shown prints the value of a header field.
+func shown(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return escape.Text(Shortened(s))
+}
+
+func (t Topic) text() string {
+	var l list
+	l.addMessages(t)
+	l.add(t.OtherTimes, "message", fmt.Sprintf(" with another time, up to %s off", rounded(t.MaxTime)))
+	if t.spaced() {
+		l = append(l, fmt.Sprintf("times up to %s off", rounded(t.MaxTime)))
+	}
+	return strings.Join(l, ", ")
+}
+
+// writeDifferences writes the messages that are shown.
+func (r *Report) writeDifferences(b *strings.Builder) {
+	if len(r.Differences) > 0 {
+		b.WriteString("\n")
+	}
+	for _, d := range r.Differences {
+		b.WriteString(escape.Text(d.Topic))
+		if d.Publisher != "" {
+			b.WriteString(" of " + escape.Text(d.Publisher))
+		}
+		b.WriteString(", " + d.text() + "\n")
+		if d.Note != "" {
+			b.WriteString("    " + escape.Text(d.Note) + "\n")
+		}
+		for _, f := range d.Fields {
+			fmt.Fprintf(b, "    %s: %s -> %s", escape.Text(f.Path), escape.Text(f.A), escape.Text(f.B))
+			if f.Note != "" {
+				b.WriteString(" (" + f.Note + ")")
+			}
+			b.WriteString("\n")
+		}
+		if d.More > 0 {
+			fmt.Fprintf(b, "    %s more\n", plural.Of(d.More, "field"))
+		}
+	}
+	if r.More > 0 {
+		if len(r.Differences) == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "%s not shown\n", plural.Of(r.More, "difference"))
+	}
+}
+
+func (d Difference) text() string {
+	switch d.Kind {
+	case KindOnlyA, KindOnlyB:
+		at := d.A
+		if at == nil {
+			at = d.B
+		}
+		text := fmt.Sprintf("message %d at %s: %s", at.Number, at.Time, d.Kind)
+		if d.Repeats {
+			text += ", where it repeats the message before it"
+		}
+		return text
+	case KindMoved:
+		return fmt.Sprintf("message %d at %s: is message %d in B, at %s", d.A.Number, d.A.Time, d.B.Number, d.B.Time)
+	case KindTime:
+		return fmt.Sprintf("message %s at %s: has the time %s in B", numbers(d), d.A.Time, d.B.Time)
+	case KindChanged:
+	}
+	return fmt.Sprintf("message %s at %s: changed", numbers(d), d.A.Time)
+}
+
+// numbers names a pair of messages.
+func numbers(d Difference) string {
+	if d.A.Number == d.B.Number {
+		return fmt.Sprint(d.A.Number)
+	}
+	return fmt.Sprintf("%d (%d in B)", d.A.Number, d.B.Number)
+}
+
+// writeNotes says how topics were compared, if not as others.
+func (r *Report) writeNotes(b *strings.Builder) {
+	first := true
+	for _, t := range r.Topics {
+		for _, n := range t.Notes {
+			if first {
+				b.WriteString("\n")
+				first = false
+			}
+			fmt.Fprintf(b, "%s: %s\n", escape.Text(t.Name), escape.Text(n))
+		}
+	}
+	for s, bag := range []Bag{r.A, r.B} {
+		if len(bag.Damage) > 0 {
+			fmt.Fprintf(b, "%s is damaged: gobag check says how\n", sides[s])
+		}
+	}
+}
+
+// writeTimes says how far times differ.
+func (r *Report) writeTimes(b *strings.Builder) {
+	t := r.Times
+	if r.Compared == 0 {
+		return
+	}
+	b.WriteString("\n")
+	if t.Max == 0 && t.Shift == 0 {
+		b.WriteString("Times: the same\n")
+		return
+	}
+	text := "Times: "
+	switch {
+	case t.Shift > 0:
+		text += fmt.Sprintf("B is %s later; around that ", rounded(t.Shift))
+	case t.Shift < 0:
+		text += fmt.Sprintf("B is %s earlier; around that ", rounded(-t.Shift))
+	}
+	text += fmt.Sprintf("50 %% of the messages are within %s, 99 %% within %s, all within %s", rounded(t.P50), rounded(t.P99), rounded(t.Max))
+	if f := t.Furthest; f != nil {
+		text += fmt.Sprintf(" (%s, message %d at %s)", escape.Text(f.Topic), f.Number, f.Time)
+	}
+	if t.Sampled {
+		text += "; percentiles are those of a sample"
+	}
+	if !t.Count {
+		text += ". That is no difference without --times or --spacing"
+	}
+	b.WriteString(text + "\n")
+}
+
+// rounded prints a duration with three or four digits.
+func rounded(s Seconds) string {
+	d := time.Duration(s)
+	for unit := time.Nanosecond; unit <= time.Second; unit *= 10 {
+		if d < 1000*unit {
+			return d.Round(unit).String()
+		}
+	}
+	if days := d / (24 * time.Hour); days > 1 {
+		return fmt.Sprintf("%dd%s", days, (d % (24 * time.Hour)).Round(time.Second))
+	}
+	return d.Round(time.Second).String()
+}
+
+// MaxText is how much of a string is shown.
+const MaxText = 60
+
+// Shortened cuts a string to MaxText bytes.
+func Shortened(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	n := MaxText
+	for n > MaxText-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "..."
+}

@@ -1,0 +1,221 @@
+package bagjob
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/newfile"
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/internal/rebag"
+	"github.com/gorosbag/gorosbag/rosbag"
+	"github.com/gorosbag/gorosbag/rosmsg"
+)
+
+// Copy copies inputs to sink and shows the progress. It returns errors of the output, ready
+// for the user; damage of inputs is reported and not returned.
+func (j *Job) Copy(sink rebag.Sink, title string, inputs Inputs, o rebag.Options) (rebag.Summary, error) {
+	var list []rebag.Input
+	var total int64
+	for _, s := range inputs {
+		list = append(list, rebag.Input{Name: s.Name, Source: s.Source, Scanner: s.Pipe})
+		total += s.Size
+	}
+	o.Workers = Workers()
+	o.Damaged = j.Damaged
+	j.Bar.Begin(Bytes(title, total))
+	sum, err := rebag.Copy(list, o, sink)
+	j.Bar.Clear()
+	if j.Ctx.Err() != nil {
+		err = j.Ctx.Err()
+	}
+	if err != nil && !errors.Is(err, ErrReported) {
+		err = explain.Error(err)
+	}
+	return sum, err
+}
+
+// Plan is what Rewrite does.
+type Plan struct {
+	Inputs  Inputs
+	Out     string                                // path; "-" for standard output
+	Sink    func(w io.Writer) (rebag.Sink, error) // starts the output in w, which has WriteAt and Sync unless it is standard output
+	MCAP    bool                                  // Sink makes MCAP
+	Options rebag.Options                         // but for those of Copy
+	Finish  func(selected uint64) error           // may reject the result before it gets its name; nil accepts it. selected counts the messages, also repeated ones
+}
+
+// Rewrite copies inputs into one output and says what is in it.
+func (j *Job) Rewrite(p Plan) error {
+	t, err := j.create(p.Out)
+	if err != nil {
+		return j.Failed(p.Out, err)
+	}
+	defer t.abort()
+	sink, err := p.Sink(t.w)
+	if err != nil {
+		return err
+	}
+	sum, err := j.Copy(sink, "Writing "+filepath.Base(p.Out), p.Inputs, p.Options)
+	if err == nil && p.Finish != nil {
+		if err = p.Finish(sum.Messages + sum.Repeated); err != nil {
+			err = fmt.Errorf("not written: %w", err)
+		}
+	}
+	if err == nil {
+		err = t.commit()
+	}
+	if err != nil {
+		return j.Failed(p.Out, err)
+	}
+	out := p.Out
+	if out == "-" {
+		out = "standard output"
+	}
+	for _, in := range p.Inputs {
+		if in.Elapsed() {
+			j.Say("%s: times count from the start of the recording, as in %s", explain.Name(out), explain.Name(in.Name))
+		}
+	}
+	j.sayDropped(p.Inputs)
+	j.SayPlain(p.Inputs)
+	if types := p.Inputs.typesWithoutDefinition(); p.MCAP && len(types) > 0 {
+		j.Say("%s: no reader can decode %s: the bag has no definition", explain.Name(out), strings.Join(types, ", "))
+	}
+	j.Say("%s: %s%s%s", explain.Name(out), plural.Of(sum.Messages, "message"), Repeated(sum), leftOut(sum))
+	return j.Done()
+}
+
+// maxTold is how many extra records of one kind are named.
+const maxTold = 10
+
+// sayDropped names what MCAP files have beside messages and an output does not get.
+func (j *Job) sayDropped(inputs Inputs) {
+	for _, in := range inputs {
+		bag := in.Bag()
+		if bag == nil || bag.MCAP() == nil {
+			continue
+		}
+		m := bag.MCAP()
+		for _, list := range []struct {
+			what  string
+			extra []bagfmt.MCAPExtra
+		}{{"attachment", m.Attachments}, {"metadata record", m.Metadata}} {
+			for n, x := range list.extra {
+				if n == maxTold {
+					j.Say("%s: %s more are left out", explain.Name(in.Name), plural.Of(len(list.extra)-n, list.what))
+					break
+				}
+				j.Say("%s: %s %q (%d bytes) is left out", explain.Name(in.Name), list.what, x.Name, x.Bytes)
+			}
+		}
+	}
+}
+
+// SayPlain says that what was made of encrypted inputs is not encrypted.
+func (j *Job) SayPlain(inputs Inputs) {
+	for _, in := range inputs {
+		if in.Encrypted() {
+			j.Say("%s: is encrypted; what was made of it is not", explain.Name(in.Name))
+		}
+	}
+}
+
+// Repeated says how many latched messages come on top, if any.
+func Repeated(sum rebag.Summary) string {
+	if sum.Repeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %s repeated", plural.Of(sum.Repeated, "latched one"))
+}
+
+// leftOut says how many repeated messages are left out, if any.
+func leftOut(sum rebag.Summary) string {
+	if sum.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s left out, as others of the bags have them", plural.Of(sum.LeftOut, "repeated latched message"))
+}
+
+// typesWithoutDefinition lists types that the inputs have no definition of, for MCAP: readers of
+// bags may know types by their md5sum.
+func (all Inputs) typesWithoutDefinition() []string {
+	var types []string
+	for _, in := range all {
+		if in.Pipe != nil {
+			continue
+		}
+		for _, c := range in.Connections() {
+			if h := c.Header; h.MessageDefinition() == "" && h.MD5Sum() != rosmsg.EmptyMD5Sum && h.Type() != "std_msgs/Empty" {
+				types = append(types, h.Type())
+			}
+		}
+	}
+	slices.Sort(types)
+	return slices.Compact(types)
+}
+
+// Compression returns the most frequent compression of the chunks of the inputs.
+func (all Inputs) Compression() rosbag.Compression {
+	count := make(map[rosbag.Compression]int)
+	best := rosbag.CompressionNone
+	for _, in := range all {
+		bag := in.Bag()
+		if bag == nil || bag.Version() != "2.0" {
+			continue
+		}
+		chunks := len(bag.Chunks())
+		for n := range min(chunks, 100) { // a sample is enough
+			h, err := bag.ChunkHeader(n)
+			if _, e := rosbag.ParseCompression(string(h.Compression)); err != nil || e != nil {
+				continue
+			}
+			count[h.Compression]++
+			if count[h.Compression] > count[best] {
+				best = h.Compression
+			}
+		}
+	}
+	return best
+}
+
+// target is the output of a command: a file that is not complete yet, or standard output.
+type target struct {
+	w    io.Writer // with WriteAt and Sync, unless it is standard output
+	file *newfile.File
+}
+
+// create creates the target for path; "-" is standard output.
+func (j *Job) create(path string) (*target, error) {
+	if path == "-" {
+		if IsTerminal(j.Stdout) {
+			return nil, errors.New("standard output is a terminal; redirect it to a file or a pipe")
+		}
+		return &target{w: struct{ io.Writer }{j.Stdout}}, nil
+	}
+	f, err := newfile.Create(path, j.Force)
+	if err != nil {
+		return nil, err
+	}
+	return &target{w: f.File, file: f}, nil
+}
+
+// commit completes the target.
+func (t *target) commit() error {
+	if t.file == nil {
+		return nil
+	}
+	return t.file.Commit()
+}
+
+// abort removes the file, unless it was committed.
+func (t *target) abort() {
+	if t.file != nil {
+		t.file.Abort()
+	}
+}

@@ -1,0 +1,55 @@
+package bagopen
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+// File is what a bag is read from.
+type File interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// OpenFile opens a file, or the object that a URL names, and returns its size in bytes.
+func OpenFile(ctx context.Context, path string) (f File, size int64, err error) {
+	if store.IsURL(path) {
+		object, err := store.Open(ctx, path)
+		if err != nil {
+			return nil, 0, explain.Error(err)
+		}
+		return object, object.Size(), nil
+	}
+	file, st, err := OpenRegular(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return file, st.Size(), nil
+}
+
+// OpenRegular opens a local file, and returns what it was found to be. What is no regular file is an
+// error before the file is opened: that would wait for the writer of a FIFO.
+func OpenRegular(path string) (*os.File, os.FileInfo, error) {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, nil, explain.Error(err)
+	case st.IsDir():
+		return nil, nil, errors.New("is a directory; name the bag files in it")
+	case !st.Mode().IsRegular():
+		return nil, nil, errors.New("is not a regular file; copy the bag to one")
+	}
+	f, err := os.Open(path) //nolint:gosec // the user names the file
+	if err != nil {
+		return nil, nil, explain.Error(err)
+	}
+	if st, err = f.Stat(); err != nil {
+		return nil, nil, errors.Join(explain.Error(err), f.Close())
+	}
+	return f, st, nil
+}

@@ -1,0 +1,108 @@
+package bagopen
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
+	"github.com/gorosbag/gorosbag/internal/store"
+)
+
+// Names returns the names of the bags that arguments mean: a pattern that the shell has not
+// expanded becomes the files that match it, a directory the bags in it, by name, unless it is a
+// recording of ROS 2. URLs are
+// treated alike; that of a folder in a store ends with a slash. Other arguments stay as they are.
+func Names(ctx context.Context, args []string) ([]string, error) {
+	var paths []string
+	for _, arg := range args {
+		if store.IsURL(arg) {
+			found, err := bagsAt(ctx, arg)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, found...)
+			continue
+		}
+		st, err := os.Stat(arg)
+		switch {
+		case err == nil && st.IsDir() && ros2bag.IsDirectory(arg):
+		case err == nil && st.IsDir():
+			found, err := bagsIn(arg)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, found...)
+			continue
+		case err != nil && strings.ContainsAny(arg, "*?["):
+			found, err := filepath.Glob(arg)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", explain.Name(arg), err)
+			}
+			if len(found) == 0 {
+				return nil, fmt.Errorf("%s: no such files", explain.Name(arg))
+			}
+			paths = append(paths, found...)
+			continue
+		}
+		paths = append(paths, arg)
+	}
+	return paths, nil
+}
+
+// bagsAt names the bags that a URL means.
+func bagsAt(ctx context.Context, rawURL string) ([]string, error) {
+	found, err := store.Expand(ctx, rawURL, IsBag)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", explain.Name(rawURL), explain.Error(err))
+	case len(found) == 0 && strings.Contains(rawURL, "*"):
+		return nil, fmt.Errorf("%s: no such objects", explain.Name(rawURL))
+	case len(found) == 0:
+		return nil, fmt.Errorf("%s: no bags there", explain.Name(rawURL))
+	}
+	return found, nil
+}
+
+// IsBag reports whether the name of a file is that of a bag.
+func IsBag(name string) bool {
+	base := path.Base(filepath.ToSlash(name))
+	return !strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".bag") || strings.HasSuffix(base, ActiveSuffix))
+}
+
+// ActiveSuffix ends the name of a bag that is being recorded.
+const ActiveSuffix = ".bag.active"
+
+// bagsIn lists the bags directly in a directory, those that are being recorded or
+// were torn included. The backup NAME.orig.bag of a bag beside it is the same again,
+// and not listed.
+func bagsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", explain.Name(dir), explain.Error(err))
+	}
+	present := make(map[string]bool)
+	for _, e := range entries {
+		present[e.Name()] = true
+	}
+	var paths []string
+	for _, e := range entries {
+		name := e.Name()
+		if first, ok := strings.CutSuffix(name, ".orig.bag"); ok && present[first+".bag"] {
+			continue
+		}
+		if !e.IsDir() && IsBag(name) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: no bags in this directory", explain.Name(dir))
+	}
+	slices.Sort(paths)
+	return paths, nil
+}

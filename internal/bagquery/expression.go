@@ -1,0 +1,166 @@
+package bagquery
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/bagexpr"
+	"github.com/gorosbag/gorosbag/internal/explain"
+	"github.com/gorosbag/gorosbag/internal/nearest"
+	"github.com/gorosbag/gorosbag/internal/plural"
+	"github.com/gorosbag/gorosbag/rosbag"
+)
+
+// pythonTimes replaces the times of stock's expressions, which are Python.
+var pythonTimes = strings.NewReplacer(
+	"t.to_sec()", "t", "t.to_nsec()", "ns", "t.secs", "(ns / 1000000000 | int())", "t.nsecs", "(ns % 1000000000)",
+)
+
+// pythonHints are hints for Python syntax that is not supported.
+var pythonHints = []struct {
+	found *regexp.Regexp
+	write string
+}{
+	{regexp.MustCompile(`\b(True|False|None)\b`), "true, false and nil"},
+	{regexp.MustCompile(`\bm\._type\b`), "type for m._type"},
+	{regexp.MustCompile(`\.startswith\(`), `topic startsWith "x" for topic.startswith("x")`},
+	{regexp.MustCompile(`\.endswith\(`), `topic endsWith "x" for topic.endswith("x")`},
+	{regexp.MustCompile(`\bin \(`), "a list in [...] for a tuple in (...)"},
+	{regexp.MustCompile(`\bis (not )?`), "== and != for is and is not"},
+	{regexp.MustCompile(`\blambda\b|\bfor \w+ in\b`), "any(m.list, # > 1) or filter(...) for lambdas and comprehensions"},
+	{regexp.MustCompile(`\bre\.\w+\(`), `topic matches "^/cam" for re.match`},
+	{regexp.MustCompile(`\bt\.`), "t, which is in seconds, for the members of t"},
+}
+
+var literalRE = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+
+// compileExpression compiles an expression. Python's common expressions for the time are
+// supported; for other Python syntax the error says what to write instead.
+func compileExpression(text string) (*bagexpr.Program, error) {
+	var b strings.Builder
+	at := 0
+	for _, span := range literalRE.FindAllStringIndex(text, -1) {
+		b.WriteString(pythonTimes.Replace(text[at:span[0]]) + text[span[0]:span[1]])
+		at = span[1]
+	}
+	b.WriteString(pythonTimes.Replace(text[at:]))
+	p, err := bagexpr.Compile(b.String())
+	if err == nil {
+		return p, nil
+	}
+	code := literalRE.ReplaceAllString(text, `""`)
+	for _, h := range pythonHints {
+		if h.found.MatchString(code) {
+			return nil, fmt.Errorf("%w; this is not Python: write %s", OneLine(err), h.write)
+		}
+	}
+	return nil, OneLine(err)
+}
+
+// OneLine returns an error of an expression without quoting the expression.
+func OneLine(err error) error {
+	var bad *bagexpr.ExpressionError
+	switch {
+	case !errors.As(err, &bad):
+		if cause := errors.Unwrap(err); cause != nil { // without the topic
+			err = cause
+		}
+		return err
+	case bad.Line > 0:
+		return fmt.Errorf("expression, column %d: %s", bad.Column, bad.Reason)
+	}
+	return fmt.Errorf("expression: %s", bad.Reason)
+}
+
+// Expression selects messages. It leaves out messages for which the evaluation fails: an expression
+// about one topic may be invalid for another.
+type Expression struct {
+	failed    func(error)
+	program   *bagexpr.Program
+	told      map[*rosbag.Connection]bool
+	decided   bool // at least once
+	undecided uint64
+}
+
+// NewExpression compiles an expression. failed is called for the first message of each connection for
+// which the evaluation fails.
+func NewExpression(text string, failed func(error)) (*Expression, error) {
+	p, err := compileExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Expression{failed: failed, program: p, told: make(map[*rosbag.Connection]bool)}, nil
+}
+
+// Keep reports whether a message is selected. It never returns an error.
+func (x *Expression) Keep(c *rosbag.Connection, m *rosbag.Message) (bool, error) {
+	keep, err := x.program.Keep(c, m)
+	if err == nil {
+		x.decided = true
+		return keep, nil
+	}
+	x.undecided++
+	if !x.told[c] {
+		x.told[c] = true
+		x.failed(fmt.Errorf("%s: %w; messages like this are left out", explain.Name(c.Topic), OneLine(err)))
+	}
+	return false, nil
+}
+
+// Findings are what the user should know of an expression.
+type Findings struct {
+	Lines    []string
+	Misspelt bool // the expression means something that is not there
+}
+
+// errUndecided means that the expression failed for all messages.
+var errUndecided = errors.New("the expression cannot be evaluated for any message")
+
+// Finish returns, after the last message of input, for how many messages the evaluation failed. It is
+// an error if the evaluation failed for all. The expression is misspelt if no message had a field of
+// it, unless that has a ?. before it.
+func (x *Expression) Finish(input string) (Findings, error) {
+	var found Findings
+	switch {
+	case x.undecided == 0:
+	case !x.decided:
+		return found, errUndecided
+	default:
+		found.Lines = append(found.Lines, fmt.Sprintf("%s: %s left out because the expression cannot be evaluated for them", explain.Name(input), plural.Of(x.undecided, "message")))
+	}
+	for _, lack := range x.program.Missing() {
+		found.Lines = append(found.Lines, "expression: "+lack.String())
+		found.Misspelt = found.Misspelt || !lack.Optional
+	}
+	return found, nil
+}
+
+// CheckTopics returns the topics of the expression that are not recorded. The expression is misspelt
+// if a recorded topic that it does not name is similar to one of them.
+func (x *Expression) CheckTopics(recorded []string) Findings {
+	named := x.program.Topics()
+	var found Findings
+	for _, topic := range named {
+		if slices.Contains(recorded, topic) {
+			continue
+		}
+		near := slices.DeleteFunc(nearest.Topics(topic, recorded), func(n string) bool { return slices.Contains(named, n) })
+		found.Misspelt = found.Misspelt || len(near) > 0
+		found.Lines = append(found.Lines, "expression: "+NoTopic(topic, near))
+	}
+	return found
+}
+
+// NoTopic says that a topic is not recorded, and which ones have similar names.
+func NoTopic(topic string, near []string) string {
+	if len(near) == 0 {
+		return explain.Name(topic) + ": no such topic"
+	}
+	for i := range near {
+		near[i] = explain.Name(near[i])
+	}
+	return fmt.Sprintf("%s: no such topic; did you mean %s?", explain.Name(topic), strings.Join(near, " or "))
+}

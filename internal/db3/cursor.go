@@ -1,0 +1,266 @@
+package db3
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Query selects messages. Its zero value selects all.
+type Query struct {
+	Topics     []int64 // numbers of topics; nil selects all, an empty list none
+	Start, End int64   // inclusive, nanoseconds since 1970; End zero means no end
+	after      *place  // only what comes later, in the order of time and row
+	limit      int64   // of rows; zero means none
+}
+
+// place is a message's place in time order.
+type place struct{ at, row int64 }
+
+// statement returns the text that selects columns beside rowid and timestamp, in time order.
+func (q Query) statement(columns string) string {
+	var b strings.Builder
+	b.WriteString("SELECT rowid, timestamp")
+	if columns != "" {
+		b.WriteString(", " + columns)
+	}
+	b.WriteString(" FROM messages WHERE TRUE")
+	if q.Start != 0 {
+		fmt.Fprintf(&b, " AND timestamp >= %d", q.Start)
+	}
+	if q.End != 0 {
+		fmt.Fprintf(&b, " AND timestamp <= %d", q.End)
+	}
+	if q.after != nil {
+		fmt.Fprintf(&b, " AND (timestamp, rowid) > (%d, %d)", q.after.at, q.after.row)
+	}
+	b.WriteString(" ORDER BY timestamp, rowid")
+	if q.limit > 0 {
+		fmt.Fprintf(&b, " LIMIT %d", q.limit)
+	}
+	return b.String()
+}
+
+// columns are the topic and the data of messages: the data of other topics is not loaded. They are
+// rows all the same, so that no row takes long, and a context is looked at between rows.
+func (q Query) columns() string {
+	if q.Topics == nil {
+		return "topic_id, data"
+	}
+	ids := make([]string, len(q.Topics))
+	for i, id := range q.Topics {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return "topic_id, CASE WHEN topic_id IN (" + strings.Join(ids, ", ") + ") THEN data END"
+}
+
+// Message is a message of a file.
+type Message struct {
+	Topic int64 // number of the topic; a damaged file may have none with it
+	At    int64 // nanoseconds since 1970
+	Data  []byte
+}
+
+// Cursor walks over messages in time order; of equal times, in the order of writing.
+//
+// With an index it is one statement. Without one, and behind damage, it is careful: one statement
+// sorts times and rows, outside of memory if they are many, and another fetches message by message.
+type Cursor struct {
+	r       *Reader
+	q       Query
+	rows    *statement // messages, or places if careful
+	fetch   *statement // the message of a place; nil unless careful
+	careful bool
+	last    place
+	any     bool  // last is set
+	count   int64 // rows so far
+	bytes   int64 // data so far
+	ended   error // what Next returns from now on
+}
+
+// Messages returns a cursor. ctx interrupts sorting, if there is no index. The caller has to close it.
+func (r *Reader) Messages(ctx context.Context, q Query) (*Cursor, error) {
+	q.limit = r.maxRows()
+	c := &Cursor{r: r, q: q, careful: !r.indexed}
+	return c, c.begin(ctx)
+}
+
+// begin starts the statements.
+func (c *Cursor) begin(ctx context.Context) error {
+	columns := c.q.columns()
+	if c.careful {
+		columns = ""
+	}
+	var err error
+	if c.rows, err = c.r.prepare(ctx, c.q.statement(columns)); err != nil {
+		return err
+	}
+	if c.careful {
+		c.fetch, err = c.r.prepare(ctx, "SELECT "+c.q.columns()+" FROM messages WHERE rowid = ?")
+	}
+	c.rows.query(ctx)
+	return err
+}
+
+// Next returns the next message. It is valid until the next call. The error is io.EOF at the end;
+// after one that is ErrCorrupt the next call goes on behind the damage.
+func (c *Cursor) Next(ctx context.Context) (*Message, error) {
+	for c.ended == nil {
+		m, err := c.next(ctx)
+		switch {
+		case ctx.Err() != nil:
+			c.ended = ctx.Err()
+		case err == nil:
+			c.count++
+			c.bytes += int64(len(m.Data))
+			if c.count >= c.r.maxRows() || c.bytes > c.r.size {
+				c.ended = fmt.Errorf("%w: has more messages than room for them", ErrCorrupt)
+			} else if c.q.Topics == nil || slices.Contains(c.q.Topics, m.Topic) {
+				return m, nil
+			}
+		case errors.Is(err, io.EOF):
+			c.ended = err
+		case !c.careful:
+			c.careful = true
+			c.rows.close()
+			if c.any {
+				c.q.after = &c.last
+			}
+			if e := c.begin(ctx); e != nil {
+				c.ended = errors.Join(err, explain(e))
+			}
+		case c.rows.failed: // where the next message is cannot be told
+			c.ended = err
+		default:
+			return nil, err
+		}
+	}
+	ended := c.ended
+	if ctx.Err() == nil {
+		c.ended = io.EOF // an error is told once
+	}
+	return nil, ended
+}
+
+// next returns the next message, of any topic.
+func (c *Cursor) next(ctx context.Context) (*Message, error) {
+	v, err := c.rows.next()
+	if err != nil {
+		return nil, err
+	}
+	at, ok := v[1].(int64)
+	row, _ := v[0].(int64)
+	if !ok {
+		return nil, fmt.Errorf("%w: message %d has the time %v", ErrCorrupt, row, v[1])
+	}
+	if !c.careful {
+		m, err := message(at, row, v[2:])
+		if err == nil {
+			c.last, c.any = place{at, row}, true
+		}
+		return m, err
+	}
+	c.fetch.query(ctx, row)
+	v, err = c.fetch.next()
+	if errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: the index has more than the table", ErrCorrupt)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("message %d: %w", row, err)
+	}
+	return message(at, row, v)
+}
+
+// message returns the message of a row's topic and data.
+func message(at, row int64, v []driver.Value) (*Message, error) {
+	topic, ok := v[0].(int64)
+	if !ok {
+		return nil, fmt.Errorf("%w: message %d has the topic %v", ErrCorrupt, row, v[0])
+	}
+	m := &Message{Topic: topic, At: at}
+	switch data := v[1].(type) {
+	case []byte:
+		m.Data = data
+	case string:
+		m.Data = []byte(data)
+	case nil:
+	default:
+		return nil, fmt.Errorf("%w: message %d has a number as its data", ErrCorrupt, row)
+	}
+	return m, nil
+}
+
+// Close ends the cursor.
+func (c *Cursor) Close() {
+	c.rows.close()
+	c.fetch.close()
+}
+
+// statement is a compiled query and its rows. It bypasses package database/sql, which copies each
+// value once more.
+type statement struct {
+	stmt   driver.Stmt
+	rows   driver.Rows
+	dest   []driver.Value
+	err    error // of query, for next
+	failed bool  // next returned an error
+}
+
+// prepare compiles a query.
+func (r *Reader) prepare(ctx context.Context, text string) (*statement, error) {
+	s := &statement{}
+	err := r.db.conn.Raw(func(conn any) (err error) {
+		s.stmt, err = conn.(driver.ConnPrepareContext).PrepareContext(ctx, text) // modernc.org/sqlite has it
+		return err
+	})
+	return s, explain(err)
+}
+
+// query begins the rows for arguments. It reads the first row already, whose error next returns.
+func (s *statement) query(ctx context.Context, args ...int64) {
+	s.end()
+	named := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	s.rows, s.err = s.stmt.(driver.StmtQueryContext).QueryContext(ctx, named) // modernc.org/sqlite has it
+	if s.err == nil {
+		s.dest = make([]driver.Value, len(s.rows.Columns()))
+	}
+}
+
+// next returns the values of the next row, until the next call.
+func (s *statement) next() ([]driver.Value, error) {
+	err := s.err
+	if err == nil {
+		err = s.rows.Next(s.dest)
+	}
+	if err != nil {
+		s.failed = !errors.Is(err, io.EOF)
+		return nil, explain(err)
+	}
+	return s.dest, nil
+}
+
+// end ends the rows.
+func (s *statement) end() {
+	if s.rows != nil {
+		_ = s.rows.Close() // next has told its errors
+		s.rows = nil
+	}
+}
+
+// close may be called on nil, and twice.
+func (s *statement) close() {
+	if s == nil || s.stmt == nil {
+		return
+	}
+	s.end()
+	_ = s.stmt.Close() // says again what next has told
+	s.stmt = nil
+}

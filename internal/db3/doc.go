@@ -1,0 +1,98 @@
+// Package db3 writes and reads storage files of the kind sqlite3 of ROS 2 recordings: databases
+// with the tables topics, messages and, since humble, schema and metadata.
+//
+// What is written has schema 4, which foxy and later read. What is read may be of foxy or later,
+// may be damaged, and may be made to do harm: only plain tables are read, values have a largest
+// size, and a file gives out no more messages than have room in it. Memory does not depend on the
+// size of a file. The package decodes no message.
+package db3
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"syscall"
+
+	"modernc.org/sqlite" // and registers itself
+)
+
+// MaxMessageBytes is the size of the largest message: SQLite's rows end at 1e9 bytes.
+const MaxMessageBytes = 999_999_000
+
+// database is an open file. SQLite runs one statement at a time on its one connection.
+type database struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+// open opens the database at path with parameters of SQLite's URIs.
+func open(ctx context.Context, path string, parameters url.Values) (*database, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: parameters.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(explain(err), db.Close())
+	}
+	return &database{db, conn}, nil
+}
+
+// run runs statements that return nothing.
+func (d *database) run(ctx context.Context, statements ...string) error {
+	for _, s := range statements {
+		if _, err := d.conn.ExecContext(ctx, s); err != nil {
+			return explain(err)
+		}
+	}
+	return nil
+}
+
+func (d *database) close() error {
+	return errors.Join(d.conn.Close(), d.db.Close())
+}
+
+// Result codes of SQLite, without the extended part.
+const (
+	codeReadOnly = 8
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeTooBig   = 18
+	codeNotADB   = 26
+)
+
+// explain converts errors of SQLite to ours.
+func explain(err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case codeFull:
+		return syscall.ENOSPC
+	case codeCorrupt:
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case codeTooBig:
+		return fmt.Errorf("%w: a value is longer than the limit", ErrCorrupt)
+	case codeNotADB:
+		return ErrNotDatabase
+	case codeReadOnly, codeCantOpen:
+		return fmt.Errorf("%w (a recorder that crashed left a journal beside the file, and reading it needs the right to write into its directory; copy both files to another directory)", err)
+	}
+	return err
+}
+
+// ErrCorrupt means that a database is damaged.
+var ErrCorrupt = errors.New("damaged database")
+
+// ErrNotDatabase means that a file is no database of SQLite, or an encrypted one.
+var ErrNotDatabase = errors.New("not a database of SQLite")

@@ -1,0 +1,145 @@
+// Package newfile makes files that appear under their names when they are complete and on the
+// disk, new versions of bags in place of the old ones with a backup of these, and locks of files
+// that are changed in place.
+//
+// Until Commit, and if the process dies, what had the name before is unchanged. The package owns
+// its temporary files; it neither reads nor writes what is in a file. Commands that write files
+// call it. Errors are for people and do not name the file.
+package newfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
+)
+
+// outputMode is the permission of new files.
+const outputMode = 0o640
+
+// File is a file that gets its name atomically when it is complete. Until then, and if
+// the process dies, a file that had the name before is unchanged.
+type File struct {
+	*os.File
+	path   string
+	force  bool
+	closed bool // committed or aborted
+}
+
+// ErrExists means that a file is not overwritten.
+var ErrExists = errors.New("exists; use --force to overwrite it")
+
+// Create creates a temporary file that Commit renames to path. Without force an existing
+// file is an error, here and in Commit. The caller has to call Commit or Abort.
+func Create(path string, force bool) (*File, error) {
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, explain.Error(err)
+	case st.IsDir():
+		return nil, errors.New("is a directory; name a file")
+	case !force:
+		return nil, ErrExists
+	case !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0:
+		return nil, errors.New("is not a regular file; write to - for standard output")
+	}
+	dir, name := filepath.Split(path)
+	if name == "" {
+		return nil, errors.New("is not a file name")
+	}
+	temp := filepath.Join(dir, fmt.Sprintf(".%s.%s.tmp", name, rand.Text()[:8]))
+	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, outputMode) //nolint:gosec // the user names the file
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("no such directory; make it first")
+	}
+	if err != nil {
+		return nil, explain.Error(err)
+	}
+	return &File{File: f, path: path, force: force}, nil
+}
+
+// Path returns the path that the file gets by Commit.
+func (p *File) Path() string { return p.path }
+
+// Commit makes the file durable and renames it. After an error the file is removed, and a file
+// that had the name before is unchanged.
+func (p *File) Commit() error {
+	if p.closed {
+		return errors.New("gobag: file committed twice")
+	}
+	p.closed = true
+	err := p.Sync()
+	if e := p.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = p.publish()
+	}
+	if err != nil {
+		err = explain.Error(err)
+		if e := os.Remove(p.Name()); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; %s is left behind", err, p.Name())
+		}
+		return err
+	}
+	return syncDir(filepath.Dir(p.path))
+}
+
+// publish gives the complete file its name.
+func (p *File) publish() error {
+	if p.force {
+		return os.Rename(p.Name(), p.path)
+	}
+	// Unlike rename, link fails if the name exists by now.
+	err := os.Link(p.Name(), p.path)
+	switch {
+	case err == nil:
+		return os.Remove(p.Name())
+	case errors.Is(err, fs.ErrExist):
+		return ErrExists
+	}
+	// The file system has no links. An empty file reserves the name, if it is free.
+	f, err := os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, outputMode)
+	if errors.Is(err, fs.ErrExist) {
+		return ErrExists
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Rename(p.Name(), p.path))
+}
+
+// Abort removes the file, unless it was committed. If that fails, a temporary file remains,
+// recognizable by its name.
+func (p *File) Abort() {
+	if !p.closed {
+		p.closed = true
+		_ = p.Close()
+		_ = os.Remove(p.Name())
+	}
+}
+
+// syncDir makes the names in a directory durable, where that is possible: some file systems and
+// Windows do not support it, and a directory may be writable but not readable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir) //nolint:gosec // the user names the file in it
+	if err == nil {
+		err = errors.Join(d.Sync(), d.Close())
+	}
+	if isSyncUnsupported(err) {
+		return nil
+	}
+	return err
+}
+
+// isSyncUnsupported reports whether an error says that syncing a directory cannot be done, and
+// not that it failed.
+func isSyncUnsupported(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
+}

@@ -1,0 +1,253 @@
+package newfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/gorosbag/gorosbag/internal/explain"
+)
+
+// Places assigns the paths of the new versions of the bags of one command: in another directory
+// with the same name, or instead of the original, which is renamed to NAME.orig.bag as by rosbag
+// compress, decompress and reindex. Even with --force, no path is that of an input or of another
+// result.
+type Places struct {
+	dir    string
+	force  bool
+	inputs []input
+	made   []string // results
+}
+
+// input is a bag as it was when the command started.
+type input struct {
+	path   string
+	st     os.FileInfo
+	placed bool
+}
+
+// NewPlaces makes the places for the bags of a command. dir is that of --output-dir; empty for in
+// place. With force, backups and other files that have the name of a result are overwritten.
+func NewPlaces(paths []string, dir string, force bool) *Places {
+	a := &Places{dir: dir, force: force}
+	for _, path := range paths {
+		if st, err := os.Stat(path); err == nil { // opening it reports the error
+			a.inputs = append(a.inputs, input{path: path, st: st})
+		}
+	}
+	return a
+}
+
+// Placement is the path of a new version, with the backup of the original.
+type Placement struct {
+	*File
+	original os.FileInfo
+	backup   string // empty: the original stays
+	kept     bool   // the backup is already a link to the original, made by a run that was interrupted
+	replaces bool   // there is another backup, and the user wants it overwritten
+	places   *Places
+}
+
+// Backup returns the path of the backup of the original; empty if the original stays as it is.
+func (p *Placement) Backup() string { return p.backup }
+
+// Place creates the file for the new version of path, with the permissions of the original.
+func (a *Places) Place(path string) (*Placement, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, explain.Error(err)
+	}
+	if err := a.refuseDuplicate(path); err != nil {
+		return nil, err
+	}
+	p := &Placement{original: st, places: a}
+	to, force := path, a.force
+	switch same, err := a.inPlace(path); {
+	case err != nil:
+		return nil, err
+	case same:
+		err, force = p.findBackup(path, st), true
+		if err != nil {
+			return nil, err
+		}
+	default:
+		to = filepath.Join(a.dir, filepath.Base(path))
+		if err := a.refuseOverwrite(to); err != nil {
+			return nil, err
+		}
+	}
+	if p.File, err = Create(to, force); err != nil {
+		return nil, fmt.Errorf("%s: %w", explain.Name(to), err)
+	}
+	if err := p.Chmod(st.Mode().Perm()); err != nil {
+		p.Abort()
+		return nil, explain.Error(err)
+	}
+	return p, nil
+}
+
+// refuseDuplicate refuses a file that was there before under this or another name: what has its
+// name now is the result, which is not to become the backup.
+func (a *Places) refuseDuplicate(path string) error {
+	for i := range a.inputs {
+		x := &a.inputs[i]
+		if x.path != path {
+			continue
+		}
+		for _, y := range a.inputs {
+			if y.placed && os.SameFile(x.st, y.st) {
+				return fmt.Errorf("skipped: is the same file as %s, which was done before", explain.Name(y.path))
+			}
+		}
+		x.placed = true
+		return nil
+	}
+	return nil
+}
+
+// inPlace reports whether the new version of path gets its name.
+func (a *Places) inPlace(path string) (bool, error) {
+	if a.dir == "" {
+		return true, nil
+	}
+	to, err := os.Stat(a.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, fmt.Errorf("%s: no such directory; make it first", explain.Name(a.dir))
+	case err != nil:
+		return false, fmt.Errorf("%s: %w", explain.Name(a.dir), explain.Error(err))
+	}
+	from, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return false, explain.Error(err)
+	}
+	return os.SameFile(from, to), nil
+}
+
+// refuseOverwrite refuses a file that is an input or a result.
+func (a *Places) refuseOverwrite(to string) error {
+	st, err := os.Stat(to)
+	if err != nil {
+		return nil //nolint:nilerr // what does not exist is neither
+	}
+	for _, x := range a.inputs {
+		if os.SameFile(x.st, st) {
+			return fmt.Errorf("skipped: %s is an input, too, and would be overwritten", explain.Name(to))
+		}
+	}
+	for _, path := range a.made {
+		if other, err := os.Stat(path); err == nil && os.SameFile(other, st) {
+			return fmt.Errorf("skipped: %s was written for another bag just now", explain.Name(to))
+		}
+	}
+	return nil
+}
+
+// findBackup finds the name of the backup of path.
+func (p *Placement) findBackup(path string, st os.FileInfo) error {
+	ext := filepath.Ext(path)
+	p.backup = strings.TrimSuffix(path, ext) + ".orig" + ext
+	there, err := os.Lstat(p.backup)
+	if err != nil {
+		return nil //nolint:nilerr // keepOriginal tells any error but that there is none
+	}
+	if p.kept = os.SameFile(there, st); p.kept { // not a link that leads to path
+		return nil
+	}
+	if !p.places.force {
+		return fmt.Errorf("skipped: the backup %s exists; use --force to overwrite it", explain.Name(p.backup))
+	}
+	p.replaces = true
+	return p.places.refuseOverwrite(p.backup)
+}
+
+// Commit makes the new version durable and renames both files. At any time path is a complete
+// bag, the old or the new one, unless the file system has no links: then it is missing between
+// the two renames.
+func (p *Placement) Commit() error {
+	switch now, err := os.Stat(p.path); {
+	case p.backup == "":
+	case err != nil:
+		p.Abort()
+		return explain.Error(err)
+	case !os.SameFile(now, p.original) || now.Size() != p.original.Size() || !now.ModTime().Equal(p.original.ModTime()):
+		p.Abort()
+		return errors.New("was changed meanwhile, perhaps by a recorder; it is left as it is")
+	default:
+		if err := p.keepOriginal(); err != nil {
+			p.Abort()
+			return fmt.Errorf("backup %s: %w", explain.Name(p.backup), explain.Error(err))
+		}
+	}
+	if err := p.File.Commit(); err != nil {
+		p.restore()
+		return err
+	}
+	p.places.made = append(p.places.made, p.path)
+	return nil
+}
+
+// keepOriginal gives the original the name of the backup, and makes that durable.
+func (p *Placement) keepOriginal() error {
+	if err := p.Sync(); err != nil || p.kept { // before anything changes
+		return err
+	}
+	err := p.link()
+	if err != nil && !errors.Is(err, fs.ErrExist) { // the file system knows no links, or not for us
+		if _, taken := os.Lstat(p.backup); taken == nil && !p.replaces {
+			return err
+		}
+		err = os.Rename(p.path, p.backup)
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(p.backup))
+}
+
+// link makes the backup a second name of the original. It overwrites what was
+// there when Place was called, if that is wanted, but nothing else.
+func (p *Placement) link() error {
+	if !p.replaces {
+		return os.Link(p.path, p.backup)
+	}
+	temp := p.backup + "." + rand.Text()[:8] + ".tmp"
+	err := os.Link(p.path, temp)
+	if err == nil {
+		if err = os.Rename(temp, p.backup); err != nil {
+			err = errors.Join(err, os.Remove(temp))
+		}
+	}
+	return err
+}
+
+// restore undoes keepOriginal if the new version did not get its name.
+func (p *Placement) restore() {
+	if p.backup == "" || p.kept {
+		return
+	}
+	switch now, err := os.Stat(p.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		_ = os.Rename(p.backup, p.path) // else it stays the backup
+	case err == nil && os.SameFile(now, p.original):
+		_ = os.Remove(p.backup) // a second link
+	}
+}
+
+// NotInput refuses an output that is one of the inputs, by whatever name.
+func NotInput(out string, inputs []string) error {
+	st, err := os.Stat(out)
+	if err != nil {
+		return nil //nolint:nilerr // what does not exist is no input
+	}
+	for _, in := range inputs {
+		if other, err := os.Stat(in); err == nil && os.SameFile(st, other) {
+			return errors.New("is an input too; write to another file")
+		}
+	}
+	return nil
+}

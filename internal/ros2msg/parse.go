@@ -1,0 +1,286 @@
+package ros2msg
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// block is the text of one type inside a schema.
+type block struct {
+	name  string // pkg/msg/Type
+	line  int    // number of its first line in the whole text, counted from 1
+	lines []string
+}
+
+func (b *block) pkg() string {
+	pkg, _, _ := strings.Cut(b.name, "/")
+	return pkg
+}
+
+// FullName returns a type's name with its three parts: "std_msgs/String" is
+// "std_msgs/msg/String". It returns the empty string if name is no name of a type.
+func FullName(name string) string {
+	if len(name) > MaxNameBytes {
+		return ""
+	}
+	parts := strings.Split(name, "/")
+	if len(parts) != 2 && len(parts) != 3 {
+		return ""
+	}
+	for _, p := range parts {
+		if !isName(p) {
+			return ""
+		}
+	}
+	if len(parts) == 2 {
+		return parts[0] + "/msg/" + parts[1]
+	}
+	return name
+}
+
+// isName says that s is a letter or an underscore, followed by letters, digits and
+// underscores. Bags have names that rosidl refuses, so this is more than rosidl accepts.
+func isName(s string) bool {
+	for i, r := range s {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isSeparator says that a line is one between two blocks. rosbag2 writes 80 characters;
+// other libraries write fewer.
+func isSeparator(line string) bool {
+	return len(line) >= 3 && strings.Trim(line, "=") == ""
+}
+
+// blocks cuts a schema at its separators. The first block is the message itself.
+func blocks(name, schema string) ([]*block, error) {
+	full := FullName(name)
+	switch {
+	case full == "":
+		return nil, &DefinitionError{Type: clip(name), Reason: "the name is not of the form package/msg/Type"}
+	case len(schema) > MaxDefinitionBytes:
+		return nil, &DefinitionError{Type: name, Reason: fmt.Sprintf("%d bytes, at most %d", len(schema), MaxDefinitionBytes), Err: ErrLimit}
+	}
+	current := &block{name: full, line: 1}
+	all := []*block{current}
+	after, n := false, 0
+	for line := range strings.SplitSeq(schema, "\n") {
+		n++
+		line = strings.TrimSpace(strings.ReplaceAll(line, "\t", " "))
+		switch {
+		case isSeparator(line):
+			after = true
+		case after && line == "":
+		case after:
+			after = false
+			kind, typ, ok := strings.Cut(line, ":")
+			if ok && kind == "IDL" {
+				return nil, &DefinitionError{Type: name, Line: n, Reason: "the definition is IDL; only .msg definitions are supported"}
+			}
+			typ = FullName(strings.TrimSpace(typ))
+			if !ok || kind != "MSG" || typ == "" {
+				return nil, &DefinitionError{Type: name, Line: n, Reason: fmt.Sprintf("want MSG: and a type, got %q", clip(line))}
+			}
+			current = &block{name: typ, line: n + 1}
+			all = append(all, current)
+			if len(all) > 4*MaxTypes {
+				return nil, &DefinitionError{Type: name, Line: n, Reason: fmt.Sprintf("more than %d blocks", 4*MaxTypes), Err: ErrLimit}
+			}
+		default:
+			current.lines = append(current.lines, line)
+		}
+	}
+	return all, nil
+}
+
+// Parse makes a type from its name, "pkg/msg/Type" or "pkg/Type", and a schema of encoding
+// "ros2msg". A type that the schema lacks is what missing returns for its full name; nil
+// makes it an error. missing itself may be nil. Errors are a [DefinitionError].
+func Parse(name, schema string, missing func(name string) *Type) (*Type, error) {
+	all, err := blocks(name, schema)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{blocks: make(map[string]*block, len(all)), done: make(map[string]*Type), missing: missing}
+	for _, b := range all {
+		if _, ok := p.blocks[b.name]; !ok {
+			p.blocks[b.name] = b
+		}
+	}
+	return p.parse(all[0], 1)
+}
+
+// parser turns blocks into types, each once.
+type parser struct {
+	blocks  map[string]*block
+	done    map[string]*Type // nil while the fields of the type are parsed
+	missing func(string) *Type
+	fields  int
+}
+
+func (p *parser) parse(b *block, depth int) (*Type, error) {
+	switch {
+	case depth > MaxDepth:
+		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("types nest deeper than %d", MaxDepth), Err: ErrLimit}
+	case len(p.done) >= MaxTypes:
+		return nil, &DefinitionError{Type: b.name, Line: b.line, Reason: fmt.Sprintf("made of more than %d types", MaxTypes), Err: ErrLimit}
+	}
+	p.done[b.name] = nil
+	t := &Type{Name: b.name}
+	seen := make(map[string]bool)
+	for i, line := range b.lines {
+		code, _, _ := strings.Cut(line, "#") // also inside of quotes, as rosidl does
+		code = strings.TrimSpace(code)
+		if code == "" {
+			continue
+		}
+		fail := func(format string, args ...any) error {
+			return &DefinitionError{Type: b.name, Line: b.line + i, Reason: fmt.Sprintf(format, args...)}
+		}
+		if p.fields++; p.fields > MaxFields {
+			return nil, &DefinitionError{Type: b.name, Line: b.line + i, Reason: fmt.Sprintf("made of more than %d fields and constants", MaxFields), Err: ErrLimit}
+		}
+		typ, rest, _ := strings.Cut(code, " ")
+		rest = strings.TrimSpace(rest)
+		if name, value, ok := strings.Cut(rest, "="); ok {
+			name = strings.TrimSpace(name)
+			if !isName(name) || len(name) > MaxNameBytes {
+				return nil, fail("%q is no name for a constant", clip(name))
+			}
+			if _, ok := kinds[typ]; !ok {
+				if base, _, bounded := strings.Cut(typ, "<="); !bounded || kinds[base] != String && kinds[base] != WString {
+					return nil, fail("%q is no type for a constant", clip(typ))
+				}
+			}
+			t.Constants = append(t.Constants, Constant{Type: typ, Name: name, Value: strings.TrimSpace(value)})
+			continue
+		}
+		name, def, _ := strings.Cut(rest, " ")
+		if !isName(name) || len(name) > MaxNameBytes {
+			return nil, fail("%q is no name for a field", clip(name))
+		}
+		if seen[name] {
+			return nil, fail("a second field %q", name)
+		}
+		seen[name] = true
+		v, err := p.value(b, i, typ, depth)
+		if err != nil {
+			return nil, err
+		}
+		t.Fields = append(t.Fields, Field{Name: name, Value: v, Default: strings.TrimSpace(def)})
+	}
+	p.done[b.name] = t
+	return t, nil
+}
+
+// value parses the type of a field, as "string<=5[<=10]".
+func (p *parser) value(b *block, line int, typ string, depth int) (Value, error) {
+	fail := func(format string, args ...any) (Value, error) {
+		return Value{}, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf(format, args...)}
+	}
+	var v Value
+	base, brackets, array := strings.Cut(typ, "[")
+	if array {
+		inner, closed := strings.CutSuffix(brackets, "]")
+		digits, bounded := strings.CutPrefix(inner, "<=")
+		switch n, ok := number(digits); {
+		case closed && inner == "":
+			v.Array = Unbounded
+		case !closed || !ok:
+			return fail("%q is no array", clip(typ))
+		case bounded:
+			v.Array, v.Length = Bounded, n
+		case n > MaxArrayLength:
+			return Value{}, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("array of %d elements, at most %d", n, MaxArrayLength), Err: ErrLimit}
+		default:
+			v.Array, v.Length = Fixed, n
+		}
+	}
+	base, digits, bounded := strings.Cut(base, "<=")
+	kind, primitive := kinds[base]
+	if bounded {
+		n, ok := number(digits)
+		if kind != String && kind != WString || !ok {
+			return fail("%q is no type", clip(typ))
+		}
+		v.Bound = n
+	}
+	if primitive {
+		v.Kind = kind
+		return v, nil
+	}
+	t, err := p.find(b, line, base, depth)
+	v.Kind, v.Message = Message, t
+	return v, err
+}
+
+// number parses the length of an array or the bound of a string.
+func number(digits string) (int, bool) {
+	n, err := strconv.ParseUint(digits, 10, 31)
+	return int(n), err == nil && n > 0
+}
+
+// find returns the type that a field of block b calls base.
+func (p *parser) find(b *block, line int, base string, depth int) (*Type, error) {
+	candidates := []string{base}
+	switch {
+	case base == "time":
+		candidates[0] = TimeType
+	case base == "duration":
+		candidates[0] = DurationType
+	case !strings.Contains(base, "/"):
+		candidates[0] = b.pkg() + "/" + base
+		if base == "Header" {
+			candidates = append(candidates, "std_msgs/Header") // left over from ROS 1
+		}
+	}
+	for _, name := range candidates {
+		if name = FullName(name); name == "" {
+			return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("%q is no name for a type", clip(base))}
+		}
+		t, known := p.done[name]
+		if known && t == nil {
+			return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("%s contains itself", name)}
+		}
+		if sub := p.blocks[name]; sub != nil && !known {
+			return p.parse(sub, depth+1)
+		}
+		if t == nil && p.missing != nil {
+			t = p.missing(name)
+		}
+		if t == nil {
+			t = builtin(name)
+		}
+		if t != nil {
+			p.done[name] = t
+			return t, nil
+		}
+	}
+	return nil, &DefinitionError{Type: b.name, Line: b.line + line, Reason: fmt.Sprintf("no definition of %q", clip(base))}
+}
+
+// The types that every definition may use without having them.
+const (
+	TimeType     = "builtin_interfaces/msg/Time"
+	DurationType = "builtin_interfaces/msg/Duration"
+)
+
+// builtin returns a new type for the name of a built-in one, and nil for others.
+func builtin(name string) *Type {
+	if name != TimeType && name != DurationType {
+		return nil
+	}
+	return &Type{Name: name, Fields: []Field{{Name: "sec", Value: Value{Kind: Int32}}, {Name: "nanosec", Value: Value{Kind: Uint32}}}}
+}
+
+// clip shortens what an error quotes from a definition.
+func clip(s string) string {
+	if len(s) > 60 {
+		return s[:60] + "…"
+	}
+	return s
+}

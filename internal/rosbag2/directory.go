@@ -1,0 +1,167 @@
+package rosbag2
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Recording is a directory with the files of a recording.
+type Recording struct {
+	Storage  string    // MCAP or SQLite
+	Files    []string  // in the order of recording, relative to the directory
+	Metadata *Metadata // nil without a metadata.yaml that can be read
+	Damage   []error   // what is wrong with metadata.yaml, and files that are missing
+}
+
+// errNoRecording means that a directory has neither metadata.yaml nor storage files.
+var errNoRecording = errors.New("has neither metadata.yaml nor .mcap or .db3 files: not a recording of ROS 2")
+
+// IsRecording reports whether a directory has a metadata.yaml, or storage files.
+func IsRecording(dir fs.FS) bool {
+	if _, err := fs.Stat(dir, MetadataName); err == nil {
+		return true
+	}
+	_, files, _ := list(dir)
+	return len(files) > 0
+}
+
+// ReadDirectory finds the files of the recording in a directory: those that metadata.yaml lists,
+// else all storage files by number. A metadata.yaml that cannot be read is damage, not an error.
+func ReadDirectory(dir fs.FS) (*Recording, error) {
+	text, err := readMetadata(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return listed(dir, nil)
+	}
+	if err != nil {
+		return listed(dir, []error{fmt.Errorf("%s: %w", MetadataName, err)})
+	}
+	md, err := ParseMetadata(text)
+	if err != nil {
+		return listed(dir, []error{fmt.Errorf("%s: %w; the files in the directory are read instead", MetadataName, err)})
+	}
+	if len(md.Paths) == 0 {
+		r, err := listed(dir, nil)
+		if r != nil {
+			r.Metadata = md
+		}
+		return r, err
+	}
+	return byMetadata(dir, md)
+}
+
+// readMetadata returns the text of metadata.yaml.
+func readMetadata(dir fs.FS) ([]byte, error) {
+	f, err := dir.Open(MetadataName)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, MaxMetadataBytes+1))
+	return text, errors.Join(err, f.Close())
+}
+
+// byMetadata returns the files that metadata.yaml lists.
+func byMetadata(dir fs.FS, md *Metadata) (*Recording, error) {
+	r := &Recording{Storage: md.Storage, Metadata: md}
+	for _, p := range md.Paths {
+		name := p
+		if md.Version < 4 { // relative to the parent of the directory, whose name may be another one by now
+			name = path.Base(p)
+		}
+		if !fs.ValidPath(name) || name == "." {
+			return nil, fmt.Errorf("%s lists %q, which is outside of the directory", MetadataName, p)
+		}
+		if r.Storage == "" { // as humble's reindex leaves MCAP
+			r.Storage = storageOf(name)
+		}
+		if _, err := fs.Stat(dir, name); err != nil {
+			if !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			r.Damage = append(r.Damage, fmt.Errorf("%s is missing; %s lists it", name, MetadataName))
+			continue
+		}
+		r.Files = append(r.Files, name)
+	}
+	switch {
+	case r.Storage != MCAP && r.Storage != SQLite:
+		return nil, fmt.Errorf("has the storage %q; %s and %s can be read", r.Storage, MCAP, SQLite)
+	case md.CompressionMode == "file":
+		return nil, fmt.Errorf("is compressed file by file with %s; run zstd -d on each file, then remove compression_format and compression_mode, and the ends of the paths, from %s",
+			md.CompressionFormat, MetadataName)
+	}
+	return r, nil
+}
+
+// listed returns all storage files of a directory.
+func listed(dir fs.FS, damage []error) (*Recording, error) {
+	storage, files, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.Join(append(damage, errNoRecording)...)
+	}
+	return &Recording{Storage: storage, Files: files, Damage: damage}, nil
+}
+
+// list returns the storage files of a directory, by number: run_2 before run_10.
+func list(dir fs.FS) (storage string, files []string, err error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range entries {
+		s := storageOf(e.Name())
+		if s == "" || e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if storage != "" && s != storage {
+			return "", nil, errors.New("has .mcap and .db3 files, and no metadata.yaml that tells which belong together")
+		}
+		storage, files = s, append(files, e.Name())
+	}
+	slices.SortFunc(files, byNumber)
+	return storage, files, nil
+}
+
+// storageOf returns the storage of a file by its name, empty if it is none.
+func storageOf(name string) string {
+	switch path.Ext(name) {
+	case ".mcap":
+		return MCAP
+	case ".db3":
+		return SQLite
+	default:
+		return ""
+	}
+}
+
+// byNumber compares names with the numbers in front of their extensions as numbers.
+func byNumber(a, b string) int {
+	sa, na := splitNumber(a)
+	sb, nb := splitNumber(b)
+	if sa != sb || na == nb {
+		return strings.Compare(a, b)
+	}
+	if na < nb {
+		return -1
+	}
+	return 1
+}
+
+// splitNumber returns the part of a name before its number, and the number; -1 if it has none.
+func splitNumber(name string) (stem string, n int64) {
+	base := strings.TrimSuffix(name, path.Ext(name))
+	stem = strings.TrimRight(base, "0123456789")
+	n, err := strconv.ParseInt(base[len(stem):], 10, 64)
+	if err != nil {
+		n = -1
+	}
+	return stem, n
+}

@@ -1,0 +1,256 @@
+package place
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/aws/smithy-go"
+	"gocloud.dev/gcerrors"
+)
+
+// Error says what a store answered, about what, and what to do.
+type Error struct {
+	URL    string // of the bucket or object, without secrets
+	Reason string // as the store words it
+	Advice string // what to set or to check; may be empty
+	Err    error  // the cause; may be nil
+	kind   error  // matched by errors.Is, such as ErrNotFound
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.URL + ": " + e.Message() }
+
+// Message returns the text without the URL.
+func (e *Error) Message() string {
+	if e.Advice != "" {
+		return e.Reason + ": " + e.Advice
+	}
+	return e.Reason
+}
+
+// Message returns the text of an error without the URL of an Error.
+func Message(err error) string {
+	var ours *Error
+	if errors.As(err, &ours) {
+		return ours.Message()
+	}
+	return err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches ErrNotFound, ErrDenied, ErrUnreachable, ErrExists, ErrAnswer and ErrChanged.
+func (e *Error) Is(target error) bool { return e.kind != nil && e.kind == target }
+
+// fail makes an Error about a Place.
+func (l Place) Fail(kind error, format string, args ...any) error {
+	return &Error{URL: l.String(), Reason: fmt.Sprintf(format, args...), kind: kind}
+}
+
+// explain makes an Error of what an SDK returned.
+func (l Place) Explain(err error) error {
+	var ours *Error
+	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	var bad *AnswerError
+	if errors.As(err, &bad) {
+		return l.Fail(bad.kind, "%s", bad.reason)
+	}
+	e := &Error{URL: l.String(), Err: err, Reason: reason(err)}
+	if len(e.Reason) > maxReasonBytes {
+		e.Reason = strings.ToValidUTF8(e.Reason[:maxReasonBytes], "") + "…"
+	}
+	if l.explainCertificate(e) || l.explainFile(e) {
+		return e
+	}
+	code := gcerrors.Code(err)
+	var api smithy.APIError
+	name := ""
+	if errors.As(err, &api) {
+		name = api.ErrorCode()
+	}
+	text := err.Error()
+	switch {
+	case name == "NoSuchBucket":
+		e.kind, e.Advice = ErrNotFound, "make the bucket first, or check its name and the region"
+	case strings.Contains(text, "unknown query parameter"):
+		_, e.Reason, _ = strings.Cut(text, ": ")
+		e.Advice = "check the spelling of the query parameters of the URL"
+	case code == gcerrors.NotFound || name == "NotFound" || name == "NoSuchKey":
+		e.kind, e.Reason = ErrNotFound, ErrNotFound.Error()
+	case code == gcerrors.FailedPrecondition || name == "PreconditionFailed":
+		e.kind, e.Reason = ErrExists, ErrExists.Error()
+	case slices.Contains(fullCodes, name):
+		e.Advice = adviceFull
+	case deniedAdvice[name] != "":
+		e.kind, e.Advice = ErrDenied, deniedAdvice[name]
+	case noCredentials.MatchString(text):
+		e.kind, e.Reason, e.Advice = ErrDenied, "no credentials were found", credentialAdvice(l.URL.Scheme)
+	case code == gcerrors.PermissionDenied:
+		e.kind, e.Advice = ErrDenied, credentialAdvice(l.URL.Scheme)
+	case l.URL.Scheme == SchemeS3 && (strings.Contains(text, "Missing Region") || strings.Contains(text, "Invalid region: region was not a valid DNS name") || strings.Contains(text, "invalid region")):
+		e.Reason, e.Advice = "the region of the bucket is not known", "set AWS_REGION, or add ?region=NAME to the URL"
+	case name == "PermanentRedirect" || name == "AuthorizationHeaderMalformed" || name == "301":
+		e.Advice = "the bucket is in another region: set AWS_REGION, or ?region=NAME in the URL"
+	case unavailable(err):
+		e.kind = ErrUnreachable
+	case unreachable(err):
+		e.kind, e.Advice = ErrUnreachable, networkAdvice(l.URL.Scheme)
+	}
+	return e
+}
+
+// explainCertificate explains why the certificate of a server is not trusted, and reports whether
+// that is the problem.
+func (l Place) explainCertificate(e *Error) bool {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case errors.As(e.Err, &unknown):
+		e.Reason = "the certificate of the server is signed by a CA that is not trusted here"
+		e.Advice = "set SSL_CERT_FILE to a PEM file with the certificate of that CA (in a container: mount it)"
+		if l.URL.Scheme == SchemeS3 && os.Getenv("AWS_CA_BUNDLE") != "" { // the SDK then looks nowhere else
+			e.Advice = "add the certificate of that CA to the file that AWS_CA_BUNDLE names, or unset that and set SSL_CERT_FILE"
+		}
+	case errors.As(e.Err, &invalid) && invalid.Reason == x509.Expired:
+		e.Reason, e.Advice = invalid.Error(), "check the clock of this machine, then the certificate of the server"
+	case errors.As(e.Err, &invalid):
+		e.Reason, e.Advice = invalid.Error(), "the server needs another certificate"
+	case errors.As(e.Err, &host):
+		e.Reason, e.Advice = host.Error(), "use the name that the certificate is for"
+	default:
+		return false
+	}
+	return true
+}
+
+// explainFile explains errors of a directory, and reports whether it is one.
+func (l Place) explainFile(e *Error) bool {
+	switch {
+	case l.URL.Scheme != SchemeFile:
+		return false
+	case errors.Is(e.Err, syscall.ENOSPC) || errors.Is(e.Err, syscall.EDQUOT):
+		e.Advice = adviceFull
+	case errors.Is(e.Err, fs.ErrPermission):
+		e.kind, e.Advice = ErrDenied, "give the user of this program write access to the directory"
+	default:
+		return false
+	}
+	return true
+}
+
+const adviceFull = "the store is full: make room there, or raise its quota"
+
+// fullCodes are the error codes of S3 stores without room.
+var fullCodes = []string{"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded", "InsufficientStorage", "StorageFull"}
+
+// deniedAdvice says what to do about the error codes with which S3 stores deny access. All mean
+// that credentials were found.
+var deniedAdvice = map[string]string{
+	"SignatureDoesNotMatch": "the secret is wrong: check AWS_SECRET_ACCESS_KEY, or the profile that it comes from",
+	"InvalidAccessKeyId":    adviceKey,
+	"XAdminUserNotFound":    adviceKey, // versitygw
+	"ExpiredToken":          "the session has ended: get new credentials",
+	"InvalidToken":          "the session token is wrong: check AWS_SESSION_TOKEN",
+	"RequestTimeTooSkewed":  "the clock of this machine is wrong: set it",
+	"AccessDenied":          advicePermission,
+	"Forbidden":             "the key or its secret is wrong, or " + advicePermission, // all that the response to a HEAD tells
+}
+
+const adviceKey = "the store does not know this key: check AWS_ACCESS_KEY_ID, or the profile that it comes from, and the endpoint"
+
+const advicePermission = "the key lacks a permission: s3:GetObject to read, s3:PutObject to upload, s3:ListBucket for both"
+
+// noCredentials matches the errors of the SDKs for missing credentials. Google's SDK reports
+// an unusable key instead.
+var noCredentials = regexp.MustCompile(`get credentials|failed to refresh cached credentials|could not find default credentials|` +
+	`private key should be a PEM|AccountName is required|failed to acquire a token`)
+
+// credentialAdvice says where the SDK of a store looks for credentials.
+func credentialAdvice(scheme string) string {
+	switch scheme {
+	case SchemeS3:
+		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or ?anonymous=true for a public bucket"
+	case SchemeGS:
+		return "set GOOGLE_APPLICATION_CREDENTIALS to a key file"
+	case SchemeAzure:
+		return "set AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+	}
+	return ""
+}
+
+// networkAdvice says which settings select the host of a store.
+func networkAdvice(scheme string) string {
+	switch scheme {
+	case SchemeS3:
+		return "check the network; another store than Amazon's needs AWS_ENDPOINT_URL or ?endpoint=http://HOST:PORT in the URL"
+	case SchemeAzure:
+		return "check the network and AZURE_STORAGE_ACCOUNT"
+	}
+	return "check the network"
+}
+
+// ErrIdle means that a request of an upload made no progress.
+var ErrIdle = errors.New("no progress for two minutes")
+
+// unavailable reports whether the store, or a proxy before it, asks to try again later.
+func unavailable(err error) bool {
+	var resp interface{ HTTPStatusCode() int }
+	if !errors.As(err, &resp) {
+		return false
+	}
+	switch resp.HTTPStatusCode() {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
+		return true
+	}
+	return false
+}
+
+// unreachable reports whether the store did not answer.
+func unreachable(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) || errors.As(err, &dns) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrIdle)
+}
+
+// maxReasonBytes bounds what is kept and shown of the text of a server.
+const maxReasonBytes = 1 << 10
+
+// requestIDs matches request IDs, which only clutter error messages.
+var requestIDs = regexp.MustCompile(`(https response error )?StatusCode: \d+, RequestID: [^,]*, (HostID: [^,]*, )?`)
+
+// reason returns the store's error message, on one line and without URLs that may hold a
+// signature.
+func reason(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		if api.ErrorMessage() == "" || api.ErrorMessage() == api.ErrorCode() {
+			return "the store says " + api.ErrorCode()
+		}
+		return fmt.Sprintf("the store says %s (%s)", strings.TrimSuffix(api.ErrorMessage(), "."), api.ErrorCode())
+	}
+	var web *url.Error
+	if errors.As(err, &web) {
+		return web.Err.Error()
+	}
+	text := requestIDs.ReplaceAllString(err.Error(), "")
+	text, _, _ = strings.Cut(text, "\n")
+	return secrets.ReplaceAllString(text, "$1=…")
+}
+
+// secrets matches URL parameters that authenticate requests.
+var secrets = regexp.MustCompile(`(?i)\b(x-amz-[a-z-]+|sig|se|sv|sp|token|signature|password|secret|key|accesskey|sharedkey)=[^&\s"]+`)

@@ -1,0 +1,43 @@
+// Package put uploads a file to S3 in parts, so that an interrupted upload can be resumed, and has the
+// checksums and the meter that uploads to every store need. It opens no bucket.
+package put
+
+import (
+	"context"
+	"io"
+	"maps"
+)
+
+// MetaSHA256 is the key of the checksum in the metadata of an object.
+const MetaSHA256 = "sha256"
+
+// ContentType keeps browsers from displaying the object.
+const ContentType = "application/octet-stream"
+
+// Sender uploads to a store that needs more than the driver offers.
+type Sender interface {
+	// Put uploads a file. The object appears when it is complete and its checksum matches.
+	Put(ctx context.Context, f *File) error
+}
+
+// File is a file to upload.
+type File struct {
+	io.ReaderAt
+	Name     string
+	Metadata map[string]string // of the object, in ASCII; beside it stands the checksum, under "sha256"
+	Sums
+	Exclusive bool               // fail with ErrExists rather than overwrite an object; not all stores support it
+	Upload    string             // ID of an interrupted multipart upload to resume; may be empty
+	OnUpload  func(string) error // called with the ID of a new multipart upload
+	Small     bool               // worth to be sent again after a lost response
+}
+
+// AllMetadata returns the metadata of the object, with the checksum.
+func (f *File) AllMetadata() map[string]string {
+	all := maps.Clone(f.Metadata)
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[MetaSHA256] = f.SHA256
+	return all
+}

@@ -1,0 +1,61 @@
+package rosbag
+
+// Repeats tells the repeated messages of a recording from others, in one pass over it. nil tells that
+// there are none.
+type Repeats struct {
+	time Time
+	left uint32                 // repeated messages to come
+	of   map[*Connection]uint32 // of each connection; nil: of any
+}
+
+// FindRepeats finds the repeated messages of s, for a pass over any selection of its messages that is
+// in time order. It reads the chunks that hold them, and leaves it to the pass to report what
+// cannot be read.
+func FindRepeats(s Source) *Repeats {
+	x := NewRepeats(s.Info().Repeated)
+	if x == nil {
+		return nil
+	}
+	of := make(map[*Connection]uint32)
+	latching := func(c *Connection) bool { return c.Header.Latching() }
+	for m, err := range Messages(s, Query{Keep: latching, Start: x.time, End: x.time}) {
+		if err != nil {
+			continue
+		}
+		if x.Is(m) {
+			of[m.Conn]++
+		}
+		if x.left == 0 || x.time.Before(m.Time) { // a zero Time does not bound a Query
+			break
+		}
+	}
+	x.of, x.left = of, 0
+	for _, n := range of {
+		x.left += n
+	}
+	return x
+}
+
+// NewRepeats is for a pass over all messages of a recording, in the order of the file, that says r
+// about its repeated messages.
+func NewRepeats(r Repeated) *Repeats {
+	if r.Count == 0 {
+		return nil
+	}
+	return &Repeats{time: r.Time, left: r.Count}
+}
+
+// Is reports whether m, the next message of the pass, is a repeated one.
+func (x *Repeats) Is(m *Message) bool {
+	if x == nil || x.left == 0 || m.Time != x.time || !m.Conn.Header.Latching() {
+		return false
+	}
+	if x.of != nil {
+		if x.of[m.Conn] == 0 {
+			return false
+		}
+		x.of[m.Conn]--
+	}
+	x.left--
+	return true
+}

@@ -1,0 +1,164 @@
+package tcpros
+
+import (
+	"io"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/endpoint"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+	"github.com/gorosbag/gorosbag/tcpros/internal/publink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+	"github.com/gorosbag/gorosbag/tcpros/internal/service"
+	"github.com/gorosbag/gorosbag/tcpros/internal/sublink"
+	"github.com/gorosbag/gorosbag/tcpros/internal/wire"
+)
+
+// Names and arguments.
+type (
+	// Args holds the ROS arguments of a command line, as ParseArgs finds them.
+	Args = names.Args
+	// Remap is one from:=to argument, unresolved.
+	Remap = names.Remap
+	// Param is one _name:=value argument: a private parameter to set at the master.
+	Param = names.Param
+	// NameError says why a graph resource name is refused. It matches ErrName.
+	NameError = names.NameError
+)
+
+// ParseArgs removes every argument that contains := from args, as roscpp does. NewNode checks
+// the names, because it knows the namespace.
+func ParseArgs(args []string) (rest []string, a Args, err error) { return names.ParseArgs(args) }
+
+// CheckName reports whether name is a valid graph resource name as roscpp defines it: the first
+// character is a letter, / or ~, the others are letters, digits, / and _. The empty name is
+// valid. The error is a *NameError.
+func CheckName(name string) error { return names.CheckName(name) }
+
+// Addresses.
+type (
+	// LookupHostFunc finds the addresses of a host name.
+	LookupHostFunc = endpoint.LookupHostFunc
+	// ResolveError says that a host name that a peer advertises has no address here. It matches
+	// ErrUnresolved.
+	ResolveError = endpoint.ResolveError
+)
+
+// CheckMasterURI returns why the URI of a master cannot be used, and what to write instead,
+// without the URI itself.
+func CheckMasterURI(uri string) error { return endpoint.CheckMasterURI(uri) }
+
+// CheckHost returns why a host cannot be advertised to other nodes, without the host itself.
+// Whether its name can be resolved is not asked.
+func CheckHost(host string) error { return endpoint.CheckHost(host) }
+
+// AnyMD5 in a header matches every md5sum.
+const AnyMD5 = wire.AnyMD5
+
+// Connection headers, and what peers can do wrong.
+type (
+	// Header is a TCPROS connection header: every field in wire order.
+	Header = wire.Header
+	// HeaderError says what is wrong with a connection header. It matches ErrHeader.
+	HeaderError = wire.HeaderError
+	// PeerError holds the error field of a peer's connection header. It matches ErrPeer.
+	PeerError = wire.PeerError
+	// TooLargeError says that a peer announced a message above the limit. It matches ErrTooLarge.
+	TooLargeError = wire.TooLargeError
+)
+
+// AppendHeader appends the wire form of the header, with its length, to dst.
+func AppendHeader(dst []byte, h Header) []byte { return wire.AppendHeader(dst, h) }
+
+// ReadHeader reads a header with its length. It never reads beyond the header, and allocates
+// memory for bytes that have arrived, not for announced ones. The error is a *HeaderError for
+// an invalid header, and otherwise the error of r; io.EOF means that no byte was sent.
+func ReadHeader(r io.Reader) (Header, error) { return wire.ReadHeader(r) }
+
+// The master and its answers.
+type (
+	// Master is a client of the ROS master, of its parameter server and of other nodes' slave
+	// APIs. Every error is a *CallError; one that wraps a *StatusError means that the other side
+	// answered and refused. Its methods are LookupNode and LookupService, Param and SetParam,
+	// SystemState, PublishedTopics and TopicTypes, NodeSubscriptions, NodePublications and
+	// Accepts.
+	Master = rosapi.Master
+	// SystemState is the node graph as the master knows it: the nodes behind each topic and
+	// service.
+	SystemState = rosapi.SystemState
+	// TopicInfo is one topic and its type, "*" if that is not known.
+	TopicInfo = rosapi.TopicInfo
+	// CallError is a failed call to the master or to a node.
+	CallError = rosapi.CallError
+	// StatusError is a reply of the master or of a node whose code is not 1. It matches ErrStatus.
+	StatusError = rosapi.StatusError
+)
+
+// Publishing.
+type (
+	// Source is one original publisher of a topic. Its methods:
+	//
+	//	Publish(frame []byte)    // to every subscriber; never blocks; the frame must not change afterwards
+	//	PublishNow(frame []byte) // Publish for a single frame that is due now
+	//	Unlatch()                // drops the latched frame
+	Source = publink.Source
+	// Overflow says what a publication does with a frame when a subscriber's queue is full.
+	Overflow = publink.Overflow
+	// SubscriberStats is the state of the link to one subscriber.
+	SubscriberStats = publink.SubscriberStats
+	// DrainError lists the subscribers that did not read all messages. It matches ErrNotDrained.
+	DrainError = publink.DrainError
+	// Undrained is one subscriber that did not read all messages.
+	Undrained = publink.Undrained
+)
+
+// What a publication does when a subscriber's queue is full.
+const (
+	// OverflowDrop drops the oldest frame of a queue that holds AdvertiseOptions.QueueFrames,
+	// and counts it, as stock does.
+	OverflowDrop = publink.OverflowDrop
+	// OverflowBlock drops nothing. Publish still never blocks: the caller has to check Room
+	// first and to wait for AdvertiseOptions.Freed, otherwise queues grow without bound. A queue
+	// is full by its bytes, whatever QueueFrames says, so that memory is bounded.
+	OverflowBlock = publink.OverflowBlock
+)
+
+// Receiving.
+type (
+	// LinkInfo describes a link when it opens: Topic (resolved), PublisherURI (of its slave API),
+	// Peer (host:port), Header (the publisher's reply, every field, in wire order) and Transport
+	// (TCPROS or UDPROS).
+	LinkInfo = sublink.LinkInfo
+	// LinkSink receives the messages of one link. Only the link's goroutine calls it:
+	//
+	//	// count complete frames back to back, valid during the call only; received is when their
+	//	// last byte was read. It may block: the socket is not read in the meantime.
+	//	Frames(run []byte, count int, received time.Time)
+	//	// Large returns where a frame goes that is longer than 128 KiB; nil discards the frame.
+	//	Large(frameBytes int) LargeFrame
+	//	// Closed is the last call. err is nil when this side closed the link, io.EOF when the
+	//	// publisher closed it between two messages.
+	//	Closed(err error)
+	LinkSink = sublink.LinkSink
+	// LargeFrame is filled by a link, first the 4 bytes of the length, then the payload:
+	//
+	//	Room(n int) []byte         // 1 to n bytes to fill, or nil to discard the rest
+	//	Commit(received time.Time) // the frame is complete
+	//	Abort()                    // the frame will not be completed
+	LargeFrame = sublink.LargeFrame
+	// LostSink is a LinkSink with a method Lost(messages int), which counts messages lost by
+	// UDPROS; -1 corrects the count for a message that arrived late.
+	LostSink = sublink.LostSink
+)
+
+// Services.
+type (
+	// ServiceType is the type of a service: Type, such as std_srvs/Trigger, and MD5Sum.
+	// RequestType and ResponseType are Type and "Request" or "Response" if they are empty.
+	ServiceType = service.Type
+	// ServiceHandler answers one call: func(ctx, request []byte) (answer []byte, err error), both
+	// serialized and without their length. An error is sent to the client as the service's
+	// refusal. Calls of several clients run concurrently, each in a goroutine of its own. ctx ends
+	// a grace period after the service is closed.
+	ServiceHandler = service.Handler
+	// ServiceError is the answer of a service that refused a call. It matches ErrService.
+	ServiceError = service.ServiceError
+)

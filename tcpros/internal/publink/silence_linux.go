@@ -1,0 +1,33 @@
+package publink
+
+import (
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ackStateOf returns the state of acknowledgments. One is outstanding if data was sent after
+// the last acknowledgment. Unacknowledged data alone is no sign: a peer with a full receive
+// window answers each probe, and the intervals between probes grow.
+func ackStateOf(c net.Conn) (d ackState) {
+	tc, ok := c.(*net.TCPConn)
+	if !ok {
+		return d
+	}
+	raw, err := tc.SyscallConn()
+	if err != nil {
+		return d // closed already
+	}
+	// After an error nothing is outstanding: then only the kernel's own timeout applies.
+	_ = raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			d.pending = info.Unacked > 0 && info.Last_data_sent < info.Last_ack_recv || info.Probes > 0
+			d.sinceAck = time.Duration(info.Last_ack_recv) * time.Millisecond
+			// Each counter can grow alone: Retransmits without a route to the peer, Probes with
+			// a full receive window.
+			d.probes = uint32(info.Retransmits) + uint32(info.Probes) + info.Total_retrans
+		}
+	})
+	return d
+}

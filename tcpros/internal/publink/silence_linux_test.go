@@ -1,0 +1,65 @@
+package publink
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// A subscriber that does not read answers all the same. What it has no room for is sent
+// again at growing intervals, in which it owes nothing: after 0.2 s, 0.4 s, 0.8 s and so on.
+func TestDeafIsNotSilent(t *testing.T) {
+	t.Parallel()
+	// Longer than the kernel may let one segment wait for its acknowledgment, and shorter than
+	// the intervals of 0.8 and 1.6 s.
+	const sign = 600 * time.Millisecond
+	// What has just been sent is not acknowledged for a moment, longer on a busy machine. A link
+	// that is taken for silent is it for the rest of an interval.
+	const moment = 100 * time.Millisecond
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	deaf, err := (&net.Dialer{}).DialContext(t.Context(), "tcp4", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	c, err := ln.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := deaf.(*net.TCPConn).SetReadBuffer(4096); err != nil { // less than it has said that it takes
+		t.Fatal(err)
+	}
+	if err := c.SetWriteDeadline(time.Now().Add(3 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan struct{})
+	go func() {
+		defer close(wrote)
+		for err := error(nil); err == nil; {
+			_, err = c.Write(make([]byte, 1<<20))
+		}
+	}()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	var since time.Time // when there was a sign first
+	for looks := 0; ; looks++ {
+		select {
+		case <-look.C:
+			switch d := ackStateOf(c); {
+			case !d.pending || d.sinceAck < sign:
+				since = time.Time{}
+			case since.IsZero():
+				since = time.Now()
+			case time.Since(since) >= moment:
+				t.Fatalf("look %d: heard %v ago", looks, d.sinceAck)
+			}
+		case <-wrote:
+			return
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package registrar
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+func (r *Registrar) failed(ctx context.Context, err error) {
+	r.id.failures++
+	r.up.Store(false)
+	if ctx.Err() != nil {
+		return
+	}
+	if !r.away.On() {
+		r.book.forgetComparisons()
+	}
+	// The texts are roscpp's: people search logs for them. They come in pairs, so the limit is
+	// here: a master that answers nonsense comes and goes many times a second.
+	if log, earlier := r.away.Begin(time.Now()); log {
+		before := zap.Skip()
+		if earlier > 0 {
+			before = zap.Int("times before", earlier)
+		}
+		r.Log.Error("Failed to contact master at ["+r.Master.HostPort()+"].  Retrying...", loglimit.Each(), before, zap.Error(err))
+	}
+}
+
+func (r *Registrar) succeeded() {
+	if log, _ := r.away.End(time.Now()); log {
+		r.Log.Info("Connected to master at [" + r.Master.HostPort() + "]")
+	}
+	r.id.failures = 0
+	r.up.Store(true)
+}
+
+// Up reports whether the master answered the last call; there is one every few seconds.
+func (r *Registrar) Up() bool { return r.up.Load() }

@@ -1,0 +1,102 @@
+package registrar
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/tcpros/internal/rosapi"
+)
+
+func newTestRegistrar() *Registrar {
+	return New(Options{Log: zap.NewNop(), Timing: DefaultTiming()})
+}
+
+// answered is what follows when the master has confirmed the registration of e.
+func (r *Registrar) answered(e *entry) {
+	e.tried, e.update.pending = true, nil
+	if err := r.recordResult(context.Background(), e, nil); err != nil {
+		panic(err)
+	}
+}
+
+// TestServicesRegisterLast: a message that is published before a subscription is
+// registered is lost, a call of a service is not.
+func TestServicesRegisterLast(t *testing.T) {
+	t.Parallel()
+	r := newTestRegistrar()
+	for i := range 5 {
+		for _, kind := range []rosapi.Kind{rosapi.Service, rosapi.Subscriber, rosapi.Publisher} {
+			r.Add(rosapi.Key{Kind: kind, Name: fmt.Sprint("/x", i)}, "", 0, nil)
+		}
+	}
+	for i := range 15 {
+		e, _ := r.book.mostUrgent(time.Now())
+		if service := e.key.Kind == rosapi.Service; service != (i >= 10) {
+			t.Errorf("call %d registers a %s", i, e.key.Kind)
+		}
+		r.answered(e)
+	}
+}
+
+// TestUnheardInLargeGraphs: where comparisons are far apart, an update in between was in time.
+func TestUnheardInLargeGraphs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestRegistrar()
+		k := rosapi.Key{Kind: rosapi.Subscriber, Name: "/t"}
+		r.Add(k, "*", 0, stuckLink{})
+		e := r.book.entries[k]
+		e.registered = true
+		for i, publishers := range [][]string{{"/a"}, {"/a", "/b"}, {"/a", "/b"}} {
+			if topic, _ := r.book.compare(map[rosapi.Key][]string{k: {"/me"}, {Kind: rosapi.Publisher, Name: "/t"}: publishers}, "/me"); topic != "" {
+				t.Errorf("comparison %d: an update of %s was missed", i, topic)
+			}
+			time.Sleep(reconcileMost / 3)
+			if i == 0 {
+				e.update.last = time.Now()
+			}
+			time.Sleep(reconcileMost * 2 / 3)
+		}
+	})
+}
+
+// TestUnheard: a master that cannot call us is noticed, one that is only a little late is not.
+func TestUnheard(t *testing.T) {
+	t.Parallel()
+	start, reconcileEvery := time.Now(), DefaultTiming().ReconcileEvery
+	at := func(round int) time.Time { return start.Add(time.Duration(round) * reconcileEvery) }
+	for name, tc := range map[string]struct {
+		lists []string // of the comparisons
+		heard float64  // in rounds; negative means never
+		want  int      // the comparison that tells, negative if none does
+	}{
+		"no change":             {[]string{"", "", "", ""}, -1, -1},
+		"publishers from start": {[]string{"/a", "/a", "/a"}, -1, -1},
+		"never told":            {[]string{"/a", "/a /b", "/a /b"}, -1, 2},
+		"told before":           {[]string{"/a", "/a /b", "/a /b"}, 0.5, -1},
+		"told a moment after":   {[]string{"/a", "/a /b", "/a /b"}, 1.001, -1},
+		"once":                  {[]string{"", "/b", "/b", "/b"}, -1, 2},
+	} {
+		e := &entry{}
+		told := -1
+		for i, list := range tc.lists {
+			if tc.heard >= 0 && float64(i) >= tc.heard && e.update.last.IsZero() {
+				e.update.last = start.Add(time.Duration(tc.heard * float64(reconcileEvery)))
+			}
+			if e.updateMissed(list, at(i), reconcileEvery) {
+				if told >= 0 {
+					t.Errorf("%s: told twice", name)
+				}
+				told = i
+			}
+		}
+		if told != tc.want {
+			t.Errorf("%s: told at %d, want %d", name, told, tc.want)
+		}
+	}
+}

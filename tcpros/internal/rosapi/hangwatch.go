@@ -1,0 +1,85 @@
+package rosapi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/internal/loglimit"
+)
+
+// hangForgotten is when a method whose call hung, and that was not called again, does not
+// count any more. One that is repeated hangs again sooner.
+const hangForgotten = 4 * callTimeout
+
+// HangWatch logs calls of the master that are not answered for long: which one it was when
+// they begin to hang, and when all methods are answered again. Calls are repeated, so most
+// callers are silent about one that fails. It is for concurrent use.
+type HangWatch struct {
+	log   *zap.Logger
+	after time.Duration
+
+	mu      sync.Mutex
+	methods map[string]time.Time // whose last call hangs or was given up, and when that was noticed
+	episode loglimit.Episode
+}
+
+func NewHangWatch(log *zap.Logger, after time.Duration) *HangWatch {
+	return &HangWatch{log: log, after: after, methods: map[string]time.Time{}}
+}
+
+// watch notes that a call of the master begins. The caller calls what it returns with the
+// result.
+func (w *HangWatch) watch(ctx context.Context, hostport, method string) (end func(error)) {
+	timer := time.AfterFunc(w.after, func() {
+		if ctx.Err() == nil {
+			w.hangs(hostport, method)
+		}
+	})
+	return func(err error) {
+		timer.Stop()
+		// Without an answer a method that hung still does.
+		if ctx.Err() == nil && !errors.Is(err, context.DeadlineExceeded) {
+			w.answered(hostport, method)
+		}
+	}
+}
+
+func (w *HangWatch) hangs(hostport, method string) {
+	now := time.Now()
+	w.mu.Lock()
+	w.methods[method] = now
+	log, _ := w.episode.Begin(now)
+	w.mu.Unlock()
+	if log {
+		w.log.Warn("the master does not answer a call", loglimit.Each(),
+			zap.String("master", hostport), zap.String("method", method), zap.Duration("for", w.after))
+	}
+}
+
+func (w *HangWatch) answered(hostport, method string) {
+	now := time.Now()
+	w.mu.Lock()
+	if len(w.methods) == 0 {
+		w.mu.Unlock()
+		return
+	}
+	delete(w.methods, method)
+	for other, at := range w.methods {
+		if now.Sub(at) > hangForgotten {
+			delete(w.methods, other)
+		}
+	}
+	log, lasted := false, time.Duration(0)
+	if len(w.methods) == 0 {
+		log, lasted = w.episode.End(now)
+	}
+	w.mu.Unlock()
+	if log {
+		w.log.Info("the master answers its calls again", zap.String("master", hostport), zap.String("method", method),
+			zap.Duration("after", (w.after+lasted).Round(time.Millisecond)))
+	}
+}

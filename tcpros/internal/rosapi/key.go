@@ -1,0 +1,35 @@
+package rosapi
+
+// Arg returns argument i if it has type T.
+func Arg[T any](args []any, i int) (v T, ok bool) {
+	if i < len(args) {
+		v, ok = args[i].(T)
+	}
+	return v, ok
+}
+
+// Kind is the kind of a registration.
+type Kind uint8
+
+// What a node registers.
+const (
+	Subscriber Kind = iota
+	Publisher
+	Service
+)
+
+// String returns the kind for the log.
+func (k Kind) String() string { return [...]string{"subscriber", "publisher", "service"}[k] }
+
+// Key identifies one registration.
+type Key struct {
+	Kind Kind
+	Name string
+}
+
+// Publishers is the master's list of publishers for one topic.
+type Publishers struct {
+	URIs     []string
+	Epoch    int  // number of the master: a restarted one may not know all live publishers yet
+	RetryNow bool // from a publisherUpdate: links retry at once
+}

@@ -1,0 +1,85 @@
+package rosapi
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net/url"
+	"slices"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+)
+
+// reply is what the transport of one call has to say besides the reply itself.
+type reply struct {
+	answered bool // a valid reply came
+	skipped  int  // texts in it that were too long
+	keep     bool // set before: the value is wanted here, and need not be passed on
+	value    any
+	topic    string // set before: what the reply is about
+
+	body []byte  // set before: memory for the body
+	last *uint64 // set before: checksum of an earlier body, to be replaced by that of this one
+	same bool    // both are equal: there is no value
+}
+
+// unwrapURLError removes the wrapping of net/http, which repeats method and URL.
+func unwrapURLError(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// hasSkipped reports whether a text was left out of a value.
+func hasSkipped(v any) bool {
+	list, _ := v.([]any)
+	_, skipped := v.(xmlrpc.Skipped)
+	return skipped || slices.ContainsFunc(list, hasSkipped)
+}
+
+// bodySeed is that of checksums of bodies: nobody can make two that have the same.
+var bodySeed = maphash.MakeSeed()
+
+// parse returns the reply, [1, text, value], or the error that it holds.
+func (r *reply) parse(l xmlrpc.Limits) ([]any, error) {
+	if r.last == nil {
+		return checkReply(r.body, l)
+	}
+	sum := maphash.Bytes(bodySeed, r.body)
+	if sum == *r.last {
+		r.same = true
+		return []any{1, "", 0}, nil
+	}
+	*r.last = 0
+	v, err := checkReply(r.body, l)
+	if err == nil {
+		*r.last = sum
+	}
+	return v, err
+}
+
+// checkReply returns the reply, [1, text, value], or the error that it holds.
+func checkReply(body []byte, l xmlrpc.Limits) ([]any, error) {
+	v, err := xmlrpc.ParseResponse(body, l)
+	if f := (*xmlrpc.Fault)(nil); errors.As(err, &f) {
+		return nil, &StatusError{f.Code, f.Text}
+	}
+	if err != nil {
+		return nil, err
+	}
+	reply, ok := v.([]any)
+	if !ok || len(reply) != 3 {
+		return nil, fmt.Errorf("answered %T instead of [code, text, value]", v)
+	}
+	code, ok := reply[0].(int)
+	if !ok {
+		return nil, fmt.Errorf("answered a status of %T", reply[0])
+	}
+	text, _ := reply[1].(string)
+	if code != 1 {
+		return nil, &StatusError{code, text}
+	}
+	reply[1] = text // of any other type it would not be passed on
+	return reply, nil
+}

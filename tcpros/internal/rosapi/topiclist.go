@@ -1,0 +1,112 @@
+package rosapi
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gorosbag/gorosbag/internal/xmlrpc"
+	"github.com/gorosbag/gorosbag/tcpros/internal/names"
+)
+
+// topicList is the last list of topics of the master. A large graph is listed each second, and is
+// mostly the same.
+type topicList struct {
+	body   []byte // reused by the next
+	sum    uint64 // of body
+	topics []TopicInfo
+}
+
+// TopicInfo is one topic and its type, "*" if that is not known.
+type TopicInfo struct{ Name, Type string }
+
+// PublishedTopics lists the topics that have a publisher. The list may be that of another call, and
+// must not be changed.
+func (m *Master) PublishedTopics(ctx context.Context) ([]TopicInfo, error) {
+	m.topicsMu.Lock()
+	defer m.topicsMu.Unlock()
+	got := reply{body: m.listed.body, last: &m.listed.sum}
+	v, err := m.exchange(ctx, m.uri, masterReply, &got, "getPublishedTopics", "") // goroslib takes three times as long
+	if m.listed.body = got.body[:0]; cap(got.body) > sameListMost {
+		m.listed.body = nil
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case got.same:
+		return m.listed.topics, nil
+	}
+	topics, err := topicRows(v)
+	if err != nil {
+		m.listed.sum = 0
+		return nil, &CallError{"getPublishedTopics", m.uri, err, true}
+	}
+	m.listed.topics = topics
+	return topics, nil
+}
+
+// NodeSubscriptions asks the node at uri what it subscribes to.
+func (m *Master) NodeSubscriptions(ctx context.Context, uri string) ([]TopicInfo, error) {
+	return m.topics(ctx, uri, SlaveReply, "getSubscriptions") // goroslib has no such call
+}
+
+// NodePublications asks the node at uri what it publishes.
+func (m *Master) NodePublications(ctx context.Context, uri string) ([]TopicInfo, error) {
+	return m.topics(ctx, uri, SlaveReply, "getPublications")
+}
+
+// topics makes a call that answers rows of topic and type.
+func (m *Master) topics(ctx context.Context, uri string, l xmlrpc.Limits, method string) ([]TopicInfo, error) {
+	v, err := m.Raw(ctx, uri, l, method)
+	if err != nil {
+		return nil, err
+	}
+	topics, err := topicRows(v)
+	if err != nil {
+		return nil, &CallError{method, uri, err, true}
+	}
+	return topics, nil
+}
+
+// topicRows reads rows of topic and type, without those whose name was skipped.
+func topicRows(v any) ([]TopicInfo, error) {
+	rows, ok := v.([]any)
+	out := make([]TopicInfo, 0, len(rows))
+	for i := range rows {
+		row, _ := Arg[[]any](rows, i)
+		name, ok1 := Arg[string](row, 0)
+		typ, ok2 := Arg[string](row, 1)
+		switch {
+		case skippedArg(row, 0):
+			continue
+		case skippedArg(row, 1):
+			typ, ok2 = names.AnyType, true
+		}
+		out = append(out, TopicInfo{name, typ})
+		ok = ok && ok1 && ok2
+	}
+	if !ok {
+		return nil, errors.New("answered no list of topics and types")
+	}
+	return out, nil
+}
+
+// textList reads a list of texts, without those that were skipped.
+func textList(v any) (texts []string, ok bool) {
+	list, ok := v.([]any)
+	texts = make([]string, 0, len(list))
+	for i := range list {
+		text, isText := Arg[string](list, i)
+		if skippedArg(list, i) {
+			continue
+		}
+		texts = append(texts, text)
+		ok = ok && isText
+	}
+	return texts, ok
+}
+
+// skippedArg reports whether argument i is a text that was skipped for its length.
+func skippedArg(args []any, i int) bool {
+	_, ok := Arg[xmlrpc.Skipped](args, i)
+	return ok
+}

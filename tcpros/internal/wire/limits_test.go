@@ -1,0 +1,37 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A caller that moves keeps its connection however long the request takes.
+func TestPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		defer here.Close()
+		const n = 5 * StallBytes
+		wg.Go(func() {
+			for range n / 1500 {
+				if _, err := there.Write(make([]byte, 1500)); err != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+			_, _ = there.Write([]byte{1}) // too little from here on
+		})
+		start := time.Now()
+		if _, err := ReadBlock(&StallReader{Conn: here}, n, func(int64) error { return nil }); err != nil {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+		if _, err := ReadBlock(&StallReader{Conn: here}, 2, func(int64) error { return nil }); !errors.Is(err, ErrStalled) {
+			t.Errorf("got %v", err)
+		}
+	})
+}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package tcpros
-
-import "net"
-
-// ackStateOf knows nothing here: the kernel's own timeout is all there is.
-func ackStateOf(net.Conn) ackState { return ackState{} }
