@@ -173,9 +173,13 @@ func TestHangingDisk(t *testing.T) {
 	o := Options{BufferBytes: budget, ChunkBytes: 100 << 10, Sync: SyncNone, Log: zap.New(core)}
 	p := testPipeline(t, o, func(f bagfile.Handle) bagfile.Handle { g.Handle = f; return g })
 	p.outputs.Watchdog.Limit = 200 * time.Millisecond
-	o.Select.All, o.Node = true, new(tcpros.Node)
-	o, err := o.withDefaults()
+	node, err := tcpros.NewNode(t.Context(), tcpros.NodeOptions{BaseName: "rec", MasterURI: "http://127.0.0.1:1/", Getenv: func(string) string { return "" }})
 	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Close(context.Background()) })
+	o.Select.All, o.Node = true, node
+	if o, err = o.withDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	o.Select = Selection{} // subscribes to nothing

@@ -165,13 +165,12 @@ func TestDirectoryThatMoves(t *testing.T) {
 			if err := p.close(); err != nil {
 				t.Error(err)
 			}
-			var s Summary
-			p.finished.summarize(&s)
+			s := p.finished.account()
 			want := filepath.Join(moved, base)
-			if s.File != want || len(s.Files) != 1 || s.Files[0].File != want {
-				t.Errorf("files of the summary: %s, %v, want %s", s.File, s.Files, want)
+			if s.last != want || len(s.files) != 1 || s.files[0].File != want {
+				t.Errorf("files of the summary: %s, %v, want %s", s.last, s.files, want)
 			}
-			byTime, _ := testlink.Numbers(t, s.File)
+			byTime, _ := testlink.Numbers(t, s.last)
 			if len(byTime[1]) != int(sent) {
 				t.Errorf("%d messages in the bag, want %d", len(byTime[1]), sent)
 			}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gorosbag/gorosbag/internal/plural"
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
@@ -28,14 +29,49 @@ type finishedBags struct {
 	file    string        // the last that counts as the recording's own, when it was closed
 	place   bagfile.Place // where it is
 	gone    int           // bags that were deleted while they were recorded
-	earlier EarlierFiles  // those that have left latest
+	earlier earlierFiles  // those that have left latest
 	faults  []error       // the first ones
 	more    int           // and how many came after those
 }
 
+// doneBag is a bag that the recording has finished, as the recorder's Bag documents.
+type doneBag struct {
+	ID       int
+	Name     string
+	Bytes    int64
+	Messages uint64
+	Begun    time.Time
+	Ended    time.Time
+	Snapshot bool
+	Pinned   bool
+	Deleted  bool
+}
+
+// earlierFiles is the account of the files before the latest ones.
+type earlierFiles struct {
+	Files, Deleted, Snapshots int
+	SnapshotBytes             int64
+}
+
+// doneFile is the account of one file.
+type doneFile struct {
+	File     string
+	Bytes    int64
+	Deleted  bool
+	Snapshot bool
+}
+
+// filesAccount is the account of all files that are closed.
+type filesAccount struct {
+	last    string // that counts as the recording's own; empty if there was none
+	bytes   int64
+	files   []doneFile // the latest ones
+	earlier earlierFiles
+}
+
 // finishedBag is one bag that is closed.
 type finishedBag struct {
-	Bag
+	doneBag
 	place    bagfile.Place
 	retained *bagfile.Retained
 	faulty   bool // not closed well, or moved away
@@ -45,7 +81,7 @@ type finishedBag struct {
 // add takes in a bag that is closed. own says that what is in it is the recording.
 func (l *finishedBags) add(b *bagFile, fault error, own bool) {
 	f := finishedBag{
-		Bag:      Bag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.snapshot},
+		doneBag:  doneBag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.snapshot},
 		place:    b.Place,
 		retained: b.retained,
 		faulty:   b.fault != nil,
@@ -131,20 +167,20 @@ func (l *finishedBags) list() []finishedBag {
 }
 
 // bags returns the latest bags that were closed well.
-func (l *finishedBags) bags() []Bag {
+func (l *finishedBags) bags() []doneBag {
 	latest := l.list()
-	all := make([]Bag, 0, len(latest))
+	all := make([]doneBag, 0, len(latest))
 	for i := range latest {
 		if b := &latest[i]; !b.faulty {
 			b.Pinned, b.Deleted = l.retain.Status(b.retained)
-			all = append(all, b.Bag)
+			all = append(all, b.doneBag)
 		}
 	}
 	return all
 }
 
 // open opens a bag by its number.
-func (l *finishedBags) open(id int) (*os.File, Bag, error) {
+func (l *finishedBags) open(id int) (*os.File, doneBag, error) {
 	l.mu.Lock()
 	known := id >= 0 && id < l.count && id >= l.count-keptBags
 	var b finishedBag
@@ -153,16 +189,17 @@ func (l *finishedBags) open(id int) (*os.File, Bag, error) {
 	}
 	l.mu.Unlock()
 	if !known || b.faulty {
-		return nil, Bag{}, ErrNoBag
+		return nil, doneBag{}, bagfile.ErrNoBag
 	}
 	b.Pinned, b.Deleted = l.retain.Status(b.retained)
 	b.Name = b.place.Path(b.Name)
 	f, err := b.place.Reopen(b.Bytes)
-	return f, b.Bag, err
+	return f, b.doneBag, err
 }
 
-// summarize adds the files to an account.
-func (l *finishedBags) summarize(s *Summary) {
+// account returns the account of the files.
+func (l *finishedBags) account() filesAccount {
+	var a filesAccount
 	listed := 0
 	for _, b := range l.list() {
 		_, deleted := l.retain.Status(b.retained)
@@ -170,14 +207,15 @@ func (l *finishedBags) summarize(s *Summary) {
 		if deleted {
 			listed++
 		}
-		s.Files = append(s.Files, FileSummary{b.Name, b.Bytes, deleted, b.Snapshot})
+		a.files = append(a.files, doneFile{b.Name, b.Bytes, deleted, b.Snapshot})
 	}
 	deleted := l.retain.Gone()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Bytes, s.Earlier = l.bytes, l.earlier
+	a.bytes, a.earlier = l.bytes, l.earlier
 	if l.file != "" {
-		s.File = l.place.Path(l.file)
+		a.last = l.place.Path(l.file)
 	}
-	s.Earlier.Deleted = deleted + l.gone - listed
+	a.earlier.Deleted = deleted + l.gone - listed
+	return a
 }

@@ -95,10 +95,9 @@ func TestFinishedBagsAreFoundByNumber(t *testing.T) {
 			f.Close()
 		}
 	}
-	var sum Summary
-	l.summarize(&sum)
-	if want := (EarlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.out.Bytes()}); sum.Earlier != want || sum.Bytes != bags*p.out.Bytes() || sum.File != p.out.Path() {
-		t.Errorf("%+v", sum.Earlier)
+	sum := l.account()
+	if want := (earlierFiles{Files: 3, Snapshots: 1, SnapshotBytes: p.out.Bytes()}); sum.earlier != want || sum.bytes != bags*p.out.Bytes() || sum.last != p.out.Path() {
+		t.Errorf("%+v", sum.earlier)
 	}
 	if err := l.err(); !errors.Is(err, errInjected) || len(err.Error()) > 40*keptFaults {
 		t.Errorf("%v", err)

@@ -51,7 +51,7 @@ type TopicStats struct {
 // stats reads the accounts of a recording under way.
 func (r *session) stats() Stats {
 	p, now := r.pipe, time.Now()
-	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: p.handover.Handed(), Triggers: r.triggers()}
+	s := Stats{Taken: now, Elapsed: now.Sub(r.started), Bytes: p.stored.Load(), Handover: r.handover().Handed(), Triggers: r.triggers()}
 	if out := p.current(); out != nil {
 		s.File = out.Target()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/graph"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
@@ -204,6 +205,17 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 		c.Ring = &kept
 	}
 	return c
+}
+
+// sink returns what the sink is made of; out is the file that is written, nil while stopped.
+func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) sinkConfig {
+	mode := map[SnapshotMode]snapshotMode{SnapshotOnly: onlySnapshots, SnapshotBeside: besideRecording}[o.Snapshot.Mode]
+	return sinkConfig{
+		log: o.Log, files: in.Files(), commands: in.Commands(), snapshots: in.Snapshots(),
+		encoder: encoder, compression: o.Compression, report: o.lossReport(in.Accounts()), reportTopic: ReportTopic, abortDrain: o.Hurry,
+		outputs: outputs, retain: retain, retains: o.Retain.Enabled(), minSpace: o.MinSpace, minSpaceText: o.MinSpaceText,
+		handover: o.handover(), onOpen: o.onOpen, onChange: o.Control.notify, keeps: mode, first: out,
+	}
 }
 
 // encoder returns how chunks are compressed.

@@ -27,7 +27,7 @@ type pipeline struct {
 func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
 	encoder := encode.New(o.encoder())
 	in := intake.New(o.intake(encoder))
-	p := &pipeline{Intake: in, sink: newSink(&o, in, encoder, outputs, retain, out)}
+	p := &pipeline{Intake: in, sink: newSink(o.sink(in, encoder, outputs, retain, out))}
 	encoder.Start(p.skipsCompression)
 	p.start()
 	return p

@@ -27,12 +27,13 @@ type sink struct {
 	compression bagfmt.Compression
 	report      func(at time.Time) []byte // makes the account of losses; nil for none
 	abortDrain  <-chan struct{}           // closed: give up what is queued
+	reportTopic string
 	writer      sync.WaitGroup
 
 	outputs      *bagfile.Series
 	disk         *bagfile.Space
 	retain       *bagfile.Retainer
-	handover     Handover
+	handover     fileWatcher
 	onOpen       func(target string)
 	onChange     func() // the file is another one
 	snapshots    *snapshotWriter
@@ -57,29 +58,69 @@ type sink struct {
 	closer       sync.WaitGroup
 }
 
-func newSink(o *Options, in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *sink {
+// fileWatcher is told of the files of a recording, as the recorder's Handover documents.
+type fileWatcher interface {
+	Begun(path string)
+	Finished(path string, bytes int64)
+}
+
+// sinkConfig is what a sink is made of.
+type sinkConfig struct {
+	log          *zap.Logger
+	files        intake.Files
+	commands     intake.Commands
+	snapshots    intake.Snapshots
+	encoder      *encode.Encoder
+	compression  bagfmt.Compression
+	report       func(at time.Time) []byte // makes the account of losses; nil for none
+	reportTopic  string
+	abortDrain   <-chan struct{} // closed: give up what is queued
+	outputs      *bagfile.Series
+	retain       *bagfile.Retainer
+	retains      bool // old files are deleted
+	minSpace     int64
+	minSpaceText string // as the user wrote it
+	handover     fileWatcher
+	onOpen       func(target string) // told of each new file; nil for nobody
+	onChange     func()              // called after the file changed; must not wait
+	keeps        snapshotMode
+	first        *bagFile // that is written; nil while stopped
+}
+
+// snapshotMode says whether snapshots are written.
+type snapshotMode int
+
+const (
+	noSnapshots snapshotMode = iota
+	onlySnapshots
+	besideRecording
+)
+
+// newSink returns a sink that does not write yet.
+func newSink(o sinkConfig) *sink {
 	s := &sink{
-		log:          o.Log,
-		in:           in.Files(),
-		commands:     in.Commands(),
-		encoder:      encoder,
-		compression:  o.Compression,
-		report:       o.lossReport(in.Accounts()),
-		abortDrain:   o.Hurry,
-		outputs:      outputs,
-		retain:       retain,
-		handover:     o.handover(),
+		log:          o.log,
+		in:           o.files,
+		commands:     o.commands,
+		encoder:      o.encoder,
+		compression:  o.compression,
+		report:       o.report,
+		reportTopic:  o.reportTopic,
+		abortDrain:   o.abortDrain,
+		outputs:      o.outputs,
+		retain:       o.retain,
+		handover:     o.handover,
 		onOpen:       o.onOpen,
-		onChange:     o.Control.notify,
-		out:          out,
+		onChange:     o.onChange,
+		out:          o.first,
 		failed:       make(chan struct{}),
 		syncRequests: make(chan *bagFile, 1),
 		closing:      make(chan *bagFile),
 	}
 	s.finished.retain = s.retain
-	s.disk = bagfile.NewSpace(o.MinSpace, o.MinSpaceText, o.Retain.Enabled(), outputs.Free, o.Log)
-	if o.Snapshot.Mode != SnapshotOff {
-		s.snapshots = newSnapshotWriter(s, in.Snapshots(), o.Snapshot)
+	s.disk = bagfile.NewSpace(o.minSpace, o.minSpaceText, o.retains, o.outputs.Free, o.log)
+	if o.keeps != noSnapshots {
+		s.snapshots = newSnapshotWriter(s, o.snapshots, o.keeps)
 	}
 	return s
 }

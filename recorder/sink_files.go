@@ -21,7 +21,7 @@ var errSyncFailed = errors.New("a sync has failed")
 func (s *sink) openFile(c *intake.Command) error {
 	now := time.Now()
 	var out *bagFile
-	err := ErrNotRecording
+	err := intake.ErrNotRecording
 	if s.err == nil && !s.drainAborted() {
 		err = s.disk.Short()
 	}
@@ -59,13 +59,13 @@ func (s *sink) rotateFile(c *intake.Command) error {
 	next := c.Start
 	if s.err != nil || s.drainAborted() {
 		s.in.Unpin(next.Latched)
-		return ErrNotRecording
+		return intake.ErrNotRecording
 	}
 	old := s.out
 	if s.lowDisk(time.Now()) {
 		old.part = next.Part
 		s.in.Unpin(next.Latched)
-		return ErrMinSpace
+		return bagfile.ErrMinSpace
 	}
 	start := time.Now()
 	defer func() { s.outputs.Watchdog.CountSplit(start) }()
@@ -124,7 +124,7 @@ func (s *sink) writeChunk(c *bagfmt.SealedChunk) error {
 	} else if err != nil {
 		return err
 	}
-	if s.out.Mode == SyncChunk {
+	if s.out.Mode == bagfile.SyncChunk {
 		s.sync(s.out)
 	}
 	return nil

@@ -29,7 +29,7 @@ func (s *sink) writeReport() error {
 	if frame == nil {
 		return nil
 	}
-	conn := s.in.OpenReport(ReportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	conn := s.in.OpenReport(s.reportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
 		s.log.Warn("the account of losses is not in the bag", zap.String("file", s.out.Target()), zap.Error(err))
 	}

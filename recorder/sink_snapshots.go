@@ -69,10 +69,10 @@ type snapshotWork struct {
 	chunk      ring.Chunk
 }
 
-func newSnapshotWriter(s *sink, in intake.Snapshots, o Snapshot) *snapshotWriter {
+func newSnapshotWriter(s *sink, in intake.Snapshots, mode snapshotMode) *snapshotWriter {
 	return &snapshotWriter{
-		sink: s, in: in, log: s.log, only: o.Mode == SnapshotOnly,
-		outputs: s.outputs.ForSnapshots(o.Mode == SnapshotBeside),
+		sink: s, in: in, log: s.log, only: mode == onlySnapshots,
+		outputs: s.outputs.ForSnapshots(mode == besideRecording),
 		queue:   queue.New[snapshotWork](),
 		limiter: rate.NewLimiter(rate.Every(snapshotEvery), snapshotBurst),
 		closing: make(chan struct{}),
@@ -389,7 +389,7 @@ func (w *snapshotWriter) addChunk(sn *snapshot, c ring.Chunk) {
 		sn.out.hold(c.SealedChunk)
 		w.in.SnapshotWritten(c.SealedChunk)
 	}
-	if sn.out.Mode == SyncChunk {
+	if sn.out.Mode == bagfile.SyncChunk {
 		w.sink.sync(sn.out)
 	}
 	w.sink.wakeSyncer(sn.out, time.Now())

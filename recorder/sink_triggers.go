@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/ring"
 )
 
@@ -36,7 +37,7 @@ func (w *snapshotWriter) trigger(now time.Time) (*snapshot, error) {
 // times.
 func (w *snapshotWriter) triggerAll(at, last time.Time, count int) (*snapshot, error) {
 	if w == nil {
-		return nil, ErrNoSnapshots
+		return nil, intake.ErrNoSnapshots
 	}
 	w.count(count)
 	sn, err := w.prolong(at)
@@ -107,7 +108,7 @@ func (w *snapshotWriter) beginNext(r *snapshotRequest, at time.Time) {
 	if r.err != nil {
 		w.in.EndRequest()
 	}
-	if r.err != nil && !errors.Is(r.err, ErrNotRecording) {
+	if r.err != nil && !errors.Is(r.err, intake.ErrNotRecording) {
 		w.mu.Lock()
 		w.failed++
 		w.mu.Unlock()
@@ -122,7 +123,7 @@ func (w *snapshotWriter) awaitTurn() error {
 		select {
 		case <-w.latest.out.finished:
 		case <-w.closing:
-			return ErrNotRecording
+			return intake.ErrNotRecording
 		}
 	}
 	turn := time.NewTimer(w.limiter.Reserve().Delay())
@@ -132,7 +133,7 @@ func (w *snapshotWriter) awaitTurn() error {
 	case <-w.closing:
 	}
 	if isClosed(w.closing) {
-		return ErrNotRecording
+		return intake.ErrNotRecording
 	}
 	return nil
 }
@@ -151,7 +152,7 @@ func (w *snapshotWriter) open(at, last time.Time, triggers int) (*snapshot, erro
 	sn := &snapshot{out: out, Taking: ring.Taking{At: at, Last: last, Target: out.Target}}
 	sn.Job = sn
 	if !w.in.BeginSnapshot(&sn.Taking) {
-		return nil, errors.Join(ErrNotRecording, out.Discard())
+		return nil, errors.Join(intake.ErrNotRecording, out.Discard())
 	}
 	w.latest = sn
 	fields := []zap.Field(nil)

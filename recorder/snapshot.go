@@ -29,9 +29,6 @@ type Snapshot struct {
 	PostRoll time.Duration // what comes after the trigger, too. A trigger meanwhile prolongs it
 }
 
-// ErrNoSnapshots means that the recording keeps nothing ready for a snapshot.
-var ErrNoSnapshots = errors.New("no snapshots are kept ready: record with --snapshot or --snapshot-beside")
-
 // withDefaults checks the options. buffer is the bound of all memory, negative for none.
 func (s Snapshot) withDefaults(o *Options, buffer int64) (Snapshot, error) {
 	switch most := buffer / 4 * 3; {

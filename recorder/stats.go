@@ -175,7 +175,11 @@ func (r *session) summary(d time.Duration) Summary {
 	if r.Adaptive {
 		s.Chunks = r.pipe.sink.encoder.Stored()
 	}
-	r.pipe.finished.summarize(&s)
+	files := r.pipe.finished.account()
+	s.File, s.Bytes, s.Earlier = files.last, files.bytes, EarlierFiles(files.earlier)
+	for _, f := range files.files {
+		s.Files = append(s.Files, FileSummary(f))
+	}
 	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
 		bytes := r.pipe.Accounts().FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
