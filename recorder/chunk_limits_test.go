@@ -85,8 +85,8 @@ func TestChunksAreCounted(t *testing.T) {
 	p := testPipeline(t, Options{Compression: bagfmt.CompressionLZ4, ChunkBytes: 30_000, Sync: SyncNone}, nil)
 	testlink.PublishPlain(open(t, p, "/t", "/p"), 20)
 	closePipeline(t, p)
-	chunks := uint64(len(testlink.OpenBag(t, p.out.Target()).Chunks()))
-	if got := p.sink.encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
+	chunks := uint64(len(testlink.OpenBag(t, p.Out.Target()).Chunks()))
+	if got := p.Sink.Encoder.Stored(); chunks < 2 || len(got) != 1 || got[bagfmt.CompressionLZ4] != chunks {
 		t.Errorf("counted %v, want %d chunks", got, chunks)
 	}
 }

@@ -124,7 +124,7 @@ func TestHeadersAreBounded(t *testing.T) {
 		t.Errorf("%d connections, %d bytes after the bag is closed", n, bytes)
 	}
 	closePipeline(t, p)
-	if got := len(testlink.OpenBag(t, p.finished.list()[0].Name).Connections()); got != taken {
+	if got := len(testlink.OpenBag(t, p.Finished.List()[0].Name).Connections()); got != taken {
 		t.Errorf("%d connections in the bag, want %d", got, taken)
 	}
 }
@@ -159,7 +159,7 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	}
 	rotate(t, p)
 	closePipeline(t, p)
-	for _, b := range p.finished.list()[1:] {
+	for _, b := range p.Finished.List()[1:] {
 		if c := testlink.OpenBag(t, b.Name).Connections(); len(c) != 1 || c[0].Topic != "/map" {
 			t.Errorf("%s has %v", b.Name, c)
 		}
@@ -178,16 +178,16 @@ func TestGoneConnectionsStayWhileNeeded(t *testing.T) {
 	if n := sweep(withRing); n != 1 {
 		t.Error("the ring has a message without its connection")
 	}
-	sn, err := withRing.snapshots.trigger(time.Now())
+	sn, err := withRing.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-sn.out.finished
+	<-sn.Out.Finished
 	if n := sweep(withRing); n != 0 {
 		t.Errorf("%d connections after the snapshot", n)
 	}
 	closePipeline(t, withRing)
-	if got := numbersOf(t, sn.out.Target()); len(got) != 1 {
+	if got := numbersOf(t, sn.Out.Target()); len(got) != 1 {
 		t.Errorf("%d messages in the snapshot", len(got))
 	}
 }
@@ -210,7 +210,7 @@ func TestGoneLatchedPublishers(t *testing.T) {
 	p.tick(time.Now().Add(time.Hour))
 	rotate(t, p)
 	closePipeline(t, p)
-	got, _ := testlink.Numbers(t, p.out.Target())
+	got, _ := testlink.Numbers(t, p.Out.Target())
 	if want := sequence(100-intake.KeptLatched, 100); fmt.Sprint(got[1]) != fmt.Sprint(want) {
 		t.Errorf("the next bag begins with %v, want %v", got[1], want)
 	}

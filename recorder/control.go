@@ -155,5 +155,5 @@ func (c *Control) Pin(ctx context.Context, last time.Duration) (files []string, 
 	if err != nil {
 		return nil, err
 	}
-	return r.pipe.pin(ctx, time.Now().Add(-last))
+	return r.pipe.Pin(ctx, time.Now().Add(-last))
 }

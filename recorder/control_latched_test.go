@@ -113,7 +113,7 @@ func TestABagAfterAStopStandsAlone(t *testing.T) {
 	if _, err := c.Pin(t.Context(), 0); err != nil { // it is behind the chunk
 		t.Fatal(err)
 	}
-	if _, byFile := testlink.Numbers(t, p.out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
+	if _, byFile := testlink.Numbers(t, p.Out.Path()); !slices.Equal(byFile[1], []uint32{1}) {
 		t.Errorf("the open bag holds %v", byFile)
 	}
 	if s, err := c.Stats(); err != nil || s.Part != 2 || p.Rotation.Next().Before(before.Add(time.Hour)) {

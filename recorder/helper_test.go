@@ -10,6 +10,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -30,9 +31,9 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { outputs.Close() })
-	var out *bagFile
+	var out *sink.Bag
 	if o.Begin != StateStopped && o.Snapshot.Mode != SnapshotOnly {
-		if out, err = createBag(outputs, time.Now()); err != nil {
+		if out, err = sink.Create(outputs, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,14 +59,14 @@ func holdWriter(p *pipeline) (release func()) {
 	const least = 1 // byte, which the disk does not seem to have when the writer is to open a file
 	held, asked := make(chan struct{}), make(chan struct{})
 	var others atomic.Bool
-	p.disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
+	p.Disk = bagfile.NewSpace(least, "", false, func() (int64, error) {
 		if others.Swap(true) {
 			return least, nil
 		}
 		close(asked)
 		<-held
 		return 0, nil
-	}, p.sink.log)
+	}, p.Sink.Log)
 	p.Mu.Lock()
 	p.Enqueue(&intake.Command{Kind: intake.CommandOpen})
 	p.Mu.Unlock()

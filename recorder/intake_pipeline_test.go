@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -34,7 +35,7 @@ func TestLimitsInThePipeline(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	if want := []uint32{0, 3, 6, 9, 12, 15, 18, 21, 24, 27}; !slices.Equal(byFile[1], want) || len(byFile[2]) != 4 {
 		t.Errorf("the bag holds %v", byFile)
 	}
@@ -76,7 +77,7 @@ func TestGoneLatchedPublishersLeaveTheRing(t *testing.T) {
 		}
 		l.Frames(testlink.Frame(1, n, 100), 1, now)
 		l.Closed(nil)
-		if _, err := p.pin(t.Context(), now); err != nil { // behind the chunk
+		if _, err := p.Pin(t.Context(), now); err != nil { // behind the chunk
 			t.Fatal(err)
 		}
 		p.tick(now.Add(5 * time.Second))
@@ -96,14 +97,14 @@ func TestLatchedMessagesBeginAFileInOrder(t *testing.T) {
 	t.Parallel()
 	for chunkBytes, chunks := range map[int]int{1: 3, 3000: 1} {
 		p := bareIntake(-1, chunkBytes)
-		s := &sink{in: p.Files(), compression: bagfmt.CompressionNone}
+		s := &sink.Sink{In: p.Files(), Compression: bagfmt.CompressionNone}
 		for i, publisher := range []string{"/a", "/b", "/c"} {
 			p.Latched.Remember(&latchingConnection(p, publisher).Source, testlink.Frame(uint32(i), 0, 8))
 		}
 		at := bagfmt.TimeOf(time.Now())
 		var got []bagfmt.ConnID
 		written := 0
-		err := s.packLatched(p.PinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
+		err := s.PackLatched(p.PinLatched(nil), at, func(c *bagfmt.SealedChunk) error {
 			written++
 			for _, n := range c.Counts {
 				got = append(got, n.Conn.ID)
@@ -137,7 +138,7 @@ func TestLargeMessagesBringTheirRecord(t *testing.T) {
 		testlink.SendLarge(l, testlink.Frame(1, n, 200_000))
 	}
 	closePipeline(t, p)
-	if n := records(t, p.out.Target(), definition); n != 3 {
+	if n := records(t, p.Out.Target(), definition); n != 3 {
 		t.Errorf("%d connection records, want two in chunks and one in the index", n)
 	}
 }

@@ -235,7 +235,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		}
 		held := chunks()
 		release := holdWriter(p)
-		sn, err := p.snapshots.trigger(time.Now())
+		sn, err := p.Snapshotter.Trigger(time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestSnapshotBeforeLarge(t *testing.T) {
 		}
 		release()
 		<-received
-		<-sn.out.finished
+		<-sn.Out.Finished
 		closePipeline(t, p)
 	}
 }

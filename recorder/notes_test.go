@@ -274,7 +274,7 @@ func TestMarkWithoutRoom(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := stored(t, p.out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
+	if got := stored(t, p.Out.Target(), bagnote.MarksTopic); !slices.Equal(got, []string{"first"}) {
 		t.Errorf("marks %q", got)
 	}
 }

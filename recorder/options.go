@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/memory"
 	"github.com/gorosbag/gorosbag/recorder/internal/rotation"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -208,13 +209,13 @@ func (o *Options) intake(encoder *encode.Encoder) intake.Config {
 }
 
 // sink returns what the sink is made of; out is the file that is written, nil while stopped.
-func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) sinkConfig {
-	mode := map[SnapshotMode]snapshotMode{SnapshotOnly: onlySnapshots, SnapshotBeside: besideRecording}[o.Snapshot.Mode]
-	return sinkConfig{
-		log: o.Log, files: in.Files(), commands: in.Commands(), snapshots: in.Snapshots(),
-		encoder: encoder, compression: o.Compression, report: o.lossReport(in.Accounts()), reportTopic: ReportTopic, abortDrain: o.Hurry,
-		outputs: outputs, retain: retain, retains: o.Retain.Enabled(), minSpace: o.MinSpace, minSpaceText: o.MinSpaceText,
-		handover: o.handover(), onOpen: o.onOpen, onChange: o.Control.notify, keeps: mode, first: out,
+func (o *Options) sink(in *intake.Intake, encoder *encode.Encoder, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) sink.Config {
+	mode := map[SnapshotMode]sink.Mode{SnapshotOnly: sink.OnlySnapshots, SnapshotBeside: sink.BesideRecording}[o.Snapshot.Mode]
+	return sink.Config{
+		Log: o.Log, Files: in.Files(), Commands: in.Commands(), Snapshots: in.Snapshots(),
+		Encoder: encoder, Compression: o.Compression, Report: o.lossReport(in.Accounts()), ReportTopic: ReportTopic, AbortDrain: o.Hurry,
+		Outputs: outputs, Retain: retain, Retains: o.Retain.Enabled(), MinSpace: o.MinSpace, MinSpaceText: o.MinSpaceText,
+		Handover: o.handover(), OnOpen: o.onOpen, OnChange: o.Control.notify, Keeps: mode, First: out,
 	}
 }
 

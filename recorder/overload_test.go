@@ -91,7 +91,7 @@ func TestFloodCostsNoIMUMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "imu", map[uint32][]uint32{0: byTime[imuBytes-4]}, 1, imuMessages)
 	recorded, dropped := len(byTime[cameraBytes-4]), camera.Dropped[intake.DropBufferFull]
 	t.Logf("camera: %d published, %d recorded, %d dropped", cameraMessages, recorded, dropped)

@@ -52,7 +52,7 @@ func TestStore(t *testing.T) {
 	}
 	cancel()
 	r.store(ctx, "/never", func() (any, error) { return nil, errors.New("gone") })
-	first := p.out.Target()
+	first := p.Out.Target()
 	p.Mu.Lock()
 	p.NextFile(time.Now())
 	p.Mu.Unlock()

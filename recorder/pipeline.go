@@ -7,6 +7,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/encode"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/simtime"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 )
 
 // pipeline brings runs of frames from the links to the files:
@@ -19,27 +20,27 @@ import (
 // command in the queue.
 type pipeline struct {
 	*intake.Intake
-	*sink
+	*sink.Sink
 	marks marks
 	wall  simtime.Wall // owned by tick
 }
 
-func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *bagFile) *pipeline {
+func newPipeline(o Options, outputs *bagfile.Series, retain *bagfile.Retainer, out *sink.Bag) *pipeline {
 	encoder := encode.New(o.encoder())
 	in := intake.New(o.intake(encoder))
-	p := &pipeline{Intake: in, sink: newSink(o.sink(in, encoder, outputs, retain, out))}
-	encoder.Start(p.skipsCompression)
-	p.start()
+	p := &pipeline{Intake: in, Sink: sink.New(o.sink(in, encoder, outputs, retain, out))}
+	encoder.Start(p.SkipsCompression)
+	p.Start()
 	return p
 }
 
 // tick does what is due: it seals an old chunk, begins a new file, keeps the sync interval
 // and reports what changed.
 func (p *pipeline) tick(now time.Time) {
-	p.wall.Look(now, p.sink.log)
+	p.wall.Look(now, p.Sink.Log)
 	p.Intake.Tick(now)
-	if out := p.current(); out != nil {
-		p.wakeSyncer(out, now)
+	if out := p.Current(); out != nil {
+		p.WakeSyncer(out, now)
 	}
 }
 
@@ -47,12 +48,12 @@ func (p *pipeline) tick(now time.Time) {
 // Options.Hurry is closed it counts the rest of the queue as dropped instead.
 func (p *pipeline) close() error {
 	p.Intake.Close()
-	return p.sink.close()
+	return p.Sink.Close()
 }
 
 // abandon ends the intake and counts as lost what is not in a file: the disk hangs and is
 // not waited for.
 func (p *pipeline) abandon() {
-	p.abandoned.Store(true)
+	p.Abandoned.Store(true)
 	p.Intake.Abandon()
 }

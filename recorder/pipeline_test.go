@@ -32,7 +32,7 @@ func TestPipelineKeepsEachPublishersOrder(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				byTime, byFile := testlink.Numbers(t, p.out.Target())
+				byTime, byFile := testlink.Numbers(t, p.Out.Target())
 				testlink.CheckCount(t, "by time", byTime, publishers, messages)
 				testlink.CheckCount(t, "in the file", byFile, publishers, messages)
 			})
@@ -57,7 +57,7 @@ func TestAbortedMessageLeavesTheConnection(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	_, byFile := testlink.Numbers(t, p.out.Target())
+	_, byFile := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "in the file", byFile, 1, 1)
 }
 
@@ -217,7 +217,7 @@ func TestLimitStopsAtTheMessage(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	byTime, _ := testlink.Numbers(t, p.out.Target())
+	byTime, _ := testlink.Numbers(t, p.Out.Target())
 	testlink.CheckCount(t, "by time", byTime, 1, 5)
 }
 

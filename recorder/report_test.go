@@ -59,7 +59,7 @@ func TestReport(t *testing.T) {
 				if err := p.close(); err != nil {
 					t.Fatal(err)
 				}
-				reports, end := reportIn(t, p.out.Target())
+				reports, end := reportIn(t, p.Out.Target())
 				if len(reports) != tc.want || end != bagfmt.TimeOf(last) {
 					t.Fatalf("%d reports, the bag ends at %v; want %d, %v", len(reports), end, tc.want, bagfmt.TimeOf(last))
 				}

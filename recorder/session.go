@@ -106,9 +106,9 @@ func (r *session) run(ctx context.Context) error {
 			if r.endLimited() && (r.Limit > 0 || !r.Select.polls()) {
 				return nil
 			}
-		case <-r.pipe.failed:
+		case <-r.pipe.Failed:
 			return nil // the sink keeps the error and returns it from close
-		case <-r.pipe.disk.Full:
+		case <-r.pipe.Disk.Full:
 			return ErrMinSpace
 		case <-r.pipe.Commands().AtSize():
 			return nil
@@ -143,11 +143,11 @@ const diskEvery = time.Second
 func (r *session) repairOrphans(ctx context.Context, found []string) (end func(error)) {
 	p := r.pipe
 	if !r.Recover {
-		repair.Report(r.Log, p.outputs.DirName, found)
+		repair.Report(r.Log, p.Outputs.DirName, found)
 		return func(error) {}
 	}
 	stop := repair.Start(ctx, repair.Options{
-		Series: p.outputs, Log: r.Log, Finished: p.handover.Finished, Kept: func(bag, original string) { p.retain.Recovered(p.outputs, bag, original) },
+		Series: p.Outputs, Log: r.Log, Finished: p.Handover.Finished, Kept: func(bag, original string) { p.Retain.Recovered(p.Outputs, bag, original) },
 		Crowded: p.Accounts().QueueCrowded, Buffer: r.MemoryBytes(), MinSpace: r.MinSpace,
 	}, found)
 	return func(err error) { stop(!errors.Is(err, ErrDiskHangs)) } // else this would hang, too
@@ -160,8 +160,8 @@ func (r *session) watchDisk(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		now := time.Now()
-		r.pipe.retain.Enforce(now)
-		if r.pipe.lowDisk(now) {
+		r.pipe.Retain.Enforce(now)
+		if r.pipe.LowDisk(now) {
 			return
 		}
 		select {
@@ -183,7 +183,7 @@ func (r *session) record(ctx context.Context) error {
 		err = r.run(ctx)
 		err = errors.Join(err, r.pipe.close())
 	}()
-	watchdog := r.pipe.outputs.Watchdog
+	watchdog := r.pipe.Outputs.Watchdog
 	asked, end := time.Time{}, ctx.Done()
 	tick := time.NewTicker(watchdog.Limit / 20)
 	defer tick.Stop()

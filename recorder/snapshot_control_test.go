@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 )
 
@@ -62,11 +63,11 @@ func TestCommandsAndSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 			var shots, bags []string
-			for _, b := range p.finished.list() {
+			for _, b := range p.Finished.List() {
 				if b.Snapshot {
-					shots = append(shots, b.place.Target())
+					shots = append(shots, b.Place.Target())
 				} else {
-					bags = append(bags, b.place.Target())
+					bags = append(bags, b.Place.Target())
 				}
 			}
 			got := allNumbers(t, shots)[1]
@@ -128,12 +129,12 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("snapshot: %v", err)
 	}
-	var sn *snapshot
+	var sn *sink.Snapshot
 	testlink.WaitFor(t, func() bool {
 		p.Mu.Lock()
 		defer p.Mu.Unlock()
 		if p.Ring.Current != nil {
-			sn = p.Ring.Current.Job.(*snapshot)
+			sn = p.Ring.Current.Job.(*sink.Snapshot)
 		}
 		return sn != nil
 	})
@@ -141,7 +142,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbersOf(t, sn.out.Target()); !slices.Equal(got, []uint32{0}) {
+	if got := numbersOf(t, sn.Out.Target()); !slices.Equal(got, []uint32{0}) {
 		t.Errorf("messages %v", got)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/gorosbag/gorosbag/recorder/internal/bagfile"
 	"github.com/gorosbag/gorosbag/recorder/internal/intake"
 	"github.com/gorosbag/gorosbag/recorder/internal/latch"
+	"github.com/gorosbag/gorosbag/recorder/internal/sink"
 	"github.com/gorosbag/gorosbag/recorder/internal/testlink"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -98,7 +99,7 @@ func TestSnapshotBeginsWithWhatWasLatched(t *testing.T) {
 						}
 						send(odom, uint32(s), s)
 					}
-					got, begin := latchedIn(t, take(t, p, at(99)).out.Target())
+					got, begin := latchedIn(t, take(t, p, at(99)).Out.Target())
 					first := bagfmt.TimeOf(at(89))
 					stamp := func(s int) bagfmt.Time { return bagfmt.TimeOf(at(s)) }
 					want := []heard{
@@ -206,7 +207,7 @@ func (w *latchedWorld) check(what, path string) {
 func (w *latchedWorld) checkAccount(what string) {
 	w.t.Helper()
 	in := w.p.Intake
-	if _, err := w.p.pin(w.t.Context(), w.now); err != nil { // behind what is queued
+	if _, err := w.p.Pin(w.t.Context(), w.now); err != nil { // behind what is queued
 		w.t.Fatal(err)
 	}
 	in.Mu.Lock()
@@ -268,7 +269,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 			core, logged := observer.New(zapcore.WarnLevel)
 			o.Log = zap.New(core)
 			w := &latchedWorld{t: t, p: ringPipeline(t, o), rnd: rnd, now: time.Now(), unheard: map[string]uint32{}}
-			w.p.snapshots.limiter.SetLimit(rate.Inf)
+			w.p.Snapshotter.Limiter.SetLimit(rate.Inf)
 			for i := range 4 {
 				w.links = append(w.links, latching(t, w.p, "/map", fmt.Sprint("/node", i)))
 			}
@@ -298,7 +299,7 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.resume()
 				}
 				what := fmt.Sprint("snapshot ", snapshot)
-				sn, err := w.p.snapshots.trigger(w.now)
+				sn, err := w.p.Snapshotter.Trigger(w.now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -306,9 +307,9 @@ func TestSnapshotLatchedRandom(t *testing.T) {
 					w.send()
 				}
 				w.p.tick(w.now)
-				<-sn.out.finished
+				<-sn.Out.Finished
 				if noMemory := logged.FilterMessageSnippet("no memory").Len(); noMemory == 0 {
-					w.check(what, sn.out.Target())
+					w.check(what, sn.Out.Target())
 				} else if o.BufferBytes > 16<<20 {
 					t.Fatalf("%s: %v", what, logged.All())
 				}
@@ -348,7 +349,7 @@ func TestSnapshotInAPause(t *testing.T) {
 				t.Fatal(err)
 			}
 			chart.Frames(testlink.Frame(1, 2, 10), 1, at(8))
-			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).out.Target())
+			got, _ := latchedIn(t, take(t, p, at(tc.trigger)).Out.Target())
 			if len(got) != 1 || got[0].n != tc.want {
 				t.Errorf("%v, want message %d", got, tc.want)
 			}
@@ -397,7 +398,7 @@ func TestMissedLatchedIsInSnapshots(t *testing.T) {
 					odom.Frames(testlink.Frame(1, 0, 10), 1, at(60)) // after some time in which the machine may stand still
 					chart.Frames(testlink.Frame(1, 3, 10), 1, at(61))
 					var got []uint32
-					all, _ := latchedIn(t, take(t, p, at(62)).out.Target())
+					all, _ := latchedIn(t, take(t, p, at(62)).Out.Target())
 					for _, m := range all {
 						got = append(got, m.n)
 					}
@@ -425,11 +426,11 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	odom.Frames(testlink.Frame(2, 0, 10), 1, time.Now())
-	sn, err := p.snapshots.trigger(time.Now())
+	sn, err := p.Snapshotter.Trigger(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(sn.out.Path()); err != nil {
+	if err := os.Remove(sn.Out.Path()); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.close(); !errors.Is(err, bagfile.ErrDeleted) {
@@ -451,12 +452,12 @@ func TestMissedLatchedInADeletedSnapshot(t *testing.T) {
 func TestLatchedWithoutMemoryInSnapshot(t *testing.T) {
 	t.Parallel()
 	p := bareIntake(10_000, 100)
-	s := &sink{in: p.Files(), compression: bagfmt.CompressionNone}
+	s := &sink.Sink{In: p.Files(), Compression: bagfmt.CompressionNone}
 	first, lost, last := latchingConnection(p, "/a"), latchingConnection(p, "/b"), latchingConnection(p, "/c")
 	held := &latch.Held{Sealed: &bagfmt.SealedChunk{UncompressedBytes: 6000}}
 	all := []latch.Pinned{{Source: &last.Source, Message: &latch.Message{Frame: testlink.Frame(3, 0, 8)}}, {Source: &lost.Source, Message: &latch.Message{Chunk: held}}, {Source: &first.Source, Message: &latch.Message{Frame: testlink.Frame(1, 0, 8)}}}
 	var got []bagfmt.ConnID
-	err := s.packLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
+	err := s.PackLatched(all, bagfmt.Time{Sec: 1}, func(c *bagfmt.SealedChunk) error {
 		for _, n := range c.Counts {
 			got = append(got, n.Conn.ID)
 		}

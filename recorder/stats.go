@@ -173,14 +173,14 @@ func (s *Summary) Losses() string {
 func (r *session) summary(d time.Duration) Summary {
 	s := Summary{Duration: d, Triggers: r.triggers()}
 	if r.Adaptive {
-		s.Chunks = r.pipe.sink.encoder.Stored()
+		s.Chunks = r.pipe.Sink.Encoder.Stored()
 	}
-	files := r.pipe.finished.account()
-	s.File, s.Bytes, s.Earlier = files.last, files.bytes, EarlierFiles(files.earlier)
-	for _, f := range files.files {
+	files := r.pipe.Finished.Account()
+	s.File, s.Bytes, s.Earlier = files.Last, files.Bytes, EarlierFiles(files.Earlier)
+	for _, f := range files.Files {
 		s.Files = append(s.Files, FileSummary(f))
 	}
-	if out := r.pipe.current(); r.pipe.abandoned.Load() && out != nil {
+	if out := r.pipe.Current(); r.pipe.Abandoned.Load() && out != nil {
 		bytes := r.pipe.Accounts().FileBytes()
 		s.File = out.Target() + bagfile.ActiveSuffix
 		s.Bytes += bytes

@@ -146,7 +146,7 @@ func (r *session) answerTriggers(ctx context.Context) {
 			if count == 0 {
 				continue // answered with those before
 			}
-			_, err := r.pipe.snapshots.triggerAll(first, last, count)
+			_, err := r.pipe.Snapshotter.TriggerAll(first, last, count)
 			if err == nil {
 				continue
 			}
@@ -156,7 +156,7 @@ func (r *session) answerTriggers(ctx context.Context) {
 			}
 		case <-ctx.Done():
 			_, _, count := r.trigger.take()
-			r.pipe.snapshots.count(count)
+			r.pipe.Snapshotter.Count(count)
 			return
 		}
 	}

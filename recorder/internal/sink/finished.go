@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"errors"
@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	keptBags   = 256 // finished bags that are remembered one by one; those before only in sums
-	keptFaults = 16
+	KeptBags   = 256 // finished bags that are remembered one by one; those before only in sums
+	KeptFaults = 16
 )
 
-// finishedBags is what is remembered of bags that are closed. It is for concurrent use;
+// FinishedBags is what is remembered of bags that are closed. It is for concurrent use;
 // its lock is never held together with another one.
-type finishedBags struct {
-	retain *bagfile.Retainer
+type FinishedBags struct {
+	Retain *bagfile.Retainer
 
 	mu      sync.Mutex
 	latest  []finishedBag // the bag of number n is at n%keptBags
@@ -29,7 +29,7 @@ type finishedBags struct {
 	file    string        // the last that counts as the recording's own, when it was closed
 	place   bagfile.Place // where it is
 	gone    int           // bags that were deleted while they were recorded
-	earlier earlierFiles  // those that have left latest
+	earlier EarlierFiles  // those that have left latest
 	faults  []error       // the first ones
 	more    int           // and how many came after those
 }
@@ -47,8 +47,8 @@ type doneBag struct {
 	Deleted  bool
 }
 
-// earlierFiles is the account of the files before the latest ones.
-type earlierFiles struct {
+// EarlierFiles is the account of the files before the latest ones.
+type EarlierFiles struct {
 	Files, Deleted, Snapshots int
 	SnapshotBytes             int64
 }
@@ -63,28 +63,28 @@ type doneFile struct {
 
 // filesAccount is the account of all files that are closed.
 type filesAccount struct {
-	last    string // that counts as the recording's own; empty if there was none
-	bytes   int64
-	files   []doneFile // the latest ones
-	earlier earlierFiles
+	Last    string // that counts as the recording's own; empty if there was none
+	Bytes   int64
+	Files   []doneFile // the latest ones
+	Earlier EarlierFiles
 }
 
 // finishedBag is one bag that is closed.
 type finishedBag struct {
 	doneBag
-	place    bagfile.Place
+	Place    bagfile.Place
 	retained *bagfile.Retained
 	faulty   bool // not closed well, or moved away
 	gone     bool // deleted while it was recorded
 }
 
-// add takes in a bag that is closed. own says that what is in it is the recording.
-func (l *finishedBags) add(b *bagFile, fault error, own bool) {
+// Add takes in a bag that is closed. own says that what is in it is the recording.
+func (l *FinishedBags) Add(b *Bag, fault error, own bool) {
 	f := finishedBag{
-		doneBag:  doneBag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.snapshot},
-		place:    b.Place,
+		doneBag:  doneBag{Name: b.Path(), Bytes: b.Bytes(), Begun: b.Begun, Ended: b.ended, Snapshot: b.Snapshot},
+		Place:    b.Place,
 		retained: b.retained,
-		faulty:   b.fault != nil,
+		faulty:   b.Fault != nil,
 		gone:     errors.Is(b.Away(), bagfile.ErrDeleted),
 	}
 	for _, n := range b.content {
@@ -104,11 +104,11 @@ func (l *finishedBags) add(b *bagFile, fault error, own bool) {
 	l.bytes += b.Bytes()
 	f.ID = l.count
 	l.count++
-	if len(l.latest) < keptBags {
+	if len(l.latest) < KeptBags {
 		l.latest = append(l.latest, f)
 		return
 	}
-	oldest := &l.latest[f.ID%keptBags]
+	oldest := &l.latest[f.ID%KeptBags]
 	l.earlier.Files++
 	if oldest.Snapshot {
 		l.earlier.Snapshots++
@@ -118,23 +118,23 @@ func (l *finishedBags) add(b *bagFile, fault error, own bool) {
 }
 
 // fault notes what went wrong with a file that is not closed yet.
-func (l *finishedBags) fault(err error) {
+func (l *FinishedBags) fault(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.addFault(err)
 }
 
 // addFault is fault with mu held.
-func (l *finishedBags) addFault(err error) {
-	if len(l.faults) == keptFaults {
+func (l *FinishedBags) addFault(err error) {
+	if len(l.faults) == KeptFaults {
 		l.more++
 		return
 	}
 	l.faults = append(l.faults, err)
 }
 
-// err returns what went wrong with files.
-func (l *finishedBags) err() error {
+// Err returns what went wrong with files.
+func (l *FinishedBags) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	err := errors.Join(l.faults...)
@@ -144,78 +144,78 @@ func (l *finishedBags) err() error {
 	return err
 }
 
-// number returns how many bags were finished.
-func (l *finishedBags) number() int {
+// Number returns how many bags were finished.
+func (l *FinishedBags) Number() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
-// list returns the latest bags, the oldest first, with the names that they have now.
-func (l *finishedBags) list() []finishedBag {
+// List returns the latest bags, the oldest first, with the names that they have now.
+func (l *FinishedBags) List() []finishedBag {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	oldest := l.count % max(len(l.latest), 1)
-	if len(l.latest) < keptBags {
+	if len(l.latest) < KeptBags {
 		oldest = 0
 	}
 	all := slices.Concat(l.latest[oldest:], l.latest[:oldest])
 	for i := range all {
-		all[i].Name = all[i].place.Path(all[i].Name)
+		all[i].Name = all[i].Place.Path(all[i].Name)
 	}
 	return all
 }
 
-// bags returns the latest bags that were closed well.
-func (l *finishedBags) bags() []doneBag {
-	latest := l.list()
+// Bags returns the latest bags that were closed well.
+func (l *FinishedBags) Bags() []doneBag {
+	latest := l.List()
 	all := make([]doneBag, 0, len(latest))
 	for i := range latest {
 		if b := &latest[i]; !b.faulty {
-			b.Pinned, b.Deleted = l.retain.Status(b.retained)
+			b.Pinned, b.Deleted = l.Retain.Status(b.retained)
 			all = append(all, b.doneBag)
 		}
 	}
 	return all
 }
 
-// open opens a bag by its number.
-func (l *finishedBags) open(id int) (*os.File, doneBag, error) {
+// Open opens a bag by its number.
+func (l *FinishedBags) Open(id int) (*os.File, doneBag, error) {
 	l.mu.Lock()
-	known := id >= 0 && id < l.count && id >= l.count-keptBags
+	known := id >= 0 && id < l.count && id >= l.count-KeptBags
 	var b finishedBag
 	if known {
-		b = l.latest[id%keptBags]
+		b = l.latest[id%KeptBags]
 	}
 	l.mu.Unlock()
 	if !known || b.faulty {
 		return nil, doneBag{}, bagfile.ErrNoBag
 	}
-	b.Pinned, b.Deleted = l.retain.Status(b.retained)
-	b.Name = b.place.Path(b.Name)
-	f, err := b.place.Reopen(b.Bytes)
+	b.Pinned, b.Deleted = l.Retain.Status(b.retained)
+	b.Name = b.Place.Path(b.Name)
+	f, err := b.Place.Reopen(b.Bytes)
 	return f, b.doneBag, err
 }
 
-// account returns the account of the files.
-func (l *finishedBags) account() filesAccount {
+// Account returns the account of the files.
+func (l *FinishedBags) Account() filesAccount {
 	var a filesAccount
 	listed := 0
-	for _, b := range l.list() {
-		_, deleted := l.retain.Status(b.retained)
+	for _, b := range l.List() {
+		_, deleted := l.Retain.Status(b.retained)
 		deleted = deleted || b.gone
 		if deleted {
 			listed++
 		}
-		a.files = append(a.files, doneFile{b.Name, b.Bytes, deleted, b.Snapshot})
+		a.Files = append(a.Files, doneFile{b.Name, b.Bytes, deleted, b.Snapshot})
 	}
-	deleted := l.retain.Gone()
+	deleted := l.Retain.Gone()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a.bytes, a.earlier = l.bytes, l.earlier
+	a.Bytes, a.Earlier = l.bytes, l.earlier
 	if l.file != "" {
-		a.last = l.place.Path(l.file)
+		a.Last = l.place.Path(l.file)
 	}
-	a.earlier.Deleted = deleted + l.gone - listed
+	a.Earlier.Deleted = deleted + l.gone - listed
 	return a
 }

@@ -1,4 +1,4 @@
-package recorder
+package sink
 
 import (
 	"time"
@@ -14,8 +14,8 @@ import (
 // writeReport writes the account at the end of a file: all that was queued is in the
 // file, or counted as lost. A file that met a fault gets none: it needs
 // the room for its index.
-func (s *sink) writeReport() error {
-	if s.report == nil || s.out == nil {
+func (s *Sink) writeReport() error {
+	if s.report == nil || s.Out == nil {
 		return nil
 	}
 	if s.err != nil {
@@ -23,22 +23,22 @@ func (s *sink) writeReport() error {
 	}
 	at := s.newest // as the last message, so that the bag does not seem to be longer
 	if at.IsZero() {
-		at = bagfmt.TimeOf(s.in.Stamp(time.Now()))
+		at = bagfmt.TimeOf(s.In.Stamp(time.Now()))
 	}
 	frame := s.report(at.Std())
 	if frame == nil {
 		return nil
 	}
-	conn := s.in.OpenReport(s.reportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
+	conn := s.In.OpenReport(s.reportTopic, intake.OwnType{Name: tcpros.DiagnosticArrayType, MD5Sum: tcpros.DiagnosticArrayMD5Sum, Definition: tcpros.DiagnosticArrayDefinition})
 	if err := s.writeOwn(conn, at, frame); err != nil {
-		s.log.Warn("the account of losses is not in the bag", zap.String("file", s.out.Target()), zap.Error(err))
+		s.Log.Warn("the account of losses is not in the bag", zap.String("file", s.Out.Target()), zap.Error(err))
 	}
 	return nil
 }
 
 // writeOwn writes one message as a chunk.
-func (s *sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) error {
-	z, err := bagfmt.NewCompressor(s.compression)
+func (s *Sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) error {
+	z, err := bagfmt.NewCompressor(s.Compression)
 	if err != nil {
 		return err
 	}
@@ -48,10 +48,10 @@ func (s *sink) writeOwn(c *bagfmt.Connection, at bagfmt.Time, frame []byte) erro
 	if chunk.Sealed, err = chunk.Builder.Seal(z, nil); err != nil {
 		return err
 	}
-	if err := s.out.WriteChunk(chunk.Sealed); err != nil {
+	if err := s.Out.WriteChunk(chunk.Sealed); err != nil {
 		return err
 	}
-	chunk.Part = s.in.OwnWritten(c, len(frame)-4)
+	chunk.Part = s.In.OwnWritten(c, len(frame)-4)
 	s.written(chunk)
 	return nil
 }
