@@ -25,7 +25,7 @@ func (c *Control) Bags() ([]Bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := r.pipe.Finished.Bags()
+	done := r.sink.Finished.Bags()
 	all := make([]Bag, len(done))
 	for i, b := range done {
 		all[i] = Bag(b)
@@ -40,6 +40,6 @@ func (c *Control) OpenBag(id int) (*os.File, Bag, error) {
 	if err != nil {
 		return nil, Bag{}, err
 	}
-	f, b, err := r.pipe.Finished.Open(id)
+	f, b, err := r.sink.Finished.Open(id)
 	return f, Bag(b), err
 }

@@ -25,7 +25,7 @@ func controlled(t testing.TB, o Options) (*pipeline, *Control) {
 	if p.Out != nil {
 		p.Opened(p.Out)
 	}
-	c.attach(&session{Options: o, pipe: p, started: time.Now()})
+	c.attach(sessionOn(p, o))
 	return p, c
 }
 

@@ -183,7 +183,8 @@ func TestHangingDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Select = Selection{} // subscribes to nothing
-	r := &session{Options: o, pipe: p, subs: map[string]*subscription{}, ready: make(chan struct{})}
+	r := sessionOn(p, o)
+	r.subs, r.ready = map[string]*subscription{}, make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.record(ctx) }()

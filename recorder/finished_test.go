@@ -56,7 +56,7 @@ func TestFinishedBagsTakeNoHeap(t *testing.T) { // not beside others: it measure
 	if err := p.close(); err != nil {
 		t.Fatal(err)
 	}
-	r := &session{pipe: p}
+	r := sessionOn(p, Options{})
 	sum := r.summary(0)
 	deleted := sum.Earlier.Deleted
 	for _, f := range sum.Files {

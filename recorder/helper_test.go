@@ -17,6 +17,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// pipeline is what brings frames from the links to the files, without a session around it.
+type pipeline struct {
+	*session
+	*intake.Intake
+	*sink.Sink
+}
+
+// sessionOn is a session with other options that records with p.
+func sessionOn(p *pipeline, o Options) *session {
+	return &session{Options: o, in: p.in, sink: p.sink}
+}
+
 // testPipeline is a pipeline on a file in a directory of the test.
 func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Handle) *pipeline {
 	t.Helper()
@@ -42,7 +54,9 @@ func testPipeline(t testing.TB, o Options, wrap func(bagfile.Handle) bagfile.Han
 		outputs.Wrap = wrap
 	}
 	retain := bagfile.NewRetainer(o.Retain, o.Log, outputs.Free, o.handover().Keeps)
-	return newPipeline(o, outputs, retain, out)
+	r := &session{Options: o}
+	r.wire(outputs, retain, out)
+	return &pipeline{session: r, Intake: r.in, Sink: r.sink}
 }
 
 func open(t testing.TB, p *pipeline, topic, publisher string) *intake.Link {

@@ -19,7 +19,7 @@ import (
 func controlOf(p *pipeline, o Options) *Control {
 	c := new(Control)
 	o.Log = zap.NewNop()
-	c.attach(&session{Options: o, pipe: p})
+	c.attach(sessionOn(p, o))
 	return c
 }
 
@@ -35,7 +35,7 @@ func TestNotesBeginEachFile(t *testing.T) {
 			t.Parallel()
 			o.Split, o.Notes = true, notes
 			p := testPipeline(t, o, nil)
-			r := &session{Options: o, pipe: p}
+			r := sessionOn(p, o)
 			r.writeNotes()
 			c := controlOf(p, o)
 			l := openLatched(t, p, "/map", "/p1")

@@ -65,10 +65,10 @@ func Run(ctx context.Context, o Options) (Summary, error) {
 		r.closeSubscriptions()
 		return Summary{}, errors.Join(err, outputs.Close())
 	}
-	r.pipe = newPipeline(r.Options, outputs, retain, out)
+	r.wire(outputs, retain, out)
 	orphans := repair.Orphans(outputs.Dir)
 	if out != nil {
-		r.pipe.Opened(out)
+		r.sink.Opened(out)
 	}
 	if o.Begin != StateRecording {
 		o.Log.Info("Nothing is recorded yet: " + o.Begin.String() + " from the beginning")

@@ -103,7 +103,7 @@ func (c *Control) beginSnapshot(ctx context.Context, at time.Time) (*sink.Snapsh
 	began := make(chan beginning, 1)
 	// owner: beginSnapshot; if that gives up before the disk has answered, the end of Run waits for it.
 	go func() {
-		sn, err := r.pipe.Snapshotter.Trigger(at)
+		sn, err := r.sink.Snapshotter.Trigger(at)
 		began <- beginning{sn, err}
 	}()
 	select {

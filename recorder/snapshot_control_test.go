@@ -89,7 +89,7 @@ func TestSnapshotThroughControl(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	l := open(t, p, "/t", "/p")
 	l.Frames(testlink.Frame(1, 0, 10), 1, time.Now())
 	if _, err := c.Split(t.Context()); !errors.Is(err, ErrOnlySnapshots) {
@@ -123,7 +123,7 @@ func TestSnapshotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Snapshot: Snapshot{PostRoll: time.Hour}})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
@@ -151,7 +151,7 @@ func TestNoSnapshots(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := testPipeline(t, Options{Control: c}, nil)
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	if _, err := c.Snapshot(t.Context()); !errors.Is(err, ErrNoSnapshots) {
 		t.Errorf("snapshot: %v", err)
 	}
@@ -166,7 +166,7 @@ func TestResumeWithoutABag(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c, Begin: StatePaused})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	latching(t, p, "/map", "/server").Frames(testlink.Frame(1, 5, 10), 1, time.Now())
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)

@@ -166,7 +166,7 @@ func TestSnapshotIsNotWaitedForByADiskThatHangs(t *testing.T) {
 	t.Parallel()
 	c := new(Control)
 	p := ringPipeline(t, Options{Control: c})
-	c.attach(&session{pipe: p})
+	c.attach(sessionOn(p, Options{}))
 	creating, hangs := make(chan struct{}), make(chan struct{})
 	p.Snapshotter.Outputs.Wrap = func(f bagfile.Handle) bagfile.Handle {
 		close(creating)

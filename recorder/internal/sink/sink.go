@@ -128,6 +128,13 @@ func New(o Config) *Sink {
 	return s
 }
 
+// Tick keeps the sync interval.
+func (s *Sink) Tick(now time.Time) {
+	if out := s.Current(); out != nil {
+		s.WakeSyncer(out, now)
+	}
+}
+
 // Start begins to write.
 func (s *Sink) Start() {
 	// owner: close; ends when the queue of the intake is closed and empty.
