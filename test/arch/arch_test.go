@@ -100,6 +100,7 @@ var allowed = map[string][]string{
 	"player/internal/transport": {"bagfmt"},
 	"recorder/internal/bagfile": {"bagfmt", "internal/loglimit", "internal/naming"},
 	"recorder/internal/loss":    {"internal/msgheader"},
+	"recorder/internal/sink":    {"bagfmt", "internal/bagnote", "internal/loglimit", "internal/plural", "recorder/internal/", "tcpros"},
 	"recorder/internal/queue":   {},
 	"recorder/internal/repair":  {"bagfmt", "bagfmt/recovery", "internal/loglimit", "recorder/internal/bagfile"},
 
