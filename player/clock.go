@@ -8,6 +8,7 @@ import (
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -51,7 +52,7 @@ func checkClock(resolve func(string) (string, error), p *plan) error {
 		return err
 	}
 	if t := p.topic(name); t != nil && t.md5 != md5 {
-		return &OptionError{"Clock", fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
+		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
 			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
 	}
 	return nil

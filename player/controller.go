@@ -8,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
@@ -26,14 +27,14 @@ type controller struct {
 	external    *externalClock // that play follows, or nil
 	log         *zap.Logger
 	// onPhase is called with mu held at each change of the phase; may be nil.
-	onPhase func(Status)
+	onPhase func(control.Status)
 	stop    context.CancelFunc // ends play, for Control.Stop
 
 	mu               sync.Mutex
 	transport        *transport.Transport
 	output           output
 	pacer            pacer
-	phase            Phase
+	phase            control.Phase
 	fullTopic        *topic        // the topic whose full subscribers block play; nil if none
 	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
 	stopped          bool          // by Control.Stop
@@ -93,13 +94,13 @@ func (c *controller) publishLatched() {
 }
 
 // setPhase changes the phase and informs the front end.
-func (c *controller) setPhase(p Phase) {
+func (c *controller) setPhase(p control.Phase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.setPhaseLocked(p)
 }
 
-func (c *controller) setPhaseLocked(p Phase) {
+func (c *controller) setPhaseLocked(p control.Phase) {
 	c.phase = p
 	if c.onPhase != nil {
 		c.onPhase(c.status())
@@ -127,16 +128,16 @@ func (c *controller) Changed() <-chan struct{} {
 }
 
 // Status implements Control.
-func (c *controller) Status() Status {
+func (c *controller) Status() control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status()
 }
 
-func (c *controller) status() Status {
+func (c *controller) status() control.Status {
 	now := c.pacer.sleeper.Now()
 	s := c.transport.State(now)
-	return Status{
+	return control.Status{
 		Phase:    c.phase,
 		Paused:   s.Paused,
 		Rate:     s.Rate,
@@ -173,13 +174,13 @@ func (c *controller) starving() time.Duration {
 }
 
 // Stats implements Control.
-func (c *controller) Stats() Stats {
+func (c *controller) Stats() control.Stats {
 	c.mu.Lock()
-	s := Stats{Status: c.status()}
+	s := control.Stats{Status: c.status()}
 	full := c.fullTopic
 	for _, t := range c.plan.topics {
 		if t.publication != nil {
-			s.Topics = append(s.Topics, TopicStats{
+			s.Topics = append(s.Topics, control.TopicStats{
 				Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
 				Messages: t.messages, Bytes: t.bytes,
 			})
@@ -201,9 +202,9 @@ func (c *controller) Stats() Stats {
 		}
 	}
 	switch {
-	case s.Phase == PhaseWait:
+	case s.Phase == control.PhaseWait:
 		s.WaitingFor = withoutSubscriber(c.awaited)
-	case s.Phase <= PhasePlay && !s.Paused && c.external.stopped():
+	case s.Phase <= control.PhasePlay && !s.Paused && c.external.stopped():
 		s.WaitingFor = append(s.WaitingFor, c.external.topic)
 	}
 	return s
@@ -218,15 +219,15 @@ func (c *controller) Density(n int) []uint64 {
 }
 
 // summary returns the counts up to now.
-func (c *controller) summary() Summary {
-	var s Summary
+func (c *controller) summary() control.Summary {
+	var s control.Summary
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plan.summarize(&s)
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)
-	s.Timing = Timing(t.Quantiles())
+	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.queue.starvedCount()
 	s.Damage, s.RebuiltIndexes = c.readahead.reader.damageFound(), c.readahead.reader.rebuiltIndexes()
 	return s

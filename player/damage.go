@@ -3,7 +3,6 @@ package player
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -11,71 +10,9 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// DamageError says that a part of a bag could not be read. The rest was played.
-type DamageError struct {
-	Bag      string
-	Messages uint64 // upper bound of the messages lost with it; 0 if unknown
-	Err      error  // with the offset, see bagfmt.CorruptError and bagfmt.LimitError
-}
-
-// Error implements error.
-func (e *DamageError) Error() string { return fmt.Sprintf("bag %s: %v", e.Bag, e.Err) }
-
-// Unwrap returns the cause.
-func (e *DamageError) Unwrap() error { return e.Err }
-
-// lossless reports whether all messages were played in spite of the damage.
-func (e *DamageError) lossless() bool {
-	var corrupt *bagfmt.CorruptError
-	return errors.As(e.Err, &corrupt) && corrupt.Recovered
-}
-
-// IsReadError reports whether reading failed, on a disk or in a store: the bag itself may be
-// intact.
-func (e *DamageError) IsReadError() bool {
-	var read *rosbag.ReadError
-	return errors.As(e.Err, &read)
-}
-
-// DamageCount sums up what is lost with damaged places of the bags, and with places that could
-// not be read.
-type DamageCount struct {
-	Places   int
-	Messages uint64 // upper bound of the messages lost with the places of a known number
-	Unknown  int    // places that an unknown number of messages is lost with
-}
-
-// CountDamage sums up damage.
-func CountDamage(all []*DamageError) (c DamageCount) {
-	for _, e := range all {
-		c.Places++
-		c.Messages += e.Messages
-		if e.Messages == 0 {
-			c.Unknown++
-		}
-	}
-	return c
-}
-
-// Lost returns the number of lost messages as text, for example "at most 5 and an unknown
-// number". It is "none" without damage.
-func (c DamageCount) Lost() string {
-	switch known := fmt.Sprintf("at most %d", c.Messages); {
-	case c.Places == 0:
-		return "none"
-	case c.Unknown == 0:
-		return known
-	case c.Messages == 0:
-		return unknownNumber
-	default:
-		return known + " and " + unknownNumber
-	}
-}
-
-const unknownNumber = "an unknown number"
 
 // addOpenDamage adds the damage that was found while opening the bag.
 func (p *plan) addOpenDamage(b *bagPlan) {
@@ -84,16 +21,16 @@ func (p *plan) addOpenDamage(b *bagPlan) {
 			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
 			continue
 		}
-		p.damage = append(p.damage, &DamageError{Bag: b.name, Err: err})
+		p.damage = append(p.damage, &control.DamageError{Bag: b.name, Err: err})
 	}
 }
 
 // damage makes a DamageError of a read error, with the number of lost messages from the
 // counts of the span.
-func (b *bagPlan) damage(err error) *DamageError {
-	e := &DamageError{Bag: b.name, Err: err}
+func (b *bagPlan) damage(err error) *control.DamageError {
+	e := &control.DamageError{Bag: b.name, Err: err}
 	offset, ok := offsetOf(err)
-	if !ok || e.lossless() {
+	if !ok || e.Lossless() {
 		return e
 	}
 	// The place may be in the index records behind a chunk: the chunk is lost, too.
@@ -132,11 +69,11 @@ const maxDamage = 1000
 
 // report records and logs one damaged place, once: planning and each pass may find it
 // again. A read that was canceled because play ends is no damage.
-func (r *reader) report(e *DamageError) {
+func (r *reader) report(e *control.DamageError) {
 	if errors.Is(e, context.Canceled) {
 		return
 	}
-	if e.lossless() {
+	if e.Lossless() {
 		if len(r.reportedIndexes) < maxDamage && !r.reportedIndexes[e.Error()] {
 			r.reportedIndexes[e.Error()] = true
 			r.reportRebuiltIndex(e)
@@ -145,7 +82,7 @@ func (r *reader) report(e *DamageError) {
 	}
 	r.mu.Lock()
 	known := len(r.damage) >= maxDamage ||
-		slices.ContainsFunc(r.damage, func(d *DamageError) bool { return d.Error() == e.Error() && d.Messages >= e.Messages })
+		slices.ContainsFunc(r.damage, func(d *control.DamageError) bool { return d.Error() == e.Error() && d.Messages >= e.Messages })
 	if !known {
 		r.damage = append(r.damage, e)
 	}
@@ -165,9 +102,9 @@ func (r *reader) report(e *DamageError) {
 }
 
 // reportAll reports damage that was found before the reader started.
-func (r *reader) reportAll(list []*DamageError) {
+func (r *reader) reportAll(list []*control.DamageError) {
 	for _, e := range list {
-		if e.lossless() {
+		if e.Lossless() {
 			r.reportRebuiltIndex(e)
 			continue
 		}
@@ -176,23 +113,23 @@ func (r *reader) reportAll(list []*DamageError) {
 }
 
 // reportRebuiltIndex counts and logs a damaged chunk index that was rebuilt.
-func (r *reader) reportRebuiltIndex(e *DamageError) {
+func (r *reader) reportRebuiltIndex(e *control.DamageError) {
 	r.mu.Lock()
 	r.rebuilt++
 	r.mu.Unlock()
 	r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
 }
 
-func (r *reader) damageFound() []*DamageError {
+func (r *reader) damageFound() []*control.DamageError {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.damage)
 }
 
-func (r *reader) damageCount() DamageCount {
+func (r *reader) damageCount() control.DamageCount {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return CountDamage(r.damage)
+	return control.CountDamage(r.damage)
 }
 
 func (r *reader) rebuiltIndexes() int {
@@ -201,10 +138,10 @@ func (r *reader) rebuiltIndexes() int {
 	return r.rebuilt
 }
 
-func damageFields(e *DamageError) []zap.Field {
+func damageFields(e *control.DamageError) []zap.Field {
 	f := []zap.Field{loglimit.Each(), zap.String("bag", e.Bag), zap.Error(e.Err)}
-	if !e.lossless() {
-		f = append(f, zap.String("lost messages", CountDamage([]*DamageError{e}).Lost()))
+	if !e.Lossless() {
+		f = append(f, zap.String("lost messages", control.CountDamage([]*control.DamageError{e}).Lost()))
 	}
 	if offset, ok := offsetOf(e.Err); ok {
 		f = append(f, zap.Int64("offset", offset))

@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // Preview is what Run would do.
 type Preview struct {
 	Start, End bagfmt.Time // of the first and the last message
 	Topics     []PreviewTopic
-	Unplayable []Unplayable
-	Damage     []*DamageError // found so far; play may find more
-	Graph      error          // why the state of the live graph is unknown; nil if it is known
+	Unplayable []control.Unplayable
+	Damage     []*control.DamageError // found so far; play may find more
+	Graph      error                  // why the state of the live graph is unknown; nil if it is known
 }
 
 // PreviewTopic is a topic that Run would publish.

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -137,7 +138,7 @@ func checkExternalClock(resolve func(string) (string, error), p *plan) error {
 		return err
 	}
 	if t := p.topic(name); t != nil {
-		return &OptionError{"Stamps", fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
+		return &control.OptionError{Option: "Stamps", Reason: fmt.Sprintf("follows the clock on %s, and the bags have that topic, too (%s): exclude it or play it under another name",
 			name, t.recordedName)}
 	}
 	return nil

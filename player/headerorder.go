@@ -9,6 +9,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -39,7 +40,7 @@ type sequence interface {
 // sequence returns the messages from a time on. In the order of headers it passes earlier
 // messages of latched connections to before, which may be nil. When cancel is closed it
 // ends early.
-func (p *plan) sequence(from bagfmt.Time, cancel <-chan struct{}, damaged func(*DamageError), before func(*route, *bagfmt.Message)) sequence {
+func (p *plan) sequence(from bagfmt.Time, cancel <-chan struct{}, damaged func(*control.DamageError), before func(*route, *bagfmt.Message)) sequence {
 	if p.byHeader.reach == 0 {
 		return newTimeline(p, from, cancel, damaged)
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -69,7 +70,7 @@ func headedBag(t *testing.T, o bagfmt.WriterOptions, messages []headed) []byte {
 
 // inOrder lists what a plan plays from a place on: the number and the time of each.
 func inOrder(p *plan, from bagfmt.Time, before func(*route, *bagfmt.Message)) []string {
-	s := p.sequence(from, nil, func(*DamageError) {}, before)
+	s := p.sequence(from, nil, func(*control.DamageError) {}, before)
 	defer s.close()
 	var all []string
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
@@ -143,7 +144,7 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 		time bagfmt.Time
 	}
 	var all []turn
-	s := p.sequence(bagfmt.Time{}, nil, func(*DamageError) {}, nil)
+	s := p.sequence(bagfmt.Time{}, nil, func(*control.DamageError) {}, nil)
 	defer s.close()
 	for m, _ := s.next(); m != nil; m, _ = s.next() {
 		if len(all) > 0 && m.Time.Before(all[len(all)-1].time) {
@@ -273,7 +274,7 @@ func TestHeaderOrderReadsItsReach(t *testing.T) {
 	p, _ := headerPlan(t, Options{}, headedBag(t, bagfmt.WriterOptions{}, messages))
 	p.byHeader.reach = defaultReach
 	for from, want := range map[time.Duration]uint64{0: 101, 3 * time.Second: 201} {
-		h := p.sequence(testBase.Add(from), nil, func(*DamageError) {}, nil).(*headerOrder)
+		h := p.sequence(testBase.Add(from), nil, func(*control.DamageError) {}, nil).(*headerOrder)
 		if m, _ := h.next(); m == nil || m.Time != testBase.Add(from) {
 			t.Errorf("from %v: begins with %v", from, m)
 		}

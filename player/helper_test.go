@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
@@ -318,7 +319,7 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 }
 
 // playFake plays with a fake graph, in a bubble.
-func playFake(ctx context.Context, g *fakeGraph, o Options) (Summary, error) {
+func playFake(ctx context.Context, g *fakeGraph, o Options) (control.Summary, error) {
 	if o.Rate == 0 {
 		o.Rate = 1
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -21,14 +22,14 @@ type latchedMessage struct {
 // latchedBefore returns the last message before t of each wanted latched connection, and
 // calls damaged for each one that cannot be read. It excludes a message exactly at t: at the
 // start that is in the window, and stock sends it twice.
-func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
+func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) bool, damaged func(*control.DamageError)) iter.Seq2[*bagfmt.Connection, *bagfmt.Message] {
 	return func(yield func(*bagfmt.Connection, *bagfmt.Message) bool) {
 		if t.IsZero() {
 			return // nothing is before
 		}
 		for c, last := range rosbag.Latched(b.source, t.Add(-time.Nanosecond), wanted) {
 			if last.Err != nil {
-				damaged(&DamageError{Bag: b.name, Messages: 1, Err: last.Err})
+				damaged(&control.DamageError{Bag: b.name, Messages: 1, Err: last.Err})
 			}
 			if last.Message != nil && !yield(c, last.Message) {
 				return

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -53,12 +54,14 @@ func TestPlayWithoutIndex(t *testing.T) {
 			t.Parallel()
 			bags := OpenTestBags(t, tc.bag)
 			synctest.Test(t, func(t *testing.T) {
-				stats := func() Stats { return Stats{Damage: DamageCount{tc.damage, 0, tc.damage}} } // none without a message
-				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, OnStart: func(c Control) { stats = c.Stats }})
+				stats := func() control.Stats {
+					return control.Stats{Damage: control.DamageCount{Places: tc.damage, Messages: 0, Unknown: tc.damage}}
+				} // none without a message
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, OnStart: func(c control.Control) { stats = c.Stats }})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := stats().Damage; got != (DamageCount{tc.damage, 0, tc.damage}) {
+				if got := stats().Damage; got != (control.DamageCount{Places: tc.damage, Messages: 0, Unknown: tc.damage}) {
 					t.Errorf("live: %+v, want %d places with an unknown number of messages", got, tc.damage)
 				}
 				if s.Messages != tc.messages || len(s.Damage) != tc.damage || s.RebuiltIndexes != tc.mended || s.Lossy() != (tc.damage+tc.mended > 0) {

@@ -16,6 +16,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -39,7 +40,7 @@ type plan struct {
 	workers int  // decompression workers of each timeline, for each bag
 	pauses  bool // there is a topic to pause for
 	latched []latchedMessage
-	damage  []*DamageError // found while planning
+	damage  []*control.DamageError // found while planning
 }
 
 // bagPlan is the part of the plan for one bag.
@@ -173,7 +174,7 @@ func (p *plan) addRoutes(ctx context.Context, b *bagPlan, late bool, resolve fun
 	before := map[*bagfmt.Connection]*bagfmt.Message{}
 	if late {
 		wanted := func(c *bagfmt.Connection) bool { return chosen[c] }
-		damaged := func(e *DamageError) { p.damage = append(p.damage, e) }
+		damaged := func(e *control.DamageError) { p.damage = append(p.damage, e) }
 		for c, m := range b.latchedBefore(p.start, wanted, damaged) {
 			if ctx.Err() != nil {
 				return false, ctx.Err()

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
@@ -132,7 +133,7 @@ func TestUnplayable(t *testing.T) {
 				t.Errorf("%d messages to play, want 2", r.queue.count)
 			}
 			p.topics[0].publication = &fakePublication{newFakeGraph(), "/t", 0}
-			var s Summary
+			var s control.Summary
 			p.summarize(&s)
 			if len(s.Unplayable) != 1 || !s.Lossy() {
 				t.Fatalf("summary %+v", s)

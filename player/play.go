@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -70,7 +71,7 @@ func (c *controller) waitAtEnd(ctx context.Context) bool {
 	if !c.transport.Paused() {
 		c.pacer.timing.Pause(c.pacer.sleeper.Now())
 	}
-	c.setPhaseLocked(PhaseKeepAlive)
+	c.setPhaseLocked(control.PhaseKeepAlive)
 	epoch := c.pacer.epoch
 	c.mu.Unlock()
 	return c.readahead.queue.awaitRestart(ctx, epoch)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gorosbag/gorosbag/internal/loglimit"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -117,7 +118,7 @@ func (p *plan) close() {
 }
 
 // summarize adds the counts of all topics to s. Play must have ended.
-func (p *plan) summarize(s *Summary) {
+func (p *plan) summarize(s *control.Summary) {
 	for _, t := range p.topics {
 		if t.publication == nil {
 			continue
@@ -127,7 +128,7 @@ func (p *plan) summarize(s *Summary) {
 		dropped := t.publication.Dropped()
 		s.Dropped += dropped
 		s.Unstamped += t.unstamped
-		s.Topics = append(s.Topics, TopicSummary{
+		s.Topics = append(s.Topics, control.TopicSummary{
 			Name: t.name, Type: t.typ, Messages: t.messages, Bytes: t.bytes,
 			Subscribers: t.publication.Subscribers(), Dropped: dropped, Unstamped: t.unstamped,
 		})
@@ -136,12 +137,12 @@ func (p *plan) summarize(s *Summary) {
 }
 
 // unplayable lists the connections that were not played, with their numbers of messages.
-func (p *plan) unplayable() []Unplayable {
-	var all []Unplayable
+func (p *plan) unplayable() []control.Unplayable {
+	var all []control.Unplayable
 	for _, b := range p.bags {
 		for _, c := range b.source.Connections() {
 			if r := b.routes[c]; r != nil && r.reason != "" {
-				all = append(all, Unplayable{
+				all = append(all, control.Unplayable{
 					Bag: b.name, Topic: r.name, Type: c.Header.Type(), MD5Sum: c.Header.MD5Sum(),
 					Reason: r.reason, Remedy: r.remedy, Messages: r.skipped.Load(),
 				})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -32,7 +33,7 @@ type reader struct {
 	closeSlots chan struct{}  // bounds them to maxClosing
 
 	mu      sync.Mutex
-	damage  []*DamageError
+	damage  []*control.DamageError
 	rebuilt int // number of damaged indexes that were rebuilt
 }
 

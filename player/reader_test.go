@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -128,7 +129,7 @@ func TestLoopByHeader(t *testing.T) {
 		}
 		o := Options{Bags: OpenTestBags(t, bag), ByHeader: true, HeaderReach: 3 * s, Loop: true, Paused: true}
 		steer(t, g, o, ordersAt{
-			100 * ms:  func(c Control) { _ = c.SetMarks(2*s, 3*s) },
+			100 * ms:  func(c control.Control) { _ = c.SetMarks(2*s, 3*s) },
 			200 * ms:  seek(2 * s),
 			s:         toggle,
 			3400 * ms: stop,
@@ -173,7 +174,7 @@ func TestTimelineCanceled(t *testing.T) {
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newTimeline(p, p.start, cancel, func(e *DamageError) { t.Error(e) })
+	s := newTimeline(p, p.start, cancel, func(e *control.DamageError) { t.Error(e) })
 	s.begin()
 	close(cancel)
 	for range 2 {

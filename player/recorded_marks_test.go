@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/bagnote"
 	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // TestRecordedMarks: marks of all bags come by time.
@@ -46,7 +47,7 @@ func TestRecordedMarks(t *testing.T) {
 	if d := cmp.Diff(want, player.RecordedMarks(bags)); d != "" {
 		t.Error(d)
 	}
-	s := player.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
+	s := control.Status{Position: 3 * time.Second, BagTime: bagfmt.Time{Sec: 13}}
 	if got := s.PositionOf(bagfmt.Time{Sec: 30}); got != 20*time.Second {
 		t.Errorf("position %v", got)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/nearest"
 	"github.com/gorosbag/gorosbag/internal/topicmatch"
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // selection decides which connections are played, and under which name.
@@ -40,13 +41,13 @@ func newSelection(o *Options) (*selection, error) {
 	} {
 		var err error
 		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
-			return nil, &OptionError{list.what, err.Error()}
+			return nil, &control.OptionError{Option: list.what, Reason: err.Error()}
 		}
 	}
 	for _, text := range o.Rename {
 		r, err := topicmatch.ParseRename(text, o.Regex)
 		if err != nil {
-			return nil, &OptionError{"Rename", err.Error()}
+			return nil, &control.OptionError{Option: "Rename", Reason: err.Error()}
 		}
 		s.rename = append(s.rename, r)
 	}

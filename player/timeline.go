@@ -5,6 +5,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -13,7 +14,7 @@ import (
 type timeline struct {
 	bags     []*bagPlan // by the number of the file
 	messages *rosbag.Sequence
-	damaged  func(*DamageError)
+	damaged  func(*control.DamageError)
 }
 
 // aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
@@ -26,7 +27,7 @@ func aheadWorkers(o *Options) int {
 }
 
 // newTimeline begins at from, or at the start of the window if that is later.
-func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func(*DamageError)) *timeline {
+func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func(*control.DamageError)) *timeline {
 	t := &timeline{damaged: damaged}
 	var files []rosbag.File
 	for _, b := range p.bags {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -50,7 +51,7 @@ func texts(p *plan) (out []string, damage []error) {
 			r.source = &source{}
 		}
 	}
-	t := newTimeline(p, p.start, nil, func(e *DamageError) { damage = append(damage, e) })
+	t := newTimeline(p, p.start, nil, func(e *control.DamageError) { damage = append(damage, e) })
 	for m, r := t.next(); m != nil; m, r = t.next() {
 		if r == nil || r.conn != m.Conn {
 			panic("route of another connection")
@@ -398,7 +399,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	for _, b := range p.bags {
 		b.source = countedSource{b.source, &cursors}
 	}
-	line := newTimeline(p, testBase.Add(2*sec), nil, func(*DamageError) {})
+	line := newTimeline(p, testBase.Add(2*sec), nil, func(*control.DamageError) {})
 	defer line.close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -418,7 +419,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := newTimeline(p, testBase, nil, func(*DamageError) {})
+	early := newTimeline(p, testBase, nil, func(*control.DamageError) {})
 	early.next()
 	early.close() // one bag is open, the others never were
 	if m, _ := early.next(); m != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // subscriberPoll is how often waitForSubscribers checks for subscribers, missingReport how
@@ -43,7 +45,7 @@ func (p *plan) awaited(o *Options) ([]*topic, error) {
 		}
 	}
 	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
-		return nil, &OptionError{"WaitFor", "names what is not played: " + strings.Join(never, ", ")}
+		return nil, &control.OptionError{Option: "WaitFor", Reason: "names what is not played: " + strings.Join(never, ", ")}
 	}
 	return all, nil
 }
