@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context" //nolint:gosec // see below
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"

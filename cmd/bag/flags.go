@@ -17,6 +17,12 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
+// readOnly is embedded in the flags of a command that writes no file which would have to be removed
+// if it is not complete.
+type readOnly struct{}
+
+func (readOnly) readsOnly() {}
+
 // jobFlags are the options of every command that writes files.
 type jobFlags struct {
 	Force bool `short:"f" help:"Overwrite files that exist."`

@@ -6,7 +6,7 @@ package bagaudit
 
 import (
 	"context"
-	"crypto/md5"
+	"crypto/md5" //nolint:gosec // see below
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"

@@ -174,10 +174,10 @@ func (p *Printer) append(dst []byte, v rosmsg.Value, m *rosbag.Message, field st
 		}
 		dst, err = v.AppendCSV(dst, int64(m.Time.Sec)*1e9+int64(m.Time.Nsec), o)
 		return append(dst, '\n'), err
-	default:
-		dst, err = v.AppendText(dst, o)
-		return append(dst, "\n---\n"...), err
+	case Text:
 	}
+	dst, err = v.AppendText(dst, o)
+	return append(dst, "\n---\n"...), err
 }
 
 // escapeLines escapes what could control a terminal, but for line breaks.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/newfile"
 	"github.com/gorosbag/gorosbag/internal/plural"
@@ -96,10 +97,11 @@ const maxTold = 10
 // sayDropped names what MCAP files have beside messages and an output does not get.
 func (j *Job) sayDropped(inputs Inputs) {
 	for _, in := range inputs {
-		if in.Bag == nil || in.Bag.MCAP() == nil {
+		bag := in.Bag()
+		if bag == nil || bag.MCAP() == nil {
 			continue
 		}
-		m := in.Bag.MCAP()
+		m := bag.MCAP()
 		for _, list := range []struct {
 			what  string
 			extra []bagfmt.MCAPExtra

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/explain"
 	"github.com/gorosbag/gorosbag/internal/gpg"
+	"github.com/gorosbag/gorosbag/internal/ros2bag"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -21,6 +23,9 @@ type Options struct {
 	// Interrupted is asked while the recording is opened and read; an error that it returns ends that.
 	// Nil asks the context of Open.
 	Interrupted func() error
+
+	// Definitions returns definitions of types of ROS 2 that a recording lacks; nil knows none.
+	Definitions func(type2 string) (schema string, ok bool)
 
 	// Through returns what a file of size bytes is read through, to count what is read or to
 	// interrupt reading; nil reads the file itself.
@@ -40,6 +45,9 @@ type Recording struct {
 // Open opens the recording at a path or URL. Its errors say what is wrong and what to do, but do not
 // name the file. Damage of a recording is no error: Source.Info tells it. Reading ends with ctx.
 func Open(ctx context.Context, path string, o Options) (*Recording, error) {
+	if isROS2(path) {
+		return o.openROS2(ctx, path)
+	}
 	f, size, err := OpenFile(ctx, path)
 	if err != nil {
 		return nil, err
@@ -56,19 +64,30 @@ func Open(ctx context.Context, path string, o Options) (*Recording, error) {
 }
 
 // source opens the recording in a file. Here formats are told apart: by the first bytes of the file,
-// never by the end of its name. bagfmt reads bags, and says what else it finds.
+// never by the end of its name. bagfmt reads bags and MCAP, and says what else it finds.
 func (o *Options) source(ctx context.Context, from io.ReaderAt, size int64) (rosbag.Indexed, error) {
+	r, err := o.reader(ctx, from, size)
+	if err != nil {
+		return nil, err // and no Reader that is nil
+	}
+	if slices.ContainsFunc(r.Connections(), func(c *rosbag.Connection) bool {
+		_, foreign := c.Header.Get(rosbag.KeyMCAPEncoding)
+		return foreign
+	}) {
+		return ros2bag.NewSource("", r, ros2bag.OpenOptions{Definitions: o.Definitions})
+	}
+	return r, nil
+}
+
+// reader opens what bagfmt reads.
+func (o *Options) reader(ctx context.Context, from io.ReaderAt, size int64) (*bagfmt.Reader, error) {
 	interrupted := o.Interrupted
 	if interrupted == nil {
 		interrupted = ctx.Err
 	}
-	r, err := bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
-		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache,
+	return bagfmt.NewReader(from, size, bagfmt.ReaderOptions{
+		MaxChunkBytes: o.MaxChunkBytes, FutureVersion: true, Interrupted: interrupted, UnwrapKey: o.UnwrapKey, Cache: o.Cache, KeepForeign: true,
 	})
-	if err != nil {
-		return nil, err // and no Reader that is nil
-	}
-	return r, nil
 }
 
 // OpenPipe opens the recording that comes from a pipe or another stream, which is read up to its end

@@ -36,7 +36,7 @@ type Selection struct {
 	Rename []string // rules as of topicmatch.ParseRename; the first that matches applies
 }
 
-// WindowTimes returns the first and the last instant that are wanted of a bag. The zero Time stands for
+// Times returns the first and the last instant that are wanted of a bag. The zero Time stands for
 // the start and the end of the bag. bag is nil if it is a pipe, whose times nobody knows beforehand.
 func (s *Selection) Times(bag rosbag.Source) (start, end rosbag.Time, err error) {
 	if s.Around != nil {

@@ -51,6 +51,10 @@ var allowed = map[string][]string{
 	"tcpros/internal/placeheap": {},
 	"tcpros/internal/registrar": {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi"},
 	"tcpros/internal/rosapi":    {"internal/loglimit", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names"},
+	"tcpros/internal/service":   {"internal/fields", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/rosapi", "tcpros/internal/wire"},
+	"tcpros/internal/slaveapi":  {"internal/xmlrpc", "tcpros/internal/names", "tcpros/internal/publink", "tcpros/internal/rosapi", "tcpros/internal/sublink"},
+	"tcpros/internal/sublink":   {"internal/fields", "internal/xmlrpc", "tcpros/internal/endpoint", "tcpros/internal/names", "tcpros/internal/placeheap", "tcpros/internal/rosapi", "tcpros/internal/udpros", "tcpros/internal/wire"},
+	"tcpros/internal/udpros":    {},
 	"tcpros/internal/wire":      {"internal/fields", "tcpros/internal/names"},
 	"internal/bagnote":          {"bagfmt"},
 	"internal/bzip2":            {},
@@ -62,7 +66,7 @@ var allowed = map[string][]string{
 	"internal/newfile":          {"internal/explain"},
 	"internal/bagjob":           {"bagfmt", "internal/bagopen", "internal/escape", "internal/explain", "internal/newfile", "internal/plural", "internal/program", "internal/rebag", "internal/store", "rosbag", "rosmsg"},
 	"internal/bagquery":         {"config", "internal/bagexpr", "internal/bagnote", "internal/explain", "internal/nearest", "internal/plural", "internal/topicmatch", "rosbag"},
-	"internal/bagopen":          {"bagfmt", "internal/explain", "internal/gpg", "internal/store", "rosbag"},
+	"internal/bagopen":          {"bagfmt", "internal/db3", "internal/explain", "internal/gpg", "internal/ros2bag", "internal/store", "rosbag"},
 	"internal/loglimit":         {},
 	"internal/web":              {"bagfmt", "internal/baginfo", "internal/bagnote", "internal/lastminute", "internal/loglimit", "internal/plural", "player", "player/control", "recorder"},
 	"internal/xmlrpc":           {"internal/loglimit"},
@@ -122,6 +126,12 @@ var allowed = map[string][]string{
 	"recorder/internal/testlink":     {"bagfmt", "tcpros"},
 	"internal/bagaudit":              {"internal/bagopen", "internal/catalog", "internal/explain", "internal/newfile", "internal/store"},
 	"internal/bagecho":               {"internal/bagquery", "internal/escape", "internal/explain", "internal/msgtypes", "internal/nearest", "rosbag", "rosmsg"},
+	"internal/mcapwriter":            {},
+	"internal/newdir":                {"internal/explain", "internal/newfile"},
+	"internal/ros2bag":               {"bagfmt", "internal/db3", "internal/mcapwriter", "internal/newdir", "internal/ros2map", "internal/rosbag2", "rosbag"},
+	"recorder/internal/intake":       {"bagfmt", "internal/topicmatch", "recorder/internal/", "tcpros"},
+	"recorder/internal/latch":        {"bagfmt", "recorder/internal/memory"},
+	"recorder/internal/ring":         {"bagfmt", "recorder/internal/latch", "recorder/internal/memory"},
 }
 
 type pkg struct {
