@@ -54,6 +54,13 @@ type BagOptions struct {
 	Cache *bagfmt.Cache
 }
 
+// Bounds of the caches for seeking and stepping back: decompressed chunks, of which up to 32 MiB
+// are those that are read ahead, and latched messages.
+const (
+	cacheChunkBytes = 48 << 20
+	cacheFrameBytes = 16 << 20
+)
+
 // NewCache returns a cache for all bags of one player.
 func NewCache() *bagfmt.Cache { return bagfmt.NewCache(cacheChunkBytes, cacheFrameBytes) }
 
@@ -115,4 +122,15 @@ func (b *Bag) Close() error {
 		return nil
 	}
 	return b.file.Close()
+}
+
+// Span returns the times of the earliest and of the latest message of the bags, if there
+// is any.
+func Span(bags []*Bag) (first, last bagfmt.Time, ok bool) {
+	var files []rosbag.File
+	for _, b := range bags {
+		files = append(files, rosbag.FileOf(b.name, b.source))
+	}
+	all := rosbag.NewSequence(files, rosbag.SequenceOptions{}).Info()
+	return all.Start, all.End, all.Messages > 0
 }

@@ -79,7 +79,7 @@ func BenchmarkImmediate(b *testing.B) {
 				// owner: this loop; ends when all is read.
 				go func() {
 					defer close(done)
-					newReader(p, q).readPasses(b.Context(), readRequest{})
+					newReader(p, q, newDamageLog(p.log)).readPasses(b.Context(), readRequest{})
 				}()
 				h.run(b.Context())
 				<-done
@@ -103,7 +103,7 @@ func BenchmarkTiming(b *testing.B) {
 		done := make(chan struct{}, 2)
 		// owner: this loop; ends when all is read.
 		go func() {
-			newReader(p, q).readPasses(b.Context(), readRequest{})
+			newReader(p, q, newDamageLog(p.log)).readPasses(b.Context(), readRequest{})
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.

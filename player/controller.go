@@ -21,6 +21,7 @@ import (
 type controller struct {
 	plan        *plan
 	readahead   *readahead
+	damage      *damageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
 	awaited     []*topic       // topics that need a subscriber before play begins
@@ -51,9 +52,9 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, t timeBase, awaited []*topic) *controller {
+func newController(o *Options, p *plan, d *damageLog, t timeBase, awaited []*topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(p), rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: newReadahead(p, d), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
@@ -187,7 +188,7 @@ func (c *controller) Stats() control.Stats {
 		}
 	}
 	c.mu.Unlock()
-	s.Damage = c.readahead.reader.damageCount()
+	s.Damage = c.damage.count()
 	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
 	i := 0
 	for _, t := range c.plan.topics {
@@ -229,6 +230,6 @@ func (c *controller) summary() control.Summary {
 	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.queue.starvedCount()
-	s.Damage, s.RebuiltIndexes = c.readahead.reader.damageFound(), c.readahead.reader.rebuiltIndexes()
+	s.Damage, s.RebuiltIndexes = c.damage.found(), c.damage.rebuiltIndexes()
 	return s
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
+	"sync"
 
 	"go.uber.org/zap"
 
@@ -13,38 +13,6 @@ import (
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
-
-// addOpenDamage adds the damage that was found while opening the bag.
-func (p *plan) addOpenDamage(b *bagPlan) {
-	for _, err := range b.source.Info().Damage {
-		if errors.Is(err, bagfmt.ErrUnindexed) {
-			p.log.Info("bag was not closed, or is still being recorded: played as far as it goes", zap.String("bag", b.name))
-			continue
-		}
-		p.damage = append(p.damage, &control.DamageError{Bag: b.name, Err: err})
-	}
-}
-
-// damage makes a DamageError of a read error, with the number of lost messages from the
-// counts of the span.
-func (b *bagPlan) damage(err error) *control.DamageError {
-	e := &control.DamageError{Bag: b.name, Err: err}
-	offset, ok := offsetOf(err)
-	if !ok || e.Lossless() {
-		return e
-	}
-	// The place may be in the index records behind a chunk: the chunk is lost, too.
-	behind := sort.Search(b.source.NumSpans(), func(i int) bool { return b.source.Span(i).Pos > offset })
-	if behind == 0 {
-		return e
-	}
-	for _, n := range b.source.Span(behind - 1).Counts {
-		if b.routes[n.Conn] != nil {
-			e.Messages += uint64(n.Count)
-		}
-	}
-	return e
-}
 
 // offsetOf returns the file offset of an error of bagfmt.
 func offsetOf(err error) (offset int64, ok bool) {
@@ -67,75 +35,97 @@ func offsetOf(err error) (offset int64, ok bool) {
 // maxDamage bounds how many damaged places are remembered and logged.
 const maxDamage = 1000
 
-// report records and logs one damaged place, once: planning and each pass may find it
-// again. A read that was canceled because play ends is no damage.
-func (r *reader) report(e *control.DamageError) {
-	if errors.Is(e, context.Canceled) {
-		return
-	}
-	if e.Lossless() {
-		if len(r.reportedIndexes) < maxDamage && !r.reportedIndexes[e.Error()] {
-			r.reportedIndexes[e.Error()] = true
-			r.reportRebuiltIndex(e)
-		}
-		return
-	}
-	r.mu.Lock()
-	known := len(r.damage) >= maxDamage ||
-		slices.ContainsFunc(r.damage, func(d *control.DamageError) bool { return d.Error() == e.Error() && d.Messages >= e.Messages })
-	if !known {
-		r.damage = append(r.damage, e)
-	}
-	r.mu.Unlock()
-	if known {
-		return
-	}
-	if e.IsReadError() {
-		r.plan.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
-		return
-	}
-	if errors.Is(e, bagfmt.ErrLimit) {
-		r.plan.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
-		return
-	}
-	r.plan.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
+// damageLog remembers the damaged places of the bags that are played, and logs each of them once:
+// planning and each pass may find the same place again. It is for concurrent use.
+type damageLog struct {
+	log *zap.Logger
+
+	mu      sync.Mutex
+	lossy   []*control.DamageError
+	indexes map[string]bool // texts of the damaged indexes that were reported already
+	rebuilt int             // damaged indexes that were rebuilt
 }
 
-// reportAll reports damage that was found before the reader started.
-func (r *reader) reportAll(list []*control.DamageError) {
+func newDamageLog(log *zap.Logger) *damageLog {
+	return &damageLog{log: log, indexes: map[string]bool{}}
+}
+
+// reportAll records and logs what was found before play. Opening finds each place once, so that two
+// damaged indexes may have the same text.
+func (d *damageLog) reportAll(list []*control.DamageError) {
 	for _, e := range list {
 		if e.Lossless() {
-			r.reportRebuiltIndex(e)
+			d.mu.Lock()
+			d.rebuilt++
+			d.mu.Unlock()
+			d.write(e)
 			continue
 		}
-		r.report(e)
+		d.report(e)
 	}
 }
 
-// reportRebuiltIndex counts and logs a damaged chunk index that was rebuilt.
-func (r *reader) reportRebuiltIndex(e *control.DamageError) {
-	r.mu.Lock()
-	r.rebuilt++
-	r.mu.Unlock()
-	r.plan.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
+// report records and logs one damaged place. A read that was canceled because play ends is no damage.
+func (d *damageLog) report(e *control.DamageError) {
+	if !errors.Is(e, context.Canceled) && d.add(e) {
+		d.write(e)
+	}
 }
 
-func (r *reader) damageFound() []*control.DamageError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.damage)
+// write logs one damaged place.
+func (d *damageLog) write(e *control.DamageError) {
+	switch {
+	case e.Lossless():
+		d.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
+	case e.IsReadError():
+		d.log.Error("a part of the bag could not be read, playing on behind it", damageFields(e)...)
+	case errors.Is(e, bagfmt.ErrLimit):
+		d.log.Error("a chunk is larger than --max-chunk allows, playing on behind it", damageFields(e)...)
+	default:
+		d.log.Error("bag is damaged, playing on behind it", damageFields(e)...)
+	}
 }
 
-func (r *reader) damageCount() control.DamageCount {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return control.CountDamage(r.damage)
+// add records a damaged place, and reports whether it is to be logged.
+func (d *damageLog) add(e *control.DamageError) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if e.Lossless() {
+		if len(d.indexes) >= maxDamage || d.indexes[e.Error()] {
+			return false
+		}
+		d.indexes[e.Error()] = true
+		d.rebuilt++
+		return true
+	}
+	if len(d.lossy) >= maxDamage || slices.ContainsFunc(d.lossy, func(known *control.DamageError) bool {
+		return known.Error() == e.Error() && known.Messages >= e.Messages
+	}) {
+		return false
+	}
+	d.lossy = append(d.lossy, e)
+	return true
 }
 
-func (r *reader) rebuiltIndexes() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.rebuilt
+// found returns the damaged places that messages were lost with.
+func (d *damageLog) found() []*control.DamageError {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lossy)
+}
+
+// count sums up what found returns.
+func (d *damageLog) count() control.DamageCount {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return control.CountDamage(d.lossy)
+}
+
+// rebuiltIndexes returns the number of damaged indexes that were rebuilt without loss.
+func (d *damageLog) rebuiltIndexes() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rebuilt
 }
 
 func damageFields(e *control.DamageError) []zap.Field {

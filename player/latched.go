@@ -94,7 +94,7 @@ func (s *latchedState) sorted() []latchedMessage {
 // the request is superseded, it returns an incomplete state.
 func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 	for _, b := range r.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.report) {
+		for c, m := range b.latchedBefore(stamp, b.playable, r.damage.report) {
 			if o.isSuperseded() {
 				return s
 			}

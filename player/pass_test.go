@@ -31,7 +31,7 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 			}
 		}
 		q := newQueue(1<<30, room)
-		r := newReader(p, q)
+		r := newReader(p, q, newDamageLog(p.log))
 		if known {
 			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
 		}
@@ -188,7 +188,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := newReader(p, newQueue(1<<20, 100))
+			r := newReader(p, newQueue(1<<20, 100), newDamageLog(p.log))
 			tc.stop(cancel, r)
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()

@@ -197,13 +197,13 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
 	p, err := abandonablePlan(ctx, o, g.Resolve)
+	damage := newDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
 		return control.Summary{Interrupted: true}, nil
 	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
-		r := newReader(p, nil)
-		r.reportAll(p.damage)
-		return control.Summary{Damage: r.damageFound(), RebuiltIndexes: r.rebuiltIndexes()}, nil
+		damage.reportAll(p.damage)
+		return control.Summary{Damage: damage.found(), RebuiltIndexes: damage.rebuiltIndexes()}, nil
 	case err != nil:
 		return control.Summary{}, err
 	}
@@ -230,11 +230,11 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if o.Stamps != StampsRecorded {
 		p.copyStamped()
 	}
-	r := &run{o: o, graph: g, plan: p, control: newController(o, p, t, awaited)}
+	r := &run{o: o, graph: g, plan: p, control: newController(o, p, damage, t, awaited)}
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
-	r.control.readahead.reader.reportAll(p.damage)
+	damage.reportAll(p.damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
 		if err != nil {

@@ -27,11 +27,11 @@ func (p *plan) firstAheadBytes() int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(p *plan) *readahead {
+func newReadahead(p *plan, d *damageLog) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
 	q.firstBytes = p.firstAheadBytes()
 	q.window = q.firstBytes
-	return &readahead{q, newReader(p, q)}
+	return &readahead{q, newReader(p, q, d)}
 }
 
 // begin submits the first read request.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -16,6 +15,7 @@ import (
 type reader struct {
 	plan     *plan
 	queue    *queue
+	damage   *damageLog
 	requests chan readRequest // holds the latest request
 	zero     bagfmt.Time      // first selected message
 
@@ -26,15 +26,9 @@ type reader struct {
 
 	byTime []*spansByTime // one for each bag; made at the first step back
 
-	reportedIndexes map[string]bool // damaged indexes that were reported already
-
 	superseded chan struct{}  // closed when the latest request is superseded
 	closing    sync.WaitGroup // sequences that are being closed in the background
 	closeSlots chan struct{}  // bounds them to maxClosing
-
-	mu      sync.Mutex
-	damage  []*control.DamageError
-	rebuilt int // number of damaged indexes that were rebuilt
 }
 
 // readRequest asks the reader to read from a place. It holds until the next request.
@@ -58,9 +52,9 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(p *plan, q *queue) *reader {
+func newReader(p *plan, q *queue, d *damageLog) *reader {
 	return &reader{
-		plan: p, queue: q, requests: make(chan readRequest, 1), reportedIndexes: map[string]bool{}, closeSlots: make(chan struct{}, maxClosing),
+		plan: p, queue: q, damage: d, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
 	}
 }
@@ -182,7 +176,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.plan.sequence(from, p.request.superseded, p.report, func(route *route, m *bagfmt.Message) {
+	t := p.plan.sequence(from, p.request.superseded, p.damage.report, func(route *route, m *bagfmt.Message) {
 		if p.arrival != nil {
 			p.latched.add(route, m)
 		}

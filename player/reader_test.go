@@ -75,7 +75,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 		}
 	}
 	q := newQueue(1<<20, 4)
-	r := newReader(p, q)
+	r := newReader(p, q, newDamageLog(p.log))
 	r.zero, r.zeroKnown = testBase, true
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -176,7 +176,7 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -185,7 +185,7 @@ func TestDamagedChunk(t *testing.T) {
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	damage := r.damageFound()
+	damage := r.damage.found()
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
@@ -206,9 +206,9 @@ func TestLargeChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := r.damageFound(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := r.damage.found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -255,7 +255,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newReader(p, newQueue(1, 1))
+	r := newReader(p, newQueue(1, 1), newDamageLog(p.log))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -320,17 +320,17 @@ func TestLossesOfAChunk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReader(p, newQueue(1<<30, 1<<10))
+			r := newReader(p, newQueue(1<<30, 1<<10), newDamageLog(p.log))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
-			for _, e := range r.damageFound() {
+			for _, e := range r.damage.found() {
 				lost = append(lost, e.Messages)
 				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damageFound(), d)
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damage.found(), d)
 			}
 		})
 	}
@@ -349,9 +349,9 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10))
+	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
-	damage := r.damageFound()
+	damage := r.damage.found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}

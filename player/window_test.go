@@ -125,7 +125,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(p, newQueue(bound, 1<<20))
+		r := newReader(p, newQueue(bound, 1<<20), newDamageLog(p.log))
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
