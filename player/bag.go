@@ -116,6 +116,9 @@ func NewBag(ctx context.Context, name string, s rosbag.Indexed, file io.Closer) 
 // Name returns the name that the bag was opened by.
 func (b *Bag) Name() string { return b.name }
 
+// Source returns the recording itself.
+func (b *Bag) Source() rosbag.Indexed { return b.source }
+
 // Close closes what the bag is read from.
 func (b *Bag) Close() error {
 	if b.file == nil {

@@ -87,11 +87,11 @@ func TestPlayOldVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			if b.source.Info().Messages == 0 {
+			if b.Source().Info().Messages == 0 {
 				return // nothing to play, as of any empty bag
 			}
 			var want []string
-			for m, err := range rosbag.Messages(b.source, bagfmt.Query{}) {
+			for m, err := range rosbag.Messages(b.Source(), bagfmt.Query{}) {
 				if err != nil {
 					t.Fatal(err)
 				}

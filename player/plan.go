@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
 
@@ -45,7 +46,8 @@ type plan struct {
 
 // bagPlan is the part of the plan for one bag.
 type bagPlan struct {
-	*Bag
+	name   string
+	source rosbag.Indexed
 	routes map[*bagfmt.Connection]*route // of the selected connections
 }
 
@@ -117,7 +119,7 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		p.byHeader.reach = cmp.Or(o.HeaderReach, defaultReach)
 	}
 	for _, bag := range o.Bags {
-		b := &bagPlan{Bag: bag, routes: map[*bagfmt.Connection]*route{}}
+		b := &bagPlan{name: bag.Name(), source: bag.Source(), routes: map[*bagfmt.Connection]*route{}}
 		p.bags = append(p.bags, b)
 		p.addOpenDamage(b)
 	}

@@ -257,7 +257,7 @@ func TestAllDamaged(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0)...)
 	bags := OpenTestBags(t, data)
-	data[bags[0].source.Span(0).Pos+130] ^= 0x55
+	data[bags[0].Source().Span(0).Pos+130] ^= 0x55
 	synctest.Test(t, func(t *testing.T) {
 		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: bags, Loop: true})
 		if err != nil || len(s.Damage) != 1 || !s.Lossy() {

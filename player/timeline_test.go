@@ -168,7 +168,7 @@ func TestDamagedChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2, 3)...)
 	bags := OpenTestBags(t, data)
-	chunk := bags[0].source.Span(2)
+	chunk := bags[0].Source().Span(2)
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
@@ -222,7 +222,7 @@ func TestShrunkFile(t *testing.T) {
 	long := strings.Repeat("x", 1000)
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
 	whole := OpenTestBags(t, data)[0]
-	cut := whole.source.Span(2).Pos + 20
+	cut := whole.Source().Span(2).Pos + 20
 	f := &shrinking{data: data}
 	b, err := openBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
 	if err != nil {
@@ -274,7 +274,7 @@ func TestLossesOfAChunk(t *testing.T) {
 	errDisk := errors.New("disk")
 	long := strings.Repeat("x", 100<<10) // reads of a neighbor do not get to its middle
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1}, series(connA, long, 0, 1, 2, 3)...)
-	opened := OpenTestBags(t, data)[0].source
+	opened := OpenTestBags(t, data)[0].Source()
 	pos := opened.Span(1).Pos
 	indexAt := pos + int64(bytes.Index(data[pos:], []byte("ver=")))
 	tests := map[string]struct {
@@ -341,7 +341,7 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, series(connA, "a", 0, 1, 2)...)
 	bags := OpenTestBags(t, data)
-	pos := int(bags[0].source.Span(1).Pos)
+	pos := int(bags[0].Source().Span(1).Pos)
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
 	o := Options{Bags: bags, Log: zap.NewNop()}

@@ -275,7 +275,7 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if reads > 4 {
-				t.Errorf("%d reads of a bag of %d chunks", reads, b.source.NumSpans())
+				t.Errorf("%d reads of a bag of %d chunks", reads, b.Source().NumSpans())
 			}
 		})
 	}
