@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -36,7 +37,7 @@ func benchPlan(tb testing.TB, z bagfmt.Compression, n int) *plan {
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.source = &source{publisher: nowhere{}, topic: r.topic}
+			r.source = &outlet{publisher: nowhere{}, topic: r.topic}
 		}
 	}
 	return p
@@ -47,7 +48,7 @@ func TestNoAllocationPerMessage(t *testing.T) {
 	g := &stage{queue: newQueue(1<<20, 1<<10)}
 	h := testController(transport.Schedule{}, pacing.NewTimerSleeper(), g.queue)
 	to := &topic{}
-	it := item{route: &route{bag: &bagPlan{}, topic: to, source: &source{publisher: nowhere{}, topic: to}}, frame: make([]byte, 100)}
+	it := item{route: &route{bag: &bagPlan{}, topic: to, source: &outlet{publisher: nowhere{}, topic: to}}, frame: make([]byte, 100)}
 	ctx := t.Context()
 	g.queue.push(ctx, it)
 	popOne(ctx, g.queue)
@@ -79,7 +80,7 @@ func BenchmarkImmediate(b *testing.B) {
 				// owner: this loop; ends when all is read.
 				go func() {
 					defer close(done)
-					newReader(p, q, newDamageLog(p.log)).readPasses(b.Context(), readRequest{})
+					newReader(p, q, source.NewDamageLog(p.log)).readPasses(b.Context(), readRequest{})
 				}()
 				h.run(b.Context())
 				<-done
@@ -103,7 +104,7 @@ func BenchmarkTiming(b *testing.B) {
 		done := make(chan struct{}, 2)
 		// owner: this loop; ends when all is read.
 		go func() {
-			newReader(p, q, newDamageLog(p.log)).readPasses(b.Context(), readRequest{})
+			newReader(p, q, source.NewDamageLog(p.log)).readPasses(b.Context(), readRequest{})
 			done <- struct{}{}
 		}()
 		// owner: this loop; ends after the last message, with its thread.

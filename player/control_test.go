@@ -36,7 +36,7 @@ func newStage(s transport.Schedule, late time.Duration) *stage {
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
 	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
 	g.route = &route{bag: &bagPlan{}, topic: &topic{}, clocked: true}
-	g.route.source = &source{publisher: g, topic: g.route.topic}
+	g.route.source = &outlet{publisher: g, topic: g.route.topic}
 	return g
 }
 

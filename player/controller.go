@@ -10,6 +10,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -21,7 +22,7 @@ import (
 type controller struct {
 	plan        *plan
 	readahead   *readahead
-	damage      *damageLog
+	damage      *source.DamageLog
 	rateControl *RateControl   // Options
 	keepAlive   bool           // Options
 	awaited     []*topic       // topics that need a subscriber before play begins
@@ -52,7 +53,7 @@ type pacer struct {
 }
 
 // newController returns a controller for a plan that is ready to play.
-func newController(o *Options, p *plan, d *damageLog, t timeBase, awaited []*topic) *controller {
+func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited []*topic) *controller {
 	c := &controller{
 		plan: p, readahead: newReadahead(p, d), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
@@ -188,7 +189,7 @@ func (c *controller) Stats() control.Stats {
 		}
 	}
 	c.mu.Unlock()
-	s.Damage = c.damage.count()
+	s.Damage = c.damage.Count()
 	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
 	i := 0
 	for _, t := range c.plan.topics {
@@ -230,6 +231,6 @@ func (c *controller) summary() control.Summary {
 	s.Achieved = t.Achieved(s.Played, now)
 	s.Timing = control.Timing(t.Quantiles())
 	s.Starved = c.readahead.queue.starvedCount()
-	s.Damage, s.RebuiltIndexes = c.damage.found(), c.damage.rebuiltIndexes()
+	s.Damage, s.RebuiltIndexes = c.damage.Found(), c.damage.RebuiltIndexes()
 	return s
 }

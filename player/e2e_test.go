@@ -20,6 +20,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 	"github.com/gorosbag/gorosbag/tcpros/master"
 )
@@ -421,7 +422,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		tc := tests[name]
-		b, err := player.OpenBag(t.Context(), filepath.Join(dir, name), player.BagOptions{})
+		b, err := source.Open(t.Context(), filepath.Join(dir, name), source.Options{})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -433,7 +434,7 @@ func TestOpenErrors(t *testing.T) {
 			continue
 		}
 		want := strings.ReplaceAll(tc.want, "DIR", dir)
-		var open *player.OpenError
+		var open *source.OpenError
 		if !errors.As(err, &open) || !strings.HasPrefix(err.Error(), want) || tc.wantErr != nil && !errors.Is(err, tc.wantErr) {
 			t.Errorf("%s: got %v, want %q", name, err, want)
 		}
@@ -456,7 +457,7 @@ func TestOpenIsInterrupted(t *testing.T) {
 	good := player.MakeBag(t, bagfmt.WriterOptions{}, player.TestMessage{Conn: chatter, Text: "x"})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &cancelingReader{bytes.NewReader(good), cancel}
-	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), player.BagOptions{})
+	_, err := player.OpenTestBag(ctx, "big.bag", r, int64(len(good)), source.Options{})
 	if !errors.Is(err, context.Canceled) || err.Error() != "Interrupted while opening big.bag" {
 		t.Errorf("got %v", err)
 	}

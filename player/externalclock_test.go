@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -207,7 +208,7 @@ func TestStampsOptions(t *testing.T) {
 		"neither Clock":            {Stamps: StampsClock, Clock: true},
 		"nor Immediate":            {Stamps: StampsClock, Immediate: true},
 	} {
-		o.Node, o.Bags, o.LoopShift = node, []*Bag{nil}, true
+		o.Node, o.Bags, o.LoopShift = node, []*source.Recording{nil}, true
 		o, err := o.withDefaults()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

@@ -197,7 +197,7 @@ func (r *reader) backByHeader(from transport.Place, n int) (to transport.Place, 
 			start = r.zero
 		}
 		var places []transport.Place
-		s := r.plan.sequence(start, nil, r.damage.report, nil)
+		s := r.plan.sequence(start, nil, r.damage.Report, nil)
 		at := transport.Place{Rank: -1}
 		for m, route := s.next(); m != nil; m, route = s.next() {
 			if route.reason != "" {

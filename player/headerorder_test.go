@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -166,7 +167,7 @@ func TestHeaderOrderFromAnywhere(t *testing.T) {
 			t.Fatalf("from %v (-want +got):\n%s", from, d)
 		}
 	}
-	r := newReader(p, nil, newDamageLog(p.log))
+	r := newReader(p, nil, source.NewDamageLog(p.log))
 	r.zero, r.zeroKnown = all[0].time, true
 	for i := len(all) - 1; i > 0; i -= 7 {
 		at := transport.Place{Stamp: all[i].time}
@@ -197,7 +198,7 @@ func TestHeaderOrderBackOverUnplayable(t *testing.T) {
 			route.unplayable(zap.NewNop(), "a test")
 		}
 	}
-	r := newReader(p, nil, newDamageLog(p.log))
+	r := newReader(p, nil, source.NewDamageLog(p.log))
 	r.zero, r.zeroKnown = testBase.Add(time.Second), true
 	if to, ok := r.back(transport.Place{Stamp: testBase.Add(3 * time.Second)}, 1); !ok || to.Stamp != testBase.Add(1500*ms) {
 		t.Errorf("back at %v, %v, want at 1.5 s", to.Stamp.Sub(testBase), ok)
@@ -295,10 +296,10 @@ func TestHeaderOrderStateOfSeek(t *testing.T) {
 	}))
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.source = &source{}
+			r.source = &outlet{}
 		}
 	}
-	r := newReader(p, newQueue(1<<30, 100), newDamageLog(p.log))
+	r := newReader(p, newQueue(1<<30, 100), source.NewDamageLog(p.log))
 	r.zero, r.zeroKnown = testBase.Add(s), true
 	r.readPasses(t.Context(), readRequest{ReadRequest: transport.ReadRequest{From: transport.Place{Stamp: testBase.Add(5 * s)}, Arrive: true}})
 	r.closing.Wait()

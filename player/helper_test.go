@@ -18,6 +18,7 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/player/internal/pacing"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
@@ -110,14 +111,14 @@ func StringData(text string) []byte {
 }
 
 // OpenTestBag opens a bag in memory, or in any other file.
-var OpenTestBag = openBag
+var OpenTestBag = source.OpenAt
 
 // OpenTestBags opens bags in memory.
-func OpenTestBags(tb testing.TB, bags ...[]byte) []*Bag {
+func OpenTestBags(tb testing.TB, bags ...[]byte) []*source.Recording {
 	tb.Helper()
-	var open []*Bag
+	var open []*source.Recording
 	for i, data := range bags {
-		b, err := openBag(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), BagOptions{})
+		b, err := source.OpenAt(tb.Context(), fmt.Sprintf("bag%d", i), bytes.NewReader(data), int64(len(data)), source.Options{})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func (s *latchedState) sorted() []latchedMessage {
 // the request is superseded, it returns an incomplete state.
 func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 	for _, b := range r.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.damage.report) {
+		for c, m := range b.latchedBefore(stamp, b.playable, r.damage.Report) {
 			if o.isSuperseded() {
 				return s
 			}
@@ -105,9 +105,9 @@ func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 }
 
 // latchedSources returns the sources that latch.
-func (p *plan) latchedSources() []*source {
-	var all []*source
-	known := map[*source]bool{}
+func (p *plan) latchedSources() []*outlet {
+	var all []*outlet
+	known := map[*outlet]bool{}
 	for _, b := range p.bags {
 		for _, c := range b.source.Connections() {
 			if !c.Header.Latching() || !b.playable(c) {

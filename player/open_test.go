@@ -12,6 +12,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
@@ -82,7 +83,7 @@ func TestPlayOldVersions(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			b, err := OpenBag(t.Context(), file, BagOptions{})
+			b, err := source.Open(t.Context(), file, source.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func TestPlayOldVersions(t *testing.T) {
 				want = append(want, m.Conn.Topic+" "+string(m.Data()))
 			}
 			synctest.Test(t, func(t *testing.T) {
-				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+				s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*source.Recording{b}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -116,10 +117,10 @@ func TestPlayOldVersions(t *testing.T) {
 func TestPlayEncrypted(t *testing.T) {
 	t.Parallel()
 	const file = "../bagfmt/testdata/encrypted/cpp_lz4.bag"
-	if _, err := OpenBag(t.Context(), file, BagOptions{}); !errors.Is(err, bagfmt.ErrEncrypted) {
+	if _, err := source.Open(t.Context(), file, source.Options{}); !errors.Is(err, bagfmt.ErrEncrypted) {
 		t.Errorf("without a key: %v", err)
 	}
-	b, err := OpenBag(t.Context(), file, BagOptions{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
+	b, err := source.Open(t.Context(), file, source.Options{UnwrapKey: func(bagfmt.Encryption) ([]byte, error) {
 		return hex.DecodeString("218dbf0f368bd7d3535521751db84d27") // as in the tests of bagfmt
 	}})
 	if err != nil {
@@ -127,7 +128,7 @@ func TestPlayEncrypted(t *testing.T) {
 	}
 	defer b.Close()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*Bag{b}})
+		s, err := playFake(t.Context(), newFakeGraph(), Options{Bags: []*source.Recording{b}})
 		if err != nil || s.Messages != 27 || s.Lossy() {
 			t.Errorf("%d messages, %v, damage %v", s.Messages, err, s.Damage)
 		}

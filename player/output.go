@@ -13,7 +13,7 @@ import (
 // The controller's lock guards it.
 type output struct {
 	plan     *plan
-	latching []*source // sources that latch
+	latching []*outlet // sources that latch
 	messages uint64    // published
 
 	stamper    *stamper            // nil without Options.Stamps
@@ -52,7 +52,7 @@ func (o *output) publishLatched(l *latchedMessage, now time.Duration) {
 }
 
 // send publishes a message and counts it.
-func (o *output) send(s *source, m *outgoing) {
+func (o *output) send(s *outlet, m *outgoing) {
 	frame := m.frame
 	if o.stamper != nil {
 		frame = o.stamper.stamp(s.topic, m)
@@ -77,7 +77,7 @@ func (o *output) publishState(now time.Duration) {
 // setLatched publishes the latched messages that are valid after a jump and unlatches the
 // other sources. At the end of a pass, messages that are latched already are not repeated.
 func (o *output) setLatched(j *jump, now time.Duration) {
-	valid := make(map[*source]bool, len(j.latched))
+	valid := make(map[*outlet]bool, len(j.latched))
 	for _, l := range j.latched {
 		valid[l.route.source] = true
 	}

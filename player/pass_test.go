@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -27,11 +28,11 @@ func readPasses(t *testing.T, bag []byte, known bool, o transport.ReadRequest, r
 		}
 		for _, b := range p.bags {
 			for _, r := range b.routes {
-				r.source = &source{}
+				r.source = &outlet{}
 			}
 		}
 		q := newQueue(1<<30, room)
-		r := newReader(p, q, newDamageLog(p.log))
+		r := newReader(p, q, source.NewDamageLog(p.log))
 		if known {
 			r.zero, r.zeroKnown = p.bags[0].source.Info().Start, true
 		}
@@ -188,7 +189,7 @@ func TestReaderLeavesUnplayable(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r := newReader(p, newQueue(1<<20, 100), newDamageLog(p.log))
+			r := newReader(p, newQueue(1<<20, 100), source.NewDamageLog(p.log))
 			tc.stop(cancel, r)
 			r.readPasses(ctx, readRequest{})
 			r.closing.Wait()

@@ -17,6 +17,7 @@ import (
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgheader"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/rosbag"
 	"github.com/gorosbag/gorosbag/rosmsg"
 )
@@ -62,7 +63,7 @@ type topic struct {
 	stamps           *rosmsg.HeaderStamps // nil unless an option sets stamps, or the messages have none
 	latching         bool
 	publication      publication
-	sources          map[sourceKey]*source
+	sources          map[sourceKey]*outlet
 	startsWithHeader bool        // the messages begin with a std_msgs/Header
 	stampWarned      atomic.Bool // logged that stamps are too far from the time of receipt
 
@@ -80,8 +81,8 @@ type sourceKey struct {
 	latching bool
 }
 
-// source publishes the messages of one original publisher of a topic.
-type source struct {
+// outlet publishes the messages of one original publisher of a topic.
+type outlet struct {
 	publisher
 	topic    *topic
 	latching bool
@@ -94,7 +95,7 @@ type route struct {
 	conn   *bagfmt.Connection
 	name   string // of the topic, as published
 	topic  *topic // nil if reason is set
-	source *source
+	source *outlet
 	reason string // why the connection cannot be played, empty if it can
 	remedy string // the option with which it could, and before which other; empty if there is none
 
@@ -123,7 +124,7 @@ func newPlan(ctx context.Context, o *Options, resolve func(string) (string, erro
 		p.bags = append(p.bags, b)
 		p.addOpenDamage(b)
 	}
-	earliest, latest, ok := Span(o.Bags)
+	earliest, latest, ok := source.Span(o.Bags)
 	if !ok {
 		return p, ErrNoMessages
 	}
@@ -221,7 +222,7 @@ func (p *plan) route(b *bagPlan, c *bagfmt.Connection, resolve func(string) (str
 	}
 	t := p.topic(name)
 	if t == nil {
-		t = &topic{name: name, unresolvedName: unresolved, recordedName: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*source{}}
+		t = &topic{name: name, unresolvedName: unresolved, recordedName: c.Topic, typ: typ, md5: md5, sources: map[sourceKey]*outlet{}}
 		p.byName[name] = t
 		p.topics = append(p.topics, t)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 )
 
 func makePlan(t *testing.T, o Options, bags ...[]byte) (*plan, *observer.ObservedLogs) {
@@ -127,7 +128,7 @@ func TestUnplayable(t *testing.T) {
 			if d := cmp.Diff([]string{"/t"}, topicNames(p)); d != "" {
 				t.Errorf("topics (-want +got):\n%s", d)
 			}
-			r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
+			r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
 			r.readPasses(t.Context(), readRequest{})
 			if r.queue.count != 2 {
 				t.Errorf("%d messages to play, want 2", r.queue.count)

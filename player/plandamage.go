@@ -8,6 +8,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 )
 
 // addOpenDamage adds the damage that was found while opening the bag.
@@ -25,7 +26,7 @@ func (p *plan) addOpenDamage(b *bagPlan) {
 // counts of the span.
 func (b *bagPlan) damage(err error) *control.DamageError {
 	e := &control.DamageError{Bag: b.name, Err: err}
-	offset, ok := offsetOf(err)
+	offset, ok := source.OffsetOf(err)
 	if !ok || e.Lossless() {
 		return e
 	}

@@ -18,13 +18,14 @@ import (
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // Options says what to play and how. Node and Bags are required.
 type Options struct {
 	Node *tcpros.Node
-	Bags []*Bag // played as one, merged by time
+	Bags []*source.Recording // played as one, merged by time
 
 	// What to play: connections that match Topics (names or globs of recorded names) or
 	// Types (globs), or all if both are empty, except those that match Exclude. With Regex,
@@ -197,13 +198,13 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
 	p, err := abandonablePlan(ctx, o, g.Resolve)
-	damage := newDamageLog(o.Log)
+	damage := source.NewDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
 		return control.Summary{Interrupted: true}, nil
 	case errors.Is(err, ErrNoMessages) && len(p.damage) > 0: // the messages may have been there
-		damage.reportAll(p.damage)
-		return control.Summary{Damage: damage.found(), RebuiltIndexes: damage.rebuiltIndexes()}, nil
+		damage.ReportAll(p.damage)
+		return control.Summary{Damage: damage.Found(), RebuiltIndexes: damage.RebuiltIndexes()}, nil
 	case err != nil:
 		return control.Summary{}, err
 	}
@@ -234,7 +235,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
-	damage.reportAll(p.damage)
+	damage.ReportAll(p.damage)
 	if o.Clock {
 		clock, err := advertiseClock(g, p)
 		if err != nil {

@@ -90,9 +90,9 @@ func (r *route) key() sourceKey {
 }
 
 // source returns the source of one original publisher.
-func (t *topic) source(k sourceKey) *source {
+func (t *topic) source(k sourceKey) *outlet {
 	if t.sources[k] == nil {
-		t.sources[k] = &source{publisher: t.publication.Source(k), topic: t, latching: k.latching}
+		t.sources[k] = &outlet{publisher: t.publication.Source(k), topic: t, latching: k.latching}
 	}
 	return t.sources[k]
 }

@@ -1,6 +1,9 @@
 package player
 
-import "github.com/gorosbag/gorosbag/player/internal/transport"
+import (
+	"github.com/gorosbag/gorosbag/player/internal/source"
+	"github.com/gorosbag/gorosbag/player/internal/transport"
+)
 
 // readahead reads ahead of play: a reader that serves read requests on another core, and
 // the queue that it fills. A new request discards what was read for older ones.
@@ -27,7 +30,7 @@ func (p *plan) firstAheadBytes() int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(p *plan, d *damageLog) *readahead {
+func newReadahead(p *plan, d *source.DamageLog) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
 	q.firstBytes = p.firstAheadBytes()
 	q.window = q.firstBytes

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -15,7 +16,7 @@ import (
 type reader struct {
 	plan     *plan
 	queue    *queue
-	damage   *damageLog
+	damage   *source.DamageLog
 	requests chan readRequest // holds the latest request
 	zero     bagfmt.Time      // first selected message
 
@@ -52,7 +53,7 @@ func (o *readRequest) isSuperseded() bool {
 // holds chunks that are being decompressed, and uses cores.
 const maxClosing = 2
 
-func newReader(p *plan, q *queue, d *damageLog) *reader {
+func newReader(p *plan, q *queue, d *source.DamageLog) *reader {
 	return &reader{
 		plan: p, queue: q, damage: d, requests: make(chan readRequest, 1), closeSlots: make(chan struct{}, maxClosing),
 		distances: newDistances(),
@@ -176,7 +177,7 @@ func (e passEnd) followedBy(after time.Duration) time.Duration { return max(e.po
 // queueMessages queues the messages from the requested place on. It reports whether all were queued.
 func (p *pass) queueMessages(ctx context.Context) bool {
 	from := p.request.From.Stamp
-	t := p.plan.sequence(from, p.request.superseded, p.damage.report, func(route *route, m *bagfmt.Message) {
+	t := p.plan.sequence(from, p.request.superseded, p.damage.Report, func(route *route, m *bagfmt.Message) {
 		if p.arrival != nil {
 			p.latched.add(route, m)
 		}

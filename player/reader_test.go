@@ -15,6 +15,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -55,7 +56,7 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bag, err := NewBag(t.Context(), "bag", opened, nil)
+	bag, err := source.New(t.Context(), "bag", opened, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +65,18 @@ func TestSeekUnpacksOnce(t *testing.T) {
 		stored = append(stored, h.StoredBytes)
 	}
 	file.chunks, file.stored = opened.Chunks(), stored
-	o := Options{Bags: []*Bag{bag}, Log: zap.NewNop()}
+	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
 	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.source = &source{}
+			r.source = &outlet{}
 		}
 	}
 	q := newQueue(1<<20, 4)
-	r := newReader(p, q, newDamageLog(p.log))
+	r := newReader(p, q, source.NewDamageLog(p.log))
 	r.zero, r.zeroKnown = testBase, true
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -163,11 +164,11 @@ func TestTimelineCanceled(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionBZ2}, series(connA, "a", 0, 1, 2, 3, 4, 5, 6, 7)...)
 	file := &stalledFile{Reader: bytes.NewReader(data), wait: make(chan struct{})}
-	bag, err := openBag(t.Context(), "bag", file, file.Size(), BagOptions{})
+	bag, err := source.OpenAt(t.Context(), "bag", file, file.Size(), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Bags: []*Bag{bag}, Log: zap.NewNop()}
+	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
 	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/player/control"
+	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 	"github.com/gorosbag/gorosbag/rosbag"
 )
@@ -48,7 +49,7 @@ func concat(lists ...[]TestMessage) []TestMessage {
 func texts(p *plan) (out []string, damage []error) {
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.source = &source{}
+			r.source = &outlet{}
 		}
 	}
 	t := newTimeline(p, p.start, nil, func(e *control.DamageError) { damage = append(damage, e) })
@@ -176,7 +177,7 @@ func TestDamagedChunk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
+	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -185,7 +186,7 @@ func TestDamagedChunk(t *testing.T) {
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	damage := r.damage.found()
+	damage := r.damage.Found()
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
@@ -196,19 +197,19 @@ func TestDamagedChunk(t *testing.T) {
 func TestLargeChunk(t *testing.T) {
 	t.Parallel()
 	data := MakeBag(t, bagfmt.WriterOptions{ChunkBytes: 1, Compression: bagfmt.CompressionLZ4}, concat(series(connA, "a", 0), series(connB, strings.Repeat("b", 1000), 1))...)
-	b, err := openBag(t.Context(), "large", bytes.NewReader(data), int64(len(data)), BagOptions{MaxChunkBytes: 900})
+	b, err := source.OpenAt(t.Context(), "large", bytes.NewReader(data), int64(len(data)), source.Options{MaxChunkBytes: 900})
 	if err != nil {
 		t.Fatal(err)
 	}
 	core, logged := observer.New(zap.ErrorLevel)
-	o := Options{Bags: []*Bag{b}, Log: zap.New(core)}
+	o := Options{Bags: []*source.Recording{b}, Log: zap.New(core)}
 	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
+	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := r.damage.found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := r.damage.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -224,12 +225,12 @@ func TestShrunkFile(t *testing.T) {
 	whole := OpenTestBags(t, data)[0]
 	cut := whole.Source().Span(2).Pos + 20
 	f := &shrinking{data: data}
-	b, err := openBag(t.Context(), "shrinking", f, int64(len(data)), BagOptions{})
+	b, err := source.OpenAt(t.Context(), "shrinking", f, int64(len(data)), source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.data = data[:cut:cut]
-	o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
+	o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
 	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 	if err != nil {
 		t.Fatal(err)
@@ -255,7 +256,7 @@ func TestReaderEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newReader(p, newQueue(1, 1), newDamageLog(p.log))
+	r := newReader(p, newQueue(1, 1), source.NewDamageLog(p.log))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -315,22 +316,22 @@ func TestLossesOfAChunk(t *testing.T) {
 				tc.damage(data)
 			}
 			f.fault = tc.fault
-			o := Options{Bags: []*Bag{b}, Log: zap.NewNop()}
+			o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
 			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReader(p, newQueue(1<<30, 1<<10), newDamageLog(p.log))
+			r := newReader(p, newQueue(1<<30, 1<<10), source.NewDamageLog(p.log))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
-			for _, e := range r.damage.found() {
+			for _, e := range r.damage.Found() {
 				lost = append(lost, e.Messages)
 				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damage.found(), d)
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damage.Found(), d)
 			}
 		})
 	}
@@ -349,9 +350,9 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), newDamageLog(p.log))
+	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
 	r.readPasses(t.Context(), readRequest{})
-	damage := r.damage.found()
+	damage := r.damage.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}

@@ -1,4 +1,4 @@
-package player
+package source
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// offsetOf returns the file offset of an error of bagfmt.
-func offsetOf(err error) (offset int64, ok bool) {
+// OffsetOf returns the file offset of an error of bagfmt.
+func OffsetOf(err error) (offset int64, ok bool) {
 	var (
 		corrupt *bagfmt.CorruptError
 		limit   *bagfmt.LimitError
@@ -35,9 +35,9 @@ func offsetOf(err error) (offset int64, ok bool) {
 // maxDamage bounds how many damaged places are remembered and logged.
 const maxDamage = 1000
 
-// damageLog remembers the damaged places of the bags that are played, and logs each of them once:
+// DamageLog remembers the damaged places of the bags that are played, and logs each of them once:
 // planning and each pass may find the same place again. It is for concurrent use.
-type damageLog struct {
+type DamageLog struct {
 	log *zap.Logger
 
 	mu      sync.Mutex
@@ -46,13 +46,13 @@ type damageLog struct {
 	rebuilt int             // damaged indexes that were rebuilt
 }
 
-func newDamageLog(log *zap.Logger) *damageLog {
-	return &damageLog{log: log, indexes: map[string]bool{}}
+func NewDamageLog(log *zap.Logger) *DamageLog {
+	return &DamageLog{log: log, indexes: map[string]bool{}}
 }
 
-// reportAll records and logs what was found before play. Opening finds each place once, so that two
+// ReportAll records and logs what was found before play. Opening finds each place once, so that two
 // damaged indexes may have the same text.
-func (d *damageLog) reportAll(list []*control.DamageError) {
+func (d *DamageLog) ReportAll(list []*control.DamageError) {
 	for _, e := range list {
 		if e.Lossless() {
 			d.mu.Lock()
@@ -61,19 +61,19 @@ func (d *damageLog) reportAll(list []*control.DamageError) {
 			d.write(e)
 			continue
 		}
-		d.report(e)
+		d.Report(e)
 	}
 }
 
-// report records and logs one damaged place. A read that was canceled because play ends is no damage.
-func (d *damageLog) report(e *control.DamageError) {
+// Report records and logs one damaged place. A read that was canceled because play ends is no damage.
+func (d *DamageLog) Report(e *control.DamageError) {
 	if !errors.Is(e, context.Canceled) && d.add(e) {
 		d.write(e)
 	}
 }
 
 // write logs one damaged place.
-func (d *damageLog) write(e *control.DamageError) {
+func (d *DamageLog) write(e *control.DamageError) {
 	switch {
 	case e.Lossless():
 		d.log.Warn("an index of the bag is damaged, its messages are played", damageFields(e)...)
@@ -87,7 +87,7 @@ func (d *damageLog) write(e *control.DamageError) {
 }
 
 // add records a damaged place, and reports whether it is to be logged.
-func (d *damageLog) add(e *control.DamageError) bool {
+func (d *DamageLog) add(e *control.DamageError) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if e.Lossless() {
@@ -107,22 +107,22 @@ func (d *damageLog) add(e *control.DamageError) bool {
 	return true
 }
 
-// found returns the damaged places that messages were lost with.
-func (d *damageLog) found() []*control.DamageError {
+// Found returns the damaged places that messages were lost with.
+func (d *DamageLog) Found() []*control.DamageError {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.lossy)
 }
 
-// count sums up what found returns.
-func (d *damageLog) count() control.DamageCount {
+// Count sums up what found returns.
+func (d *DamageLog) Count() control.DamageCount {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return control.CountDamage(d.lossy)
 }
 
-// rebuiltIndexes returns the number of damaged indexes that were rebuilt without loss.
-func (d *damageLog) rebuiltIndexes() int {
+// RebuiltIndexes returns the number of damaged indexes that were rebuilt without loss.
+func (d *DamageLog) RebuiltIndexes() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rebuilt
@@ -133,7 +133,7 @@ func damageFields(e *control.DamageError) []zap.Field {
 	if !e.Lossless() {
 		f = append(f, zap.String("lost messages", control.CountDamage([]*control.DamageError{e}).Lost()))
 	}
-	if offset, ok := offsetOf(e.Err); ok {
+	if offset, ok := OffsetOf(e.Err); ok {
 		f = append(f, zap.Int64("offset", offset))
 	}
 	return f

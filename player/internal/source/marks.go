@@ -1,4 +1,4 @@
-package player
+package source
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"github.com/gorosbag/gorosbag/rosbag"
 )
 
-// RecordedMarks returns the marks that were recorded into the bags, by time. They have nothing
+// Marks returns the marks that were recorded into the bags, by time. They have nothing
 // to do with those of Control.SetMarks.
-func RecordedMarks(bags []*Bag) []bagnote.Mark {
+func Marks(bags []*Recording) []bagnote.Mark {
 	var all []bagnote.Mark
 	for _, b := range bags {
 		all = append(all, b.marks...)
