@@ -24,7 +24,7 @@ const clockQueue = 1
 // clockPublisher is the source of the clock, and its topic unless that is one of
 // the bags'.
 type clockPublisher struct {
-	publisher
+	sender
 	topic publication
 	own   bool
 }
@@ -60,13 +60,14 @@ func checkClock(resolve func(string) (string, error), p *plan) error {
 
 // advertiseClock offers the clock topic. If the bags hold messages of that topic,
 // both go out on it.
-func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
+func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 	name, err := g.Resolve(clockTopic)
 	if err != nil {
 		return c, err
 	}
-	if t := p.topic(name); t != nil && t.publication != nil {
-		return clockPublisher{t.publication.Source(sourceKey{}), t.publication, false}, nil
+	if planned := o.plan.topic(name); planned != nil && o.topics[planned.number] != nil {
+		t := o.topics[planned.number]
+		return clockPublisher{t.publication.Source(publisherID{}), t.publication, false}, nil
 	}
 	msg := rosgraph_msgs.Clock{}
 	typ, err := msgproc.Type(msg)
@@ -83,7 +84,7 @@ func advertiseClock(g graph, p *plan) (c clockPublisher, err error) {
 	if err != nil {
 		return c, err
 	}
-	return clockPublisher{pub.Source(sourceKey{}), pub, true}, nil
+	return clockPublisher{pub.Source(publisherID{}), pub, true}, nil
 }
 
 // clockFrames makes the frames of the clock. They may be as many as messages, so

@@ -35,9 +35,15 @@ func newStage(s transport.Schedule, late time.Duration) *stage {
 	g := &stage{queue: newQueue(maxAheadBytes, 1<<10), start: time.Now()}
 	g.control = testController(s, lateSleeper{pacing.NewTimerSleeper(), late}, g.queue)
 	g.control.load(bagfmt.Time{Sec: 100}, time.Second, nil)
-	g.route = &route{bag: &bagPlan{}, topic: &topic{}, clocked: true}
-	g.route.source = &outlet{publisher: g, topic: g.route.topic}
+	g.route = testRoute(&g.control.output, g)
 	return g
+}
+
+// testRoute is the route of one publisher of a topic, whose messages go to s.
+func testRoute(o *output, s sender) *route {
+	t := &outTopic{topic: &topic{}, publication: &fakePublication{graph: newFakeGraph()}}
+	o.topics, o.outlets = []*outTopic{t}, []*outlet{{sender: s, topic: t}}
+	return &route{bag: &bagPlan{}, topic: t.topic, publisher: &publisher{topic: t.topic}, clocked: true}
 }
 
 // testController is a controller that plays what a test puts into a queue.
@@ -65,15 +71,15 @@ func (g *stage) note(what string) {
 	g.events = append(g.events, fmt.Sprintf("%v %s", time.Since(g.start), what))
 }
 
-// Publish implements publisher.
+// Publish implements sender.
 func (g *stage) Publish(frame []byte) {
 	g.note(fmt.Sprintf("message %d", frame[4]))
 }
 
-// PublishNow implements publisher.
+// PublishNow implements sender.
 func (g *stage) PublishNow(frame []byte) { g.Publish(frame) }
 
-// Unlatch implements publisher.
+// Unlatch implements sender.
 func (g *stage) Unlatch() { g.note("unlatch") }
 
 // lateSleeper wakes up late, as on a busy machine.

@@ -37,7 +37,7 @@ type controller struct {
 	output           output
 	pacer            pacer
 	phase            control.Phase
-	fullTopic        *topic        // the topic whose full subscribers block play; nil if none
+	fullTopic        *outTopic     // the topic whose full subscribers block play; nil if none
 	rateControlDelay time.Duration // how far play is ahead, while rate control blocks it
 	stopped          bool          // by Control.Stop
 	completed        bool          // the last message of the last pass has been published
@@ -55,14 +55,14 @@ type pacer struct {
 // newController returns a controller for a plan that is ready to play.
 func newController(o *Options, p *plan, d *source.DamageLog, t timeBase, awaited []*topic) *controller {
 	c := &controller{
-		plan: p, readahead: newReadahead(p, d), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
+		plan: p, readahead: newReadahead(newOrder(orderOf(o, d.Report), p)), damage: d, rateControl: o.RateControl, keepAlive: o.KeepAlive, awaited: awaited, log: o.Log,
 		transport: transport.New(transport.Options{
 			Schedule:      transport.Schedule{Rate: o.Rate, Immediate: o.Immediate, Paused: o.Paused},
 			Loop:          transport.Loop{On: o.Loop, To: transport.Forever, Shift: o.LoopShift, Immediate: o.Immediate},
 			SkipEmpty:     o.SkipEmpty,
 			PauseOnTopics: len(o.PauseTopics) > 0,
 		}),
-		output: output{plan: p, latching: p.latchedSources(), clockAll: o.ClockPerMessage},
+		output: output{plan: p, clockAll: o.ClockPerMessage},
 		pacer:  pacer{sleeper: t},
 
 		external: t.external,
@@ -180,32 +180,26 @@ func (c *controller) Stats() control.Stats {
 	c.mu.Lock()
 	s := control.Stats{Status: c.status()}
 	full := c.fullTopic
-	for _, t := range c.plan.topics {
-		if t.publication != nil {
-			s.Topics = append(s.Topics, control.TopicStats{
-				Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
-				Messages: t.messages, Bytes: t.bytes,
-			})
-		}
+	topics := c.output.advertised()
+	for _, t := range topics {
+		s.Topics = append(s.Topics, control.TopicStats{
+			Name: t.publication.Topic(), Type: t.typ, Latching: t.latching, Off: t.off, Pauses: t.pauses,
+			Messages: t.messages, Bytes: t.bytes,
+		})
 	}
 	c.mu.Unlock()
 	s.Damage = c.damage.Count()
 	s.Starved, s.AheadBytes = c.readahead.queue.starvedCount(), c.readahead.queue.queuedBytes()
-	i := 0
-	for _, t := range c.plan.topics {
-		if t.publication == nil {
-			continue
-		}
+	for i, t := range topics {
 		subscribers := t.publication.Stats()
 		s.Topics[i].Subscribers, s.Topics[i].Dropped = subscribers, t.publication.Dropped()
-		i++
 		if t == full {
 			s.WaitingFor = notReading(t, subscribers)
 		}
 	}
 	switch {
 	case s.Phase == control.PhaseWait:
-		s.WaitingFor = withoutSubscriber(c.awaited)
+		s.WaitingFor = withoutSubscriber(c.output.awaited(c.awaited))
 	case s.Phase <= control.PhasePlay && !s.Paused && c.external.stopped():
 		s.WaitingFor = append(s.WaitingFor, c.external.topic)
 	}
@@ -225,7 +219,8 @@ func (c *controller) summary() control.Summary {
 	var s control.Summary
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.plan.summarize(&s)
+	c.output.summarize(&s)
+	s.Unplayable = c.plan.unplayable()
 	t, now := &c.pacer.timing, c.pacer.sleeper.Now()
 	s.Played, s.Elapsed = c.transport.Played(now), t.Elapsed(now)
 	s.Achieved = t.Achieved(s.Played, now)

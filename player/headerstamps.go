@@ -77,7 +77,7 @@ func (p *plan) findStamps() {
 func (p *plan) copyStamped() {
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.private = r.topic != nil && r.topic.stamps != nil && !r.source.latching
+			r.private = r.topic != nil && r.topic.stamps != nil && !r.publisher.latching
 		}
 	}
 }

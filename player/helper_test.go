@@ -199,7 +199,7 @@ func (g *fakeGraph) Publishers(_ context.Context, callers []string) error {
 	return nil
 }
 
-func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []sourceKey) (publication, error) {
+func (g *fakeGraph) Advertise(o tcpros.AdvertiseOptions, _ []publisherID) (publication, error) {
 	if o.Topic == g.refuse {
 		return nil, tcpros.ErrClosed
 	}
@@ -238,7 +238,7 @@ type fakePublication struct {
 	sources int
 }
 
-func (p *fakePublication) Source(k sourceKey) publisher {
+func (p *fakePublication) Source(k publisherID) sender {
 	p.sources++
 	return &fakeSource{p, p.sources, k.latching}
 }
@@ -294,10 +294,10 @@ func (s *fakeSource) Publish(frame []byte) {
 
 func (s *fakeSource) name() string { return fmt.Sprintf("%s#%d", s.pub.name, s.number) }
 
-// PublishNow implements publisher.
+// PublishNow implements sender.
 func (s *fakeSource) PublishNow(frame []byte) { s.Publish(frame) }
 
-// Unlatch implements publisher.
+// Unlatch implements sender.
 func (s *fakeSource) Unlatch() {
 	s.pub.graph.mu.Lock()
 	delete(s.pub.graph.held, s.name())
@@ -317,6 +317,16 @@ func (g *fakeGraph) offered() []tcpros.AdvertiseOptions {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.offers)
+}
+
+// testPlan plans what options select.
+func testPlan(ctx context.Context, o *Options) (*plan, error) {
+	return newPlan(ctx, planOf(o), o.Bags, newFakeGraph().Resolve)
+}
+
+// testOrder is the order of receipt, with damage in the log of the plan only.
+func testOrder(p *plan) *order {
+	return newOrder(orderOptions{workers: 1, damaged: source.NewDamageLog(p.log).Report}, p)
 }
 
 // playFake plays with a fake graph, in a bubble.

@@ -43,13 +43,7 @@ func (b *bagPlan) latchedBefore(t bagfmt.Time, wanted func(*bagfmt.Connection) b
 type latchedState struct {
 	messages []latchedMessage
 	times    []bagfmt.Time // of messages
-	at       map[publisherKey]int
-}
-
-// publisherKey is an original publisher of a topic.
-type publisherKey struct {
-	topic  *topic
-	source sourceKey
+	at       map[*publisher]int
 }
 
 func (s *latchedState) add(r *route, m *bagfmt.Message) {
@@ -59,12 +53,12 @@ func (s *latchedState) add(r *route, m *bagfmt.Message) {
 	}
 	// A copy: the message may be held for long, and a view would retain its chunk.
 	l := latchedMessage{r, slices.Clone(m.Frame), m.Time}
-	key := publisherKey{r.topic, r.key()}
+	key := r.publisher
 	at, known := s.at[key]
 	switch {
 	case !known:
 		if s.at == nil {
-			s.at = map[publisherKey]int{}
+			s.at = map[*publisher]int{}
 		}
 		s.at[key] = len(s.messages)
 		s.messages, s.times = append(s.messages, l), append(s.times, m.Time)
@@ -93,8 +87,8 @@ func (s *latchedState) sorted() []latchedMessage {
 // latchedAt returns the state that is valid just before the first message with a stamp. If
 // the request is superseded, it returns an incomplete state.
 func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
-	for _, b := range r.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.damage.Report) {
+	for _, b := range r.order.plan.bags {
+		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
 			if o.isSuperseded() {
 				return s
 			}
@@ -102,21 +96,4 @@ func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
 		}
 	}
 	return s
-}
-
-// latchedSources returns the sources that latch.
-func (p *plan) latchedSources() []*outlet {
-	var all []*outlet
-	known := map[*outlet]bool{}
-	for _, b := range p.bags {
-		for _, c := range b.source.Connections() {
-			if !c.Header.Latching() || !b.playable(c) {
-				continue
-			}
-			if s := b.routes[c].source; !known[s] {
-				all, known[s] = append(all, s), true
-			}
-		}
-	}
-	return all
 }

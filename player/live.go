@@ -72,7 +72,7 @@ func (r *run) liveTopics(ctx context.Context, a *graphQuery) []liveTopic {
 	select {
 	case state := <-a.state:
 		if state != nil {
-			return liveTopics(state, r.plan.published(), r.graph.Names())
+			return liveTopics(state, r.control.output.published(), r.graph.Names())
 		}
 	case <-grace.C:
 	case <-ctx.Done():

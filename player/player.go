@@ -8,6 +8,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -197,7 +198,7 @@ func Run(ctx context.Context, o Options) (control.Summary, error) {
 
 // play is Run with a given graph and time.
 func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary, error) {
-	p, err := abandonablePlan(ctx, o, g.Resolve)
+	p, err := abandonablePlan(ctx, o, planOf(o), g.Resolve)
 	damage := source.NewDamageLog(o.Log)
 	switch {
 	case ctx.Err() != nil:
@@ -222,22 +223,16 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	if o.Overflow == OverflowBlock {
 		block = tcpros.OverflowBlock
 	}
-	p.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
-	defer p.close()
-	p.applyRouteOptions(o)
-	if o.Stamps != StampsRecorded || o.LoopShift {
-		p.findStamps()
-	}
-	if o.Stamps != StampsRecorded {
-		p.copyStamped()
-	}
-	r := &run{o: o, graph: g, plan: p, control: newController(o, p, damage, t, awaited)}
+	c := newController(o, p, damage, t, awaited)
+	c.output.advertise(g, tcpros.AdvertiseOptions{QueueFrames: o.Queue, Overflow: block, Freed: t.Wake})
+	defer c.output.close()
+	r := &run{o: o, graph: g, plan: p, control: c}
 	if o.RateControl != nil {
 		o.RateControl.attach(t.Wake)
 	}
 	damage.ReportAll(p.damage)
 	if o.Clock {
-		clock, err := advertiseClock(g, p)
+		clock, err := advertiseClock(g, &c.output)
 		if err != nil {
 			return control.Summary{}, fmt.Errorf("clock: %w", err)
 		}
@@ -247,15 +242,51 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 		if o.Immediate {
 			publish = clock.Publish // as many as messages
 		}
-		r.control.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
-		r.control.output.clockHeard = clock.heard
+		c.output.clock = func(t bagfmt.Time) { publish(frames.frame(t)) }
+		c.output.clockHeard = clock.heard
 	}
 	return r.perform(ctx)
 }
 
+// aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
+// the recorded rate one is enough, and decompressing bz2 on two cores makes messages late.
+func aheadWorkers(o *Options) int {
+	if o.Immediate || o.Rate > 1 {
+		return 2
+	}
+	return 1
+}
+
+// orderOf returns the order of play.
+func orderOf(o *Options, damaged func(*control.DamageError)) orderOptions {
+	order := orderOptions{workers: aheadWorkers(o), damaged: damaged}
+	if o.ByHeader {
+		order.reach = cmp.Or(o.HeaderReach, defaultReach)
+	}
+	return order
+}
+
+// defaultReach is that of Options.ByHeader.
+const defaultReach = time.Second
+
+// planOf returns what to plan.
+func planOf(o *Options) planOptions {
+	return planOptions{
+		log: o.Log, topics: o.Topics, types: o.Types, exclude: o.Exclude, regex: o.Regex, rename: o.Rename, prefix: o.Prefix,
+		deny: o.Deny, waitFor: o.WaitFor, start: o.Start, duration: o.Duration, pauseTopics: o.PauseTopics, clockTopics: o.ClockTopics,
+		findStamps: o.Stamps != StampsRecorded || o.LoopShift, copyStamped: o.Stamps != StampsRecorded,
+	}
+}
+
+// withoutStamps returns what to plan if nothing will be published.
+func (o planOptions) withoutStamps() planOptions {
+	o.findStamps, o.copyStamped = false, false
+	return o
+}
+
 // abandonablePlan makes the plan in a goroutine. If a read does not return, it returns soon
 // after ctx has ended and abandons the goroutine with its plan.
-func abandonablePlan(ctx context.Context, o *Options, resolve func(string) (string, error)) (p *plan, err error) {
+func abandonablePlan(ctx context.Context, o *Options, what planOptions, resolve func(string) (string, error)) (p *plan, err error) {
 	type result struct {
 		plan *plan
 		err  error
@@ -265,7 +296,7 @@ func abandonablePlan(ctx context.Context, o *Options, resolve func(string) (stri
 	// owner: abandonablePlan; ends when everything is read, or with ctx.
 	go func() {
 		defer close(done)
-		p, err := newPlan(ctx, o, resolve)
+		p, err := newPlan(ctx, what, o.Bags, resolve)
 		planned <- result{p, err}
 	}()
 	select {

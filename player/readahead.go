@@ -1,7 +1,6 @@
 package player
 
 import (
-	"github.com/gorosbag/gorosbag/player/internal/source"
 	"github.com/gorosbag/gorosbag/player/internal/transport"
 )
 
@@ -30,11 +29,11 @@ func (p *plan) firstAheadBytes() int {
 	return int(min(max(remote/firstAheadShare, minAheadBytes), maxAheadBytes))
 }
 
-func newReadahead(p *plan, d *source.DamageLog) *readahead {
+func newReadahead(o *order) *readahead {
 	q := newQueue(maxAheadBytes, maxAheadMessages)
-	q.firstBytes = p.firstAheadBytes()
+	q.firstBytes = o.plan.firstAheadBytes()
 	q.window = q.firstBytes
-	return &readahead{q, newReader(p, q, d)}
+	return &readahead{q, newReader(o, q)}
 }
 
 // begin submits the first read request.

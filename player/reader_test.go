@@ -66,17 +66,12 @@ func TestSeekUnpacksOnce(t *testing.T) {
 	}
 	file.chunks, file.stored = opened.Chunks(), stored
 	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &outlet{}
-		}
-	}
 	q := newQueue(1<<20, 4)
-	r := newReader(p, q, source.NewDamageLog(p.log))
+	r := newReader(testOrder(p), q)
 	r.zero, r.zeroKnown = testBase, true
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -169,13 +164,13 @@ func TestTimelineCanceled(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Bags: []*source.Recording{bag}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file.stall.Store(true)
 	cancel := make(chan struct{})
-	s := newTimeline(p, p.start, cancel, func(e *control.DamageError) { t.Error(e) })
+	s := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { t.Error(e) }}, p).received(p.start, cancel)
 	s.begin()
 	close(cancel)
 	for range 2 {

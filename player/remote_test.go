@@ -62,12 +62,12 @@ func TestRemoteReadAhead(t *testing.T) { // not parallel: a bag of 157 MB in mem
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := newPlan(t.Context(), &Options{Bags: []*source.Recording{b}, Rate: 1, Log: zap.NewNop()}, newFakeGraph().Resolve)
+		p, err := testPlan(t.Context(), &Options{Bags: []*source.Recording{b}, Rate: 1, Log: zap.NewNop()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReadahead(p, source.NewDamageLog(p.log))
+		r := newReadahead(testOrder(p))
 		go r.reader.run(ctx)
 		r.begin(transport.ReadRequest{})
 		synctest.Wait() // it waits for room

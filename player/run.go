@@ -125,7 +125,7 @@ func (r *run) phases(ctx, playCtx context.Context) (control.Summary, error) {
 func (r *run) prepare(ctx context.Context) error {
 	r.control.setPhase(control.PhaseRegister)
 	query := r.queryGraph(ctx)
-	r.graph.Registered(ctx, r.plan.published())
+	r.graph.Registered(ctx, r.control.output.published())
 	if r.o.Delay > 0 && ctx.Err() == nil {
 		r.control.setPhase(control.PhaseDelay)
 		wait(ctx, r.o.Delay)
@@ -146,7 +146,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return nil
 	}
 	r.control.setPhase(control.PhaseWait)
-	return r.plan.waitForSubscribers(ctx, r.control.awaited, r.o.WaitTimeout)
+	return waitForSubscribers(ctx, r.control.output.awaited(r.control.awaited), r.o.WaitTimeout, r.o.Log)
 }
 
 // publish plays and, concurrently, publishes the clock.

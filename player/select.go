@@ -27,25 +27,25 @@ type selection struct {
 }
 
 // newSelection compiles the patterns of the options.
-func newSelection(o *Options) (*selection, error) {
-	s := &selection{types: topicmatch.Globs(o.Types...), prefix: o.Prefix}
+func newSelection(o *planOptions) (*selection, error) {
+	s := &selection{types: topicmatch.Globs(o.types...), prefix: o.prefix}
 	for _, list := range []struct {
 		names **names
 		what  string
 		texts []string
 	}{
-		{&s.topics, "Topics", o.Topics},
-		{&s.exclude, "Exclude", o.Exclude},
-		{&s.deny, "Deny", o.Deny},
-		{&s.wait, "WaitFor", o.WaitFor},
+		{&s.topics, "Topics", o.topics},
+		{&s.exclude, "Exclude", o.exclude},
+		{&s.deny, "Deny", o.deny},
+		{&s.wait, "WaitFor", o.waitFor},
 	} {
 		var err error
-		if *list.names, err = newNames(list.texts, o.Regex); err != nil {
+		if *list.names, err = newNames(list.texts, o.regex); err != nil {
 			return nil, &control.OptionError{Option: list.what, Reason: err.Error()}
 		}
 	}
-	for _, text := range o.Rename {
-		r, err := topicmatch.ParseRename(text, o.Regex)
+	for _, text := range o.rename {
+		r, err := topicmatch.ParseRename(text, o.regex)
 		if err != nil {
 			return nil, &control.OptionError{Option: "Rename", Reason: err.Error()}
 		}
@@ -233,7 +233,7 @@ func (p *plan) denied() error {
 
 // applyRouteOptions applies the options that list recorded names to the routes. Names are
 // compared as in stock, but the leading slash is optional on either side.
-func (p *plan) applyRouteOptions(o *Options) {
+func (p *plan) applyRouteOptions(o *planOptions) {
 	names := func(list []string, recorded string) bool {
 		return slices.ContainsFunc(list, func(name string) bool {
 			return strings.TrimPrefix(name, "/") == strings.TrimPrefix(recorded, "/")
@@ -241,8 +241,8 @@ func (p *plan) applyRouteOptions(o *Options) {
 	}
 	for _, b := range p.bags {
 		for _, r := range b.routes {
-			r.pauses = names(o.PauseTopics, r.conn.Topic)
-			r.clocked = len(o.ClockTopics) == 0 || names(o.ClockTopics, r.conn.Topic)
+			r.pauses = names(o.pauseTopics, r.conn.Topic)
+			r.clocked = len(o.clockTopics) == 0 || names(o.clockTopics, r.conn.Topic)
 			p.pauses = p.pauses || r.pauses
 			if r.topic != nil {
 				r.topic.pauses = r.topic.pauses || r.pauses

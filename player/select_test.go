@@ -108,7 +108,7 @@ func TestBadSelection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = OpenTestBags(t, bag), zap.NewNop()
-			p, err := newPlan(t.Context(), &tc.o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &tc.o)
 			if err == nil {
 				err = p.denied()
 			}

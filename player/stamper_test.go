@@ -406,7 +406,7 @@ func TestStampingAllocatesNothing(t *testing.T) {
 	var clock wallClock
 	s := stamper{clock: clock.sinceEpoch, transport: transport.New(transport.Options{Schedule: transport.Schedule{Rate: 1}}), log: zap.NewNop()}
 	h := stampsOfType(t, knownDefinitions[tfMD5])
-	to := &topic{stamps: h}
+	to := &outTopic{topic: &topic{stamps: h}}
 	m := outgoing{frame: framed(tfData(testBase, testBase)), private: true, recorded: testBase}
 	if n := testing.AllocsPerRun(1000, func() { s.stamp(to, &m) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -435,7 +435,7 @@ func FuzzStamp(f *testing.F) {
 		}
 		p := transport.New(transport.Options{Schedule: transport.Schedule{Rate: 0.3}})
 		s := stamper{clock: func() time.Duration { return 1e18 }, transport: p, log: zap.NewNop()}
-		to := &topic{stamps: typ.HeaderStamps()}
+		to := &outTopic{topic: &topic{stamps: typ.HeaderStamps()}}
 		frame := framed(payload)
 		before := slices.Clone(frame)
 		at := epoch.Add(time.Duration(recorded))

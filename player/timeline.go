@@ -17,18 +17,10 @@ type timeline struct {
 	damaged  func(*control.DamageError)
 }
 
-// aheadWorkers returns how many chunks of a bag are decompressed ahead at the same time. At
-// the recorded rate one is enough, and decompressing bz2 on two cores makes messages late.
-func aheadWorkers(o *Options) int {
-	if o.Immediate || o.Rate > 1 {
-		return 2
-	}
-	return 1
-}
-
-// newTimeline begins at from, or at the start of the window if that is later.
-func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func(*control.DamageError)) *timeline {
-	t := &timeline{damaged: damaged}
+// received returns the messages by time of receipt. They begin at from, or at the start of the window
+// if that is later.
+func (o *order) received(from rosbag.Time, cancel <-chan struct{}) *timeline {
+	p, t := o.plan, &timeline{damaged: o.damaged}
 	var files []rosbag.File
 	for _, b := range p.bags {
 		if len(b.routes) > 0 {
@@ -41,7 +33,7 @@ func newTimeline(p *plan, from rosbag.Time, cancel <-chan struct{}, damaged func
 			p.log.Debug("reads ahead in the next bag", zap.String("bag", begun))
 		}
 	}})
-	t.messages.SetFilter(rosbag.Query{Start: p.start, End: p.end, Workers: p.workers, Cancel: cancel})
+	t.messages.SetFilter(rosbag.Query{Start: p.start, End: p.end, Workers: o.workers, Cancel: cancel})
 	t.messages.Seek(from)
 	return t
 }

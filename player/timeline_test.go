@@ -47,12 +47,7 @@ func concat(lists ...[]TestMessage) []TestMessage {
 
 // texts reads all that a plan selects, in order.
 func texts(p *plan) (out []string, damage []error) {
-	for _, b := range p.bags {
-		for _, r := range b.routes {
-			r.source = &outlet{}
-		}
-	}
-	t := newTimeline(p, p.start, nil, func(e *control.DamageError) { damage = append(damage, e) })
+	t := newOrder(orderOptions{workers: 1, damaged: func(e *control.DamageError) { damage = append(damage, e) }}, p).received(p.start, nil)
 	for m, r := t.next(); m != nil; m, r = t.next() {
 		if r == nil || r.conn != m.Conn {
 			panic("route of another connection")
@@ -127,7 +122,7 @@ func TestTimeline(t *testing.T) {
 				}
 				o := tc.o
 				o.Bags, o.Log = OpenTestBags(t, bags...), zap.NewNop()
-				p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+				p, err := testPlan(t.Context(), &o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -157,7 +152,7 @@ func TestNothingSelected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.o.Bags, tc.o.Log = OpenTestBags(t, tc.bag), zap.NewNop()
-			if _, err := newPlan(t.Context(), &tc.o, newFakeGraph().Resolve); !errors.Is(err, ErrNoMessages) {
+			if _, err := testPlan(t.Context(), &tc.o); !errors.Is(err, ErrNoMessages) {
 				t.Errorf("got %v, want ErrNoMessages", err)
 			}
 		})
@@ -173,11 +168,12 @@ func TestDamagedChunk(t *testing.T) {
 	data[chunk.Pos+130] ^= 0x55 // in the stored data: its header has about 80 bytes
 
 	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
 	var got []string
 	for it, ok := popOne(t.Context(), r.queue); ok; it, ok = popOne(t.Context(), r.queue) {
@@ -186,7 +182,7 @@ func TestDamagedChunk(t *testing.T) {
 	if d := cmp.Diff([]string{"a0", "a1", "a3"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	damage := r.damage.Found()
+	damage := damaged.Found()
 	var corrupt *bagfmt.CorruptError
 	if len(damage) != 1 || !errors.As(damage[0], &corrupt) || corrupt.Offset != chunk.Pos || damage[0].Messages != 1 {
 		t.Errorf("damage %v, want one place at %d", damage, chunk.Pos)
@@ -203,13 +199,14 @@ func TestLargeChunk(t *testing.T) {
 	}
 	core, logged := observer.New(zap.ErrorLevel)
 	o := Options{Bags: []*source.Recording{b}, Log: zap.New(core)}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	if damage := r.damage.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
+	if damage := damaged.Found(); len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 {
 		t.Errorf("damage %v", damage)
 	}
 	if logged.FilterMessageSnippet("--max-chunk").Len() != 1 {
@@ -231,7 +228,7 @@ func TestShrunkFile(t *testing.T) {
 	}
 	f.data = data[:cut:cut]
 	o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,12 +248,13 @@ func (f *shrinking) ReadAt(p []byte, off int64) (int, error) {
 func TestReaderEndsWithContext(t *testing.T) {
 	t.Parallel()
 	o := Options{Bags: OpenTestBags(t, MakeBag(t, bagfmt.WriterOptions{}, series(connA, "a", 0, 1, 2)...)), Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newReader(p, newQueue(1, 1), source.NewDamageLog(p.log))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1, 1))
 	r.submit(readRequest{ReadRequest: transport.ReadRequest{Loop: transport.Loop{On: true, To: transport.Forever}}})
 	done := make(chan struct{})
 	go func() {
@@ -317,21 +315,22 @@ func TestLossesOfAChunk(t *testing.T) {
 			}
 			f.fault = tc.fault
 			o := Options{Bags: []*source.Recording{b}, Log: zap.NewNop()}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := newReader(p, newQueue(1<<30, 1<<10), source.NewDamageLog(p.log))
+			damaged := source.NewDamageLog(p.log)
+			r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<30, 1<<10))
 			r.readPasses(t.Context(), readRequest{})
 			var lost []uint64
-			for _, e := range r.damage.Found() {
+			for _, e := range damaged.Found() {
 				lost = append(lost, e.Messages)
 				if tc.wantErr != nil && !errors.Is(e, tc.wantErr) || e.IsReadError() != (tc.wantErr != nil) {
 					t.Errorf("got %v, unread %v, want %v", e, e.IsReadError(), tc.wantErr)
 				}
 			}
 			if d := cmp.Diff(tc.messages, lost); d != "" || r.queue.count != tc.played {
-				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, r.damage.Found(), d)
+				t.Errorf("%d played, want %d; damage %v, lost (-want +got):\n%s", r.queue.count, tc.played, damaged.Found(), d)
 			}
 		})
 	}
@@ -346,13 +345,14 @@ func TestChunkBeyondTheLimit(t *testing.T) {
 	size := pos + bytes.Index(data[pos:], []byte("size=")) + len("size=")
 	binary.LittleEndian.PutUint32(data[size:], 1<<32-16) // no reader takes more than 2 GiB
 	o := Options{Bags: bags, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReader(p, newQueue(1<<20, 1<<10), source.NewDamageLog(p.log))
+	damaged := source.NewDamageLog(p.log)
+	r := newReader(newOrder(orderOptions{workers: 1, damaged: damaged.Report}, p), newQueue(1<<20, 1<<10))
 	r.readPasses(t.Context(), readRequest{})
-	damage := r.damage.Found()
+	damage := damaged.Found()
 	if len(damage) != 1 || !errors.Is(damage[0], bagfmt.ErrLimit) || damage[0].Messages != 1 || r.queue.count != 2 {
 		t.Errorf("%d played, damage %+v", r.queue.count, damage)
 	}
@@ -400,7 +400,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	for _, b := range p.bags {
 		b.source = countedSource{b.source, &cursors}
 	}
-	line := newTimeline(p, testBase.Add(2*sec), nil, func(*control.DamageError) {})
+	line := testOrder(p).received(testBase.Add(2*sec), nil)
 	defer line.close()
 	onlyOne := func(when string) {
 		t.Helper()
@@ -420,7 +420,7 @@ func TestTimelineOpensInTurn(t *testing.T) {
 	if m, _ := line.next(); m != nil || cursors.open != 0 || cursors.opened != 5 {
 		t.Errorf("%+v at the end, %+v, want 5 bags: without the one before the beginning, and that of another topic", m, cursors)
 	}
-	early := newTimeline(p, testBase, nil, func(*control.DamageError) {})
+	early := testOrder(p).received(testBase, nil)
 	early.next()
 	early.close() // one bag is open, the others never were
 	if m, _ := early.next(); m != nil {

@@ -87,7 +87,7 @@ func TestPlanReadsIndexesOnly(t *testing.T) {
 		return nil
 	}
 	o := Options{Bags: []*source.Recording{b}, Start: 5, Duration: 20, Log: zap.NewNop()}
-	p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+	p, err := testPlan(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestReadAheadBoundsChunkMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := makePlan(t, Options{Topics: []string{"/tiny"}}, data)
 		ctx, cancel := context.WithCancel(t.Context())
-		r := newReader(p, newQueue(bound, 1<<20), source.NewDamageLog(p.log))
+		r := newReader(testOrder(p), newQueue(bound, 1<<20))
 		go r.readPasses(ctx, readRequest{})
 		synctest.Wait() // it waits for room
 		rare := 0
@@ -203,7 +203,7 @@ func TestConnectionsInWindow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Options{Bags: OpenTestBags(t, tc.bag), Log: zap.NewNop(), Start: tc.start, Duration: tc.duration}
-			p, err := newPlan(t.Context(), &o, newFakeGraph().Resolve)
+			p, err := testPlan(t.Context(), &o)
 			if errors.Is(err, ErrNoMessages) != (tc.want == nil) {
 				t.Fatal(err)
 			}
@@ -272,7 +272,7 @@ func TestPlanReadsFewIndexes(t *testing.T) {
 				return nil
 			}
 			o.Bags, o.Log = []*source.Recording{b}, zap.NewNop()
-			if _, err := newPlan(t.Context(), &o, newFakeGraph().Resolve); err != nil {
+			if _, err := testPlan(t.Context(), &o); err != nil {
 				t.Fatal(err)
 			}
 			if reads > 4 {
