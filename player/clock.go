@@ -2,18 +2,13 @@ package player
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/aler9/goroslib/pkg/msgproc"
 	"github.com/aler9/goroslib/pkg/msgs/rosgraph_msgs"
 
 	"github.com/gorosbag/gorosbag/bagfmt"
-	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// clockMD5 is that of rosgraph_msgs/Clock.
-const clockMD5 = "a9c97c1d230cfc112e270351a944ee47"
 
 // clockTopic is relative, as in stock: a namespace applies, --prefix does not.
 const clockTopic = "clock"
@@ -36,27 +31,6 @@ func (c clockPublisher) close() {
 }
 
 func (c clockPublisher) heard() bool { return c.topic.Subscribers() > 0 }
-
-// checkClock makes sure that the clock does not go out on a topic of another type, nor
-// on one that must not be played.
-func checkClock(resolve func(string) (string, error), p *plan) error {
-	name, err := resolve(clockTopic)
-	if err != nil {
-		return err
-	}
-	if p.selection.deny.match(name) {
-		return &DenyError{[]string{name}}
-	}
-	md5, err := msgproc.MD5(rosgraph_msgs.Clock{})
-	if err != nil {
-		return err
-	}
-	if t := p.topic(name); t != nil && t.md5 != md5 {
-		return &control.OptionError{Option: "Clock", Reason: fmt.Sprintf("does not go with topic %s of the bags: its type is %s [%s], not rosgraph_msgs/Clock; "+
-			"play without the clock, select other topics or put a prefix in front of them", t.name, t.typ, t.md5)}
-	}
-	return nil
-}
 
 // advertiseClock offers the clock topic. If the bags hold messages of that topic,
 // both go out on it.
@@ -92,7 +66,7 @@ func advertiseClock(g graph, o *output) (c clockPublisher, err error) {
 type clockFrames struct{ block []byte }
 
 const (
-	clockFrameBytes = 12
+	clockFrameBytes = frameLength + clockBytes
 	clockBlockBytes = 256 * clockFrameBytes
 )
 

@@ -1,21 +1,16 @@
 package player
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strings"
 
 	"go.uber.org/zap"
 
-	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/loglimit"
 	"github.com/gorosbag/gorosbag/internal/msgtypes"
 	"github.com/gorosbag/gorosbag/rosmsg"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
-
-// frameLength is the length of the length in front of a frame.
-const frameLength = 4
 
 // headerStamps returns what finds the stamps in messages of the topic, or nil if they have
 // none. It is an error if the definition does not tell.
@@ -46,19 +41,6 @@ var knownDefinitions = map[string]string{ //nolint:gochecknoglobals // a constan
 			"=MSG: geometry_msgs/Vector3\nfloat64 x\nfloat64 y\nfloat64 z\n"+
 			"=MSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n",
 		"=", strings.Repeat("=", 80)+"\n"),
-}
-
-// stampAt reads the stamp at an offset of a payload.
-func stampAt(payload []byte, offset int) bagfmt.Time {
-	b := payload[offset : offset+8]
-	return bagfmt.Time{Sec: binary.LittleEndian.Uint32(b), Nsec: binary.LittleEndian.Uint32(b[4:])}
-}
-
-// setStamp writes the stamp at an offset of a payload.
-func setStamp(payload []byte, offset int, t bagfmt.Time) {
-	b := payload[offset : offset+8]
-	binary.LittleEndian.PutUint32(b, t.Sec)
-	binary.LittleEndian.PutUint32(b[4:], t.Nsec)
 }
 
 // findStamps prepares setting the stamps in the messages of each topic. Topics whose

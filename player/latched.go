@@ -83,17 +83,3 @@ func (s *latchedState) sorted() []latchedMessage {
 	}
 	return out
 }
-
-// latchedAt returns the state that is valid just before the first message with a stamp. If
-// the request is superseded, it returns an incomplete state.
-func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
-	for _, b := range r.order.plan.bags {
-		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
-			if o.isSuperseded() {
-				return s
-			}
-			s.add(b.routes[c], m)
-		}
-	}
-	return s
-}

@@ -2,7 +2,6 @@ package player
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -97,13 +96,4 @@ func (r *run) logLiveTopics(live []liveTopic) {
 	if len(shared) > 0 {
 		r.o.Log.Warn("others publish these topics, too", zap.Strings("topics", abbreviate(shared)))
 	}
-}
-
-// abbreviate shortens a list for a log line.
-func abbreviate(list []string) []string {
-	const most = 8
-	if len(list) <= most {
-		return list
-	}
-	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
 }

@@ -209,7 +209,7 @@ func play(ctx context.Context, o *Options, g graph, t timeBase) (control.Summary
 	case err != nil:
 		return control.Summary{}, err
 	}
-	awaited, err := p.check(g.Resolve, o)
+	awaited, err := check(p, g.Resolve, o)
 	if err != nil {
 		return control.Summary{}, err
 	}

@@ -251,3 +251,17 @@ func (p *pass) pushArrival(ctx context.Context, first time.Duration) bool {
 	j.latched = p.shifter.shiftState(p.latched.sorted(), j.shift)
 	return p.queue.push(ctx, it)
 }
+
+// latchedAt returns the state that is valid just before the first message with a stamp. If
+// the request is superseded, it returns an incomplete state.
+func (r *reader) latchedAt(o *readRequest, stamp bagfmt.Time) (s latchedState) {
+	for _, b := range r.order.plan.bags {
+		for c, m := range b.latchedBefore(stamp, b.playable, r.order.damaged) {
+			if o.isSuperseded() {
+				return s
+			}
+			s.add(b.routes[c], m)
+		}
+	}
+	return s
+}

@@ -1,7 +1,6 @@
 package player
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,20 +191,6 @@ func (e *DenyError) Error() string {
 	return fmt.Sprintf("not to be played: %s. Leave them out", strings.Join(e.Topics, ", "))
 }
 
-// check returns the topics that need a subscriber before play begins, or an error if the
-// selection must not or cannot be played.
-func (p *plan) check(resolve func(string) (string, error), o *Options) ([]*topic, error) {
-	awaited, err := p.awaited(o)
-	err = errors.Join(p.denied(), err)
-	if o.Clock {
-		err = errors.Join(err, checkClock(resolve, p))
-	}
-	if o.Stamps == StampsClock {
-		err = errors.Join(err, checkExternalClock(resolve, p))
-	}
-	return awaited, err
-}
-
 // denied returns an error if the plan has a topic that must not be played. It checks the
 // published name: --prefix exists to play such a topic under another name.
 func (p *plan) denied() error {
@@ -250,3 +235,30 @@ func (p *plan) applyRouteOptions(o *planOptions) {
 		}
 	}
 }
+
+// awaited returns the topics that need a subscriber before play begins, which with all are all topics. It is an error to
+// wait for a topic that is not played.
+func (p *plan) awaited(all bool) ([]*topic, error) {
+	var wanted []*topic
+	for _, t := range p.topics {
+		if p.selection.wait.match(t.name) || all {
+			wanted = append(wanted, t)
+		}
+	}
+	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
+		return nil, &control.OptionError{Option: "WaitFor", Reason: "names what is not played: " + strings.Join(never, ", ")}
+	}
+	return wanted, nil
+}
+
+// abbreviate shortens a list for a log line.
+func abbreviate(list []string) []string {
+	const most = 8
+	if len(list) <= most {
+		return list
+	}
+	return append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+}
+
+// denies reports whether the options forbid to publish on a topic with this resolved name.
+func (p *plan) denies(name string) bool { return p.selection.deny.match(name) }

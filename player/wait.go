@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/gorosbag/gorosbag/player/control"
 )
 
 // subscriberPoll is how often waitForSubscribers checks for subscribers, missingReport how
@@ -33,21 +31,6 @@ type WaitError struct {
 // Error implements error.
 func (e *WaitError) Error() string {
 	return fmt.Sprintf("no subscriber within %v: %s", e.After, strings.Join(abbreviate(e.Topics), ", "))
-}
-
-// awaited returns the topics that need a subscriber before play begins. It is an error to
-// wait for a topic that is not played.
-func (p *plan) awaited(o *Options) ([]*topic, error) {
-	var all []*topic
-	for _, t := range p.topics {
-		if p.selection.wait.match(t.name) || o.WaitForSubscribers {
-			all = append(all, t)
-		}
-	}
-	if never := p.selection.wait.set.Unmatched(); len(never) > 0 {
-		return nil, &control.OptionError{Option: "WaitFor", Reason: "names what is not played: " + strings.Join(never, ", ")}
-	}
-	return all, nil
 }
 
 // waitForSubscribers returns when each of topics has a subscriber, or ctx ended. With a
