@@ -17,20 +17,20 @@ import (
 
 	"github.com/gorosbag/gorosbag/bagfmt"
 	"github.com/gorosbag/gorosbag/internal/plural"
-	"github.com/gorosbag/gorosbag/player"
+	"github.com/gorosbag/gorosbag/player/control"
 	"github.com/gorosbag/gorosbag/tcpros"
 )
 
 // PlayOptions are the options of ServePlay.
 type PlayOptions struct {
 	Node    *tcpros.Node
-	Control player.Control
+	Control control.Control
 	Log     *zap.Logger
 }
 
 // playing controls a player.
 type playing struct {
-	control player.Control
+	control control.Control
 	report  playReport
 }
 
@@ -82,7 +82,7 @@ func (p *playing) setPaused(paused bool) tcpros.Outcome {
 }
 
 func (p *playing) play(context.Context) (string, error) {
-	if !p.control.Resume() && p.control.Status().Phase == player.PhasePlay {
+	if !p.control.Resume() && p.control.Status().Phase == control.PhasePlay {
 		return "already playing", nil
 	}
 	return p.doing(), nil
